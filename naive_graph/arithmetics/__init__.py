@@ -1,0 +1,1 @@
+"""Other things that rules can be applied to: slopes carried along, formulas written down."""

@@ -1,0 +1,106 @@
+"""Drafts: nodes that are only pencilled in, simplified as they are drawn.
+
+A derivative graph that is written straight into the tables is full of `1 * g`
+and `x ** 1`. So the sweeps first run over drafts. A draft stands for a row that
+exists, or for a rule over other drafts; only what the answer needs is inked.
+Numbers that formulas bring along stay plain floats.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .handles import CURRENT, grow, handle
+from .nodes import Constant, Node
+from .rules import Arithmetic, Rule
+from .simplify import LAWS
+from .tables import CONSTANT, Tables
+
+
+class Draft(Arithmetic):
+    """A node that exists (`row`), or one that would apply `rule` to `operands`."""
+
+    __slots__ = ("book", "known", "operands", "row", "rule", "serial")
+
+    def __init__(
+        self, book: Book, row: int | None = None, rule: Rule | None = None, operands: tuple[Any, ...] = ()
+    ) -> None:
+        self.book = book
+        self.row = row
+        self.rule = rule
+        self.operands = operands
+        self.known: float | None = None  # the number of a Constant
+        self.serial = len(book.tables) + len(book.drafts) if row is None else row
+
+    def apply(self, rule: Rule, *operands: Any) -> Any:
+        return self.book.apply(rule, operands)
+
+    def is_rule(self, name: str) -> bool:
+        return self.rule is not None and self.rule.name == name
+
+
+class Book:
+    """All drafts over one graph. Equal applications of a rule are one draft."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.drafts: list[Draft] = []  # in an order in which operands come first
+        self.memory: dict[Any, Draft] = {}
+
+    def node(self, row: int, rule: Rule | None = None, operands: tuple[Any, ...] = ()) -> Draft:
+        """The draft of a node that exists."""
+        draft = Draft(self, row, rule, operands)
+        if self.tables.operators[row] == CONSTANT:
+            draft.known = self.tables.values[row]
+        if rule is not None:
+            self.memory[_key(rule, operands)] = draft
+        return draft
+
+    def apply(self, rule: Rule, operands: tuple[Any, ...]) -> Any:
+        """The rule over these operands: remembered, simplified, or drafted anew."""
+        key = _key(rule, operands)
+        if key not in self.memory:
+            simpler = LAWS[rule.name](*operands) if rule.name in LAWS else None
+            if simpler is not None:
+                return simpler
+            self.memory[key] = Draft(self, None, rule, operands)
+            self.drafts.append(self.memory[key])
+        return self.memory[key]
+
+    def ink(self, answers: list[Any]) -> list[Node]:
+        """Append what the answers need to the tables, and nothing else; on an error, nothing at all."""
+        tables = self.tables
+        with tables.lock:
+            mark = tables.mark()
+            try:
+                needed = self._needed(answers)
+                for draft in self.drafts:
+                    if id(draft) in needed:
+                        sources = [each.row if isinstance(each, Draft) else each for each in draft.operands]
+                        draft.row = grow(tables, draft.rule, sources, merge_from=mark.rows)._row
+                return [self._node(answer) for answer in answers]
+            except BaseException:
+                tables.cut(mark)
+                for draft in self.drafts:
+                    draft.row = None
+                raise
+
+    def _needed(self, answers: list[Any]) -> set[int]:
+        found: set[int] = set()
+        waiting = [answer for answer in answers if isinstance(answer, Draft)]
+        while waiting:
+            draft = waiting.pop()
+            if draft.row is None and id(draft) not in found:
+                found.add(id(draft))
+                waiting.extend(each for each in draft.operands if isinstance(each, Draft))
+        return found
+
+    def _node(self, answer: Any) -> Node:
+        if isinstance(answer, Draft):
+            node: Node = handle(CURRENT.tables, answer.row)  # type: ignore[arg-type]
+            return node
+        return Constant(answer)
+
+
+def _key(rule: Rule, operands: tuple[Any, ...]) -> Any:
+    return (rule.number, *(id(each) if isinstance(each, Draft) else ("number", repr(each)) for each in operands))

@@ -1,0 +1,85 @@
+"""What can go wrong, one class for each kind of mistake.
+
+Every message says who (which node or argument), what is wrong, and how to mend
+it. Each class is also the builtin that a Python programmer would catch.
+"""
+
+
+class NaiveGraphError(Exception):
+    """The base of every error that this package raises on purpose."""
+
+
+class NumberError(NaiveGraphError, TypeError):
+    """Something that is not a real number stands where a number is due."""
+
+
+class OperandError(NaiveGraphError, TypeError):
+    """An operator was given something that it cannot take."""
+
+
+class ArityError(NaiveGraphError, TypeError):
+    """An operator has too few or too many operands."""
+
+
+class NodeError(NaiveGraphError, TypeError):
+    """A node was asked for something that its kind cannot do."""
+
+
+class OperatorNameError(NaiveGraphError, ValueError):
+    """An operator's name is unknown, or already taken."""
+
+
+class StaleNodeError(NaiveGraphError, RuntimeError):
+    """A node is used after its graph was cleared, renewed or reverted."""
+
+
+class ForeignNodeError(NaiveGraphError, RuntimeError):
+    """A node is used in a graph that it does not belong to."""
+
+
+class StaleGraphError(NaiveGraphError, RuntimeError):
+    """A derivative was asked for before the values that it needs were computed."""
+
+
+class PlaceHolderError(NaiveGraphError, ValueError):
+    """A PlaceHolder is needed and holds no value."""
+
+
+class FeedError(NaiveGraphError, TypeError):
+    """A feed names something that is not a PlaceHolder."""
+
+
+class GraphCycleError(NaiveGraphError, ValueError):
+    """Edges drawn by hand lead from a node back to itself."""
+
+
+class NumericError(NaiveGraphError, ArithmeticError):
+    """A result is infinite or not a number, and `Graph.on_invalid` is "raise"."""
+
+
+class NumericWarning(RuntimeWarning):
+    """A result is infinite or not a number, and `Graph.on_invalid` is "warn"."""
+
+
+class EngineError(NaiveGraphError, ValueError):
+    """An engine's name is unknown, or the engine cannot run here."""
+
+
+class ThreadError(NaiveGraphError, RuntimeError):
+    """Two threads want a scratch graph at once."""
+
+
+class GradientCheckError(NaiveGraphError, AssertionError):
+    """A derivative disagrees with finite differences."""
+
+
+class ExpressionError(NaiveGraphError, ValueError):
+    """A written expression cannot be read as a graph."""
+
+
+class MissingToolError(NaiveGraphError, ImportError):
+    """A feature needs a package that is not installed; the message names the extra."""
+
+
+class DrawingError(NaiveGraphError, RuntimeError):
+    """A picture cannot be made or written."""

@@ -1,0 +1,396 @@
+"""The face of the scalar graph: build, evaluate, differentiate, clear.
+
+There is one graph, kept on the class, so no instance is needed:
+`Graph.forward()` evaluates everything that was built.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from threading import get_ident
+from typing import Any
+
+from .engines import culprit
+from .engines.choice import engine_named
+from .errors import (
+    ArityError,
+    FeedError,
+    NodeError,
+    NumericError,
+    NumericWarning,
+    OperatorNameError,
+    PlaceHolderError,
+    StaleGraphError,
+    ThreadError,
+)
+from .handles import CURRENT, abandon, handle
+from .nodes import Constant, Node, Operator, PlaceHolder, Variable, build, rows_of
+from .number import number
+from .origin import learners_frame
+from .plan import Plan, plan_for
+from .rules import BY_NUMBER, RULES, rule_named
+from .tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
+
+ON_INVALID = ("warn", "raise", "ignore")
+
+
+class NodeList(Sequence[Node]):
+    """All nodes in the order of their making: a live view of the table of nodes."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [handle(self._tables, row) for row in range(*place.indices(len(self)))]
+        return handle(self._tables, range(len(self))[place])
+
+    def __repr__(self) -> str:
+        shown = [repr(node) for node in self[:20]]
+        return f"[{', '.join(shown)}{', ...' if len(self) > 20 else ''}]"
+
+
+class GraphType(type):
+    """What `Graph` itself answers as attributes."""
+
+    _on_invalid = "warn"
+    version = 0
+
+    @property
+    def node_list(cls) -> NodeList:
+        """All nodes in the order of their making."""
+        return NodeList(CURRENT.tables)
+
+    @property
+    def on_invalid(cls) -> str:
+        """What happens when a result is infinite or NaN: "warn", "raise" or "ignore"."""
+        return GraphType._on_invalid
+
+    @on_invalid.setter
+    def on_invalid(cls, choice: str) -> None:
+        if choice not in ON_INVALID:
+            raise NodeError(f'Graph.on_invalid is "warn", "raise" or "ignore", not {choice!r}.')
+        GraphType._on_invalid = choice
+
+    def __repr__(cls) -> str:
+        tables = CURRENT.tables
+        return f"<Graph of {len(tables)} nodes and {len(tables.sources)} edges>"
+
+
+class Graph(metaclass=GraphType):
+    """The scalar graph, and everything that can be done with the whole of it."""
+
+    Node, Constant, Variable, PlaceHolder, Operator = Node, Constant, Variable, PlaceHolder, Operator
+
+    # --- evaluating and differentiating ---
+
+    @classmethod
+    def forward(cls, *targets: Node, feed: Mapping[PlaceHolder, float] | None = None, engine: str | None = None) -> None:
+        """Evaluate the whole graph, or only what the targets need, in Kahn's order.
+
+        feed: numbers for PlaceHolders; each stays until it is fed again.
+        engine: the name of an engine; None leaves the choice to the graph.
+        Raises PlaceHolderError before anything is computed if a number is
+        missing. A call that fails leaves every value as it was.
+
+        >>> x = Variable(3.0)
+        >>> y = x * x
+        >>> Graph.forward(y)
+        >>> y.value
+        9.0
+        """
+        tables = CURRENT.tables
+        rows = rows_of(targets, "Graph.forward")
+        fed = _checked_feed(feed or {})
+        with tables.lock:
+            plan = plan_for(tables, rows)
+            _check_ready(tables, plan, fed)
+            tables.grow_values()
+            values = [fed[row] if row in fed else tables.values[row] for row in plan.rows]
+            engine_named(engine).evaluate(plan, values)
+            if GraphType._on_invalid != "ignore" and not all(isfinite(values[step]) for step in plan.targets):
+                _complain(culprit.explain_forward(tables, plan, values))
+            _commit_values(tables, plan, values, fed)
+
+    @classmethod
+    def backward(cls, y: Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
+        """Differentiate y with respect to every node that it depends on; gradients land in `node.grad`.
+
+        y: any node but a Constant; without it, the sum of all results. With
+        accumulate, leaves add to the gradients they have. Raises StaleGraphError
+        if y was not evaluated since a value that it depends on changed.
+
+        >>> x = Variable(3.0)
+        >>> y = x * x
+        >>> Graph.forward(y)
+        >>> Graph.backward(y)
+        >>> x.grad
+        6.0
+        """
+        tables = CURRENT.tables
+        rows = rows_of([] if y is None else [y], "Graph.backward")
+        if isinstance(y, Constant):
+            raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
+        with tables.lock:
+            plan = plan_for(tables, rows)
+            if y is None:
+                _check_results(tables, plan)
+            _check_fresh(tables, plan)
+            values = [tables.values[row] for row in plan.rows]
+            seeds, wanted = dict.fromkeys(plan.targets, 1.0), plan.varies()
+            adjoints = engine_named(engine).differentiate(plan, values, seeds, wanted)
+            varying = [step for step in plan.leaves() if wanted[step]]
+            if GraphType._on_invalid != "ignore" and not all(isfinite(adjoints[step]) for step in varying):
+                _complain(culprit.explain_backward(tables, plan, values, seeds, wanted))
+            _commit_grads(tables, plan, adjoints, accumulate)
+
+    @classmethod
+    def kill_grad(cls) -> None:
+        """Set every gradient to 0.0; a Constant has none to set."""
+        tables = CURRENT.tables
+        with tables.lock:
+            tables.clear_grads()
+
+    # --- starting again ---
+
+    @classmethod
+    def clear(cls) -> None:
+        """Forget every node. Nodes that are still held say so when they are used."""
+        _replace(Tables(), "was cleared")
+
+    @classmethod
+    def renew(cls) -> None:
+        """Start the next graph: as clear, with a new `Graph.version`. One call for each sample."""
+        GraphType.version += 1
+        _replace(Tables(), f"was renewed (version {GraphType.version - 1})")
+
+    @classmethod
+    def checkpoint(cls) -> None:
+        """Mark this place; the next revert comes back to it."""
+        CURRENT.tables.checkpoints.append(CURRENT.tables.mark())
+
+    @classmethod
+    def revert(cls) -> None:
+        """Cut the graph back to the last checkpoint and forget that checkpoint; without one, do nothing."""
+        tables = CURRENT.tables
+        with tables.lock:
+            if tables.checkpoints:
+                mark = tables.checkpoints.pop()
+                abandon(tables, mark.rows, "was cut back by revert()")
+                tables.cut(mark)
+
+    @classmethod
+    @contextmanager
+    def scratch(cls) -> Iterator[None]:
+        """An empty graph for a while; the old one comes back after, untouched.
+
+        >>> before = len(Graph.node_list)
+        >>> with Graph.scratch():
+        ...     y = Variable(1.0) + 2
+        >>> len(Graph.node_list) == before
+        True
+        """
+        outer, thread, me = CURRENT.tables, CURRENT.scratch_thread, get_ident()
+        if thread not in (None, me):
+            raise ThreadError("Another thread is inside Graph.scratch(). Wait for it to leave: there is one graph.")
+        CURRENT.tables, CURRENT.scratch_thread = Tables(), me
+        try:
+            yield
+        finally:
+            gone, CURRENT.tables, CURRENT.scratch_thread = CURRENT.tables, outer, thread
+            gone.close("was a scratch graph, which has ended")
+
+    # --- building by name ---
+
+    @classmethod
+    def add_node(cls, node: Node) -> Node:
+        """Nodes register themselves; this returns the node if it is in the graph, and says so if it is not."""
+        rows_of([node], "Graph.add_node")
+        return node
+
+    @classmethod
+    def unary_function_frame(cls, node: Any, operator: str) -> Any:
+        """Apply the operator of that name to one operand."""
+        return _frame(operator, 1)(node)
+
+    @classmethod
+    def binary_function_frame(cls, node1: Any, node2: Any, operator: str) -> Any:
+        """Apply the operator of that name to two operands."""
+        return _frame(operator, 2)(node1, node2)
+
+    @classmethod
+    def commutable_binary_function_frame(cls, node1: Any, node2: Any, operator: str) -> Any:
+        """Apply an operator whose operands may be gathered: (a + b) + c becomes one sum of three."""
+        rule = rule_named(operator)
+        if not rule.associative:
+            raise OperatorNameError(f"'{operator}' does not gather operands. Use Graph.binary_function_frame.")
+        return rule(node1, node2)
+
+    @classmethod
+    def sum(cls, nodes: Iterable[Any]) -> Node:
+        """One node that adds all the nodes, however many."""
+        return _gathered("add", list(nodes), 0.0)
+
+    @classmethod
+    def prod(cls, nodes: Iterable[Any]) -> Node:
+        """One node that multiplies all the nodes, however many."""
+        return _gathered("mul", list(nodes), 1.0)
+
+
+def _operator_method(name: str) -> Any:
+    def method(cls: type[Graph], *operands: Any) -> Any:
+        return RULES[name](*operands)
+
+    method.__name__ = name
+    method.__doc__ = f"{RULES[name].usage()}, as the function naive_graph.{name}."
+    return classmethod(method)
+
+
+for _name, _rule in RULES.items():
+    if not _rule.helper:
+        setattr(Graph, _name, _operator_method(_name))
+
+
+@contextmanager
+def scope(name: str) -> Iterator[Scope]:
+    """Mark the nodes made inside: drawings fold them into one box of that name.
+
+    >>> with scope("layer"):
+    ...     y = Variable(1.0) * 2
+    >>> y.scope.path
+    'layer'
+    """
+    if not isinstance(name, str) or not name:
+        raise NodeError(f"A scope's name is a text such as 'layer', not {name!r}.")
+    tables = CURRENT.tables
+    outer = tables.scope_now
+    inner = Scope(name, outer)
+    tables.enter(inner)
+    try:
+        yield inner
+    finally:
+        if not tables.closed:
+            tables.enter(outer)
+
+
+# --- the steps of forward and backward ----------------------------------------
+
+
+def _checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
+    fed: dict[int, float] = {}
+    for node, value in feed.items():
+        if not isinstance(node, PlaceHolder):
+            what = CURRENT.tables.label(node.row) if isinstance(node, Node) else repr(node)
+            raise FeedError(f"Only a PlaceHolder can be fed, not {what}. Set a Variable with x.value = 1.0.")
+        fed[node.row] = number(value, CURRENT.tables.label(node.row))
+    return fed
+
+
+def _check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
+    """Every needed PlaceHolder has a number, and every operator its operands."""
+    for step in plan.placeholders():
+        row = plan.rows[step]
+        if row not in fed and tables.stamp(row) == NEVER:
+            called = tables.names.get(row, "p")
+            raise PlaceHolderError(
+                f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
+                f"It was made on {tables.origin(row)}."
+            )
+    for step, row in enumerate(plan.rows):
+        rule, count = plan.rule(step), tables.in_degrees[row]
+        if rule is not None and count != rule.arity and not (rule.arity is None and count > 0):
+            raise ArityError(
+                f"{tables.label(row)} has {count} operands and needs {rule.arity or 'at least 1'}. "
+                "Draw the missing edges: operand.build_edge(operator)."
+            )
+
+
+def _commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float]) -> None:
+    for row, value in fed.items():
+        tables.write(row, value)
+    for row, kind, value in zip(plan.rows, plan.kinds, values):
+        if kind >= 0:
+            tables.values[row] = value
+            tables.stamps[row] = tables.clock
+    for row, operands in tables.absorbed_by(plan.rows):
+        tables.values[row] = BY_NUMBER[tables.operators[row]](*(tables.values[operand] for operand in operands))
+        tables.stamps[row] = tables.clock
+    tables.clock += 1
+
+
+def _check_results(tables: Tables, plan: Plan) -> None:
+    if not plan.targets:
+        raise StaleGraphError("There is nothing to differentiate: the graph has no operators.")
+    if len(plan.targets) > 1:
+        names = ", ".join(tables.label(plan.rows[step]) for step in plan.targets[:5])
+        warnings.warn(
+            f"The graph has {len(plan.targets)} results ({names}); their sum is differentiated. "
+            "Name one: Graph.backward(y).",
+            stacklevel=_level(),
+        )
+
+
+def _check_fresh(tables: Tables, plan: Plan) -> None:
+    """The targets were evaluated after the last change to anything they depend on."""
+    evaluated = min(tables.stamp(plan.rows[step]) for step in plan.targets)
+    if evaluated == NEVER:
+        raise StaleGraphError("The values are not computed yet. Call Graph.forward() before Graph.backward().")
+    for step in plan.leaves():
+        row = plan.rows[step]
+        if plan.kinds[step] != CONSTANT and tables.stamp(row) > evaluated:
+            raise StaleGraphError(
+                f"{tables.label(row)} has changed since the last forward. Call Graph.forward() before Graph.backward()."
+            )
+    if tables.redrawn > evaluated:
+        raise StaleGraphError("An edge was drawn since the last forward. Call Graph.forward() before Graph.backward().")
+
+
+def _commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumulate: bool) -> None:
+    kept = tables.grads[:] if accumulate else None
+    tables.clear_grads()
+    for row, adjoint in zip(plan.rows, adjoints):
+        tables.grads[row] = adjoint
+    if kept is not None:
+        for row, earlier in enumerate(kept):
+            if tables.operators[row] in (VARIABLE, PLACEHOLDER):
+                tables.grads[row] += earlier
+    tables.grads_are_blank = False
+
+
+def _complain(message: str) -> None:
+    if GraphType._on_invalid == "raise":
+        raise NumericError(message)
+    warnings.warn(NumericWarning(message), stacklevel=_level())
+
+
+def _level() -> int:
+    """The `stacklevel` at which a warning from our caller points at the learner's line."""
+    target, frame, level = learners_frame(), sys._getframe(1), 1
+    while frame is not target and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _replace(tables: Tables, reason: str) -> None:
+    old, CURRENT.tables = CURRENT.tables, tables
+    old.close(reason)
+
+
+def _frame(operator: str, arity: int) -> Any:
+    rule = rule_named(operator)
+    if rule.arity not in (arity, None):
+        raise ArityError(f"'{operator}' takes {rule.arity} operands, not {arity}. Write {rule.usage()}.")
+    return rule
+
+
+def _gathered(operator: str, operands: list[Any], nothing: float) -> Node:
+    if not operands:
+        return Constant(nothing)
+    return build(RULES[operator], operands)

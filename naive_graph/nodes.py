@@ -1,0 +1,328 @@
+"""Nodes: the handles by which a learner holds rows of the graph.
+
+A node knows its row and nothing else. Its value, gradient and neighbours are
+looked up in the tables; at most one node exists for each row, so `is` means
+"the same node".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from .errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError
+from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, handle, register
+from .number import number
+from .origin import Origin
+from .plan import plan_for
+from .printed import Printed, node_html, printed_tables, write_formula
+from .rules import BY_NUMBER, Arithmetic, Rule, rule_named
+from .tables import CONSTANT, PLACEHOLDER, VARIABLE, Scope, Tables
+
+class Node(Arithmetic):
+    """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator."""
+
+    __slots__ = ("__weakref__", "_home", "_row")
+    _home: Tables
+    _row: int
+
+    def __init__(self) -> None:
+        raise NodeError("Make a Constant, a Variable, a PlaceHolder or an Operator; a bare Node is neither.")
+
+    # --- building ---
+
+    def apply(self, rule: Rule, *operands: Any) -> Any:
+        """A new Operator node that applies `rule` to the operands; numbers become Constants."""
+        for operand in operands:
+            if not isinstance(operand, Node) and isinstance(operand, Arithmetic):
+                return NotImplemented  # a tensor, say: it knows what to do with a node
+        return build(rule, operands)
+
+    def build_edge(self, consumer: Node) -> None:
+        """Draw the edge self -> consumer by hand: self becomes the consumer's next operand."""
+        home, source = CURRENT.tables, _row_in(self, CURRENT.tables)
+        if not isinstance(consumer, Operator):
+            raise NodeError(f"An edge leads to an Operator, not to {_describe(consumer)}.")
+        target = _row_in(consumer, home)
+        rule = BY_NUMBER[home.operators[target]]
+        with home.lock:
+            if rule.arity is not None and home.in_degrees[target] >= rule.arity:
+                raise ArityError(f"{home.label(target)} takes {rule.arity} operands and has them all.")
+            if ~target in home.sources:
+                raise NodeError(
+                    f"{home.label(target)} was merged into a larger {rule.name}; draw the edge to that node instead."
+                )
+            home.add_edge(source, target)
+
+    # --- the columns ---
+
+    @property
+    def row(self) -> int:
+        """The node's row in the tables; its place in `Graph.node_list`."""
+        if self._home is not CURRENT.tables or self._home.closed:
+            self._refuse()
+        return self._row
+
+    @property
+    def tables(self) -> Tables:
+        """The tables that the node is a row of."""
+        self.row  # noqa: B018 - refuses a stale node
+        return self._home
+
+    @property
+    def value(self) -> float | None:
+        """The node's value; None where it was not computed or fed yet."""
+        return self.tables.value(self._row)
+
+    @value.setter
+    def value(self, value: float) -> None:
+        self._set(value)
+
+    @property
+    def grad(self) -> float | None:
+        """The gradient of the last backward's result; None before any, and for a Constant always."""
+        return self.tables.grad(self._row)
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        if isinstance(self, Constant):
+            raise NodeError(f"{self.tables.label(self._row)} has no gradient. Make it a Variable if it should.")
+        with self.tables.lock:
+            self._home.grow_grads()
+            self._home.grads[self._row] = number(grad, "A gradient")
+
+    @property
+    def name(self) -> str | None:
+        """What the learner calls the node; None if it was not named."""
+        return self.tables.names.get(self._row)
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        check_name(name)
+        if name is None:
+            self.tables.names.pop(self._row, None)
+        else:
+            self.tables.names[self._row] = name
+
+    @property
+    def last(self) -> list[Node]:
+        """The operands in order, one entry for each operand position."""
+        return [handle(self._home, row) for row in self.tables.operands(self._row)]
+
+    @property
+    def next(self) -> list[Node]:
+        """The consumers, one entry for each operand position that this node fills."""
+        return [handle(self._home, row) for row in self.tables.consumers(self._row)]
+
+    @property
+    def in_deg(self) -> int:
+        """How many operand positions the node has filled."""
+        return self.tables.in_degrees[self._row]
+
+    @property
+    def out_deg(self) -> int:
+        """How many operand positions the node fills."""
+        return len(self.tables.consumers(self._row))
+
+    @property
+    def absorbed(self) -> bool:
+        """Whether a merged node took this one's operands and nobody else uses it."""
+        return self.tables.is_absorbed(self._row)
+
+    @property
+    def scope(self) -> Scope | None:
+        """The innermost `with scope(...)` that the node was made in."""
+        return self.tables.scope(self._row)
+
+    @property
+    def origin(self) -> Origin:
+        """The line of Python that made the node."""
+        return self.tables.origin(self._row)
+
+    # --- reading ---
+
+    def formula(self, style: str = "text") -> str:
+        """The node as a formula over its leaves, in "text" (Python) or "tex".
+
+        Parts that are used more than once and long get a line of their own, so
+        the text stays linear in the graph.
+
+        >>> x = Variable(6, name="x")
+        >>> print(((x - 7) ** 2 + 10).log().formula())
+        log((x - 7)**2 + 10)
+        """
+        return write_formula(self.tables, plan_for(self._home, [self._row]), style)
+
+    def table(self) -> Printed:
+        """The node and all that it depends on as two tables, of nodes and of edges."""
+        return printed_tables(self.tables, plan_for(self._home, [self._row]))
+
+    def _repr_html_(self) -> str:
+        return node_html(self.tables, plan_for(self._home, [self._row]))
+
+    def get_value(self) -> float | None:
+        """The value, as a call: the same as `node.value`."""
+        return self.value
+
+    # --- what a node is not ---
+
+    def __bool__(self) -> NoReturn:
+        raise OperandError(
+            "A node has no truth value: it stands for a number that may change. "
+            "Compare its value (x.value > 0), or build the choice into the graph: where(x > 0, a, b)."
+        )
+
+    def __float__(self) -> NoReturn:
+        raise OperandError(
+            "A node is not a number, and turning it into one would cut the graph. "
+            "Use naive_graph's functions (naive_graph.sin, not math.sin), or node.value for the number."
+        )
+
+    __int__ = __index__ = __float__
+
+    def __copy__(self) -> Node:
+        return self  # a row has one node
+
+    def __deepcopy__(self, memo: Any) -> Node:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise NodeError("A node cannot be pickled: it is a row of this process's graph. Save its value instead.")
+
+    def __format__(self, spec: str) -> str:
+        value = self.value if spec else None
+        return format(value, spec) if value is not None else str(self)
+
+    def __repr__(self) -> str:
+        if self._home is not CURRENT.tables or self._home.closed:
+            return f"<stale {type(self).__name__}>"
+        return self._shown()
+
+    def _shown(self) -> str:
+        return repr(self.value)
+
+    # --- refusals ---
+
+    def _refuse(self) -> NoReturn:
+        kind = type(self).__name__
+        if self._home.closed:
+            raise StaleNodeError(f"This {kind} belongs to a graph that {self._home.closed}. Build it again.")
+        raise ForeignNodeError(
+            f"This {kind} belongs to another graph than the current one. "
+            "Inside Graph.scratch(), build every node that you use there."
+        )
+
+    def _set(self, value: object) -> None:
+        raise NodeError(f"{self.tables.label(self._row)} cannot be set: its value is {self._what_it_is}.")
+
+    _what_it_is = "computed"
+
+
+class Constant(Node):
+    """A number that stays: a value, and no gradient."""
+
+    __slots__ = ()
+    _what_it_is = "fixed. Make it a Variable if it should change"
+
+    def __init__(self, value: float, name: str | None = None) -> None:
+        register(self, CONSTANT, number(value, "A Constant"), name)
+
+
+class Variable(Node):
+    """A number that may change: a value and a gradient."""
+
+    __slots__ = ()
+
+    def __init__(self, value: float, name: str | None = None) -> None:
+        register(self, VARIABLE, number(value, "A Variable"), name)
+
+    def _set(self, value: object) -> None:
+        with self.tables.lock:
+            self._home.write(self._row, number(value, self._home.label(self._row)))
+
+
+class PlaceHolder(Node):
+    """A number that is fed: no value until `Graph.forward(feed={p: 1.0})` or `p.value = 1.0`."""
+
+    __slots__ = ()
+    _set = Variable._set
+
+    def __init__(self, name: str | None = None) -> None:
+        register(self, PLACEHOLDER, None, name)
+
+
+class Operator(Node):
+    """A node that computes its value from its operands, by the rule of its name.
+
+    Expressions make operators: `x + y` is one. Operator("add") alone has no
+    operands yet: draw its edges with `a.build_edge(operator)`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, operator: str, name: str | None = None) -> None:
+        register(self, rule_named(operator).number, None, name)
+
+    @property
+    def operator(self) -> str:
+        """The name of the rule."""
+        return self.rule.name
+
+    @property
+    def rule(self) -> Rule:
+        return BY_NUMBER[self.tables.operators[self._row]]
+
+    def calculate(self) -> float:
+        """The rule's value from the operands' present values; the graph is left as it is."""
+        values = [operand.value for operand in self.last]
+        self.rule.check_arity(len(values))
+        if None in values:
+            raise NodeError(f"{self._home.label(self._row)} has an operand without a value. Call Graph.forward() first.")
+        return float(self.rule(*values))
+
+    def _shown(self) -> str:
+        return self.operator
+
+
+KINDS.update({CONSTANT: Constant, VARIABLE: Variable, PLACEHOLDER: PlaceHolder, OPERATOR: Operator})
+
+
+# --- checking ---------------------------------------------------------------
+
+
+def build(rule: Rule, operands: Iterable[Any]) -> Operator:
+    """A new Operator node in the current graph. Everything is checked before anything is registered."""
+    home = CURRENT.tables
+    checked = [_checked(operand, rule, home) for operand in operands]
+    rule.check_arity(len(checked))
+    node: Operator = grow(home, rule, checked)
+    return node
+
+
+def _checked(operand: Any, rule: Rule, home: Tables) -> int | float:
+    if isinstance(operand, Node):
+        return _row_in(operand, home)
+    try:
+        return number(operand, f"'{rule.name}'")
+    except NumberError as error:
+        raise OperandError(str(error)) from None
+
+
+def _row_in(node: Node, home: Tables) -> int:
+    if node._home is not home or home.closed:
+        node._refuse()
+    return node._row
+
+
+def _describe(thing: object) -> str:
+    return repr(thing) if not isinstance(thing, Node) else f"a {type(thing).__name__}"
+
+
+def rows_of(nodes: Iterable[Any], who: str) -> list[int]:
+    """The rows of some nodes of the current graph; an error that says what is not a node."""
+    home, rows = CURRENT.tables, []
+    for node in nodes:
+        if not isinstance(node, Node):
+            raise NodeError(f"{who} takes nodes, not {type(node).__name__} {node!r}.")
+        rows.append(_row_in(node, home))
+    return rows

@@ -1,0 +1,288 @@
+"""The graph is two tables; a node is a row.
+
+    nodes   row  kind   value   grad        edges   source  target
+              0  6.0      6.0      .                     0       2
+              1  7.0      7.0      .                     1       2
+              2  sub     -1.0      .
+
+A fact has one home: neighbours and degrees are questions asked of the edge
+table. The columns are packed arrays, so a node costs about 60 bytes. Values,
+stamps and gradients are grown when somebody writes them.
+
+Merging `(a + b) + c` into one sum of three makes a new row that *absorbs* the
+row of `a + b`: its first edge comes from ~row, which stands for "every operand
+of that row", so that no edge is stored twice and the absorbed row stays as it
+was.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from threading import RLock
+from types import CodeType
+from typing import Any, NamedTuple
+
+from .origin import Origin
+from .rules import BY_NUMBER
+
+# Leaf kinds stand in the column of operators, below the numbers of the rules.
+CONSTANT, VARIABLE, PLACEHOLDER = -1, -2, -3
+LEAF_KINDS = {CONSTANT: "Constant", VARIABLE: "Variable", PLACEHOLDER: "PlaceHolder"}
+NEVER = 0  # the stamp of a value that was not computed
+
+
+class Mark(NamedTuple):
+    """A place to cut back to: how many rows, edges and scopes there were."""
+
+    rows: int
+    edges: int
+    scopes: int
+
+
+class Scope:
+    """A named box around the nodes made inside it; boxes nest."""
+
+    __slots__ = ("name", "parent")
+
+    def __init__(self, name: str, parent: Scope | None = None) -> None:
+        self.name = name
+        self.parent = parent
+
+    @property
+    def path(self) -> str:
+        return self.name if self.parent is None else f"{self.parent.path}/{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<scope {self.path}>"
+
+
+class Tables:
+    """One graph's nodes and edges."""
+
+    def __init__(self) -> None:
+        self.operators = array("h")  # a rule's number, or a leaf kind
+        self.in_degrees = array("i")
+        self.codes: list[CodeType] = []
+        self.instructions = array("i")
+        self.sources = array("i")
+        self.targets = array("i")
+        self.values = array("d")
+        self.stamps = array("q")  # when the value was written or computed; NEVER if it was not
+        self.grads = array("d")
+        self.names: dict[int, str] = {}
+        self.scopes: list[tuple[int, Scope | None]] = [(0, None)]  # from which row on each holds
+        self.scope_now: Scope | None = None
+        self.clock = 1  # the number of the next forward run
+        self.redrawn = NEVER  # when an edge was last drawn by hand
+        self.grads_are_blank = True  # nothing since the last kill_grad
+        self.closed: str | None = None  # why the graph is gone, if it is
+        self.handles: dict[int, Any] = {}  # row -> weak reference to its Node
+        self.most_handles = 1000  # at which the dead ones are swept out
+        self.checkpoints: list[Mark] = []
+        self.cache: dict[Any, Any] = {}  # what was derived from the tables as they are now
+        self.lock = RLock()
+
+    def __len__(self) -> int:
+        return len(self.operators)
+
+    # --- growing ---
+
+    def add_row(self, operator: int, sources: Iterable[int], in_degree: int, code: CodeType, instruction: int) -> int:
+        """Append one node with its edges. The row counts only once its last column is written."""
+        row = len(self.operators)
+        for source in sources:
+            self.sources.append(source)
+            self.targets.append(row)
+        self.in_degrees.append(in_degree)
+        self.codes.append(code)
+        self.instructions.append(instruction)
+        self.operators.append(operator)
+        if self.cache:
+            self.cache.clear()
+        return row
+
+    def add_edge(self, source: int, target: int) -> None:
+        """Draw one more edge by hand."""
+        self.sources.append(source)
+        self.targets.append(target)
+        self.in_degrees[target] += 1
+        self.redrawn = self.clock
+        self.cache.clear()
+
+    def write(self, row: int, value: float) -> None:
+        """Set a leaf's value. What was computed from the old one is stale until the next forward."""
+        self.grow_values()
+        self.values[row] = value
+        self.stamps[row] = self.clock
+
+    def grow_values(self) -> None:
+        missing = len(self) - len(self.values)
+        if missing > 0:
+            self.values.frombytes(bytes(8 * missing))
+            self.stamps.frombytes(bytes(8 * missing))
+
+    def clear_grads(self) -> None:
+        """Give every row a gradient of 0.0."""
+        self.grow_grads()
+        self.grads[:] = array("d", bytes(8 * len(self)))
+        self.grads_are_blank = True
+
+    def grow_grads(self) -> None:
+        missing = len(self) - len(self.grads)
+        if missing > 0:
+            self.grads.frombytes(bytes(8 * missing))
+
+    def enter(self, scope: Scope | None) -> None:
+        """From the next row on, nodes are made in this scope."""
+        self.scope_now = scope
+        self.scopes.append((len(self), scope))
+
+    # --- shrinking ---
+
+    def mark(self) -> Mark:
+        return Mark(len(self.operators), len(self.sources), len(self.scopes))
+
+    def cut(self, mark: Mark) -> None:
+        """Forget every row, edge and scope that came after the mark."""
+        rows, edges, scopes = mark
+        for target in self.targets[edges:]:
+            if target < rows:
+                self.in_degrees[target] -= 1
+                self.redrawn = self.clock
+        del self.sources[edges:], self.targets[edges:], self.scopes[scopes:]
+        for column in (self.operators, self.in_degrees, self.codes, self.instructions):
+            del column[rows:]
+        for column in (self.values, self.stamps, self.grads):
+            del column[rows:]
+        for row in [row for row in self.names if row >= rows]:
+            del self.names[row]
+        self.cache.clear()
+        if self.scopes[-1][1] is not self.scope_now:
+            self.enter(self.scope_now)
+
+    def close(self, reason: str) -> None:
+        """Free the columns; nodes that still point here say why they cannot be used."""
+        self.closed, self.scope_now = reason, None
+        self.cut(Mark(0, 0, 1))
+        self.handles.clear()
+
+    # --- asking ---
+
+    def value(self, row: int) -> float | None:
+        known = row < len(self.stamps) and self.stamps[row] != NEVER
+        return self.values[row] if known else None
+
+    def stamp(self, row: int) -> int:
+        return self.stamps[row] if row < len(self.stamps) else NEVER
+
+    def grad(self, row: int) -> float | None:
+        known = row < len(self.grads) and self.operators[row] != CONSTANT
+        return self.grads[row] if known else None
+
+    def origin(self, row: int) -> Origin:
+        return Origin(self.codes[row], self.instructions[row])
+
+    def kind(self, row: int) -> str:
+        """What a node is called: the kind of a leaf, the name of an operator."""
+        operator = self.operators[row]
+        return BY_NUMBER[operator].name if operator >= 0 else LEAF_KINDS[operator]
+
+    def label(self, row: int) -> str:
+        """How messages speak of a node: its kind, and its name or row."""
+        kind = self.kind(row) if self.operators[row] < 0 else f"'{self.kind(row)}'"
+        name = self.names.get(row)
+        return f"{kind} (row {row})" if name is None else f"{kind} {name!r}"
+
+    def scope(self, row: int) -> Scope | None:
+        return self.scopes[bisect_right(self.scopes, row, key=lambda entry: entry[0]) - 1][1]
+
+    def operands(self, row: int) -> list[int]:
+        """The rows that feed `row`, in order, one for each operand position."""
+        tails: list[list[int]] = []
+        own = self._own_sources(row)
+        while own and own[0] < 0:  # ~absorbed: that row's operands come first
+            tails.append(own[1:])
+            own = self._own_sources(~own[0])
+        for tail in reversed(tails):
+            own.extend(tail)
+        return own
+
+    def consumers(self, row: int) -> list[int]:
+        """The rows that `row` feeds, in the order the edges were drawn; absorbed rows do not count."""
+        starts, targets = self._derived("consumers", self._consumers)
+        return list(targets[starts[row] : starts[row + 1]])
+
+    def edges(self, rows: Iterable[int]) -> tuple[array[int], array[int]]:
+        """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
+        starts, edges = self._edges_into()
+        drawn = sorted(edge for row in rows for edge in edges[starts[row] : starts[row + 1]])
+        sources, targets = array("i"), array("i")
+        for edge in drawn:
+            source, target = self.sources[edge], self.targets[edge]
+            for operand in (source,) if source >= 0 else self.operands(~source):
+                sources.append(operand)
+                targets.append(target)
+        return sources, targets
+
+    def live_rows(self) -> list[int]:
+        """All rows but the absorbed: those whose operands a merged row took, and that nobody else uses."""
+        live = self._derived("live", self._live)
+        return [row for row in range(len(self)) if live[row]]
+
+    def is_absorbed(self, row: int) -> bool:
+        return not self._derived("live", self._live)[row]
+
+    def absorbed_by(self, rows: Iterable[int]) -> list[tuple[int, list[int]]]:
+        """The rows that `rows` took over, oldest first, each with the operands it adds to the one it took over."""
+        own, found = self._own_sources, {}
+        for row in rows:
+            sources = own(row)
+            while sources and sources[0] < 0 and ~sources[0] not in found:
+                row = ~sources[0]
+                sources = own(row)
+                found[row] = [source if source >= 0 else ~source for source in sources]
+        return sorted(found.items())
+
+    def _own_sources(self, row: int) -> list[int]:
+        starts, edges = self._edges_into()
+        return [self.sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
+
+    def _live(self) -> bytearray:
+        live = bytearray(b"\1") * len(self)
+        for source in self.sources:
+            if source < 0:
+                live[~source] = 0
+        for source in self.sources:
+            if source >= 0:
+                live[source] = 1
+        return live
+
+    def _consumers(self) -> tuple[array[int], array[int]]:
+        return packed(*self.edges(self.live_rows()), len(self))
+
+    def _edges_into(self) -> tuple[array[int], array[int]]:
+        return self._derived("edges into", lambda: packed(self.targets, range(len(self.targets)), len(self)))
+
+    def _derived(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` works out from the tables, kept until they change."""
+        with self.lock:
+            if name not in self.cache:
+                self.cache[name] = make()
+            return self.cache[name]
+
+
+def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:
+    """Items grouped by key, in order: those of key k are items[starts[k]:starts[k+1]].
+
+    >>> packed([1, 0, 1], [7, 8, 9], 2)
+    (array('i', [0, 1, 3]), array('i', [8, 7, 9]))
+    """
+    starts = array("i", bytes(4 * (size + 1)))
+    for key in keys:
+        starts[key + 1] += 1
+    for key in range(size):
+        starts[key + 1] += starts[key]
+    places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and quick on what is sorted already
+    return starts, array("i", map(items.__getitem__, places))

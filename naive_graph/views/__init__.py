@@ -1,0 +1,1 @@
+"""Ways to look at a graph and at what became of it."""
