@@ -76,14 +76,19 @@ class Book:
                 needed = self._needed(answers)
                 for draft in self.drafts:
                     if id(draft) in needed:
-                        sources = [each.row if isinstance(each, Draft) else each for each in draft.operands]
-                        draft.row = grow(tables, draft.rule, sources, merge_from=mark.rows)._row
+                        draft.row = self._grown(draft, mark.rows)
                 return [self._node(answer) for answer in answers]
             except BaseException:
                 tables.cut(mark)
                 for draft in self.drafts:
                     draft.row = None
                 raise
+
+    def _grown(self, draft: Draft, new: int) -> int:
+        assert draft.rule is not None  # a draft without a row applies a rule
+        sources: list[Any] = [each.row if isinstance(each, Draft) else each for each in draft.operands]
+        row: int = grow(self.tables, draft.rule, sources, merge_from=new).row
+        return row
 
     def _needed(self, answers: list[Any]) -> set[int]:
         found: set[int] = set()

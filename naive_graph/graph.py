@@ -14,6 +14,7 @@ from math import isfinite
 from threading import get_ident
 from typing import Any
 
+from . import nodes
 from .engines import culprit
 from .engines.choice import engine_named
 from .errors import (
@@ -28,7 +29,7 @@ from .errors import (
     ThreadError,
 )
 from .handles import CURRENT, abandon, handle
-from .nodes import Constant, Node, Operator, PlaceHolder, Variable, build, rows_of
+from .nodes import Constant, Node, PlaceHolder, build, rows_of
 from .number import number
 from .origin import learners_frame
 from .plan import Plan, plan_for
@@ -87,12 +88,21 @@ class GraphType(type):
 class Graph(metaclass=GraphType):
     """The scalar graph, and everything that can be done with the whole of it."""
 
-    Node, Constant, Variable, PlaceHolder, Operator = Node, Constant, Variable, PlaceHolder, Operator
+    Node = nodes.Node
+    Constant = nodes.Constant
+    Variable = nodes.Variable
+    PlaceHolder = nodes.PlaceHolder
+    Operator = nodes.Operator
 
     # --- evaluating and differentiating ---
 
     @classmethod
-    def forward(cls, *targets: Node, feed: Mapping[PlaceHolder, float] | None = None, engine: str | None = None) -> None:
+    def forward(
+        cls,
+        *targets: nodes.Node,
+        feed: Mapping[nodes.PlaceHolder, float] | None = None,
+        engine: str | None = None,
+    ) -> None:
         """Evaluate the whole graph, or only what the targets need, in Kahn's order.
 
         feed: numbers for PlaceHolders; each stays until it is fed again.
@@ -120,7 +130,7 @@ class Graph(metaclass=GraphType):
             _commit_values(tables, plan, values, fed)
 
     @classmethod
-    def backward(cls, y: Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
+    def backward(cls, y: nodes.Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
         """Differentiate y with respect to every node that it depends on; gradients land in `node.grad`.
 
         y: any node but a Constant; without it, the sum of all results. With
@@ -210,7 +220,7 @@ class Graph(metaclass=GraphType):
     # --- building by name ---
 
     @classmethod
-    def add_node(cls, node: Node) -> Node:
+    def add_node(cls, node: nodes.Node) -> nodes.Node:
         """Nodes register themselves; this returns the node if it is in the graph, and says so if it is not."""
         rows_of([node], "Graph.add_node")
         return node
@@ -234,14 +244,14 @@ class Graph(metaclass=GraphType):
         return rule(node1, node2)
 
     @classmethod
-    def sum(cls, nodes: Iterable[Any]) -> Node:
-        """One node that adds all the nodes, however many."""
-        return _gathered("add", list(nodes), 0.0)
+    def sum(cls, operands: Iterable[Any]) -> nodes.Node:
+        """One node that adds all the operands, however many."""
+        return _gathered("add", list(operands), 0.0)
 
     @classmethod
-    def prod(cls, nodes: Iterable[Any]) -> Node:
-        """One node that multiplies all the nodes, however many."""
-        return _gathered("mul", list(nodes), 1.0)
+    def prod(cls, operands: Iterable[Any]) -> nodes.Node:
+        """One node that multiplies all the operands, however many."""
+        return _gathered("mul", list(operands), 1.0)
 
 
 def _operator_method(name: str) -> Any:

@@ -7,6 +7,7 @@ This file knows the tables, not the classes of nodes; those enter themselves in
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from .errors import NodeError
@@ -79,7 +80,7 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
             raise
 
 
-def grow(home: Tables, rule: Rule, operands: list[int | float], merge_from: int = 0) -> Any:
+def grow(home: Tables, rule: Rule, operands: Sequence[int | float], merge_from: int = 0) -> Any:
     """Append an operator over operands that were checked: rows (int) and numbers (float).
 
     Only rows from `merge_from` on may be absorbed.
@@ -89,8 +90,8 @@ def grow(home: Tables, rule: Rule, operands: list[int | float], merge_from: int 
         try:
             frame = learners_frame()
             code, instruction = frame.f_code, frame.f_lasti
-            sources = [
-                _constant(home, operand, code, instruction) if type(operand) is float else operand
+            sources: list[int] = [
+                _constant(home, operand, code, instruction) if isinstance(operand, float) else operand
                 for operand in operands
             ]
             count = len(sources)
@@ -98,7 +99,7 @@ def grow(home: Tables, rule: Rule, operands: list[int | float], merge_from: int 
                 count += home.in_degrees[sources[0]] - 1
                 sources[0] = ~sources[0]
             row = home.add_row(rule.number, sources, count, code, instruction)
-            node = object.__new__(KINDS[OPERATOR])
+            node: Any = object.__new__(KINDS[OPERATOR])
             bind(node, home, row)
             return node
         except BaseException:

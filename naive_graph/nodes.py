@@ -19,6 +19,7 @@ from .printed import Printed, node_html, printed_tables, write_formula
 from .rules import BY_NUMBER, Arithmetic, Rule, rule_named
 from .tables import CONSTANT, PLACEHOLDER, VARIABLE, Scope, Tables
 
+
 class Node(Arithmetic):
     """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator."""
 
@@ -277,7 +278,9 @@ class Operator(Node):
         values = [operand.value for operand in self.last]
         self.rule.check_arity(len(values))
         if None in values:
-            raise NodeError(f"{self._home.label(self._row)} has an operand without a value. Call Graph.forward() first.")
+            raise NodeError(
+                f"{self._home.label(self._row)} has an operand without a value. Call Graph.forward() first."
+            )
         return float(self.rule(*values))
 
     def _shown(self) -> str:

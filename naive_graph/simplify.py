@@ -24,7 +24,7 @@ def law(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def known(x: Any) -> float | None:
     """The number that an operand certainly is."""
-    return x if isinstance(x, float) else x.known  # type: ignore[no-any-return]
+    return x if isinstance(x, float) else x.known
 
 
 def foldable(*xs: Any) -> bool:
@@ -45,7 +45,7 @@ def coefficient(x: Any) -> tuple[float, Any]:
 
 def serial(x: Any) -> int:
     """Where a factor stands in a product: numbers first, then nodes by row, then drafts by age."""
-    return -1 if isinstance(x, float) else x.serial  # type: ignore[no-any-return]
+    return -1 if isinstance(x, float) else x.serial
 
 
 @law
@@ -72,9 +72,10 @@ def add(*xs: Any) -> Any:
 def _complements(a: Any, b: Any) -> Any:
     """where(c, p, 0) + where(c, 0, q) = where(c, p, q)."""
     for one, other in ((a, b), (b, a)):
-        if is_rule(one, "where") and is_rule(other, "where") and one.operands[0] is other.operands[0]:
-            if one.operands[2] == 0.0 and other.operands[1] == 0.0:
-                return c.where(one.operands[0], one.operands[1], other.operands[2])
+        if is_rule(one, "where") and is_rule(other, "where"):
+            (c1, p, nothing), (c2, zero, q) = one.operands, other.operands
+            if c1 is c2 and nothing == 0.0 and zero == 0.0:
+                return c.where(c1, p, q)
     return None
 
 
@@ -134,11 +135,10 @@ def _signs(a: Any, b: Any) -> Any:
 
 def _coefficients(a: Any, b: Any) -> Any:
     """3 * (2 * x) = 6 * x, and x * (2 * y) = 2 * (x * y)."""
-    m, p = (known(a), None) if foldable(a) else coefficient(a)
-    n, q = coefficient(b)
-    if p is a and q is b or (p is None and q is b):
-        return None
-    return c.mul(m * n, q if p is None else c.mul(p, q))  # type: ignore[operator]
+    (m, p), (n, q) = coefficient(a), coefficient(b)
+    if foldable(a):
+        return None if q is b else c.mul(known(a) * n, q)  # type: ignore[operator]
+    return None if p is a and q is b else c.mul(m * n, c.mul(p, q))
 
 
 def _fractions(a: Any, b: Any) -> Any:

@@ -106,9 +106,7 @@ def guarded(value: Value, taken: Value) -> Value:
     return value if taken is None else where(taken, value, 0.0)
 
 
-def reverse(
-    plan: Plan, values: Sequence[Value], seeds: dict[int, Value], wanted: Sequence[bool]
-) -> Iterator[Event]:
+def reverse(plan: Plan, values: Sequence[Value], seeds: dict[int, Value], wanted: Sequence[bool]) -> Iterator[Event]:
     """Differentiate: walk the plan backwards and hand each operand its share.
 
     values: one for each step, all computed. seeds: the adjoints of the results,

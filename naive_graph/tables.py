@@ -152,10 +152,8 @@ class Tables:
                 self.in_degrees[target] -= 1
                 self.redrawn = self.clock
         del self.sources[edges:], self.targets[edges:], self.scopes[scopes:]
-        for column in (self.operators, self.in_degrees, self.codes, self.instructions):
-            del column[rows:]
-        for column in (self.values, self.stamps, self.grads):
-            del column[rows:]
+        del self.operators[rows:], self.in_degrees[rows:], self.codes[rows:], self.instructions[rows:]
+        del self.values[rows:], self.stamps[rows:], self.grads[rows:]
         for row in [row for row in self.names if row >= rows]:
             del self.names[row]
         self.cache.clear()
@@ -263,7 +261,10 @@ class Tables:
         return packed(*self.edges(self.live_rows()), len(self))
 
     def _edges_into(self) -> tuple[array[int], array[int]]:
-        return self._derived("edges into", lambda: packed(self.targets, range(len(self.targets)), len(self)))
+        edges: tuple[array[int], array[int]] = self._derived(
+            "edges into", lambda: packed(self.targets, range(len(self.targets)), len(self))
+        )
+        return edges
 
     def _derived(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` works out from the tables, kept until they change."""

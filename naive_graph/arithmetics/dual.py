@@ -31,9 +31,7 @@ class Dual(Arithmetic):
         values = [dual.value for dual in duals]
         value = rule(*values)
         partials = rule.partials_at(values, value, [dual.slope is not None for dual in duals])
-        moving = [
-            (partial, dual.slope) for partial, dual in zip(partials, duals, strict=True) if partial is not None
-        ]
+        moving = [(partial, dual.slope) for partial, dual in zip(partials, duals, strict=True) if partial is not None]
         return Dual(value, _chosen(moving) if rule.selects else _chain_rule(moving))
 
     def __repr__(self) -> str:

@@ -102,8 +102,7 @@ PLAIN = Style(plain_number, _plain_name, _plain_infix, _plain_call, "(", ")")
 # --- TeX ----------------------------------------------------------------------
 
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
-    "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+    ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"]
 )
 TEX_INFIX = {"*": r" \cdot ", "+": " + ", "-": " - ", ">": " > ", "<": " < "}
 TEX_ESCAPES = {

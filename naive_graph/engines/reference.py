@@ -18,9 +18,7 @@ def evaluate(plan: Plan, values: list[Any]) -> None:
     deque(forward(plan, values), maxlen=0)
 
 
-def differentiate(
-    plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]
-) -> list[Any]:
+def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]) -> list[Any]:
     """The adjoint of each step, 0.0 where the seeded results do not depend on it."""
     events = reverse(plan, values, seeds, wanted)
     adjoints = [event.adjoint for event in events if isinstance(event, Finished)]
