@@ -19,6 +19,7 @@ from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_metho
 
 Value = Any
 
+# fmt: off  (the rows stay as they stand)
 # --- arithmetic ---------------------------------------------------------------
 
 
@@ -51,37 +52,35 @@ def _products_of_others(xs: tuple[Value, ...], y: Value) -> list[Value]:
     return partials[::-1]
 
 
-add: Rule = define(
-    "add", _total, lambda xs, y: [1.0] * len(xs),
-    associative=True, infix="+", onnx="Add", tensorflow=("AddV2", "Add"),
-)  # fmt: skip
+add: Rule = define("add", _total, lambda xs, y: [1.0] * len(xs),
+    associative=True, infix="+", onnx="Add", tensorflow=("AddV2", "Add"))
 sub: Rule = define("sub", lambda a, b: a - b, [lambda a, b, y: 1.0, lambda a, b, y: -1.0],
-             infix="-", onnx="Sub", tensorflow=("Sub",))  # fmt: skip
+    infix="-", onnx="Sub", tensorflow=("Sub",))
 mul: Rule = define("mul", _product, _products_of_others,
-             associative=True, infix="*", symbol="×", onnx="Mul", tensorflow=("Mul",))  # fmt: skip
+    associative=True, infix="*", symbol="×", onnx="Mul", tensorflow=("Mul",))
 div: Rule = define("div", ieee.div, [lambda a, b, y: div(1.0, b), lambda a, b, y: -div(y, b)],
-             infix="/", symbol="÷", tex=r"\frac{{{0}}}{{{1}}}", onnx="Div", tensorflow=("RealDiv", "Div"))  # fmt: skip
+    infix="/", symbol="÷", tex=r"\frac{{{0}}}{{{1}}}", onnx="Div", tensorflow=("RealDiv", "Div"))
 pow: Rule = define("pow", ieee.pow, [lambda a, b, y: pow_slope(a, b), lambda a, b, y: pow_log(a, b)],
-             domain=(POSITIVE, REALS), infix="**", symbol="^", onnx="Pow", tensorflow=("Pow",))  # fmt: skip
+    domain=(POSITIVE, REALS), infix="**", symbol="^", onnx="Pow", tensorflow=("Pow",))
 neg: Rule = define("neg", lambda a: -a, [lambda a, y: -1.0],
-             symbol="−", onnx="Neg", tensorflow=("Neg",))  # fmt: skip
+    symbol="−", onnx="Neg", tensorflow=("Neg",))
 
 # --- powers, exponentials, logarithms -----------------------------------------
 
 square: Rule = define("square", lambda a: a * a, [lambda a, y: 2.0 * a],
-                symbol="²", tex="{0}^{{2}}", tensorflow=("Square",))  # fmt: skip
+    symbol="²", tex="{0}^{{2}}", tensorflow=("Square",))
 sqrt: Rule = define("sqrt", ieee.sqrt, [lambda a, y: div(0.5, y)],
-              domain=POSITIVE, symbol="√", tex=r"\sqrt{{{0}}}", onnx="Sqrt", tensorflow=("Sqrt",))  # fmt: skip
+    domain=POSITIVE, symbol="√", tex=r"\sqrt{{{0}}}", onnx="Sqrt", tensorflow=("Sqrt",))
 reciprocal: Rule = define("reciprocal", lambda a: ieee.div(1.0, a), [lambda a, y: -(y * y)],
-                    symbol="1/", tex=r"\frac{{1}}{{{0}}}", onnx="Reciprocal", tensorflow=("Reciprocal", "Inv"))  # fmt: skip
+    symbol="1/", tex=r"\frac{{1}}{{{0}}}", onnx="Reciprocal", tensorflow=("Reciprocal", "Inv"))
 exp: Rule = define("exp", ieee.exp, [lambda a, y: y],
-             tex="e^{{{0}}}", onnx="Exp", tensorflow=("Exp",))  # fmt: skip
+    tex="e^{{{0}}}", onnx="Exp", tensorflow=("Exp",))
 expm1: Rule = define("expm1", ieee.expm1, [lambda a, y: exp(a)],
-               tex="e^{{{0}}} - 1", tensorflow=("Expm1",))  # fmt: skip
+    tex="e^{{{0}}} - 1", tensorflow=("Expm1",))
 log: Rule = define("log", ieee.log, [lambda a, y: div(1.0, nonnegative(a))],
-             domain=POSITIVE, onnx="Log", tensorflow=("Log",))  # fmt: skip
+    domain=POSITIVE, onnx="Log", tensorflow=("Log",))
 log1p: Rule = define("log1p", ieee.log1p, [lambda a, y: div(1.0, nonnegative(1.0 + a))],
-               domain=Interval(-1.0), tex=r"\log\left(1 + {0}\right)", tensorflow=("Log1p",))  # fmt: skip
+    domain=Interval(-1.0), tex=r"\log\left(1 + {0}\right)", tensorflow=("Log1p",))
 
 # --- circular and hyperbolic --------------------------------------------------
 
@@ -89,85 +88,85 @@ sin: Rule = define("sin", ieee.sin, [lambda a, y: cos(a)], onnx="Sin", tensorflo
 cos: Rule = define("cos", ieee.cos, [lambda a, y: -sin(a)], onnx="Cos", tensorflow=("Cos",))
 tan: Rule = define("tan", ieee.tan, [lambda a, y: 1.0 + y * y], onnx="Tan", tensorflow=("Tan",))
 asin: Rule = define("asin", ieee.asin, [lambda a, y: div(1.0, sqrt((1.0 - a) * (1.0 + a)))],
-              domain=Interval(-1.0, 1.0), tex=r"\arcsin", onnx="Asin", tensorflow=("Asin",))  # fmt: skip
+    domain=Interval(-1.0, 1.0), tex=r"\arcsin", onnx="Asin", tensorflow=("Asin",))
 acos: Rule = define("acos", ieee.acos, [lambda a, y: div(-1.0, sqrt((1.0 - a) * (1.0 + a)))],
-              domain=Interval(-1.0, 1.0), tex=r"\arccos", onnx="Acos", tensorflow=("Acos",))  # fmt: skip
+    domain=Interval(-1.0, 1.0), tex=r"\arccos", onnx="Acos", tensorflow=("Acos",))
 atan: Rule = define("atan", math.atan, [lambda a, y: div(1.0, 1.0 + a * a)],
-              tex=r"\arctan", onnx="Atan", tensorflow=("Atan",))  # fmt: skip
+    tex=r"\arctan", onnx="Atan", tensorflow=("Atan",))
 sinh: Rule = define("sinh", ieee.sinh, [lambda a, y: cosh(a)], onnx="Sinh", tensorflow=("Sinh",))
 cosh: Rule = define("cosh", ieee.cosh, [lambda a, y: sinh(a)], onnx="Cosh", tensorflow=("Cosh",))
 tanh: Rule = define("tanh", math.tanh, [lambda a, y: sech_squared(a)], onnx="Tanh", tensorflow=("Tanh",))
 asinh: Rule = define("asinh", math.asinh, [lambda a, y: div(1.0, hypot(a, 1.0))], onnx="Asinh", tensorflow=("Asinh",))
 # The two roots apart: their product is real, and wrong, below -1.
 acosh: Rule = define("acosh", ieee.acosh, [lambda a, y: div(1.0, sqrt(a - 1.0) * sqrt(a + 1.0))],
-               domain=Interval(1.0), onnx="Acosh", tensorflow=("Acosh",))  # fmt: skip
+    domain=Interval(1.0), onnx="Acosh", tensorflow=("Acosh",))
 atanh: Rule = define("atanh", ieee.atanh, [lambda a, y: div(1.0, nonnegative(1.0 - a) * nonnegative(1.0 + a))],
-               domain=Interval(-1.0, 1.0), onnx="Atanh", tensorflow=("Atanh",))  # fmt: skip
+    domain=Interval(-1.0, 1.0), onnx="Atanh", tensorflow=("Atanh",))
 atan2: Rule = define("atan2", math.atan2, [lambda a, b, y: inverse_radius(b, a), lambda a, b, y: -inverse_radius(a, b)],
-               tensorflow=("Atan2",))  # fmt: skip
+    tensorflow=("Atan2",))
 hypot: Rule = define("hypot", math.hypot, [lambda a, b, y: hypot_share(a, b), lambda a, b, y: hypot_share(b, a)],
-               tex=r"\sqrt{{{0}^2 + {1}^2}}")  # fmt: skip
+    tex=r"\sqrt{{{0}^2 + {1}^2}}")
 
 # --- learning -----------------------------------------------------------------
 
 sigmoid: Rule = define("sigmoid", ieee.sigmoid, [lambda a, y: sigmoid_slope(a)],
-                 symbol="σ", tex=r"\sigma", onnx="Sigmoid", tensorflow=("Sigmoid",))  # fmt: skip
+    symbol="σ", tex=r"\sigma", onnx="Sigmoid", tensorflow=("Sigmoid",))
 softplus: Rule = define("softplus", ieee.softplus, [lambda a, y: sigmoid(a)], onnx="Softplus", tensorflow=("Softplus",))
 erf: Rule = define("erf", math.erf, [lambda a, y: 1.1283791670955126 * gaussian(a)],  # 2 / sqrt(pi)
-             onnx="Erf", tensorflow=("Erf",))  # fmt: skip
+    onnx="Erf", tensorflow=("Erf",))
 relu: Rule = define("relu", ieee.relu, [lambda a, y: heaviside(a)], kink=lambda a: a, onnx="Relu", tensorflow=("Relu",))
 logsumexp: Rule = define("logsumexp", ieee.logsumexp, lambda xs, y: [softmax_share(x, *xs) for x in xs],
-                   onnx="ReduceLogSumExp")  # fmt: skip
+    onnx="ReduceLogSumExp")
 
 # --- pieces, comparisons, choice ----------------------------------------------
 
 abs: Rule = define("abs", builtins.abs, [lambda a, y: sign(a)],
-             kink=lambda a: a, symbol="|·|", tex=r"\left|{0}\right|", onnx="Abs", tensorflow=("Abs",))  # fmt: skip
+    kink=lambda a: a, symbol="|·|", tex=r"\left|{0}\right|", onnx="Abs", tensorflow=("Abs",))
 sign: Rule = define(
     "sign", ieee.sign, [None], kink=lambda a: a, tex=r"\operatorname{sign}", onnx="Sign", tensorflow=("Sign",)
 )
 heaviside: Rule = define("heaviside", ieee.heaviside, [None], kink=lambda a: a, tex="H")
 maximum: Rule = define("maximum", ieee.maximum, [lambda a, b, y: precedence(a, b), lambda a, b, y: precedence(b, a)],
-                 kink=lambda a, b: a - b, symbol="max", tex=r"\max", onnx="Max", tensorflow=("Maximum",))  # fmt: skip
+    kink=lambda a, b: a - b, symbol="max", tex=r"\max", onnx="Max", tensorflow=("Maximum",))
 minimum: Rule = define("minimum", ieee.minimum, [lambda a, b, y: precedence(b, a), lambda a, b, y: precedence(a, b)],
-                 kink=lambda a, b: a - b, symbol="min", tex=r"\min", onnx="Min", tensorflow=("Minimum",))  # fmt: skip
+    kink=lambda a, b: a - b, symbol="min", tex=r"\min", onnx="Min", tensorflow=("Minimum",))
 greater: Rule = define("greater", lambda a, b: float(a > b), [None, None],
-                 kink=lambda a, b: a - b, infix=">", onnx="Greater", tensorflow=("Greater",))  # fmt: skip
+    kink=lambda a, b: a - b, infix=">", onnx="Greater", tensorflow=("Greater",))
 less: Rule = define("less", lambda a, b: float(a < b), [None, None],
-              kink=lambda a, b: a - b, infix="<", onnx="Less", tensorflow=("Less",))  # fmt: skip
+    kink=lambda a, b: a - b, infix="<", onnx="Less", tensorflow=("Less",))
 where: Rule = define("where", lambda condition, a, b: a if condition != 0 else b,
-               [None, lambda c, a, b, y: where(c, 1.0, 0.0), lambda c, a, b, y: where(c, 0.0, 1.0)],
-               selects=True, symbol="?:", onnx="Where", tensorflow=("SelectV2", "Select"),
-               tex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}")  # fmt: skip
+    [None, lambda c, a, b, y: where(c, 1.0, 0.0), lambda c, a, b, y: where(c, 0.0, 1.0)],
+    selects=True, symbol="?:", onnx="Where", tensorflow=("SelectV2", "Select"),
+    tex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}")
 
 # --- helpers: derivatives that keep their digits ------------------------------
 
 # Guards the domain: 1/a goes on below 0, where log(a) has ended. It reads as `a` itself.
 nonnegative: Rule = define("nonnegative", lambda a: a + 0.0 if a >= 0 else math.nan, [lambda a, y: 1.0],
-                     symbol="≥0", reads_as=lambda a: a)  # fmt: skip
+    symbol="≥0", reads_as=lambda a: a)
 pow_slope: Rule = define("pow_slope", ieee.pow_slope,
-                   [lambda a, b, y: where(b, b * pow_slope(a, b - 1.0), 0.0),
-                    lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0)],
-                   domain=(POSITIVE, REALS), reads_as=lambda a, b: b * pow(a, b - 1.0))  # fmt: skip
+    [lambda a, b, y: where(b, b * pow_slope(a, b - 1.0), 0.0),
+    lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0)],
+    domain=(POSITIVE, REALS), reads_as=lambda a, b: b * pow(a, b - 1.0))
 pow_log: Rule = define("pow_log", ieee.pow_log,
-                 [lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0), lambda a, b, y: pow_log(a, b) * log(a)],
-                 domain=(POSITIVE, REALS), reads_as=lambda a, b: pow(a, b) * log(a))  # fmt: skip
+    [lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0), lambda a, b, y: pow_log(a, b) * log(a)],
+    domain=(POSITIVE, REALS), reads_as=lambda a, b: pow(a, b) * log(a))
 sech_squared: Rule = define("sech_squared", ieee.sech_squared, [lambda a, y: -2.0 * tanh(a) * y],
-                      reads_as=lambda a: 1.0 - pow(tanh(a), 2.0))  # fmt: skip
+    reads_as=lambda a: 1.0 - pow(tanh(a), 2.0))
 sigmoid_slope: Rule = define("sigmoid_slope", ieee.sigmoid_slope, [lambda a, y: -tanh(0.5 * a) * y],
-                       reads_as=lambda a: sigmoid(a) * (1.0 - sigmoid(a)))  # fmt: skip
+    reads_as=lambda a: sigmoid(a) * (1.0 - sigmoid(a)))
 gaussian: Rule = define("gaussian", ieee.gaussian, [lambda a, y: -2.0 * a * y], reads_as=lambda a: exp(-pow(a, 2.0)))
 hypot_share: Rule = define("hypot_share", ieee.hypot_share,
-                     [lambda a, b, y: hypot_share(b, a) * inverse_radius(b, a),
-                      lambda a, b, y: -hypot_share(a, b) * inverse_radius(b, a)],
-                     reads_as=lambda a, b: a / hypot(a, b))  # fmt: skip
+    [lambda a, b, y: hypot_share(b, a) * inverse_radius(b, a),
+    lambda a, b, y: -hypot_share(a, b) * inverse_radius(b, a)],
+    reads_as=lambda a, b: a / hypot(a, b))
 inverse_radius: Rule = define("inverse_radius", ieee.inverse_radius,
-                        [lambda a, b, y: inverse_radius(b, a) * inverse_radius(b, a) - y * y,
-                         lambda a, b, y: -2.0 * y * inverse_radius(b, a)],
-                        reads_as=lambda a, b: a / (a * a + b * b))  # fmt: skip
+    [lambda a, b, y: inverse_radius(b, a) * inverse_radius(b, a) - y * y,
+    lambda a, b, y: -2.0 * y * inverse_radius(b, a)],
+    reads_as=lambda a, b: a / (a * a + b * b))
 softmax_share: Rule = define("softmax_share", ieee.softmax_share,
-                       lambda xs, y: [y, *(-y * softmax_share(x, *xs[1:]) for x in xs[1:])],
-                       reads_as=lambda a, *xs: exp(a - logsumexp(*xs)))  # fmt: skip
+    lambda xs, y: [y, *(-y * softmax_share(x, *xs[1:]) for x in xs[1:])],
+    reads_as=lambda a, *xs: exp(a - logsumexp(*xs)))
 
 
 def _precedence(a: float, b: float) -> float:
@@ -176,15 +175,16 @@ def _precedence(a: float, b: float) -> float:
 
 # 1 for the larger, 1/2 for each at a tie.
 precedence: Rule = define("precedence", _precedence, [None, None], kink=lambda a, b: a - b,
-                    reads_as=lambda a, b: 0.5 * (1.0 + sign(a - b)))  # fmt: skip
+    reads_as=lambda a, b: 0.5 * (1.0 + sign(a - b)))
 
 UNARY = tuple(
     rule.name for rule in (
         abs, sign, heaviside, exp, expm1, log, log1p, sqrt, square, reciprocal, sin, cos, tan, asin, acos, atan,
         sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, relu, erf,
     )
-)  # fmt: skip
+)
 
+# fmt: on
 # --- compositions -------------------------------------------------------------
 
 

@@ -38,8 +38,10 @@ def is_rule(x: Any, name: str) -> bool:
 
 def coefficient(x: Any) -> tuple[float, Any]:
     """x as a number times the rest: 3 * y is (3, y), and y is (1, y)."""
-    if is_rule(x, "mul") and len(x.operands) == 2 and foldable(x.operands[0]):
-        return known(x.operands[0]), x.operands[1]  # type: ignore[return-value]
+    if is_rule(x, "mul") and len(x.operands) == 2:
+        for one, other in (x.operands, x.operands[::-1]):
+            if foldable(one):
+                return known(one), other  # type: ignore[return-value]
     return 1.0, x
 
 
