@@ -19,7 +19,7 @@ from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_metho
 
 Value = Any
 
-# fmt: off  (the rows stay as they stand)
+# fmt: off
 # --- arithmetic ---------------------------------------------------------------
 
 
@@ -122,9 +122,8 @@ logsumexp: Rule = define("logsumexp", ieee.logsumexp, lambda xs, y: [softmax_sha
 
 abs: Rule = define("abs", builtins.abs, [lambda a, y: sign(a)],
     kink=lambda a: a, symbol="|·|", tex=r"\left|{0}\right|", onnx="Abs", tensorflow=("Abs",))
-sign: Rule = define(
-    "sign", ieee.sign, [None], kink=lambda a: a, tex=r"\operatorname{sign}", onnx="Sign", tensorflow=("Sign",)
-)
+sign: Rule = define("sign", ieee.sign, [None],
+    kink=lambda a: a, tex=r"\operatorname{sign}", onnx="Sign", tensorflow=("Sign",))
 heaviside: Rule = define("heaviside", ieee.heaviside, [None], kink=lambda a: a, tex="H")
 maximum: Rule = define("maximum", ieee.maximum, [lambda a, b, y: precedence(a, b), lambda a, b, y: precedence(b, a)],
     kink=lambda a, b: a - b, symbol="max", tex=r"\max", onnx="Max", tensorflow=("Maximum",))
