@@ -79,7 +79,7 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
     """
     speeds = [number(speed, "A direction") for speed in directions.values()]
     plan, steps = _plan([y], list(directions), "tangent")
-    duals: list[Any] = [Dual(value) for value in _leaf_values(plan)]
+    duals: list[Any] = [Dual(value) for value in leaf_values(plan)]
     for step, speed in zip(steps, speeds):
         if step is not None:
             _check_leaf(plan, step)
@@ -99,7 +99,7 @@ def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     [[3.0, 2.0], [1.0, -1.0]]
     """
     plan, steps = _plan(ys, xs, "jacobian")
-    values = _leaf_values(plan)
+    values = leaf_values(plan)
     evaluate(plan, values)
     wanted = plan.leads_from(step for step in steps if step is not None)
     rows = [differentiate(plan, values, {target: 1.0}, wanted) for target in plan.targets]
@@ -127,7 +127,7 @@ def _hessian_column(plan: Plan, along: int | None, steps: list[int | None], want
     if along is None:
         return [0.0] * len(steps)
     _check_leaf(plan, along)
-    duals: list[Any] = [Dual(value) for value in _leaf_values(plan)]
+    duals: list[Any] = [Dual(value) for value in leaf_values(plan)]
     duals[along] = Dual(duals[along].value, 1.0)
     evaluate(plan, duals)
     adjoints = differentiate(plan, duals, {plan.targets[0]: 1.0}, wanted)
@@ -150,7 +150,7 @@ def _plan(ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[
     return plan, [step_of.get(row) for row in x_rows]
 
 
-def _leaf_values(plan: Plan) -> list[float]:
+def leaf_values(plan: Plan) -> list[float]:
     """The leaves' present values by step; operators' are to be computed."""
     tables: Tables = CURRENT.tables
     tables.grow_values()
