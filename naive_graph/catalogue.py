@@ -228,8 +228,9 @@ add_methods(UNARY)
 for _composition in COMPOSITIONS:
     setattr(Arithmetic, _composition.__name__, _composition)
 
+# What `from naive_graph import *` brings: not `abs` and `pow`, which Python has names of its own for.
 __all__ = [
-    *(name for name, rule in RULES.items() if not rule.helper),
+    *(name for name, rule in RULES.items() if not rule.helper and not hasattr(builtins, name)),
     *(each.__name__ for each in COMPOSITIONS),
     "softmax",
 ]
