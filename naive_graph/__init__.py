@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from .catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
 from .catalogue import __all__ as _catalogue
-from .catalogue import abs as abs  # noqa: A004 - naive_graph.abs and naive_graph.pow
-from .catalogue import pow as pow  # noqa: A004
+from .catalogue import abs as abs
+from .catalogue import pow as pow
 from .check import check_operator, gradcheck
 from .derive import gradients, hessian, jacobian, tangent, tangents
 from .graph import Graph, scope
