@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from .errors import ArityError, OperandError, OperatorNameError
 from .number import number
@@ -261,6 +261,11 @@ class Arithmetic:
 
     def __lt__(self, other: Any) -> Any:
         return RULES["less"](self, other)
+
+    def __ge__(self, other: Any) -> NoReturn:
+        raise OperandError("A graph has > and <, but no >= and <=. Write where(a < b, ...) with the branches swapped.")
+
+    __le__ = __ge__
 
     def __neg__(self) -> Any:
         return RULES["neg"](self)
