@@ -6,15 +6,17 @@ This file knows the tables, not the classes of nodes; those enter themselves in
 
 from __future__ import annotations
 
+import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from .errors import NodeError
-from .origin import learners_frame
+from .origin import is_ours, learners_frame
 from .rules import Rule
-from .tables import CONSTANT, Tables
+from .tables import CONSTANT, Mark, Tables
 
+_getframe, _new, _reference = sys._getframe, object.__new__, weakref.ref  # found quickly, for grow_infix
 MOST_MERGED = 32  # operands that (a + b) + c and the like may gather in one node
 OPERATOR = 0  # stands for every operator in KINDS
 KINDS: dict[int, type] = {}  # a leaf kind, or OPERATOR -> its class
@@ -42,13 +44,17 @@ def handle(home: Tables, row: int) -> Any:
 
 
 def bind(node: Any, home: Tables, row: int) -> None:
-    """Make `node` the handle of `row`. References that died are swept out as the table doubles."""
+    """Make `node` the handle of `row`. Dead references are swept out as the table doubles."""
     node._home, node._row = home, row
-    handles = home.handles
-    handles[row] = weakref.ref(node)
-    if len(handles) >= home.most_handles:
-        home.handles = {row: reference for row, reference in handles.items() if reference() is not None}
-        home.most_handles = 2 * len(home.handles) + 1000
+    home.handles[row] = _reference(node)
+    if len(home.handles) >= home.most_handles:
+        sweep_handles(home)
+
+
+def sweep_handles(home: Tables) -> None:
+    """Drop the references to nodes that nobody holds any more."""
+    home.handles = {row: reference for row, reference in home.handles.items() if reference() is not None}
+    home.most_handles = 2 * len(home.handles) + 1000
 
 
 def abandon(home: Tables, rows: int, reason: str) -> None:
@@ -80,31 +86,72 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
             raise
 
 
-def grow(home: Tables, rule: Rule, operands: Sequence[int | float], merge_from: int = 0) -> Any:
+def grow(home: Tables, rule: Rule, operands: Iterable[int | float], merge_from: int = 0) -> Any:
     """Append an operator over operands that were checked: rows (int) and numbers (float).
 
-    Only rows from `merge_from` on may be absorbed.
+    Only rows from `merge_from` on may be absorbed. This is the path that every
+    expression takes, so it is written to be short in time as well.
     """
     with home.lock:
-        mark = home.mark()
+        rows, edges = len(home.operators), len(home.sources)
         try:
             frame = learners_frame()
             code, instruction = frame.f_code, frame.f_lasti
-            sources: list[int] = [
-                _constant(home, operand, code, instruction) if isinstance(operand, float) else operand
-                for operand in operands
+            sources = [
+                operand if type(operand) is int else _constant(home, operand, code, instruction) for operand in operands
             ]
             count = len(sources)
-            if rule.associative and count == 2 and sources[0] >= merge_from and _merges(home, rule, *sources):
+            mergeable = rule.associative and count == 2 and home.operators[sources[0]] == rule.number
+            if mergeable and sources[0] >= merge_from and _merges(home, *sources):
                 count += home.in_degrees[sources[0]] - 1
                 sources[0] = ~sources[0]
-            row = home.add_row(rule.number, sources, count, code, instruction)
             node: Any = object.__new__(KINDS[OPERATOR])
-            bind(node, home, row)
+            bind(node, home, home.add_row(rule.number, sources, count, code, instruction))
             return node
         except BaseException:
-            home.cut(mark)
+            home.cut(Mark(rows, edges, len(home.scopes)))
             raise
+
+
+def grow_infix(home: Tables, operator: int, associative: bool, left: int, right: int) -> Any:
+    """Append an operator over two rows: `grow` for `x + y`, the path that most nodes take, written out for speed."""
+    lock = home.lock
+    lock.acquire()
+    row, edges = len(home.operators), len(home.sources)
+    try:
+        frame = _getframe(2)
+        code = frame.f_code
+        if is_ours.get(code.co_filename, True):
+            frame = learners_frame()
+            code = frame.f_code
+        count = 2
+        if associative and home.operators[left] == operator and _merges(home, left, right):
+            count = home.in_degrees[left] + 1
+            left = ~left
+        home.sources.append(left)
+        home.sources.append(right)
+        home.targets.append(row)
+        home.targets.append(row)
+        home.in_degrees.append(count)
+        if code is not home.code_now:
+            home.written_by(code)
+        home.instructions.append(frame.f_lasti)
+        home.operators.append(operator)
+        if home.cache:
+            home.cache.clear()
+        node: Any = _new(KINDS[OPERATOR])
+        node._home = home
+        node._row = row
+        handles = home.handles
+        handles[row] = _reference(node)
+        if len(handles) >= home.most_handles:
+            sweep_handles(home)
+        return node
+    except BaseException:
+        home.cut(Mark(row, edges, len(home.scopes)))
+        raise
+    finally:
+        lock.release()
 
 
 def _constant(home: Tables, value: float, code: Any, instruction: int) -> int:
@@ -113,9 +160,9 @@ def _constant(home: Tables, value: float, code: Any, instruction: int) -> int:
     return row
 
 
-def _merges(home: Tables, rule: Rule, left: int, right: int) -> bool:
+def _merges(home: Tables, left: int, right: int) -> bool:
     """Whether (a + b) + c may become one sum of three. Only the left: a + (b + c) has other bits."""
-    return home.operators[left] == rule.number and left != right and 2 <= home.in_degrees[left] < MOST_MERGED
+    return left != right and 2 <= home.in_degrees[left] < MOST_MERGED
 
 
 def check_name(name: object) -> None:

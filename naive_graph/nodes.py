@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from .catalogue import UNARY
 from .errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError
-from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, handle, register
+from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, grow_infix, handle, register
 from .number import number
 from .origin import Origin
 from .plan import plan_for
 from .printed import Printed, node_html, printed_tables, write_formula
-from .rules import BY_NUMBER, Arithmetic, Rule, rule_named
+from .rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
 from .tables import CONSTANT, PLACEHOLDER, VARIABLE, Scope, Tables
 
 
@@ -217,6 +218,42 @@ class Node(Arithmetic):
         raise NodeError(f"{self.tables.label(self._row)} cannot be set: its value is {self._what_it_is}.")
 
     _what_it_is = "computed"
+
+
+def _infix(rule: Rule) -> Any:
+    """The rule as an infix operator of nodes: the short way for two nodes, or a node and a number."""
+
+    number, associative = rule.number, rule.associative
+
+    def operator(self: Node, other: Any) -> Any:
+        home = CURRENT.tables
+        if self._home is home:
+            if isinstance(other, Node):
+                if other._home is home:
+                    return grow_infix(home, number, associative, self._row, other._row)
+            elif type(other) is float:
+                return grow(home, rule, (self._row, other))
+        return rule(self, other)
+
+    return operator
+
+
+def _method(rule: Rule) -> Any:
+    """The rule as a method of nodes."""
+
+    def method(self: Node) -> Any:
+        home = CURRENT.tables
+        return grow(home, rule, (self._row,)) if self._home is home else rule(self)
+
+    method.__name__ = rule.name
+    method.__doc__ = f"{rule.name}(self), as a node of its own."
+    return method
+
+
+for _sign, _name in [("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow")]:
+    setattr(Node, f"__{_sign}__", _infix(RULES[_name]))
+for _name in UNARY:
+    setattr(Node, _name, _method(RULES[_name]))
 
 
 class Constant(Node):

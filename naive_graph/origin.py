@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 _HOUSE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_is_ours: dict[str, bool] = {}
+is_ours: dict[str, bool] = {}
 
 
 def learners_frame(depth: int = 1) -> FrameType:
@@ -22,9 +22,9 @@ def learners_frame(depth: int = 1) -> FrameType:
     frame = sys._getframe(depth + 1)
     while True:
         filename = frame.f_code.co_filename
-        ours = _is_ours.get(filename)
+        ours = is_ours.get(filename)
         if ours is None:
-            ours = _is_ours[filename] = os.path.abspath(filename).startswith(_HOUSE)
+            ours = is_ours[filename] = os.path.abspath(filename).startswith(_HOUSE)
         if not ours or frame.f_back is None:
             return frame
         frame = frame.f_back

@@ -64,7 +64,8 @@ class Tables:
     def __init__(self) -> None:
         self.operators = array("h")  # a rule's number, or a leaf kind
         self.in_degrees = array("i")
-        self.codes: list[CodeType] = []
+        self.codes: list[tuple[int, CodeType | None]] = [(0, None)]  # from which row on each code object made the nodes
+        self.code_now: CodeType | None = None
         self.instructions = array("i")
         self.sources = array("i")
         self.targets = array("i")
@@ -96,12 +97,18 @@ class Tables:
             self.sources.append(source)
             self.targets.append(row)
         self.in_degrees.append(in_degree)
-        self.codes.append(code)
+        if code is not self.code_now:
+            self.written_by(code)
         self.instructions.append(instruction)
         self.operators.append(operator)
         if self.cache:
             self.cache.clear()
         return row
+
+    def written_by(self, code: CodeType) -> None:
+        """From the next row on, nodes are made by this code object; it rarely changes, so it is noted rarely."""
+        self.codes.append((len(self), code))
+        self.code_now = code
 
     def add_edge(self, source: int, target: int) -> None:
         """Draw one more edge by hand."""
@@ -152,10 +159,13 @@ class Tables:
                 self.in_degrees[target] -= 1
                 self.redrawn = self.clock
         del self.sources[edges:], self.targets[edges:], self.scopes[scopes:]
-        del self.operators[rows:], self.in_degrees[rows:], self.codes[rows:], self.instructions[rows:]
+        del self.operators[rows:], self.in_degrees[rows:], self.instructions[rows:]
         del self.values[rows:], self.stamps[rows:], self.grads[rows:]
         for row in [row for row in self.names if row >= rows]:
             del self.names[row]
+        while self.codes[-1][0] >= rows and len(self.codes) > 1:
+            self.codes.pop()
+        self.code_now = self.codes[-1][1]
         self.cache.clear()
         if self.scopes[-1][1] is not self.scope_now:
             self.enter(self.scope_now)
@@ -180,7 +190,9 @@ class Tables:
         return self.grads[row] if known else None
 
     def origin(self, row: int) -> Origin:
-        return Origin(self.codes[row], self.instructions[row])
+        code = self.codes[bisect_right(self.codes, row, key=_first) - 1][1]
+        assert code is not None  # every row was made by somebody
+        return Origin(code, self.instructions[row])
 
     def kind(self, row: int) -> str:
         """What a node is called: the kind of a leaf, the name of an operator."""
@@ -194,7 +206,7 @@ class Tables:
         return f"{kind} (row {row})" if name is None else f"{kind} {name!r}"
 
     def scope(self, row: int) -> Scope | None:
-        return self.scopes[bisect_right(self.scopes, row, key=lambda entry: entry[0]) - 1][1]
+        return self.scopes[bisect_right(self.scopes, row, key=_first) - 1][1]
 
     def operands(self, row: int) -> list[int]:
         """The rows that feed `row`, in order, one for each operand position."""
@@ -272,6 +284,10 @@ class Tables:
             if name not in self.cache:
                 self.cache[name] = make()
             return self.cache[name]
+
+
+def _first(entry: tuple[int, Any]) -> int:
+    return entry[0]
 
 
 def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:
