@@ -6,35 +6,29 @@ There is one graph, kept on the class, so no instance is needed:
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import isfinite
 from threading import get_ident
 from typing import Any
 
 from . import nodes
-from .engines import culprit
 from .engines.choice import engine_named
-from .errors import (
-    ArityError,
-    FeedError,
-    NodeError,
-    NumericError,
-    NumericWarning,
-    OperatorNameError,
-    PlaceHolderError,
-    StaleGraphError,
-    ThreadError,
-)
+from .errors import ArityError, NodeError, OperatorNameError, ThreadError
 from .handles import CURRENT, abandon, handle
-from .nodes import Constant, Node, PlaceHolder, build, rows_of
-from .number import number
-from .origin import learners_frame
-from .plan import Plan, plan_for
-from .rules import BY_NUMBER, RULES, rule_named
-from .tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
+from .nodes import Constant, Node, build, rows_of
+from .plan import plan_for
+from .rules import RULES, rule_named
+from .running import (
+    check_fresh,
+    check_grads,
+    check_ready,
+    check_results,
+    check_values,
+    checked_feed,
+    commit_grads,
+    commit_values,
+)
+from .tables import Scope, Tables
 
 ON_INVALID = ("warn", "raise", "ignore")
 
@@ -118,16 +112,15 @@ class Graph(metaclass=GraphType):
         """
         tables = CURRENT.tables
         rows = rows_of(targets, "Graph.forward")
-        fed = _checked_feed(feed or {})
+        fed = checked_feed(feed or {})
         with tables.lock:
             plan = plan_for(tables, rows)
-            _check_ready(tables, plan, fed)
+            check_ready(tables, plan, fed)
             tables.grow_values()
             values = [fed[row] if row in fed else tables.values[row] for row in plan.rows]
             engine_named(engine).evaluate(plan, values)
-            if GraphType._on_invalid != "ignore" and not all(isfinite(values[step]) for step in plan.targets):
-                _complain(culprit.explain_forward(tables, plan, values))
-            _commit_values(tables, plan, values, fed)
+            check_values(tables, plan, values, cls.on_invalid)
+            commit_values(tables, plan, values, fed)
 
     @classmethod
     def backward(cls, y: nodes.Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
@@ -151,15 +144,13 @@ class Graph(metaclass=GraphType):
         with tables.lock:
             plan = plan_for(tables, rows)
             if y is None:
-                _check_results(tables, plan)
-            _check_fresh(tables, plan)
+                check_results(tables, plan)
+            check_fresh(tables, plan)
             values = [tables.values[row] for row in plan.rows]
-            seeds, wanted = dict.fromkeys(plan.targets, 1.0), plan.varies()
-            adjoints = engine_named(engine).differentiate(plan, values, seeds, wanted)
-            varying = [step for step in plan.leaves() if wanted[step]]
-            if GraphType._on_invalid != "ignore" and not all(isfinite(adjoints[step]) for step in varying):
-                _complain(culprit.explain_backward(tables, plan, values, seeds, wanted))
-            _commit_grads(tables, plan, adjoints, accumulate)
+            seeds = dict.fromkeys(plan.targets, 1.0)
+            adjoints = engine_named(engine).differentiate(plan, values, seeds, plan.varies())
+            check_grads(tables, plan, values, adjoints, cls.on_invalid)
+            commit_grads(tables, plan, adjoints, accumulate)
 
     @classmethod
     def kill_grad(cls) -> None:
@@ -288,104 +279,6 @@ def scope(name: str) -> Iterator[Scope]:
     finally:
         if not tables.closed:
             tables.enter(outer)
-
-
-# --- the steps of forward and backward ----------------------------------------
-
-
-def _checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
-    fed: dict[int, float] = {}
-    for node, value in feed.items():
-        if not isinstance(node, PlaceHolder):
-            what = CURRENT.tables.label(node.row) if isinstance(node, Node) else repr(node)
-            raise FeedError(f"Only a PlaceHolder can be fed, not {what}. Set a Variable with x.value = 1.0.")
-        fed[node.row] = number(value, CURRENT.tables.label(node.row))
-    return fed
-
-
-def _check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
-    """Every needed PlaceHolder has a number, and every operator its operands."""
-    for step in plan.placeholders():
-        row = plan.rows[step]
-        if row not in fed and tables.stamp(row) == NEVER:
-            called = tables.names.get(row, "p")
-            raise PlaceHolderError(
-                f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
-                f"It was made on {tables.origin(row)}."
-            )
-    for step, row in enumerate(plan.rows):
-        rule, count = plan.rule(step), tables.in_degrees[row]
-        if rule is not None and count != rule.arity and not (rule.arity is None and count > 0):
-            raise ArityError(
-                f"{tables.label(row)} has {count} operands and needs {rule.arity or 'at least 1'}. "
-                "Draw the missing edges: operand.build_edge(operator)."
-            )
-
-
-def _commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float]) -> None:
-    for row, value in fed.items():
-        tables.write(row, value)
-    for row, kind, value in zip(plan.rows, plan.kinds, values):
-        if kind >= 0:
-            tables.values[row] = value
-            tables.stamps[row] = tables.clock
-    for row, operands in tables.absorbed_by(plan.rows):
-        tables.values[row] = BY_NUMBER[tables.operators[row]](*(tables.values[operand] for operand in operands))
-        tables.stamps[row] = tables.clock
-    tables.clock += 1
-
-
-def _check_results(tables: Tables, plan: Plan) -> None:
-    if not plan.targets:
-        raise StaleGraphError("There is nothing to differentiate: the graph has no operators.")
-    if len(plan.targets) > 1:
-        names = ", ".join(tables.label(plan.rows[step]) for step in plan.targets[:5])
-        warnings.warn(
-            f"The graph has {len(plan.targets)} results ({names}); their sum is differentiated. "
-            "Name one: Graph.backward(y).",
-            stacklevel=_level(),
-        )
-
-
-def _check_fresh(tables: Tables, plan: Plan) -> None:
-    """The targets were evaluated after the last change to anything they depend on."""
-    evaluated = min(tables.stamp(plan.rows[step]) for step in plan.targets)
-    if evaluated == NEVER:
-        raise StaleGraphError("The values are not computed yet. Call Graph.forward() before Graph.backward().")
-    for step in plan.leaves():
-        row = plan.rows[step]
-        if plan.kinds[step] != CONSTANT and tables.stamp(row) > evaluated:
-            raise StaleGraphError(
-                f"{tables.label(row)} has changed since the last forward. Call Graph.forward() before Graph.backward()."
-            )
-    if tables.redrawn > evaluated:
-        raise StaleGraphError("An edge was drawn since the last forward. Call Graph.forward() before Graph.backward().")
-
-
-def _commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumulate: bool) -> None:
-    kept = tables.grads[:] if accumulate else None
-    tables.clear_grads()
-    for row, adjoint in zip(plan.rows, adjoints):
-        tables.grads[row] = adjoint
-    if kept is not None:
-        for row, earlier in enumerate(kept):
-            if tables.operators[row] in (VARIABLE, PLACEHOLDER):
-                tables.grads[row] += earlier
-    tables.grads_are_blank = False
-
-
-def _complain(message: str) -> None:
-    if GraphType._on_invalid == "raise":
-        raise NumericError(message)
-    warnings.warn(NumericWarning(message), stacklevel=_level())
-
-
-def _level() -> int:
-    """The `stacklevel` at which a warning from our caller points at the learner's line."""
-    target, frame, level = learners_frame(), sys._getframe(1), 1
-    while frame is not target and frame.f_back is not None:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _replace(tables: Tables, reason: str) -> None:

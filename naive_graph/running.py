@@ -1,0 +1,134 @@
+"""What a forward and a backward run check before they start, and write when they succeed."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+from .engines import culprit
+from .errors import ArityError, FeedError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
+from .handles import CURRENT
+from .nodes import Node, PlaceHolder
+from .number import number
+from .origin import learners_frame
+from .plan import Plan
+from .rules import BY_NUMBER
+from .tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
+
+
+def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
+    """The rows and numbers of a feed; an error that says what cannot be fed."""
+    fed: dict[int, float] = {}
+    for node, value in feed.items():
+        if not isinstance(node, PlaceHolder):
+            what = CURRENT.tables.label(node.row) if isinstance(node, Node) else repr(node)
+            raise FeedError(f"Only a PlaceHolder can be fed, not {what}. Set a Variable with x.value = 1.0.")
+        fed[node.row] = number(value, CURRENT.tables.label(node.row))
+    return fed
+
+
+def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
+    """Every needed PlaceHolder has a number, and every operator its operands."""
+    for step in plan.placeholders():
+        row = plan.rows[step]
+        if row not in fed and tables.stamp(row) == NEVER:
+            called = tables.names.get(row, "p")
+            raise PlaceHolderError(
+                f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
+                f"It was made on {tables.origin(row)}."
+            )
+    for step, row in enumerate(plan.rows):
+        rule, count = plan.rule(step), tables.in_degrees[row]
+        if rule is not None and count != rule.arity and not (rule.arity is None and count > 0):
+            raise ArityError(
+                f"{tables.label(row)} has {count} operands and needs {rule.arity or 'at least 1'}. "
+                "Draw the missing edges: operand.build_edge(operator)."
+            )
+
+
+def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float]) -> None:
+    """Write what a forward run computed. Rows that were absorbed get their values too."""
+    for row, value in fed.items():
+        tables.write(row, value)
+    for row, kind, value in zip(plan.rows, plan.kinds, values):
+        if kind >= 0:
+            tables.values[row] = value
+            tables.stamps[row] = tables.clock
+    for row, operands in tables.absorbed_by(plan.rows):
+        tables.values[row] = BY_NUMBER[tables.operators[row]](*(tables.values[operand] for operand in operands))
+        tables.stamps[row] = tables.clock
+    tables.clock += 1
+
+
+def check_results(tables: Tables, plan: Plan) -> None:
+    """There is something to differentiate; a warning names the results if they are several."""
+    if not plan.targets:
+        raise StaleGraphError("There is nothing to differentiate: the graph has no operators.")
+    if len(plan.targets) > 1:
+        names = ", ".join(tables.label(plan.rows[step]) for step in plan.targets[:5])
+        warnings.warn(
+            f"The graph has {len(plan.targets)} results ({names}); their sum is differentiated. "
+            "Name one: Graph.backward(y).",
+            stacklevel=_level(),
+        )
+
+
+def check_fresh(tables: Tables, plan: Plan) -> None:
+    """The targets were evaluated after the last change to anything they depend on."""
+    evaluated = min(tables.stamp(plan.rows[step]) for step in plan.targets)
+    if evaluated == NEVER:
+        raise StaleGraphError("The values are not computed yet. Call Graph.forward() before Graph.backward().")
+    for step in plan.leaves():
+        row = plan.rows[step]
+        if plan.kinds[step] != CONSTANT and tables.stamp(row) > evaluated:
+            raise StaleGraphError(
+                f"{tables.label(row)} has changed since the last forward. Call Graph.forward() before Graph.backward()."
+            )
+    if tables.redrawn > evaluated:
+        raise StaleGraphError("An edge was drawn since the last forward. Call Graph.forward() before Graph.backward().")
+
+
+def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumulate: bool) -> None:
+    """Write what a backward run computed; everything that y does not depend on gets 0.0."""
+    kept = tables.grads[:] if accumulate else None
+    tables.clear_grads()
+    for row, adjoint in zip(plan.rows, adjoints):
+        tables.grads[row] = adjoint
+    if kept is not None:
+        for row, earlier in enumerate(kept):
+            if tables.operators[row] in (VARIABLE, PLACEHOLDER):
+                tables.grads[row] += earlier
+    tables.grads_are_blank = False
+
+
+def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid: str) -> None:
+    """Complain if a result is infinite or NaN. Only then is the culprit searched for."""
+    if on_invalid != "ignore" and not all(isfinite(values[step]) for step in plan.targets):
+        complain(culprit.explain_forward(tables, plan, values), on_invalid)
+
+
+def check_grads(
+    tables: Tables, plan: Plan, values: Sequence[float], adjoints: Sequence[float], on_invalid: str
+) -> None:
+    """Complain if the gradient of a leaf is infinite or NaN."""
+    wanted = plan.varies()
+    if on_invalid != "ignore" and not all(isfinite(adjoints[step]) for step in plan.leaves() if wanted[step]):
+        seeds = dict.fromkeys(plan.targets, 1.0)
+        complain(culprit.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
+
+
+def complain(message: str, on_invalid: str) -> None:
+    """Raise or warn, as `Graph.on_invalid` says, at the learner's line."""
+    if on_invalid == "raise":
+        raise NumericError(message)
+    warnings.warn(NumericWarning(message), stacklevel=_level())
+
+
+def _level() -> int:
+    """The `stacklevel` at which a warning from our caller points at the learner's line."""
+    target, frame, level = learners_frame(), sys._getframe(1), 1
+    while frame is not target and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
