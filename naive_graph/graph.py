@@ -104,7 +104,7 @@ class Graph(metaclass=GraphType):
         Raises PlaceHolderError before anything is computed if a number is
         missing. A call that fails leaves every value as it was.
 
-        >>> x = Variable(3.0)
+        >>> x = Graph.Variable(3.0)
         >>> y = x * x
         >>> Graph.forward(y)
         >>> y.value
@@ -130,7 +130,7 @@ class Graph(metaclass=GraphType):
         accumulate, leaves add to the gradients they have. Raises StaleGraphError
         if y was not evaluated since a value that it depends on changed.
 
-        >>> x = Variable(3.0)
+        >>> x = Graph.Variable(3.0)
         >>> y = x * x
         >>> Graph.forward(y)
         >>> Graph.backward(y)
@@ -194,7 +194,7 @@ class Graph(metaclass=GraphType):
 
         >>> before = len(Graph.node_list)
         >>> with Graph.scratch():
-        ...     y = Variable(1.0) + 2
+        ...     y = Graph.Variable(1.0) + 2
         >>> len(Graph.node_list) == before
         True
         """
@@ -264,7 +264,7 @@ def scope(name: str) -> Iterator[Scope]:
     """Mark the nodes made inside: drawings fold them into one box of that name.
 
     >>> with scope("layer"):
-    ...     y = Variable(1.0) * 2
+    ...     y = Graph.Variable(1.0) * 2
     >>> y.scope.path
     'layer'
     """
