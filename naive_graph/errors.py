@@ -83,3 +83,7 @@ class MissingToolError(NaiveGraphError, ImportError):
 
 class DrawingError(NaiveGraphError, RuntimeError):
     """A picture cannot be made or written."""
+
+
+class LessonError(NaiveGraphError, RuntimeError):
+    """The lessons cannot be found, copied or opened."""

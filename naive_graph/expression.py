@@ -31,6 +31,7 @@ INSTEAD: dict[type, str] = {
     ast.LtE: "Write a < b, or where(a > b, ...) with the branches swapped.",
     ast.IfExp: "Write where(condition, a, b).",
     ast.BoolOp: "Write a product of comparisons for 'and', their maximum for 'or'.",
+    ast.Attribute: "Call a method: x.log().",
     ast.keyword: "Write the number alone: leaky_relu(x, 0.2).",
     ast.NamedExpr: "Give a value after the expression: x=6.",
 }
@@ -168,9 +169,11 @@ class _Reader:
                 self._fail("Two comparisons in a row", part, "Compare two things at a time: (a < b) * (b < c).")
             case ast.Call(keywords=[word, *_]):
                 return self._refuse(part, word)
-            case ast.Call(func=ast.Name(), args=operands):
+            case ast.Call(func=ast.Name(id=name), args=operands):
+                self._check_function(part, name)
                 return operands
-            case ast.Call(func=ast.Attribute(value=first), args=rest):
+            case ast.Call(func=ast.Attribute(value=first, attr=name), args=rest):
+                self._check_function(part, name)
                 return [first, *rest]
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return parts
@@ -218,24 +221,25 @@ class _Reader:
         self._fail(f"'{name}' has no value", part, f"Give it one: {name}={known.get(name, '1')}.")
 
     def _called(self, part: ast.expr, name: str, operands: list[Any]) -> Any:
-        function = self.functions.get(name)
-        if function is None:
-            near = difflib.get_close_matches(name, self.functions, 1)
-            guess = OTHERS_SAY.get(name) or (near[0] if near else None)
-            hint = f"Did you mean '{guess}'?" if guess else KNOWN
-            self._fail(f"There is no function '{name}'", part, hint)
+        function = self.functions[name]
         self._check_operands(part, name, function, operands)
         try:
             return function(*operands)
         except NaiveGraphError as error:
             self._fail(f"'{name}' cannot be applied", part, str(error))
 
+    def _check_function(self, part: ast.expr, name: str) -> None:
+        if name not in self.functions:
+            near = difflib.get_close_matches(name, self.functions, 1)
+            guess = OTHERS_SAY.get(name) or (near[0] if near else None)
+            self._fail(f"There is no function '{name}'", part, f"Did you mean '{guess}'?" if guess else KNOWN)
+
     def _check_operands(self, part: ast.expr, name: str, function: Callable[..., Any], operands: list[Any]) -> None:
         """Lists only where a list is due, and as many operands as the function takes."""
         takes_list = function is softmax or (isinstance(function, Rule) and function.arity is None)
         lists = [operand for operand in operands if isinstance(operand, list)]
         if lists and not (takes_list and len(operands) == 1 and _is_flat(lists[0])):
-            self._fail(f"'{name}' is given a list", part, f"Write its operands one by one: {_usage(name, function)}.")
+            self._fail(f"'{name}' is given a list", part, f"Write {_usage(name, function)}.")
         if function is softmax and not lists:
             self._fail("'softmax' takes a list", part, "Write softmax([x, y])[0].")
         try:
@@ -264,7 +268,8 @@ class _Reader:
     def _shown(self, part: ast.expr) -> str:
         line = self.text.encode()
         text = line[part.col_offset : part.end_col_offset].decode()
-        return f"'{text}'" if len(text) <= 40 else f"'{text[:36]}...'"
+        text = text if len(text) <= 40 else f"{text[:36]}..."
+        return text if text[0] in "'\"" else f"'{text}'"
 
 
 def _is_number(part: ast.expr) -> bool:

@@ -1,0 +1,1 @@
+"""The command line: `naive-graph tour`, `naive-graph lessons`, `naive-graph draw`."""

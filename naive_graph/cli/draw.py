@@ -1,0 +1,57 @@
+"""`naive-graph draw`: a written expression as a picture with values and gradients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import DrawingError, ExpressionError
+from ..expression import read
+from ..graph import Graph
+from ..nodes import Node, Variable
+from ..views.draw import draw
+
+SUFFIXES = (".svg", ".png", ".dot")
+
+
+def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
+    """Read, evaluate, differentiate, draw; print the formula, the value and the gradients."""
+    if output.suffix.lower() not in SUFFIXES:
+        raise DrawingError(f"'{output}' does not end in .svg, .png or .dot. Choose one: -o graph.svg")
+    values = _numbers(given)
+    with Graph.scratch(), warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        f = read(text, values)
+        Graph.forward(f)
+        Graph.backward(f)
+        print(_summary(f))
+        draw(f).save(output)
+    for note in noted:
+        # Where it was written is a line of this program, which says nothing to the reader.
+        print(f"note: {str(note.message).split(', written on ')[0]}")
+    print(f"written: {output}")
+    return 0
+
+
+def _numbers(given: Sequence[str]) -> dict[str, float]:
+    """{"x": 6.0} for ["x=6"]."""
+    values: dict[str, float] = {}
+    for word in given:
+        name, equals, number = (part.strip() for part in word.partition("="))
+        if not equals or not name.isidentifier():
+            raise ExpressionError(f"'{word}' is not a value for a name. Write it like x=6, and quote the expression.")
+        if name in values:
+            raise ExpressionError(f"'{name}' is given two values. Keep one.")
+        try:
+            values[name] = float(number)
+        except ValueError:
+            raise ExpressionError(f"'{word}': {number!r} is not a number. Write it like {name}=6.") from None
+    return values
+
+
+def _summary(f: Node) -> str:
+    leaves = [node for node in Graph.node_list if isinstance(node, Variable)]
+    lines = [f"f = {f.formula()}", f"f = {f.value:.15g}" if f.value is not None else ""]
+    lines += [f"df/d{leaf.name} = {leaf.grad:.15g}  at {leaf.name} = {leaf.value:.15g}" for leaf in leaves]
+    return "\n".join(lines)

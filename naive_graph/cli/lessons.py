@@ -1,0 +1,140 @@
+"""`naive-graph lessons`: the learner's own copies of the lessons, opened in JupyterLab.
+
+Beside the copies lies a record of what was handed out. So a lesson that the
+learner left alone can be renewed, and one they worked in never is: a newer
+lesson is then put beside it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+from ..errors import LessonError, MissingToolError
+
+RECORD = ".naive-graph-lessons.json"
+
+
+def open_lessons(folder: Path, copy_only: bool, browser: bool, port: int | None, allow_root: bool) -> int:
+    """Copy the lessons into `folder`, say what was done, and start JupyterLab there."""
+    for line in hand_out(lessons_of_the_package(), folder):
+        print(line)
+    if copy_only:
+        print(f"next: naive-graph lessons {folder}")
+        return 0
+    command = _jupyter(browser, port, allow_root)
+    print("JupyterLab starts; stop it with Ctrl-C.", flush=True)
+    return _wait(subprocess.Popen(command, cwd=folder))
+
+
+def lessons_of_the_package() -> list[Path]:
+    """The notebooks: inside the installed package, or beside it in a clone of the repository."""
+    package = Path(__file__).resolve().parents[1]
+    clone = package.parent
+    places = [package / "lessons"] + [clone / "lessons"] * (clone / "pyproject.toml").is_file()
+    found = next((files for place in places if (files := sorted(place.glob("*.ipynb")))), [])
+    if not found:
+        raise LessonError("The lessons are missing from this installation. Install it again: pip install naive-graph")
+    return found
+
+
+# --- handing out ----------------------------------------------------------------
+
+
+def hand_out(lessons: list[Path], folder: Path) -> list[str]:
+    """Bring each lesson into the folder without touching the learner's work; a line about each.
+
+    Raises LessonError if the folder cannot be written, or is where the lessons come from.
+    """
+    if folder.resolve() == lessons[0].parent.resolve():
+        raise LessonError(f"'{folder}' is where the lessons come from. Choose a folder of your own.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        record = _handed_out(folder)
+        lines = [_hand_out_one(lesson, folder, record) for lesson in lessons]
+        _write(folder / RECORD, json.dumps(record, indent=1, sort_keys=True).encode())
+    except OSError as error:
+        raise LessonError(f"Cannot write lessons to '{folder}': {error.strerror}. Choose another folder.") from error
+    return lines
+
+
+def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
+    ours, mine = lesson.read_bytes(), folder / lesson.name
+    before = record.get(lesson.name)
+    record[lesson.name] = _digest(ours)
+    if not os.path.lexists(mine):
+        _write(mine, ours)
+        return f"copied: {mine}"
+    theirs = _digest(mine.read_bytes())
+    if theirs == _digest(ours):
+        return f"already there: {mine}"
+    if before == _digest(ours):
+        return f"kept, with your changes: {mine}"
+    if theirs == before:
+        _write(mine, ours)
+        return f"renewed (you had not changed it): {mine}"
+    return f"kept, with your changes: {mine}; the newer lesson is {_put_beside(mine, ours)}"
+
+
+def _put_beside(mine: Path, ours: bytes) -> Path:
+    """Write under the first free name, unless an equal file is found on the way."""
+    count = 1
+    while True:
+        beside = mine.with_name(f"{mine.stem}-new{count if count > 1 else ''}{mine.suffix}")
+        if not os.path.lexists(beside):
+            _write(beside, ours)
+            return beside
+        if beside.read_bytes() == ours:
+            return beside
+        count += 1
+
+
+def _handed_out(folder: Path) -> dict[str, str]:
+    """Name -> digest of what was handed out last; empty if the record is gone or spoilt."""
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return (
+        {name: digest for name, digest in record.items() if isinstance(digest, str)} if isinstance(record, dict) else {}
+    )
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All of it or nothing: written under another name, then moved into place."""
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    os.replace(part, path)
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+# --- opening --------------------------------------------------------------------
+
+
+def _jupyter(browser: bool, port: int | None, allow_root: bool) -> list[str]:
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise MissingToolError('JupyterLab is not installed. Run: pip install "naive-graph[lessons]"')
+    if not allow_root and getattr(os, "geteuid", lambda: 1)() == 0:
+        raise LessonError("JupyterLab refuses to run as root. Use another account, or add --allow-root.")
+    # -P: a learner's own random.py, say, must not stand in for Python's.
+    command = [sys.executable, "-P", "-m", "jupyterlab"]
+    command += [] if browser else ["--no-browser"]
+    command += [] if port is None else [f"--port={port}", "--ServerApp.port_retries=0"]
+    return command + (["--allow-root"] if allow_root else [])
+
+
+def _wait(server: subprocess.Popen[bytes]) -> int:
+    """JupyterLab hears Ctrl-C itself, and asks; we wait for what it answers."""
+    while True:
+        try:
+            return server.wait()
+        except KeyboardInterrupt:
+            continue
