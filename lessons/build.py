@@ -1,0 +1,186 @@
+"""Build the lessons: each notebook is made from a text source and executed.
+
+    python lessons/build.py                  build every lesson
+    python lessons/build.py 01 03            build the lessons whose names begin so
+    python lessons/build.py --check          fail if a committed notebook is stale
+
+A source is MyST markdown in `sources/`. Two builds give the same bytes: cell
+ids come from the lesson's name, no times are recorded, and every lesson runs in
+a fresh kernel of this very Python, in an empty folder. Needs the extra
+`naive-graph[dev]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+HERE = Path(__file__).resolve().parent
+SOURCES = HERE / "sources"
+SECONDS_PER_CELL = 120
+QUIET = {
+    "CI": "true",  # a progress bar would leave times in the outputs
+    "PYTHONHASHSEED": "0",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a debugger's warning, else printed at the start
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+}
+
+
+class LessonError(Exception):
+    """A lesson cannot be built, or is not what its source makes."""
+
+
+def digest(source: Path) -> str:
+    """The fingerprint of a source, kept in the metadata of its notebook."""
+    return hashlib.sha256(source.read_bytes()).hexdigest()
+
+
+def read(source: Path) -> Any:
+    """The notebook that a source describes, not executed yet."""
+    notebook = jupytext.read(source, fmt="md:myst")
+    for place, cell in enumerate(notebook.cells):
+        cell["id"] = f"{source.stem[:40]}-{place:02d}"
+    notebook.metadata = nbformat.from_dict({
+        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+        "naive_graph": {"source": f"sources/{source.name}", "source_sha256": digest(source)},
+    })  # fmt: skip
+    return notebook
+
+
+@contextmanager
+def environment(changes: dict[str, str]) -> Any:
+    """These environment variables for a while: kernels inherit them."""
+    before = dict(os.environ)
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def own_kernel(folder: Path) -> Any:
+    """The kernel of the Python that runs this file, whatever else is called python3 on this machine."""
+    # Sockets in a folder need no ports, and nobody else can listen; Windows has none.
+    address = {} if os.name == "nt" else {"transport": "ipc", "ip": str(folder / "kernel")}
+    return AsyncKernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]), **address)
+
+
+def execute(notebook: Any, name: str) -> None:
+    """Run every cell in a fresh kernel and an empty folder; what the cells show is kept."""
+    path = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {**QUIET, "PYTHONPATH": path, "IPYTHONDIR": str(Path(folder, "ipython"))}
+        workplace = Path(folder, "work")
+        workplace.mkdir()
+        client = NotebookClient(
+            notebook,
+            km=own_kernel(Path(folder)),
+            timeout=SECONDS_PER_CELL,
+            record_timing=False,
+            coalesce_streams=True,  # how prints are cut into messages is a matter of time
+            resources={"metadata": {"path": str(workplace)}},
+        )
+        try:
+            with environment(settings):
+                client.execute()
+        except CellExecutionError as error:
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", error.traceback)
+            raise LessonError(f"Lesson {name} fails: {error.ename}: {error.evalue}\n{plain}") from None
+    # Keep what a reader needs of it: the version would make every Python build another notebook.
+    notebook.metadata["language_info"] = {"file_extension": ".py", "name": "python", "pygments_lexer": "ipython3"}
+
+
+def build(source: Path, folder: Path) -> Path:
+    """Write the executed notebook of one source into `folder`."""
+    notebook = read(source)
+    execute(notebook, source.stem)
+    nbformat.validate(notebook)
+    target = folder / f"{source.stem}.ipynb"
+    target.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8", newline="\n")
+    return target
+
+
+def difference(source: Path, fresh: Path, committed: Path) -> str | None:
+    """Why a committed notebook is stale; None if it has the bytes of the fresh one."""
+    if not committed.exists():
+        return "was never built"
+    if committed.read_bytes() == fresh.read_bytes():
+        return None
+    new, old = (json.loads(path.read_text(encoding="utf-8")) for path in (fresh, committed))
+    if old["metadata"].get("naive_graph", {}).get("source_sha256") != digest(source):
+        return "its source has changed since it was built"
+    for place, (now, then) in enumerate(zip(new["cells"], old["cells"])):
+        if now != then:
+            return f"cell {place} shows something else now: {''.join(now['source']).splitlines()[0]!r}"
+    return "its bytes differ"
+
+
+def check(sources: Sequence[Path]) -> None:
+    """Raise LessonError, naming the stale lessons, unless every committed notebook is fresh."""
+    stale = []
+    with tempfile.TemporaryDirectory() as folder:
+        for source in sources:
+            print(f"checking {source.stem}", flush=True)
+            reason = difference(source, build(source, Path(folder)), HERE / f"{source.stem}.ipynb")
+            if reason:
+                stale.append(f"  lessons/{source.stem}.ipynb: {reason}")
+    stale += [f"  lessons/{name}: it has no source" for name in orphans()]
+    if stale:
+        raise LessonError(
+            "Stale lessons. Build them with `python lessons/build.py` and look at them:\n" + "\n".join(stale)
+        )
+
+
+def orphans() -> list[str]:
+    """Notebooks without a source."""
+    return sorted(path.name for path in HERE.glob("*.ipynb") if not (SOURCES / f"{path.stem}.md").exists())
+
+
+def chosen(names: Sequence[str]) -> list[Path]:
+    """The sources whose names begin with one of `names`; all of them if there are none."""
+    sources = sorted(SOURCES.glob("*.md"))
+    wanted = [Path(name).stem for name in names]
+    for name in wanted:
+        if not any(source.stem.startswith(name) for source in sources):
+            known = ", ".join(source.stem for source in sources)
+            raise LessonError(f"There is no lesson {name!r}. There are: {known}.")
+    return [source for source in sources if not wanted or source.stem.startswith(tuple(wanted))]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Build and execute the lessons from their sources.")
+    parser.add_argument("lessons", nargs="*", help="lessons by name or by its beginning, such as 01; all without any")
+    parser.add_argument("--check", action="store_true", help="rebuild elsewhere and fail if a notebook is stale")
+    options = parser.parse_args(arguments)
+    try:
+        if options.check:
+            check(chosen(options.lessons))
+        else:
+            for source in chosen(options.lessons):
+                print(f"built {build(source, HERE).relative_to(HERE.parent)}", flush=True)
+    except LessonError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
