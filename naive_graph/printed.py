@@ -13,6 +13,7 @@ from .tables import Tables
 Item = TypeVar("Item")
 MOST_ROWS = 60  # of a table; the middle of a longer one is left out
 MOST_LINES = 200  # of a formula
+PRE = "<pre style='margin:0; font-family:monospace'>"  # exported pages give a bare pre the font of their prose
 
 
 class Printed(str):
@@ -22,7 +23,7 @@ class Printed(str):
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(self)}</pre>"
+        return f"{PRE}{escape(self)}</pre>"
 
 
 def write_formula(tables: Tables, plan: Plan, style: str = "text", most_lines: int = MOST_LINES) -> str:
@@ -68,7 +69,7 @@ def node_html(tables: Tables, plan: Plan) -> str:
     facts = [tables.label(row), f"value {shown_number(tables.value(row))}"]
     if tables.grad(row) is not None:
         facts.append(f"grad {shown_number(tables.grad(row))}")
-    return f"<div><pre style='margin:0'>{escape(text)}</pre><small>{escape(', '.join(facts))}</small></div>"
+    return f"<div>{PRE}{escape(text)}</pre><small>{escape(', '.join(facts))}</small></div>"
 
 
 def _ends(items: Sequence[Item]) -> list[Item]:
