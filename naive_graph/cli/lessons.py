@@ -132,9 +132,11 @@ def _jupyter(browser: bool, port: int | None, allow_root: bool) -> list[str]:
 
 
 def _wait(server: subprocess.Popen[bytes]) -> int:
-    """JupyterLab hears Ctrl-C itself, and asks; we wait for what it answers."""
+    """JupyterLab hears Ctrl-C itself, and asks; we wait for what it answers. To stop it so is no failure."""
+    interrupted = False
     while True:
         try:
-            return server.wait()
+            code = server.wait()
+            return 0 if interrupted else code
         except KeyboardInterrupt:
-            continue
+            interrupted = True

@@ -1,0 +1,198 @@
+"""The command line: what it prints, how it fails, and how it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from naive_graph import Graph, __version__
+from naive_graph.cli.main import main
+
+WALK = "log((x - 7)**2 + 10)"
+
+
+def run(*arguments, **options):
+    """The command in a process of its own, as a learner runs it."""
+    command = [sys.executable, "-W", "error", "-m", "naive_graph", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", **options)
+
+
+@pytest.fixture
+def refuses(capsys):
+    """Run, and give the one line of the complaint."""
+
+    def refused(*arguments, code=1):
+        try:
+            ended = main(arguments)
+        except SystemExit as error:
+            ended = error.code
+        out, err = capsys.readouterr()
+        assert (ended, out, err.count("\n")) == (code, "", 1)
+        return err
+
+    return refused
+
+
+# --- help -------------------------------------------------------------------
+
+
+def test_the_version_is_the_packages_own():
+    assert run("--version").stdout == f"naive-graph {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_help_shows_every_command_with_an_example(arguments):
+    shown = run(*arguments).stdout
+    assert all(f"naive-graph {command}" in shown for command in ("tour", "lessons", "draw"))
+
+
+@pytest.mark.parametrize("command", ["tour", "lessons", "draw"])
+def test_every_command_explains_itself(command):
+    assert run(command, "--help").stdout.startswith(f"usage: naive-graph {command}")
+
+
+# --- mistakes on the command line ---------------------------------------------
+
+
+def test_an_unknown_command_is_refused_with_the_known_ones(refuses):
+    assert "choose from 'tour', 'lessons', 'draw'" in refuses("tuor", code=2).replace('"', "'")
+
+
+def test_an_unknown_option_is_refused(refuses):
+    assert "'--fast' is not understood. See: naive-graph tour --help" in refuses("tour", "--fast", code=2)
+
+
+def test_a_word_too_many_is_refused(refuses):
+    assert "'more' is not understood" in refuses("tour", "more", code=2)
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "x"])
+def test_a_port_that_cannot_be_is_refused(refuses, port):
+    assert "a port is a number from 1 to 65535" in refuses("lessons", f"--port={port}", code=2)
+
+
+# --- draw ---------------------------------------------------------------------
+
+
+def test_draw_prints_the_formula_the_value_and_the_gradient(tmp_path):
+    assert run("draw", WALK, "x=6", "-o", "f.svg", cwd=tmp_path).stdout == (
+        f"f = {WALK}\nf = 2.39789527279837\ndf/dx = -0.181818181818182  at x = 6\nwritten: f.svg\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning"), [("f.svg", b"<?xml"), ("f.png", b"\x89PNG"), ("f.dot", b"digraph"), ("F.SVG", b"<?xml")]
+)
+def test_draw_writes_the_format_of_the_suffix(tmp_path, name, beginning):
+    assert main(["draw", "x*x", "x=3", "-o", str(tmp_path / name)]) == 0
+    assert (tmp_path / name).read_bytes().lstrip().startswith(beginning)
+
+
+def test_the_picture_has_the_value_and_the_gradient(tmp_path):
+    main(["draw", "x*x + 1", "x=3", "-o", str(tmp_path / "f.svg")])
+    picture = (tmp_path / "f.svg").read_text(encoding="utf-8")
+    assert all(number in picture for number in (">x<", "10", "6"))
+
+
+def test_values_may_stand_before_and_after_the_options(tmp_path, capsys):
+    assert main(["draw", "x*y", "x=2", "-o", str(tmp_path / "f.svg"), "y=3"]) == 0
+    assert "f = 6\n" in capsys.readouterr().out
+
+
+def test_a_number_alone_can_be_drawn(tmp_path, capsys):
+    assert main(["draw", "1 + 2", "-o", str(tmp_path / "f.svg")]) == 0
+    assert capsys.readouterr().out.startswith("f = 1 + 2\nf = 3\n")
+
+
+def test_an_expression_that_is_one_number_can_be_drawn(tmp_path, capsys):
+    assert main(["draw", "7", "-o", str(tmp_path / "f.svg")]) == 0
+    assert capsys.readouterr().out.startswith("f = 7\n")
+
+
+def test_a_value_that_is_not_finite_is_noted(tmp_path):
+    ended = run("draw", "log(x)", "x=-1", "-o", "f.svg", cwd=tmp_path)
+    assert ended.returncode == 0
+    assert "note: Forward: 'log' (row 1) gave log(-1.0) = nan\n" in ended.stdout
+
+
+def test_drawing_leaves_the_graph_as_it_was(tmp_path):
+    before = len(Graph.node_list)
+    main(["draw", WALK, "x=6", "-o", str(tmp_path / "f.svg")])
+    assert len(Graph.node_list) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["lgo(x)", "x=6"], "There is no function 'lgo' (character 1). Did you mean 'log'?"),
+        (["x + y", "x=6"], "'y' has no value (character 5). Give it one: y=1."),
+        (["x", "x=six"], "'six' is not a number. Write it like x=6."),
+        (["x", "x="], "'' is not a number"),
+        (["x", "6"], "'6' is not a value for a name. Write it like x=6"),
+        (["x", "2x=6"], "'2x=6' is not a value for a name"),
+        (["x", "x=1", "x=2"], "'x' is given two values"),
+        (["x", "x=1", "y=2"], "'y' has a value but does not occur"),
+        (["x", "x=1", "-o", "f.gif"], "'f.gif' does not end in .svg, .png or .dot"),
+        (["x", "x=1", "-o", "f"], "'f' does not end in"),
+        (["x\n+", "x=1"], "cannot be read at character 3"),
+        (["+".join("x" * 5000), "x=1"], "Write a long sum as add([x, y, ...])"),
+    ],
+)
+def test_draw_refuses_in_one_line(refuses, arguments, says):
+    assert says in refuses("draw", *arguments)
+
+
+def test_a_picture_that_cannot_be_written_is_one_line(tmp_path):
+    ended = run("draw", "x", "x=1", "-o", str(tmp_path / "missing" / "f.svg"))
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert "missing" in ended.stderr
+
+
+def test_a_sum_of_five_thousand_terms_is_drawn(tmp_path):
+    ended = run("draw", f"add([{','.join(['x'] * 5000)}])", "x=1", "-o", "f.svg", cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+# --- ending -------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent by signal here")
+def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
+    command = [sys.executable, "-u", "-m", "naive_graph", "tour", "--out", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as walk:
+        walk.stdout.readline()
+        time.sleep(0.2)
+        walk.send_signal(signal.SIGINT)
+        errors = walk.communicate()[1]
+    assert walk.returncode == 130
+    assert errors.endswith("naive-graph: stopped.\n") and "Traceback" not in errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no head")
+def test_a_reader_that_stops_early_gets_no_traceback():
+    ended = subprocess.run(
+        f"'{sys.executable}' -m naive_graph --help | head -1", shell=True, capture_output=True, text=True
+    )
+    assert ended.stderr == ""
+
+
+def test_a_terminal_without_the_learners_letters_still_gets_an_answer(tmp_path):
+    environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "naive_graph", "draw", "变量*2", "变量=3", "-o", str(tmp_path / "f.svg")]
+    ended = subprocess.run(command, capture_output=True, env={**os.environ, **environment})
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+# --- the price of entering ------------------------------------------------------
+
+
+def test_importing_the_package_brings_nothing_but_the_standard_library():
+    program = (
+        "import sys; before = set(sys.modules); import naive_graph\n"
+        "names = {name.split('.')[0] for name in set(sys.modules) - before}\n"
+        "print(sorted(names - sys.stdlib_module_names))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "['naive_graph']\n"

@@ -1,0 +1,168 @@
+"""`naive-graph lessons`: copies for the learner, whose work is never overwritten."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+
+from naive_graph.cli.lessons import RECORD, hand_out, lessons_of_the_package
+from naive_graph.cli.main import main
+from naive_graph.errors import LessonError
+
+
+@pytest.fixture
+def lessons(tmp_path):
+    """Two lessons as the package would bring them."""
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    for name in ("1.ipynb", "2.ipynb"):
+        (shelf / name).write_text(f"lesson {name}")
+    return sorted(shelf.glob("*.ipynb"))
+
+
+@pytest.fixture
+def mine(tmp_path):
+    return tmp_path / "mine"
+
+
+def files(folder):
+    return {path.name: path.read_text() for path in folder.iterdir() if path.name != RECORD}
+
+
+def test_every_lesson_is_copied(lessons, mine):
+    hand_out(lessons, mine)
+    assert files(mine) == {"1.ipynb": "lesson 1.ipynb", "2.ipynb": "lesson 2.ipynb"}
+
+
+def test_a_second_copying_changes_nothing(lessons, mine):
+    hand_out(lessons, mine)
+    assert hand_out(lessons, mine) == [f"already there: {mine / name}" for name in ("1.ipynb", "2.ipynb")]
+
+
+def test_work_is_kept(lessons, mine):
+    hand_out(lessons, mine)
+    (mine / "1.ipynb").write_text("my work")
+    assert hand_out(lessons, mine)[0] == f"kept, with your changes: {mine / '1.ipynb'}"
+    assert files(mine) == {"1.ipynb": "my work", "2.ipynb": "lesson 2.ipynb"}
+
+
+def test_a_newer_lesson_is_put_beside_the_work(lessons, mine):
+    hand_out(lessons, mine)
+    (mine / "1.ipynb").write_text("my work")
+    lessons[0].write_text("newer lesson")
+    assert hand_out(lessons, mine)[0].endswith(f"the newer lesson is {mine / '1-new.ipynb'}")
+    assert files(mine) == {"1.ipynb": "my work", "1-new.ipynb": "newer lesson", "2.ipynb": "lesson 2.ipynb"}
+
+
+def test_a_newer_lesson_is_put_beside_only_once(lessons, mine):
+    hand_out(lessons, mine)
+    (mine / "1.ipynb").write_text("my work")
+    lessons[0].write_text("newer lesson")
+    hand_out(lessons, mine)
+    hand_out(lessons, mine)
+    assert sorted(files(mine)) == ["1-new.ipynb", "1.ipynb", "2.ipynb"]
+
+
+def test_work_in_the_newer_lesson_is_kept_too(lessons, mine):
+    for text in ("second", "third"):
+        hand_out(lessons, mine)
+        for path in mine.glob("1*.ipynb"):
+            path.write_text(f"my work before the {text}")
+        lessons[0].write_text(text)
+    hand_out(lessons, mine)
+    assert files(mine)["1-new2.ipynb"] == "third"
+    assert files(mine)["1-new.ipynb"] == files(mine)["1.ipynb"] == "my work before the third"
+
+
+def test_a_lesson_that_was_left_alone_is_renewed(lessons, mine):
+    hand_out(lessons, mine)
+    lessons[0].write_text("newer lesson")
+    assert hand_out(lessons, mine)[0] == f"renewed (you had not changed it): {mine / '1.ipynb'}"
+    assert files(mine) == {"1.ipynb": "newer lesson", "2.ipynb": "lesson 2.ipynb"}
+
+
+def test_a_file_that_was_there_before_counts_as_work(lessons, mine):
+    mine.mkdir()
+    (mine / "1.ipynb").write_text("somebody's file")
+    hand_out(lessons, mine)
+    assert files(mine)["1.ipynb"] == "somebody's file"
+    assert files(mine)["1-new.ipynb"] == "lesson 1.ipynb"
+
+
+@pytest.mark.parametrize("spoilt", ["", "{", "[]", '{"1.ipynb": 3}', "\x00"])
+def test_work_is_kept_when_the_record_is_spoilt(lessons, mine, spoilt):
+    hand_out(lessons, mine)
+    (mine / "1.ipynb").write_text("my work")
+    (mine / RECORD).write_text(spoilt)
+    hand_out(lessons, mine)
+    assert files(mine)["1.ipynb"] == "my work"
+
+
+def test_a_lesson_that_the_learner_removed_comes_back(lessons, mine):
+    hand_out(lessons, mine)
+    (mine / "1.ipynb").unlink()
+    hand_out(lessons, mine)
+    assert files(mine)["1.ipynb"] == "lesson 1.ipynb"
+
+
+def test_a_folder_that_cannot_be_written_is_refused(lessons, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LessonError, match="Choose another folder"):
+        hand_out(lessons, tmp_path / "file" / "mine")
+
+
+def test_the_lessons_own_folder_is_refused(lessons):
+    with pytest.raises(LessonError, match="where the lessons come from"):
+        hand_out(lessons, lessons[0].parent)
+
+
+def test_the_package_brings_lessons_that_are_notebooks():
+    assert all(json.loads(path.read_text(encoding="utf-8"))["nbformat"] == 4 for path in lessons_of_the_package())
+
+
+def test_copy_only_copies_every_lesson_and_starts_nothing(mine, capsys):
+    assert main(["lessons", str(mine), "--copy-only"]) == 0
+    assert sorted(files(mine)) == [path.name for path in lessons_of_the_package()]
+    assert f"next: naive-graph lessons {mine}" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root is refused")
+def test_root_is_told_what_to_add(mine, capsys):
+    assert main(["lessons", str(mine)]) == 1
+    assert capsys.readouterr().err.endswith("Use another account, or add --allow-root.\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent by signal here")
+def test_jupyterlab_starts_in_the_folder_and_stops_at_ctrl_c(mine):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "naive_graph", "lessons", str(mine)]
+    command += ["--no-browser", "--port", str(port), "--allow-root"]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, start_new_session=True, **quiet) as server:
+        try:
+            assert "version" in _answer(f"http://127.0.0.1:{port}/api", server)
+            while server.poll() is None:
+                os.killpg(server.pid, signal.SIGINT)  # as a terminal does: to both processes
+                time.sleep(0.5)
+            assert server.returncode == 0
+        finally:
+            if server.poll() is None:
+                os.killpg(server.pid, signal.SIGKILL)
+
+
+def _answer(address, server):
+    while server.poll() is None:
+        try:
+            with urllib.request.urlopen(address) as reply:
+                return json.load(reply)
+        except OSError:
+            time.sleep(0.2)
+    return {}

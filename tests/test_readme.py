@@ -1,0 +1,66 @@
+"""The README tells the truth: its Python runs, its pictures and rooms are there, its commands are real."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from naive_graph.cli.main import command_line
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+SHELL = "\n".join(re.findall(r"^```sh\n(.*?)^```", README, re.DOTALL | re.MULTILINE))
+MAP = README.split("## The rooms")[1].split("\n## ")[0]
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What the README's Python prints, pasted in order into one session."""
+    folder = tmp_path_factory.mktemp("paste")
+    (folder / "pasted.py").write_text("\n".join(PYTHON), encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-W", "error", "pasted.py"],
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_python_runs_without_a_warning(printed):
+    assert (printed.returncode, printed.stderr) == (0, "")
+
+
+def test_every_print_gives_what_its_comment_says(printed):
+    promised = re.findall(r"print\(.*\.formula\(\)\) +# (.*)", "\n".join(PYTHON))
+    assert [line for line in printed.stdout.splitlines() if line in promised] == promised
+
+
+@pytest.mark.parametrize("picture", re.findall(r"!\[[^]]*\]\(([^)]*)\)", README))
+def test_every_picture_is_there(picture):
+    assert (ROOT / picture).is_file()
+
+
+@pytest.mark.parametrize("room", re.findall(r"`([a-z_]+(?:\.py|/)(?:[a-z]+/)?)`", MAP))
+def test_every_room_on_the_map_exists(room):
+    assert (ROOT / "naive_graph" / room).exists() or (ROOT / room).exists()
+
+
+def test_every_room_that_exists_is_on_the_map():
+    rooms = [path for path in (ROOT / "naive_graph").iterdir() if not path.name.startswith("_")]
+    named = [room.name + "/" * room.is_dir() for room in rooms if room.is_dir() or room.suffix == ".py"]
+    assert [name for name in named if name != "version.py" and f"`{name}`" not in MAP] == []
+
+
+@pytest.mark.parametrize("command", re.findall(r"naive-graph (\w+)", SHELL))
+def test_every_command_exists(command):
+    assert command_line().parse_known_args([command, "word"])[0].command == command
+
+
+def test_the_command_of_the_ci_is_the_readmes_test_command():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert '-e ".[dev]"' in SHELL and '-e ".[dev]"' in script and "python -m pytest" in script
