@@ -105,15 +105,18 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _explained(error: SyntaxError, text: str) -> str:
-    place = max(1, min(error.offset or 1, len(text)))
     what = (error.msg or "invalid syntax").split(". Perhaps")[0].split(". Maybe")[0]
-    if re.search(r"(?<!\w)[\d.]+\s*[A-Za-z_(]|\)\s*[\w(]", text):
+    if error.offset == 0 and what == "invalid syntax":
+        where = f"character {len(text)}: it ends too early"
+    else:
+        where = f"character {max(1, min(error.offset or 1, len(text)))}: {what}"
+    if re.search(r"(?<![\w.])[\d.]+(?![eE][+-]?\d)\s*[A-Za-z_(]|\)\s*[\w(]", text):
         hint = "Write * between factors: 2*x, not 2x."
     elif "=" in text:
         hint = "Give values after the expression: x=6."
     else:
         hint = KNOWN
-    return f"The expression cannot be read at character {place}: {what}. {hint}"
+    return f"The expression cannot be read at {where}. {hint}"
 
 
 # --- tree to nodes ------------------------------------------------------------

@@ -134,6 +134,8 @@ def test_random_expressions_have_pythons_value(numbers, data):
         ("2x", "2*x, not 2x"),
         ("(x", "character 1: '(' was never closed"),
         ("x y", "character 3"),
+        ("x +", "character 3: it ends too early"),
+        ("1e3 y", "functions such as log(x)"),
         ("x = 6", "after the expression: x=6"),
         ("x^2", "Write ** for a power."),
         ("x <= 2", "Write a < b"),

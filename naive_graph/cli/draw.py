@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import DrawingError, ExpressionError
 from ..expression import read
 from ..graph import Graph
-from ..nodes import Node, Variable
+from ..nodes import Constant, Node, Variable
 from ..views.draw import draw
 
 SUFFIXES = (".svg", ".png", ".dot")
@@ -24,7 +24,8 @@ def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
         warnings.simplefilter("always")
         f = read(text, values)
         Graph.forward(f)
-        Graph.backward(f)
+        if not isinstance(f, Constant):
+            Graph.backward(f)
         print(_summary(f))
         draw(f).save(output)
     for note in noted:
