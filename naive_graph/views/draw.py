@@ -1,0 +1,71 @@
+"""draw: a picture of any graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import DrawingError
+from ..graph import Graph
+from ..handles import CURRENT
+from ..nodes import Node, rows_of
+from ..plan import ancestors
+from .picture import Picture
+from .scene import Wishes, scene
+
+DIRECTIONS = ("LR", "RL", "TB", "BT")
+
+
+def draw(
+    what: Node | Iterable[Node] | type[Graph] = Graph,
+    *,
+    values: bool = True,
+    grads: bool = True,
+    partials: bool = False,
+    absorbed: bool = False,
+    fold: bool | int | str | Iterable[str] | None = None,
+    direction: str = "LR",
+    title: str = "",
+    most: int = 300,
+) -> Picture:
+    """A picture of a node and all that it depends on, of several, or of the whole Graph.
+
+    values, grads: write them on the nodes, where they are known. partials: write
+    each local partial on its edge. absorbed: draw also the nodes that a merged
+    node took over. fold: True folds every scope into one box, a number those at
+    that depth and below, a path (or several) the scopes of that path, False none;
+    without it scopes fold only if there are too many nodes. direction: "LR",
+    "RL", "TB" or "BT". most: how many boxes to show at most. There is one edge
+    for each operand position: x * x has two.
+
+    >>> from naive_graph import Variable
+    >>> x = Variable(3.0, name="x")
+    >>> picture = draw(x * x)
+    >>> len(picture.scene.arrows)
+    2
+    """
+    if direction not in DIRECTIONS:
+        raise DrawingError(f"A picture runs in direction {', '.join(DIRECTIONS)}, not {direction!r}.")
+    if not isinstance(most, int) or most < 1:
+        raise DrawingError(f"most is a number of boxes of at least 1, not {most!r}.")
+    tables = CURRENT.tables
+    with tables.lock:
+        rows, results = _chosen(what, absorbed)
+        wishes = Wishes(values, grads, partials, fold, most)
+        described = scene(tables, rows, results, wishes)
+        described.title = title
+        return Picture(described, direction)
+
+
+def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:
+    """The rows to draw, and those among them that are results."""
+    tables = CURRENT.tables
+    if what is Graph:
+        rows = list(range(len(tables))) if absorbed else tables.live_rows()
+        fed = set(tables.edges(rows)[0])
+        return rows, [row for row in rows if row not in fed]
+    results = rows_of([what] if isinstance(what, Node) else list(what), "draw")
+    rows = ancestors(tables, results)
+    if absorbed:
+        rows = sorted({*rows, *(row for row, _ in tables.absorbed_by(rows))})
+    return rows, results

@@ -1,0 +1,111 @@
+"""A drawn graph: SVG, PNG and DOT of one scene, made when somebody looks."""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+from contextlib import suppress
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..errors import DrawingError, MissingToolError
+from .dot import clean_svg, dot_text, draws_letters, has_graphviz, run_dot
+from .layout import layered_svg
+from .scene import Scene
+
+GRAPHVIZ_LIMIT = 400  # boxes, beyond which graphviz takes minutes
+OWN_LAYOUT = "Laid out without graphviz: {reason}."
+
+
+class Picture:
+    """What `draw` returns. It shows itself in a notebook; `.svg`, `.png`, `.dot` and `.save(path)` give files."""
+
+    def __init__(self, scene: Scene, direction: str = "LR") -> None:
+        self.scene = scene
+        self.direction = direction
+
+    @cached_property
+    def svg(self) -> str:
+        """The picture as SVG text. Nodes are groups with ids such as `row-3`."""
+        laid_out = None
+        if len(self.scene.boxes) > GRAPHVIZ_LIMIT:
+            reason = f"{len(self.scene.boxes):,} boxes would take it too long"
+        elif not has_graphviz():
+            reason = 'it is not installed (pip install "naive-graph[draw]")'
+        else:
+            laid_out = run_dot(self.dot, "svg")
+            reason = "it took too long or failed"
+        if laid_out is not None:
+            return clean_svg(laid_out)
+        said = " ".join(part for part in (self.scene.caption, OWN_LAYOUT.format(reason=reason)) if part)
+        return layered_svg(Scene(**{**vars(self.scene), "caption": said}), self.direction)
+
+    @cached_property
+    def png(self) -> bytes:
+        """The picture as PNG. Raises MissingToolError where no graphviz is at hand."""
+        if not has_graphviz():
+            raise MissingToolError('A PNG needs graphviz: pip install "naive-graph[draw]". SVG works without.')
+        if not draws_letters(self.scene):
+            raise DrawingError(
+                "graphviz-pure has no glyphs for these names in a PNG. Save it as SVG, or install graphviz."
+            )
+        made = run_dot(self.dot, "png") if len(self.scene.boxes) <= GRAPHVIZ_LIMIT else None
+        if made is None:
+            raise DrawingError("This graph is too large for a PNG. Save it as SVG, or fold it: draw(..., fold=True).")
+        return made
+
+    @cached_property
+    def dot(self) -> str:
+        """The picture in graphviz's DOT language."""
+        return dot_text(self.scene, self.direction)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the picture as its suffix says: .svg, .png or .dot. The file appears whole or not at all."""
+        target = Path(path)
+        makers: dict[str, Any] = {
+            ".svg": lambda: self.svg.encode(),
+            ".png": lambda: self.png,
+            ".dot": lambda: self.dot.encode(),
+        }
+        if target.suffix.lower() not in makers:
+            raise DrawingError(f"A picture is saved as .svg, .png or .dot, not {target.suffix or 'without suffix'!r}.")
+        write_whole(target, makers[target.suffix.lower()]())
+        return target
+
+    def alt(self) -> str:
+        """The picture in a sentence, for those who do not see it."""
+        shown = f"Graph of {len(self.scene.boxes)} nodes and {len(self.scene.arrows)} edges."
+        return " ".join(part for part in (shown, self.scene.title, self.scene.caption) if part)
+
+    def __repr__(self) -> str:
+        return f"<Picture: {self.alt()} Save it with .save('graph.svg').>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        # An <img> survives where scripts and bare SVG are dropped; GitHub shows the PNG.
+        data = base64.b64encode(self.svg.encode()).decode()
+        image = f'<img style="max-width:100%" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
+        bundle: dict[str, Any] = {"text/html": image, "text/plain": repr(self)}
+        with suppress(MissingToolError, DrawingError):  # the SVG stands without it
+            bundle["image/png"] = base64.b64encode(self.png).decode()
+        return bundle
+
+
+def write_whole(target: Path, data: bytes) -> None:
+    """Write a file that is there whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise DrawingError(f"Cannot write {target}: {error.strerror}. Choose a folder that exists.") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException as error:
+        os.unlink(name)
+        if isinstance(error, OSError):
+            raise DrawingError(f"Cannot write {target}: {error.strerror}.") from None
+        raise
