@@ -87,3 +87,7 @@ class DrawingError(NaiveGraphError, RuntimeError):
 
 class LessonError(NaiveGraphError, RuntimeError):
     """The lessons cannot be found, copied or opened."""
+
+
+class HistoryError(NaiveGraphError, ValueError):
+    """A history is asked for something that it does not hold."""
