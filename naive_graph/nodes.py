@@ -72,8 +72,8 @@ class Node(Arithmetic):
         return self._home
 
     @property
-    def value(self) -> float | None:
-        """The node's value; None where it was not computed or fed yet."""
+    def value(self) -> Any:
+        """The node's value, a float; None where it was not computed or fed yet."""
         return self.tables.value(self._row)
 
     @value.setter
@@ -81,8 +81,8 @@ class Node(Arithmetic):
         self._set(value)
 
     @property
-    def grad(self) -> float | None:
-        """The gradient of the last backward's result; None before any, and for a Constant always."""
+    def grad(self) -> Any:
+        """The gradient, a float, of the last backward's result; None before any, and for a Constant always."""
         return self.tables.grad(self._row)
 
     @grad.setter
@@ -162,7 +162,7 @@ class Node(Arithmetic):
     def _repr_html_(self) -> str:
         return node_html(self.tables, plan_for(self._home, [self._row]))
 
-    def get_value(self) -> float | None:
+    def get_value(self) -> Any:
         """The value, as a call: the same as `node.value`."""
         return self.value
 

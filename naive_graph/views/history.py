@@ -19,7 +19,7 @@ from ..number import number
 from .picture import write_whole
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from .figure import Plot
 
 
 class History(Sequence[dict[str, float]]):
@@ -123,12 +123,12 @@ class History(Sequence[dict[str, float]]):
         log: bool = False,
         title: str = "",
         save: str | os.PathLike[str] | None = None,
-    ) -> Figure:
+    ) -> Plot:
         """Each series against the step; with other histories, theirs beside it.
 
         series: which to show; all by default. labels: what each history is
         called. log: a logarithmic axis; numbers up to 0 are left out. Returns a
-        matplotlib Figure.
+        matplotlib figure with a `save(path)`.
         """
         from .plot import plot_histories
 
@@ -136,7 +136,7 @@ class History(Sequence[dict[str, float]]):
 
     def plot_path(
         self, f: Node, x: Node, y: Node | None = None, *, title: str = "", save: str | os.PathLike[str] | None = None
-    ) -> Figure:
+    ) -> Plot:
         """The walk on the graph of f: on its curve over x, or on its contours over x and y.
 
         f, x, y: nodes; x and y are Variables whose names are series of this
@@ -170,7 +170,7 @@ class History(Sequence[dict[str, float]]):
 
 def _taken(name: str, value: Node | float) -> float:
     if isinstance(value, Node):
-        current = value.value
+        current: float | None = value.value
         if current is None:
             raise HistoryError(f"Series {name!r}: the node has no value yet. Call Graph.forward() before recording.")
         return current

@@ -24,8 +24,7 @@ from ..plan import plan_for
 from .picture import write_whole
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from .figure import Plot
     from .history import History
 
 # Okabe and Ito's palette; line styles and markers differ too, so that colour is never the only sign.
@@ -48,7 +47,7 @@ def plot_histories(
     log: bool,
     title: str,
     save: str | os.PathLike[str] | None,
-) -> Figure:
+) -> Plot:
     """One panel for each series, one line in it for each history."""
     if not any(len(history) for history in histories):
         raise HistoryError("There is nothing to plot: no step was recorded.")
@@ -79,7 +78,7 @@ def _all_names(histories: Sequence[History]) -> list[str]:
     return list(dict.fromkeys(name for history in histories for name in history.names))
 
 
-def _panels(count: int) -> tuple[Figure, list[Any]]:
+def _panels(count: int) -> tuple[Plot, list[Any]]:
     figure = _figure((6.4, 1.2 + 2.3 * count))
     panels = figure.subplots(count, 1, sharex=True, squeeze=False)
     return figure, [row[0] for row in panels]
@@ -108,7 +107,7 @@ def _draw_series(panel: Any, values: Sequence[float | None], label: str, place: 
 
 def plot_walk(
     history: History, f: Node, x: Node, y: Node | None, title: str, save: str | os.PathLike[str] | None
-) -> Figure:
+) -> Plot:
     """The recorded walk, on the curve of f over x or on the contours over x and y."""
     surface = _Surface(f, [x] if y is None else [x, y])
     names, walk = _walk(history, x, y)
@@ -122,7 +121,7 @@ def plot_walk(
             _draw_contours(figure, panel, surface, walk)
             panel.set_ylabel(names[1])
         panel.set_xlabel(names[0])
-        panel.legend()
+        panel.legend(frameon=True, facecolor="white", framealpha=0.9)
         return _finished(figure, title, save)
 
 
@@ -175,7 +174,7 @@ def _draw_curve(panel: Any, surface: _Surface, walk: Sequence[float]) -> None:
     _draw_ends(panel, (walk[0], heights[0]), (walk[-1], heights[-1]))
 
 
-def _draw_contours(figure: Figure, panel: Any, surface: _Surface, walk: Sequence[Sequence[float]]) -> None:
+def _draw_contours(figure: Plot, panel: Any, surface: _Surface, walk: Sequence[Sequence[float]]) -> None:
     xs, ys = (_range(series, GRID_POINTS) for series in walk)
     heights = [[surface.at(x, y) for x in xs] for y in ys]
     if all(math.isnan(height) for row in heights for height in row):
@@ -227,9 +226,7 @@ def _frame(history: History, f: Node, x: Node, y: Node | None, end: int) -> byte
         panel.set_xlabel(names[0])
         panel.set_ylabel(names[1] if y is not None else f.name or "f")
         panel.set_title(f"step {end}")
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=90, metadata={"Software": None})
-    return buffer.getvalue()
+        return figure.drawn("png", dpi=90)
 
 
 def _gif(pictures: Sequence[bytes]) -> bytes:
@@ -278,24 +275,17 @@ def _look(texts: Sequence[str]) -> Iterator[None]:
         yield
 
 
-def _figure(size: tuple[float, float]) -> Figure:
-    from matplotlib.figure import Figure
+def _figure(size: tuple[float, float]) -> Plot:
+    from .figure import Plot
 
-    return Figure(figsize=size, layout="constrained")
+    return Plot(figsize=size, layout="constrained")
 
 
-def _finished(figure: Figure, title: str, save: str | os.PathLike[str] | None) -> Figure:
+def _finished(figure: Plot, title: str, save: str | os.PathLike[str] | None) -> Plot:
     if title:
         figure.suptitle(title)
     if save is not None:
-        path = Path(save)
-        form = path.suffix.lower().lstrip(".")
-        if form not in ("png", "svg", "pdf"):
-            raise HistoryError(f"A plot is saved as .png, .svg or .pdf, not {path.suffix or 'without a suffix'!r}.")
-        dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=form, dpi=150, metadata=dates[form])
-        write_whole(path, buffer.getvalue())
+        figure.save(save)
     return figure
 
 
