@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -164,7 +163,6 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
     command = [sys.executable, "-u", "-m", "naive_graph", "tour", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as walk:
         walk.stdout.readline()
-        time.sleep(0.2)
         walk.send_signal(signal.SIGINT)
         errors = walk.communicate()[1]
     assert walk.returncode == 130
