@@ -6,6 +6,7 @@ plotted.
 
 from __future__ import annotations
 
+import base64
 import io
 import os
 from pathlib import Path
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 from ..errors import HistoryError
 from .picture import write_whole
 
+SHOWN_DPI = 150  # sharp on a fine screen; the metadata keeps its size
 # Without dates and versions, the same plot gives the same bytes.
 METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -45,5 +47,8 @@ class Plot(Figure):
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
         return buffer.getvalue()
 
-    def _repr_png_(self) -> bytes:
-        return self.drawn("png")
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        # A picture of our own: the same bytes in every notebook, also where pyplot was never imported.
+        picture = base64.b64encode(self.drawn("png", dpi=SHOWN_DPI)).decode()
+        width = round(self.get_figwidth() * 100)
+        return {"image/png": picture, "text/plain": repr(self)}, {"image/png": {"width": width}}

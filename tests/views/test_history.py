@@ -228,7 +228,8 @@ def test_a_plot_is_saved_as_its_suffix_says(tmp_path, suffix):
 
 def test_a_plot_shows_itself_in_a_notebook_and_stays_open_nowhere():
     figure = walk_downhill()[0].plot()
-    assert figure._repr_png_().startswith(b"\x89PNG")
+    bundle, metadata = figure._repr_mimebundle_()
+    assert bundle["image/png"].startswith("iVBOR") and metadata["image/png"]["width"] == 640
     from matplotlib import pyplot
 
     assert not pyplot.get_fignums()
