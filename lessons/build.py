@@ -97,6 +97,7 @@ def execute(notebook: Any, name: str) -> None:
             coalesce_streams=True,  # how prints are cut into messages is a matter of time
             resources={"metadata": {"path": str(workplace)}},
         )
+        client.owns_km = True  # so it also ends the kernel
         try:
             with environment(settings):
                 client.execute()
