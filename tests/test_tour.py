@@ -75,7 +75,7 @@ def test_a_number_that_is_off_is_marked_and_fails_the_tour(tmp_path, monkeypatch
     monkeypatch.setattr(tour, "LOG", short)
     monkeypatch.setattr(tour, "VALLEY", short)
     assert main(["tour", "--out", str(tmp_path)]) == 1
-    assert "not the known ones: 4, marked WRONG" in capsys.readouterr().out
+    assert "not the known ones: 6, marked WRONG" in capsys.readouterr().out
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, capsys):
