@@ -103,9 +103,9 @@ acosh: Rule = define("acosh", ieee.acosh, [lambda a, y: div(1.0, sqrt(a - 1.0) *
 atanh: Rule = define("atanh", ieee.atanh, [lambda a, y: div(1.0, nonnegative(1.0 - a) * nonnegative(1.0 + a))],
     domain=Interval(-1.0, 1.0), onnx="Atanh", tensorflow=("Atanh",))
 atan2: Rule = define("atan2", math.atan2, [lambda a, b, y: inverse_radius(b, a), lambda a, b, y: -inverse_radius(a, b)],
-    tensorflow=("Atan2",))
+    kink=lambda a, b: where(less(b, 0.0), a, hypot(a, b)), tensorflow=("Atan2",))
 hypot: Rule = define("hypot", math.hypot, [lambda a, b, y: hypot_share(a, b), lambda a, b, y: hypot_share(b, a)],
-    tex=r"\sqrt{{{0}^2 + {1}^2}}")
+    kink=lambda a, b: hypot(a, b), tex=r"\sqrt{{{0}^2 + {1}^2}}")
 
 # --- learning -----------------------------------------------------------------
 
@@ -135,7 +135,8 @@ less: Rule = define("less", lambda a, b: float(a < b), [None, None],
     kink=lambda a, b: a - b, infix="<", onnx="Less", tensorflow=("Less",))
 where: Rule = define("where", lambda condition, a, b: a if condition != 0 else b,
     [None, lambda c, a, b, y: where(c, 1.0, 0.0), lambda c, a, b, y: where(c, 0.0, 1.0)],
-    selects=True, symbol="?:", onnx="Where", tensorflow=("SelectV2", "Select"),
+    selects=True, kink=lambda c, a, b: where(c, 1.0, -1.0), symbol="?:",
+    onnx="Where", tensorflow=("SelectV2", "Select"),
     tex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}")
 
 # --- helpers: derivatives that keep their digits ------------------------------

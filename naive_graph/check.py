@@ -222,7 +222,9 @@ class _Question:
         if not kinked:
             return False
         below, above = (self.moved(step, sign * KINK_REACH * self.eps) for sign in (-1.0, 1.0))
-        return any(not self._kink(at, below) * self._kink(at, above) > 0.0 for at in kinked)
+        return not all(
+            self._kink(at, self.values) * self._kink(at, moved) > 0.0 for at in kinked for moved in (below, above)
+        )
 
     def _feeds(self, at: int, depends: Sequence[bool]) -> bool:
         return any(depends[operand] for operand in self.plan.operands(at))

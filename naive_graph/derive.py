@@ -146,8 +146,21 @@ def _plan(ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[
     if not y_rows:
         raise NodeError(f"{who} needs at least one node to differentiate.")
     plan = plan_for(CURRENT.tables, y_rows)
+    _check_not_merged(plan, x_rows, who)
     step_of = {row: step for step, row in enumerate(plan.rows)}
     return plan, [step_of.get(row) for row in x_rows]
+
+
+def _check_not_merged(plan: Plan, rows: Sequence[int], who: str) -> None:
+    """A node that was merged into a larger one is on nobody's path: its derivative would read 0."""
+    tables = CURRENT.tables
+    merged = {row: absorber for absorber, row, _ in tables.absorbed_by(plan.rows)}
+    for row in rows:
+        if row in merged:
+            raise NodeError(
+                f"{who}: {tables.label(row)} was merged into {tables.label(merged[row])}, which uses its operands "
+                "directly. Differentiate with respect to those operands instead."
+            )
 
 
 def leaf_values(plan: Plan) -> list[float]:

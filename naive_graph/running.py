@@ -56,10 +56,18 @@ def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapp
         if kind >= 0:
             tables.values[row] = value
             tables.stamps[row] = tables.clock
-    for row, operands in tables.absorbed_by(plan.rows):
-        tables.values[row] = BY_NUMBER[tables.operators[row]](*(tables.values[operand] for operand in operands))
+    for _, row, _ in reversed(tables.absorbed_by(plan.rows)):
+        tables.values[row] = _folded(tables, row)
         tables.stamps[row] = tables.clock
     tables.clock += 1
+
+
+def _folded(tables: Tables, row: int) -> float:
+    """An absorbed row's value, from the row that it absorbed itself and what it adds: the fold goes on to the left."""
+    own = tables.own_sources(row)
+    first = own[0] if own[0] >= 0 else ~own[0]
+    value: float = BY_NUMBER[tables.operators[row]](*(tables.values[operand] for operand in [first, *own[1:]]))
+    return value
 
 
 def check_results(tables: Tables, plan: Plan) -> None:
@@ -96,6 +104,8 @@ def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumula
     tables.clear_grads()
     for row, adjoint in zip(plan.rows, adjoints):
         tables.grads[row] = adjoint
+    for absorber, row, added in tables.absorbed_by(plan.rows):
+        tables.grads[row] += tables.grads[absorber] * _slope_along(tables, absorber, row, added)
     if kept is not None:
         for row, earlier in enumerate(kept):
             if tables.operators[row] in (VARIABLE, PLACEHOLDER):
@@ -107,6 +117,14 @@ def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid
     """Complain if a result is infinite or NaN. Only then is the culprit searched for."""
     if on_invalid != "ignore" and not all(isfinite(values[step]) for step in plan.targets):
         complain(culprit.explain_forward(tables, plan, values), on_invalid)
+
+
+def _slope_along(tables: Tables, absorber: int, row: int, added: Sequence[int]) -> float:
+    """How a merged node responds to the row that it absorbed, as if it still were its first operand."""
+    xs = [tables.values[each] for each in (row, *added)]
+    wanted = [True] + [False] * len(added)
+    partial: float = BY_NUMBER[tables.operators[absorber]].partials_at(xs, tables.values[absorber], wanted)[0]
+    return partial
 
 
 def check_grads(

@@ -211,10 +211,10 @@ class Tables:
     def operands(self, row: int) -> list[int]:
         """The rows that feed `row`, in order, one for each operand position."""
         tails: list[list[int]] = []
-        own = self._own_sources(row)
+        own = self.own_sources(row)
         while own and own[0] < 0:  # ~absorbed: that row's operands come first
             tails.append(own[1:])
-            own = self._own_sources(~own[0])
+            own = self.own_sources(~own[0])
         for tail in reversed(tails):
             own.extend(tail)
         return own
@@ -244,18 +244,19 @@ class Tables:
     def is_absorbed(self, row: int) -> bool:
         return not self._derived("live", self._live)[row]
 
-    def absorbed_by(self, rows: Iterable[int]) -> list[tuple[int, list[int]]]:
-        """The rows that `rows` took over, oldest first, each with the operands it adds to the one it took over."""
-        own, found = self._own_sources, {}
+    def absorbed_by(self, rows: Iterable[int]) -> list[tuple[int, int, list[int]]]:
+        """(absorber, absorbed row, operands that the absorber adds), newest first, for all that `rows` took over."""
+        found: dict[int, tuple[int, int, list[int]]] = {}
         for row in rows:
-            sources = own(row)
-            while sources and sources[0] < 0 and ~sources[0] not in found:
-                row = ~sources[0]
-                sources = own(row)
-                found[row] = [source if source >= 0 else ~source for source in sources]
-        return sorted(found.items())
+            own = self.own_sources(row)
+            while own and own[0] < 0 and row not in found:
+                found[row] = (row, ~own[0], own[1:])
+                row = ~own[0]
+                own = self.own_sources(row)
+        return [found[row] for row in sorted(found, reverse=True)]
 
-    def _own_sources(self, row: int) -> list[int]:
+    def own_sources(self, row: int) -> list[int]:
+        """The sources of the edges drawn into this very row; ~absorbed first if it took over another's."""
         starts, edges = self._edges_into()
         return [self.sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
 

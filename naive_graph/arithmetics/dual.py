@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..catalogue import where
 from ..rules import Arithmetic, Rule
 
 
@@ -47,10 +48,10 @@ def _chain_rule(moving: list[tuple[Any, Any]]) -> Any:
 
 def _chosen(moving: list[tuple[Any, Any]]) -> Any:
     """The slope of the branch that was taken; the other's may be infinite and does not matter."""
-    for partial, slope in moving:
-        if partial != 0:
-            return slope
-    return None
+    chosen = None
+    for partial, slope in reversed(moving):
+        chosen = where(partial, slope, 0.0 if chosen is None else chosen)
+    return chosen
 
 
 def slope_of(value: Any) -> float:

@@ -67,5 +67,5 @@ def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:
     results = rows_of([what] if isinstance(what, Node) else list(what), "draw")
     rows = ancestors(tables, results)
     if absorbed:
-        rows = sorted({*rows, *(row for row, _ in tables.absorbed_by(rows))})
+        rows = sorted({*rows, *(row for _, row, _ in tables.absorbed_by(rows))})
     return rows, results
