@@ -149,7 +149,7 @@ pow_slope: Rule = define("pow_slope", ieee.pow_slope,
     lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0)],
     domain=(POSITIVE, REALS), reads_as=lambda a, b: b * pow(a, b - 1.0))
 pow_log: Rule = define("pow_log", ieee.pow_log,
-    [lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0), lambda a, b, y: pow_log(a, b) * log(a)],
+    [lambda a, b, y: pow(a, b - 1.0) + b * pow_log(a, b - 1.0), lambda a, b, y: where(y, y * log(a), 0.0)],
     domain=(POSITIVE, REALS), reads_as=lambda a, b: pow(a, b) * log(a))
 sech_squared: Rule = define("sech_squared", ieee.sech_squared, [lambda a, y: -2.0 * tanh(a) * y],
     reads_as=lambda a: 1.0 - pow(tanh(a), 2.0))
