@@ -61,6 +61,7 @@ def test_every_command_exists(command):
     assert command_line().parse_known_args([command, "word"])[0].command == command
 
 
-def test_the_command_of_the_ci_is_the_readmes_test_command():
+@pytest.mark.parametrize("part", ['pip" install -q -e ".[dev]"', 'python" -m pytest'])
+def test_the_ci_runs_the_readmes_test_command(part):
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert '-e ".[dev]"' in SHELL and '-e ".[dev]"' in script and "python -m pytest" in script
+    assert part in script and part.replace('" ', " ").replace(" -q", "") in SHELL
