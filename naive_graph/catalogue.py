@@ -179,7 +179,7 @@ precedence: Rule = define("precedence", _precedence, [None, None], kink=lambda a
 
 UNARY = tuple(
     rule.name for rule in (
-        abs, sign, heaviside, exp, expm1, log, log1p, sqrt, square, reciprocal, sin, cos, tan, asin, acos, atan,
+        neg, abs, sign, heaviside, exp, expm1, log, log1p, sqrt, square, reciprocal, sin, cos, tan, asin, acos, atan,
         sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, relu, erf,
     )
 )
