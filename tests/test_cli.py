@@ -19,6 +19,11 @@ def run(*arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", **options)
 
 
+@pytest.fixture(autouse=True)
+def a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def refuses(capsys):
     """Run, and give the one line of the complaint."""
@@ -137,7 +142,7 @@ def test_drawing_leaves_the_graph_as_it_was(tmp_path):
         (["x", "x=1", "-o", "f.gif"], "'f.gif' does not end in .svg, .png or .dot"),
         (["x", "x=1", "-o", "f"], "'f' does not end in"),
         (["x\n+", "x=1"], "cannot be read at character 3: it ends too early"),
-        (["+".join("x" * 5000), "x=1"], "Write a long sum as add([x, y, ...])"),
+        (["+".join("x" * 40_000), "x=1"], "Write a long sum as add([x, y, ...])"),
     ],
 )
 def test_draw_refuses_in_one_line(refuses, arguments, says):
