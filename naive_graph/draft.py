@@ -12,6 +12,7 @@ from typing import Any
 
 from .handles import CURRENT, grow, handle
 from .nodes import Constant, Node
+from .number import number
 from .rules import Arithmetic, Rule
 from .simplify import LAWS
 from .tables import CONSTANT, Tables
@@ -33,7 +34,8 @@ class Draft(Arithmetic):
         self.serial = len(book.tables) + len(book.drafts) if row is None else row
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
-        return self.book.apply(rule, operands)
+        checked = tuple(each if isinstance(each, Draft) else number(each, f"'{rule.name}'") for each in operands)
+        return self.book.apply(rule, checked)
 
     def is_rule(self, name: str) -> bool:
         return self.rule is not None and self.rule.name == name

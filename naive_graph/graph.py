@@ -183,9 +183,10 @@ class Graph(metaclass=GraphType):
         tables = CURRENT.tables
         with tables.lock:
             if tables.checkpoints:
-                mark = tables.checkpoints.pop()
+                mark = tables.checkpoints[-1]
                 abandon(tables, mark.rows, "was cut back by revert()")
                 tables.cut(mark)
+                tables.checkpoints.pop()
 
     @classmethod
     @contextmanager

@@ -62,9 +62,10 @@ def abandon(home: Tables, rows: int, reason: str) -> None:
     gone = Tables()
     gone.close(reason)
     for row in [row for row in home.handles if row >= rows]:
-        node = home.handles.pop(row)()
+        node = home.handles[row]()
         if node is not None:
             node._home = gone
+        del home.handles[row]
 
 
 def register(node: Any, kind: int, value: float | None, name: str | None) -> None:

@@ -89,9 +89,10 @@ class Node(Arithmetic):
     def grad(self, grad: float) -> None:
         if isinstance(self, Constant):
             raise NodeError(f"{self.tables.label(self._row)} has no gradient. Make it a Variable if it should.")
+        checked = number(grad, "A gradient")
         with self.tables.lock:
             self._home.grow_grads()
-            self._home.grads[self._row] = number(grad, "A gradient")
+            self._home.grads[self._row] = checked
 
     @property
     def name(self) -> str | None:
@@ -275,8 +276,9 @@ class Variable(Node):
         register(self, VARIABLE, number(value, "A Variable"), name)
 
     def _set(self, value: object) -> None:
-        with self.tables.lock:
-            self._home.write(self._row, number(value, self._home.label(self._row)))
+        checked = number(value, self.tables.label(self._row))
+        with self._home.lock:
+            self._home.write(self._row, checked)
 
 
 class PlaceHolder(Node):

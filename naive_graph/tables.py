@@ -112,11 +112,17 @@ class Tables:
 
     def add_edge(self, source: int, target: int) -> None:
         """Draw one more edge by hand."""
-        self.sources.append(source)
-        self.targets.append(target)
-        self.in_degrees[target] += 1
-        self.redrawn = self.clock
-        self.cache.clear()
+        edges, degree = len(self.sources), self.in_degrees[target]
+        try:
+            self.redrawn = self.clock
+            self.sources.append(source)
+            self.targets.append(target)
+            self.in_degrees[target] = degree + 1
+            self.cache.clear()
+        except BaseException:
+            del self.sources[edges:], self.targets[edges:]
+            self.in_degrees[target] = degree
+            raise
 
     def write(self, row: int, value: float) -> None:
         """Set a leaf's value. What was computed from the old one is stale until the next forward."""
@@ -125,10 +131,9 @@ class Tables:
         self.stamps[row] = self.clock
 
     def grow_values(self) -> None:
-        missing = len(self) - len(self.values)
-        if missing > 0:
-            self.values.frombytes(bytes(8 * missing))
-            self.stamps.frombytes(bytes(8 * missing))
+        """Give every row a value and a stamp; a new row's stamp says that its value was never computed."""
+        for column in (self.stamps, self.values):  # each by its own length, should an interrupt part them
+            column.frombytes(bytes(8 * (len(self) - len(column))))
 
     def clear_grads(self) -> None:
         """Give every row a gradient of 0.0."""
@@ -137,9 +142,8 @@ class Tables:
         self.grads_are_blank = True
 
     def grow_grads(self) -> None:
-        missing = len(self) - len(self.grads)
-        if missing > 0:
-            self.grads.frombytes(bytes(8 * missing))
+        """Give every row a gradient, 0.0 where there was none."""
+        self.grads.frombytes(bytes(8 * (len(self) - len(self.grads))))
 
     def enter(self, scope: Scope | None) -> None:
         """From the next row on, nodes are made in this scope."""
@@ -152,12 +156,18 @@ class Tables:
         return Mark(len(self.operators), len(self.sources), len(self.scopes))
 
     def cut(self, mark: Mark) -> None:
-        """Forget every row, edge and scope that came after the mark."""
+        """Forget every row, edge and scope that came after the mark. A Ctrl-C half-way waits until it is done."""
+        redrawn = {target for target in self.targets[mark.edges :] if target < mark.rows}
+        try:
+            self._cut(mark, redrawn)
+        except BaseException:
+            self._cut(mark, redrawn)
+            raise
+
+    def _cut(self, mark: Mark, redrawn: set[int]) -> None:
+        """Cutting twice is cutting once. `redrawn`: rows that lose edges drawn by hand."""
         rows, edges, scopes = mark
-        for target in self.targets[edges:]:
-            if target < rows:
-                self.in_degrees[target] -= 1
-                self.redrawn = self.clock
+        self.cache.clear()
         del self.sources[edges:], self.targets[edges:], self.scopes[scopes:]
         del self.operators[rows:], self.in_degrees[rows:], self.instructions[rows:]
         del self.values[rows:], self.stamps[rows:], self.grads[rows:]
@@ -166,9 +176,12 @@ class Tables:
         while self.codes[-1][0] >= rows and len(self.codes) > 1:
             self.codes.pop()
         self.code_now = self.codes[-1][1]
-        self.cache.clear()
+        for row in redrawn:
+            self.in_degrees[row] = len(self.operands(row))
+            self.redrawn = self.clock
         if self.scopes[-1][1] is not self.scope_now:
             self.enter(self.scope_now)
+        self.cache.clear()
 
     def close(self, reason: str) -> None:
         """Free the columns; nodes that still point here say why they cannot be used."""

@@ -88,7 +88,8 @@ def check_consistent():
     rows = len(tables.operators)
     assert len(tables.in_degrees) == len(tables.instructions) == rows
     assert len(tables.sources) == len(tables.targets)
-    assert len(tables.values) == len(tables.stamps) <= rows and len(tables.grads) <= rows
+    assert max(len(tables.values), len(tables.stamps), len(tables.grads)) <= rows
+    assert not any(tables.stamps[len(tables.values) :])  # a value that is not there was never computed
     assert all(target < rows for target in tables.targets)
     assert all((source if source >= 0 else ~source) < rows for source in tables.sources)
     assert all(len(tables.operands(row)) == tables.in_degrees[row] for row in range(rows))

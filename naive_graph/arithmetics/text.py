@@ -46,7 +46,7 @@ class Text(Arithmetic):
         self.style = style
 
     def apply(self, rule: Rule, *operands: Any) -> Text:
-        texts = [each if isinstance(each, Text) else self.style.number(each, self.style) for each in operands]
+        texts = [each if isinstance(each, Text) else self.style.number(float(each), self.style) for each in operands]
         if rule.reads_as is not None:
             reading: Text = rule.reads_as(*texts)
             return reading

@@ -1,0 +1,76 @@
+"""Two threads at one graph: right answers or a clear error, never silent nonsense."""
+
+import threading
+
+import pytest
+from graphs import check_consistent
+
+from naive_graph import Graph, Variable
+from naive_graph.errors import ThreadError
+
+
+def in_threads(*works):
+    errors = []
+
+    def guarded(work):
+        try:
+            work()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
+
+
+def test_two_threads_that_build_at_once_both_get_right_graphs():
+    results = []
+
+    def build(start):
+        x = Variable(start)
+        y = x
+        for _ in range(3000):
+            y = y * 1.0 + 1.0
+        results.append((x, y, start))
+
+    assert in_threads(*(lambda start=start: build(start) for start in (0.0, 1000.0, 5000.0))) == []
+    check_consistent()
+    Graph.forward()
+    for x, y, start in results:
+        assert y.value == start + 3000.0
+        Graph.backward(y)
+        assert x.grad == 1.0
+
+
+def test_one_thread_builds_while_another_evaluates():
+    x = Variable(2.0)
+    y = x * x
+
+    def build():
+        z = x
+        for _ in range(2000):
+            z = z * 1.0
+
+    def evaluate():
+        for _ in range(20):
+            Graph.forward(y)
+            Graph.backward(y)
+            assert (y.value, x.grad) == (4.0, 4.0)
+
+    assert in_threads(build, evaluate, lambda: [y.last for _ in range(300)]) == []
+    check_consistent()
+
+
+def test_a_second_thread_cannot_enter_scratch_and_says_so():
+    (error,) = in_threads(lambda: Graph.scratch().__enter__())  # this test is inside a scratch graph
+    assert isinstance(error, ThreadError) and "Wait for it to leave" in str(error)
+
+
+def test_one_thread_may_nest_scratch_graphs():
+    with Graph.scratch(), Graph.scratch():
+        Variable(1.0)
+    with pytest.raises(IndexError):
+        Graph.node_list[0]
