@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from naive_graph import Graph, exp, maximum, operator, sin
 from naive_graph.errors import ExpressionError
-from naive_graph.expression import functions, read
+from naive_graph.expression import read
+from naive_graph.rules import RULES
 
 
 @pytest.fixture(autouse=True)
@@ -92,9 +93,11 @@ def test_the_expression_makes_the_rows_that_python_makes():
 
 
 def test_a_learners_own_operator_can_be_called():
-    if "expression_test_cube" not in functions():
-        operator("expression_test_cube", lambda a: a**3, [lambda a, y: 3.0 * a * a])
-    assert value("expression_test_cube(x)", x=2) == 8.0
+    operator("thrice", lambda a: 3.0 * a, [lambda a, y: 3.0])
+    try:
+        assert value("thrice(x)", x=2) == 6.0
+    finally:
+        del RULES["thrice"]  # other tests look at every rule
 
 
 def test_names_may_be_in_any_script():
