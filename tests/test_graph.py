@@ -506,9 +506,10 @@ def test_a_sum_of_nothing_is_zero_and_a_product_of_nothing_one():
 
 
 def test_every_operator_is_a_function_of_numbers_and_nodes_and_a_method_of_graph():
-    for name, rule in ng.rules.RULES.items():
-        if rule.helper:
+    for rule in vars(ng.catalogue).values():
+        if not isinstance(rule, ng.rules.Rule) or rule.helper:
             continue
+        name = rule.name
         operands = [0.5] * (rule.arity or 3)
         node = getattr(Graph, name)(*[Variable(operand) for operand in operands])
         Graph.on_invalid = "ignore"

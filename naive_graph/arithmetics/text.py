@@ -73,7 +73,7 @@ def plain_number(value: float, style: Style) -> Text:
     text = repr(value)
     if not math.isfinite(value):
         text = f'float("{text}")' if value != -math.inf else '-float("inf")'
-    elif text.endswith(".0"):
+    elif text.endswith(".0") and text != "-0.0":  # Python reads -0 as 0
         text = text[:-2]
     return Text(text, NEGATION if text.startswith("-") else ATOM, style)
 
