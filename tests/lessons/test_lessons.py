@@ -312,12 +312,17 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
     for lesson in LESSONS:
         shutil.copy(lesson, folder)
     token, port = secrets.token_hex(8), _free_port()
+    # All cells are in the page, not only those in sight: else a picture is missed by the length of a screen.
+    tracker = home / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+    tracker.parent.mkdir(parents=True)
+    tracker.write_text('{"windowingMode": "none"}', encoding="utf-8")
     settings = {
         **os.environ,
         "HOME": str(home),
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_DATA_DIR": str(home / "data"),
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
         "CI": "true",
     }
