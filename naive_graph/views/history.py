@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import weakref
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -34,16 +35,25 @@ class History(Sequence[dict[str, float]]):
     step  f  x
        0  4  2
        1  1  1
+
+    A series may be left out at some steps; it is blank there.
     """
 
     def __init__(self) -> None:
         self.steps: list[dict[str, float]] = []
+        self._nodes: dict[str, weakref.ref[Node]] = {}  # which node a series was taken from, while somebody holds it
 
     def record(self, **series: Node | float) -> None:
-        """Note one step: numbers, or nodes whose present values are meant. All or nothing is noted."""
+        """Note one step: numbers, or nodes whose present values are meant. All or nothing is noted.
+
+        Raises HistoryError for a node that has no value yet, NumberError for what is no number.
+        """
         if not series:
             raise HistoryError("There is nothing to record. Name what to keep: history.record(f=f.value, x=x.value).")
         self.steps.append({name: _taken(name, value) for name, value in series.items()})
+        for name, value in series.items():
+            if isinstance(value, Node):
+                self._nodes[name] = weakref.ref(value)
 
     @property
     def names(self) -> list[str]:
@@ -62,24 +72,36 @@ class History(Sequence[dict[str, float]]):
             return [step.get(place) for step in self.steps]
         if isinstance(place, slice):
             part = History()
-            part.steps = self.steps[place]
+            part.steps, part._nodes = self.steps[place], dict(self._nodes)
             return part
-        return self.steps[place]
+        try:
+            return self.steps[place]
+        except IndexError:
+            raise IndexError(f"There is no step {place}: this history has {_steps(len(self))}.") from None
+
+    def __contains__(self, thing: object) -> bool:
+        """Whether a series has this name, or a step these numbers."""
+        return thing in self.names if isinstance(thing, str) else thing in self.steps
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"steps": self.steps, "_nodes": {}}  # a copy, or a pickle, keeps the numbers
 
     def __iter__(self) -> Iterator[dict[str, float]]:
         return iter(self.steps)
 
     # --- as text ---
 
-    def _lines(self) -> list[list[str]]:
+    def _table(self) -> list[list[str]]:
+        """The heading, and a row of cells for each step; of a long history the first 8 and the last 4."""
         names, size = self.names, len(self)
         places = list(range(size)) if size <= 12 else [*range(8), *range(size - 4, size)]
-        return [[str(at), *(_shown(self.steps[at].get(name)) for name in names)] for at in places]
+        rows = [[str(at), *(_shown(self.steps[at].get(name)) for name in names)] for at in places]
+        return [["step", *names], *rows]
 
     def __str__(self) -> str:
         if not self.steps:
             return "an empty history"
-        table = [["step", *self.names], *self._lines()]
+        table = self._table()
         widths = [max(map(len, column)) for column in zip(*table)]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in table]
         if len(self) > 12:
@@ -89,28 +111,44 @@ class History(Sequence[dict[str, float]]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        if not self.steps:
+            return f"<p>{self}</p>"
+        heading, *rows = self._table()
+        lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+        if len(self) > 12:
+            lines.insert(8, f'<td colspan="{len(heading)}">... {len(self) - 12:,} more</td>')
+        head = "".join(f"<th>{escape(name)}</th>" for name in heading)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{x}</tr>' for x in lines)}</tbody></table>"
 
     # --- as a file ---
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
         """Write a line for each step, every float so that it reads back the same. Whole or not at all."""
-        text = io.StringIO()
+        text, names = io.StringIO(), self.names
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["step", *self.names])
+        writer.writerow(["step", *names])
         for at, step in enumerate(self.steps):
-            writer.writerow([at, *("" if name not in step else repr(step[name]) for name in self.names)])
+            writer.writerow([at, *(repr(step[name]) if name in step else "" for name in names)])
         write_whole(Path(path), text.getvalue().encode())
         return Path(path)
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str]) -> History:
-        """Read what `to_csv` wrote."""
-        history = cls()
-        with open(path, newline="", encoding="utf-8") as file:
-            for line in csv.DictReader(file):
-                line.pop("step", None)
-                history.steps.append({name: float(text) for name, text in line.items() if text != ""})
+        """Read what `to_csv` wrote, or any table of numbers with a heading.
+
+        A first column called `step` counts the lines and is not kept. Raises
+        HistoryError for what is no such table, with the line that is wrong.
+        """
+        heading, *lines = _read_table(Path(path))
+        first = 1 if heading[0] == "step" else 0
+        names, history = heading[first:], cls()
+        if len(set(names)) < len(names) or "" in names:
+            raise HistoryError(f"{path}: each column needs a name of its own. The first line has: {', '.join(names)}.")
+        for at, cells in enumerate(lines, 2):
+            if len(cells) != len(heading):
+                raise HistoryError(f"{path}, row {at}: {len(cells)} cells where the heading has {len(heading)}.")
+            step = {name: _read(cell, f"{path}, row {at}: {name}") for name, cell in zip(names, cells[first:]) if cell}
+            history.steps.append(step)
         return history
 
     # --- as a picture ---
@@ -124,11 +162,13 @@ class History(Sequence[dict[str, float]]):
         title: str = "",
         save: str | os.PathLike[str] | None = None,
     ) -> Plot:
-        """Each series against the step; with other histories, theirs beside it.
+        """Each series against the step, in a panel of its own; with other histories, theirs beside it.
 
         series: which to show; all by default. labels: what each history is
-        called. log: a logarithmic axis; numbers up to 0 are left out. Returns a
-        matplotlib figure with a `save(path)`.
+        called. log: a logarithmic axis. Steps where a series is blank are
+        passed over; numbers that are not finite, or on a logarithmic axis not
+        above 0, leave a gap and a mark. Returns a matplotlib figure with a
+        `save(path)`.
         """
         from .plot import plot_histories
 
@@ -139,32 +179,36 @@ class History(Sequence[dict[str, float]]):
     ) -> Plot:
         """The walk on the graph of f: on its curve over x, or on its contours over x and y.
 
-        f, x, y: nodes; x and y are Variables whose names are series of this
-        history (or the series `x` and `y`). The graph is left as it is.
+        f, x, y: nodes. A leaf's walk is the series recorded from it, or the
+        series of its name, or for a nameless one the series `x` or `y`. The
+        height of f is computed apart: the graph is left as it is.
         """
-        from .plot import plot_walk
+        from .walk import plot_walk
 
         return plot_walk(self, f, x, y, title, save)
 
     def animate(
         self, f: Node, x: Node, y: Node | None = None, *, save: str | os.PathLike[str], frames: int = 60
     ) -> Path:
-        """The walk of `plot_path` as a film: `save` a .gif, or an .html that needs no network."""
-        from .plot import animate_walk
+        """The walk of `plot_path` as a film: `save` a .gif, or an .html that needs no network.
+
+        frames: how many moments of the walk are shown, at most.
+        """
+        from .animate import animate_walk
 
         return animate_walk(self, f, x, y, Path(save), frames)
 
-    def walked(self, node: Node, fallback: str) -> tuple[str, list[float]]:
-        """The recorded walk of a node: the series of its name, else the one called `fallback`."""
-        for name in (node.name, fallback):
-            if name is not None and name in self.names:
-                found = self[name]
-                if None in found:
-                    raise HistoryError(f"Series {name!r} was not recorded at every step; a path needs all of them.")
-                return name, found
+    def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
+        """The recorded walk of a node: the series taken from it, else that of its name, else `fallback`."""
+        taken_from = [name for name, held in self._nodes.items() if held() is node]
+        wanted = node.name or fallback
+        for name in [*taken_from, wanted]:
+            if name in self.names:
+                return name, self[name]
+        known = ", ".join(self.names) or "nothing yet"
         raise HistoryError(
-            f"This history has no series for {node.name or fallback!r}. "
-            f"Record it: history.record({node.name or fallback}={node.name or fallback}.value)."
+            f"This history has no series for {wanted!r}. Record it: history.record({wanted}={wanted}.value). "
+            f"Recorded: {known}."
         )
 
 
@@ -181,3 +225,27 @@ def _taken(name: str, value: Node | float) -> float:
 
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
+
+
+def _steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count:,} steps"
+
+
+def _read_table(path: Path) -> list[list[str]]:
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            table = [row for row in csv.reader(file) if row]
+    except OSError as error:
+        raise HistoryError(f"Cannot read {path}: {error.strerror}.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise HistoryError(f"{path} is not a table in text. Read what to_csv wrote.") from None
+    if not table:
+        raise HistoryError(f"{path} is empty; a history's first line names its series.")
+    return table
+
+
+def _read(cell: str, where: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise HistoryError(f"{where} is {cell!r}, not a number.") from None

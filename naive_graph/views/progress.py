@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sized
+from time import monotonic
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 PATIENCE = 1.0  # seconds before anything is shown
+PACE = 0.1  # seconds between two looks
 
 
 def progress(items: Iterable[Item], label: str = "", total: int | None = None) -> Iterator[Item]:
     """The items, one by one, with a bar on standard error if it takes over a second.
 
-    Silent where nobody watches: in CI (the variable CI is set), and where
-    standard error is neither a terminal nor a notebook. Without tqdm, silent
-    too. The bar ends its line also on an exception or Ctrl-C.
+    total: how many items there are, if they cannot be counted. Silent where
+    nobody watches: in CI (the variable CI is set), and where standard error is
+    neither a terminal nor a notebook. With tqdm a bar, without it a line that
+    counts. Either ends its line, also on an exception or Ctrl-C.
 
     >>> sum(progress(range(4)))
     6
     """
     if not is_watched():
-        yield from items
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        yield from items
-        return
-    with tqdm(items, desc=label or None, total=total, delay=PATIENCE, file=sys.stderr, leave=True) as bar:
-        yield from bar
+        return iter(items)
+    bar = _tqdm()
+    return _counted(items, label, total) if bar is None else _barred(bar, items, label, total)
 
 
 def is_watched() -> bool:
@@ -39,3 +36,42 @@ def is_watched() -> bool:
         return False
     in_notebook = "ipykernel" in sys.modules and type(sys.stderr).__module__.startswith("ipykernel")
     return in_notebook or bool(getattr(sys.stderr, "isatty", lambda: False)())
+
+
+def _tqdm() -> Any:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm
+
+
+def _barred(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
+    class Bar(tqdm):  # type: ignore[misc]
+        monitor_interval = 0  # tqdm would start a thread of its own
+
+    # miniters=1: look at the clock at every item, so that the bar never sticks when items turn slow
+    bar = Bar(items, desc=label or None, total=total, delay=PATIENCE, mininterval=PACE, miniters=1, file=sys.stderr)
+    with bar:
+        yield from bar
+
+
+def _counted(items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
+    """A line that counts, rewritten in place."""
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    stream, of = sys.stderr, "" if total is None else f" of {total:,}"
+    head = f"{label}: " if label else ""
+    done, shown, due = 0, False, monotonic() + PATIENCE
+    try:
+        for item in items:
+            yield item
+            done += 1
+            if monotonic() >= due:
+                shown, due = True, monotonic() + PACE
+                stream.write(f"\r{head}{done:,}{of}")
+                stream.flush()
+    finally:
+        if shown:
+            stream.write(f"\r{head}{done:,}{of}\n")
+            stream.flush()

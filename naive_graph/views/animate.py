@@ -1,0 +1,174 @@
+"""A walk as a film: a gif, or a page of its own that needs no network.
+
+The ground is drawn once; on it only the walk moves.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import HistoryError
+from ..nodes import Node
+from .figure import COLOURS, our_style, quiet_about_glyphs
+from .picture import write_whole
+from .progress import progress
+from .walk import Stage, set_stage
+
+if TYPE_CHECKING:
+    from .history import History
+
+DPI, SCALE = 100, 2  # a page's picture is drawn finer, for fine screens
+PACE, PAUSE = 80, 1500  # milliseconds for a frame, and for the last
+
+
+@dataclass
+class Frame:
+    """One moment: how much of the walk is behind, and what is said of it."""
+
+    reached: int
+    text: str
+
+
+def animate_walk(history: History, f: Node, x: Node, y: Node | None, path: Path, frames: int) -> Path:
+    """Write the film that `History.animate` promises."""
+    form = path.suffix.lower()
+    if form not in (".gif", ".html"):
+        raise HistoryError(f"A film is saved as .gif or .html, not {path.suffix or 'without a suffix'!r}.")
+    if not isinstance(frames, int) or isinstance(frames, bool) or frames < 1:
+        raise HistoryError(f"A film has at least 1 frame, not {frames!r}.")
+    stage = set_stage(history, f, x, y)
+    moments = _moments(stage, f.name or "f", frames)
+    write_whole(path, _gif(stage, moments) if form == ".gif" else _page(stage, moments))
+    return path
+
+
+def _moments(stage: Stage, name: str, frames: int) -> list[Frame]:
+    """So many moments of the walk, evenly spaced, with the first and the last."""
+    last = len(stage.spots) - 1
+    chosen = sorted({round(last * place / max(1, frames - 1)) for place in range(frames)})
+    return [Frame(at, _said(stage, name, at)) for at in chosen]
+
+
+def _said(stage: Stage, name: str, at: int) -> str:
+    point = stage.walk.points[at]
+    parts = [f"{leaf} = {value:.4g}" for leaf, value in zip(stage.walk.names, point)]
+    return ",  ".join([f"step {stage.walk.steps[at]:,}", *parts, f"{name} = {stage.surface.at(*point):.6g}"])
+
+
+# --- a gif --------------------------------------------------------------------
+
+
+def _gif(stage: Stage, moments: list[Frame]) -> bytes:
+    pictures = _pictures(stage, moments)
+    # One palette for all, without dithering: what stands still must not flicker.
+    palette = pictures[-1].quantize(colors=128)
+    images = [picture.quantize(palette=palette, dither=0) for picture in pictures]
+    buffer = io.BytesIO()
+    pace = [PACE] * (len(images) - 1) + [PAUSE]
+    images[0].save(buffer, format="GIF", save_all=True, append_images=images[1:], duration=pace, loop=0)
+    return buffer.getvalue()
+
+
+def _pictures(stage: Stage, moments: list[Frame]) -> list[Any]:
+    """The ground with the walk so far, once for each moment."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from numpy import array
+    from PIL import Image
+
+    figure, panel = stage.figure, stage.panel
+    with our_style([*(moment.text for moment in moments)]), quiet_about_glyphs():
+        title = panel.set_title("step 0", loc="left", fontsize=10.5)
+        title.set_parse_math(False)
+        (way,) = panel.plot([], [], color=COLOURS[1], linewidth=1.6, zorder=5)
+        (here,) = panel.plot([], [], "o", color=COLOURS[1], markeredgecolor="black", markersize=10, zorder=6)
+        moving = [way, here, title]
+        for artist in moving:
+            artist.set_animated(True)
+        figure.set_dpi(DPI)
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.draw()
+        ground = canvas.copy_from_bbox(figure.bbox)
+        pictures = []
+        for moment in progress(moments, label="frames"):
+            canvas.restore_region(ground)
+            way.set_data(*zip(*stage.spots[: moment.reached + 1]))
+            here.set_data(*zip(stage.spots[moment.reached]))
+            title.set_text(moment.text)
+            for artist in moving:
+                panel.draw_artist(artist)
+            pictures.append(Image.fromarray(array(canvas.buffer_rgba())).convert("RGB"))
+    return pictures
+
+
+# --- a page -------------------------------------------------------------------
+
+
+def _page(stage: Stage, moments: list[Frame]) -> bytes:
+    """The ground as one picture, and the walk as points over it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with our_style([*stage.walk.names]):
+        stage.figure.set_dpi(DPI)
+        canvas: Any = FigureCanvasAgg(stage.figure)
+        canvas.draw()
+        width, height = stage.figure.bbox.width, stage.figure.bbox.height
+        spots = stage.panel.transData.transform(stage.spots)
+    points = [[round(x, 2), round(height - y, 2)] if math.isfinite(y) else None for x, y in spots.tolist()]
+    shown = {"points": points, "moments": [[moment.reached, moment.text] for moment in moments], "pace": PACE}
+    picture = base64.b64encode(stage.figure.drawn("png", dpi=SCALE * DPI)).decode()
+    words = {"picture": picture, "width": round(width), "height": round(height), "colour": COLOURS[1]}
+    page = PAGE
+    for word, value in words.items():
+        page = page.replace(f"@{word}@", escape(str(value)))
+    # A name may hold "</script>".
+    return page.replace("@shown@", json.dumps(shown).replace("<", "\\u003c")).encode()
+
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>A walk downhill</title>
+<style>
+body { font-family: sans-serif; background: white; color: black; max-width: @width@px; margin: 1em auto; }
+svg { width: 100%; height: auto; display: block; }
+form { display: flex; gap: 0.8em; align-items: center; }
+input { flex: 1; }
+</style></head><body>
+<svg viewBox="0 0 @width@ @height@" role="img" aria-label="The walk on the graph of f, one step after another">
+<image href="data:image/png;base64,@picture@" width="@width@" height="@height@"/>
+<polyline id="way" fill="none" stroke="@colour@" stroke-width="2"/>
+<circle id="here" r="6" fill="@colour@" stroke="black"/>
+</svg>
+<form onsubmit="return false"><button id="play" type="button">pause</button>
+<label for="at">step</label><input id="at" type="range" min="0" value="0"></form>
+<p id="said"></p>
+<script>
+const shown = @shown@;
+const [way, here, play, at, said] = ["way", "here", "play", "at", "said"].map(id => document.getElementById(id));
+let running = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+function show() {
+  const [reached, text] = shown.moments[at.value];
+  const points = shown.points.slice(0, reached + 1).filter(point => point);
+  way.setAttribute("points", points.join(" "));
+  const last = shown.points[reached];
+  here.style.display = last ? "" : "none";
+  if (last) { here.setAttribute("cx", last[0]); here.setAttribute("cy", last[1]); }
+  said.textContent = text;
+  at.setAttribute("aria-valuetext", text);
+}
+function run(on) { running = on; play.textContent = on ? "pause" : "play"; }
+at.max = shown.moments.length - 1;
+at.oninput = () => { run(false); show(); };
+play.onclick = () => { if (at.value === at.max) at.value = 0; run(!running); show(); };
+setInterval(() => {
+  if (!running) return;
+  if (at.value === at.max) run(false); else { at.value = +at.value + 1; show(); }
+}, shown.pace);
+run(running); show();
+</script></body></html>
+"""

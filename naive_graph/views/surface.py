@@ -1,0 +1,126 @@
+"""f as a function of one or two of its leaves, computed apart from the graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ..derive import leaf_values
+from ..engines.reference import evaluate
+from ..errors import HistoryError, NodeError
+from ..handles import CURRENT
+from ..nodes import Node, rows_of
+from ..plan import plan_for
+from .progress import progress
+
+AFFORDABLE = 300_000  # operators computed for one picture, about 2 s
+LARGEST = 1e240  # matplotlib's contours end at 1e250
+LEVELS = 12
+
+
+class Surface:
+    """The height of f over any point of its leaves. The graph is left as it is."""
+
+    def __init__(self, f: Node, leaves: Sequence[Node]) -> None:
+        rows_of([f, *leaves], "plot_path")
+        tables = CURRENT.tables
+        self.plan = plan_for(tables, [f.row])
+        self.values = leaf_values(self.plan)
+        steps = {row: step for step, row in enumerate(self.plan.rows)}
+        for leaf in leaves:
+            if leaf.row not in steps or self.plan.rule(steps[leaf.row]) is not None:
+                raise NodeError(f"plot_path moves leaves that f depends on; {tables.label(leaf.row)} is none.")
+        self.steps = [steps[leaf.row] for leaf in leaves]
+        if len(set(self.steps)) < len(self.steps):
+            raise NodeError("plot_path takes two different leaves: plot_path(f, x, y).")
+
+    def at(self, *point: float) -> float:
+        """f at this point; NaN where it is not finite, or too large to be drawn."""
+        values = self.values[:]
+        for step, value in zip(self.steps, point):
+            values[step] = value
+        evaluate(self.plan, values)
+        found: float = values[self.plan.targets[0]]
+        return found if abs(found) < LARGEST else math.nan
+
+    def over(self, points: Sequence[Sequence[float]]) -> list[float]:
+        """f at each point, with a progress bar if that takes a while."""
+        return [self.at(*point) for point in progress(points, label="heights of f")]
+
+    def affordable(self, most: int, least: int) -> int:
+        """How many points to compute: `most`, or fewer for a large graph."""
+        return max(least, min(most, AFFORDABLE // len(self.plan)))
+
+
+def window(walk: Sequence[float], other: Sequence[float] = ()) -> tuple[float, float]:
+    """From where to where to look: the walk and a margin. One that stands still gets the width of the other.
+
+    >>> window([0.0, 10.0])
+    (-3.5, 13.5)
+    >>> window([2.0, 2.0])
+    (1.0, 3.0)
+    """
+    low, high = min(walk), max(walk)
+    margin = 0.35 * (high - low)
+    if not _moves(walk):
+        margin = 0.85 * (max(other) - min(other)) if other and _moves(other) else max(1.0, 0.5 * abs(low))
+    return low - margin, high + margin
+
+
+def _moves(walk: Sequence[float]) -> bool:
+    return max(walk) - min(walk) > 1e-9 * max(map(abs, walk))
+
+
+def spread(low: float, high: float, count: int) -> list[float]:
+    """Evenly spaced numbers, both ends included.
+
+    >>> spread(0.0, 1.0, 5)
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    return [low + (high - low) * place / (count - 1) for place in range(count)]
+
+
+def plain_range(heights: Sequence[float]) -> tuple[float, float]:
+    """The heights worth showing: all, unless a pole makes a few of them far larger than the rest.
+
+    >>> plain_range([*range(100), 1e9])
+    (2, 98)
+    """
+    ordered = sorted(height for height in heights if not math.isnan(height))
+    if not ordered:
+        raise HistoryError("f has no finite number anywhere around this walk, so there is nothing to draw.")
+    low, high = ordered[len(ordered) // 50], ordered[-1 - len(ordered) // 50]
+    return (low, high) if ordered[-1] - ordered[0] > 5 * (high - low) > 0 else (ordered[0], ordered[-1])
+
+
+def contour_levels(heights: Sequence[float]) -> list[float]:
+    """Round heights for contour lines, closer together where more of the surface lies. Empty if f is level.
+
+    Half of the lines lie below the median height. For a plane they are evenly
+    spaced; in a narrow valley they crowd at its floor, where the walk is.
+
+    >>> contour_levels([float(x) for x in range(121)])
+    [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0, 110.0]
+    """
+    low, high = plain_range(heights)
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        return []
+    ordered = sorted(height for height in heights if low <= height <= high)
+    share = min(max((ordered[len(ordered) // 2] - low) / (high - low), 1e-3), 1 - 1e-3)
+    power = math.log(min(share, 1 - share)) / math.log(0.5)
+    climbs = [(place / LEVELS) ** power for place in range(LEVELS + 1)]
+    if share > 0.5:  # crowded at the top: the same, seen from above
+        climbs = [1 - climb for climb in reversed(climbs)]
+    exact = [low + (high - low) * climb for climb in climbs]
+    rounded = [_round(level, after - level) for level, after in pairwise(exact[1:])]
+    floor = ordered[len(ordered) // 30]  # a line around less than that would be ragged
+    return sorted({level for level in rounded if floor < level < high})
+
+
+def _round(level: float, gap: float) -> float:
+    """The level with as many digits as tell it from the next."""
+    if gap <= 0:
+        return level
+    tens = math.floor(math.log10(gap))
+    return round(level, 1 - tens if gap < 3 * 10.0**tens else -tens)

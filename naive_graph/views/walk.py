@@ -1,0 +1,197 @@
+"""A walk on the graph of f: on a curve over one leaf, on contours over two."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from ..errors import HistoryError
+from ..nodes import Node
+from .figure import COLOURS, Plot, add_legend, finished, label_axes, our_style
+from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
+
+if TYPE_CHECKING:
+    from .history import History
+
+CURVE_POINTS, GRID_POINTS = 400, 70
+DOTS = 80  # more of them would run together
+SHADES = ("#fbfcfe", "#cfdeec", "#8fb0d0", "#4a7aa8")  # low to high: light where the walk ends, and in print
+
+
+@dataclass
+class Walk:
+    """The points of a walk that can be drawn, with the step of each."""
+
+    names: list[str]
+    steps: list[int]
+    points: list[tuple[float, ...]]
+    left_out: int
+
+    def thinned(self, most: int) -> Walk:
+        """At most about so many of its points. Every odd one, so that a zigzag stays one."""
+        every = -(-len(self.points) // most) | 1
+        return Walk(self.names, self.steps[::every], self.points[::every], self.left_out)
+
+
+@dataclass
+class Stage:
+    """A figure with the curve or the contours of f, and where the walk stands in it."""
+
+    figure: Plot
+    panel: Any
+    surface: Surface
+    walk: Walk
+    spots: list[tuple[float, float]]
+    handles: list[Any] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def explain(self, handle: Any, text: str) -> None:
+        """Give a thing in the picture a line in the legend."""
+        self.handles.append(handle)
+        self.texts.append(text)
+
+
+def plot_walk(
+    history: History, f: Node, x: Node, y: Node | None, title: str, save: str | os.PathLike[str] | None
+) -> Plot:
+    """The figure that `History.plot_path` returns."""
+    stage = set_stage(history, f, x, y, title)
+    with our_style([*stage.walk.names, f.name or "f", title]):
+        _draw_walk(stage)
+        add_legend(stage.panel, stage.handles, stage.texts)
+        return finished(stage.figure, title, save)
+
+
+def set_stage(history: History, f: Node, x: Node, y: Node | None, title: str = "") -> Stage:
+    """The curve or the contours of f around the walk, the walk not yet drawn."""
+    surface = Surface(f, [x] if y is None else [x, y])
+    walk = read_walk(history, x, y)
+    if y is None:
+        walk = walk.thinned(surface.affordable(len(walk.points), 200))
+    spots = [(point[0], surface.at(*point) if y is None else point[1]) for point in walk.points]
+    with our_style([*walk.names, f.name or "f", title]):
+        figure = Plot(figsize=(6.4, 4.4) if y is None else (6.4, 5.6), layout="constrained")
+        stage = Stage(figure, figure.subplots(), surface, walk, spots)
+        if y is None:
+            _draw_curve(stage, f.name or "f")
+        else:
+            _draw_contours(stage, f.name or "f")
+    return stage
+
+
+def read_walk(history: History, x: Node, y: Node | None) -> Walk:
+    """The walk of x, or of x and y, as it was recorded."""
+    found = [history.walked(x, "x")] + ([] if y is None else [history.walked(y, "y")])
+    rows = list(enumerate(zip(*(series for _, series in found))))
+    recorded = [(step, point) for step, point in rows if None not in point]
+    kept = [(step, point) for step, point in recorded if all(abs(value) < LARGEST for value in point)]
+    if not kept:
+        raise HistoryError(f"This walk has no point that can be plotted: none is finite and below {LARGEST:g}.")
+    names = [name for name, _ in found]
+    return Walk(names, [step for step, _ in kept], [point for _, point in kept], len(recorded) - len(kept))
+
+
+# --- the ground ---------------------------------------------------------------
+
+
+def _draw_curve(stage: Stage, name: str) -> None:
+    grid = spread(*window([point[0] for point in stage.walk.points]), stage.surface.affordable(CURVE_POINTS, 60))
+    heights = stage.surface.over([(place,) for place in grid])
+    low, high = plain_range(heights)
+    numbers = [height for height in heights if not math.isnan(height)]
+    if low > min(numbers) or high < max(numbers):  # a pole: show what is near the walk
+        walked = [height for _, height in stage.spots if not math.isnan(height)]
+        low, high = min([low, *walked]), max([high, *walked])
+        margin = 0.05 * (high - low)
+        stage.panel.set_ylim(low - margin, high + margin)
+        heights = [height if 2 * low - high < height < 2 * high - low else math.nan for height in heights]
+    (curve,) = stage.panel.plot(grid, heights, color="#555555")
+    label_axes(stage.panel, stage.walk.names[0], name)
+    stage.explain(curve, name)
+
+
+def _draw_contours(stage: Stage, name: str) -> None:
+    panel, walk = stage.panel, stage.walk
+    across, up = [point[0] for point in walk.points], [point[1] for point in walk.points]
+    count = stage.surface.affordable(GRID_POINTS**2, 15**2)
+    side = math.isqrt(count)
+    xs, ys = spread(*window(across, up), side), spread(*window(up, across), side)
+    heights = stage.surface.over([(x, y) for y in ys for x in xs])
+    panel.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
+    panel.grid(visible=False)
+    label_axes(panel, *walk.names)
+    slant = (ys[-1] - ys[0]) / (xs[-1] - xs[0])
+    if 1 / 3 < slant < 3:
+        panel.set_aspect("equal")  # only then does the steepest way cross the lines at right angles
+        stage.figure.set_size_inches(min(6.4, max(5.4, 1.5 + 4.9 / slant)), min(6.2, max(3.2, 1.0 + 4.9 * slant)))
+    levels = contour_levels(heights)
+    if len(levels) > 1:
+        _shade(stage, xs, ys, heights, levels, name)
+    else:
+        stage.explain(Patch(facecolor="white", edgecolor="#777777"), f"{name} is level here")
+    if any(map(math.isnan, heights)):
+        panel.set_facecolor("#d0d0d0")
+        stage.explain(Patch(facecolor="#d0d0d0", edgecolor="#777777"), f"{name} has no value")
+
+
+def _shade(
+    stage: Stage, xs: Sequence[float], ys: Sequence[float], heights: Sequence[float], levels: list[float], name: str
+) -> None:
+    rows = np.ma.masked_invalid(np.reshape(heights, (len(ys), len(xs))))
+    colours = LinearSegmentedColormap.from_list("heights", SHADES)
+    steps = BoundaryNorm(levels, colours.N, extend="both")
+    shades = stage.panel.contourf(xs, ys, rows, levels=levels, cmap=colours, norm=steps, extend="both")
+    stage.panel.contour(xs, ys, rows, levels=levels, colors="#3b5b7a", linewidths=0.6, linestyles="solid")
+    bar = stage.figure.colorbar(
+        shades, ax=stage.panel, ticks=levels, spacing="uniform", extendrect=True, extendfrac="auto",
+        format=FuncFormatter(_shown), shrink=0.9,
+    )  # fmt: skip
+    bar.ax.tick_params(length=0, labelsize=9)
+    bar.ax.set_title(name, fontsize=10.5).set_parse_math(False)
+
+
+def _shown(level: float, place: int | None = None) -> str:
+    return f"{level:.6g}".replace("-", "\N{MINUS SIGN}")
+
+
+# --- the walk -----------------------------------------------------------------
+
+
+def _draw_walk(stage: Stage) -> None:
+    """The way from point to point, with a dot every so many steps, its start and its end."""
+    xs, ys = zip(*stage.spots)
+    every = _round_up(-(-len(xs) // DOTS))
+    (line,) = stage.panel.plot(
+        xs, ys, color=COLOURS[1], linewidth=1.3, marker="o", markersize=4, markevery=every, zorder=4
+    )
+    apart = every * (stage.walk.steps[1] - stage.walk.steps[0]) if len(xs) > 1 else 1
+    stage.explain(line, "walk" if apart == 1 else f"walk, a dot every {apart:,} steps")
+    start = stage.panel.plot(
+        xs[0], ys[0], "o", color="white", markeredgecolor="black", markersize=8, linestyle="none", zorder=5
+    )
+    end = stage.panel.plot(
+        xs[-1], ys[-1], "*", color=COLOURS[4], markeredgecolor="black", markersize=14, linestyle="none", zorder=6
+    )
+    stage.explain(start[0], "start")
+    stage.explain(end[0], "end")
+    if stage.walk.left_out:
+        nothing = Patch(facecolor="none", edgecolor="none")
+        stage.explain(nothing, f"{stage.walk.left_out:,} steps left out, not finite")
+
+
+def _round_up(count: int) -> int:
+    """The next of 1, 2, 5, 10, 20, 50 and so on."""
+    ten = 1
+    while True:
+        for digit in (1, 2, 5):
+            if digit * ten >= count:
+                return digit * ten
+        ten *= 10

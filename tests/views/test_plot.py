@@ -1,0 +1,420 @@
+"""Plots: what was recorded is what is shown, whatever was recorded."""
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from PIL import Image
+from walks import recorded, walk_downhill, walk_in_the_plane
+
+from naive_graph import Graph, History, PlaceHolder, Variable
+from naive_graph.errors import HistoryError, NodeError
+from naive_graph.views.figure import OTHER_FONTS
+
+
+@pytest.fixture(autouse=True)
+def empty_graph():
+    with Graph.scratch():
+        yield
+
+
+def lines_of(axes):
+    return {line.get_label(): line for line in axes.lines}
+
+
+def legend_of(figure):
+    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+
+
+# --- histories ---
+
+
+def test_each_series_has_a_labelled_panel():
+    figure = walk_downhill()[0].plot()
+    assert [axes.get_ylabel() for axes in figure.axes] == ["f", "x"] and figure.axes[-1].get_xlabel() == "step"
+
+
+def test_a_line_shows_the_recorded_numbers():
+    history, _, _ = walk_downhill()
+    assert list(history.plot(series="x").axes[0].lines[0].get_ydata()) == history["x"]
+
+
+def test_several_histories_share_a_panel_and_differ_in_more_than_colour():
+    figure = recorded(*range(50)).plot(recorded(*range(50)), labels=["slow", "fast"])
+    lines = [lines_of(figure.axes[0])[name] for name in legend_of(figure)]
+    assert legend_of(figure) == ["slow", "fast"]
+    assert len({line.get_linestyle() for line in lines}) == len({line.get_marker() for line in lines}) == 2
+
+
+def test_each_history_is_explained_wherever_its_series_is():
+    assert legend_of(recorded(1.0).plot(recorded(2.0, name="g"))) == ["history 1", "history 2"]
+
+
+def test_a_series_that_is_blank_at_some_steps_is_joined_across_them():
+    history = History()
+    for step in range(100):
+        history.record(f=1.0, **({"accuracy": step} if step % 10 == 0 else {}))
+    assert list(history.plot(series="accuracy").axes[0].lines[0].get_xdata()) == list(range(0, 100, 10))
+
+
+def test_a_number_alone_between_gaps_is_seen():
+    values = [math.nan, 1.0, math.nan, *map(float, range(60))]
+    assert 1 in recorded(*values).plot().axes[0].lines[0].get_markevery()
+
+
+def test_a_logarithmic_axis_leaves_out_what_has_no_logarithm_and_counts_it():
+    figure = recorded(10.0, 1.0, 0.0, -1.0, 0.1).plot(log=True)
+    (axes,) = figure.axes
+    assert axes.get_yscale() == "log" and [math.isnan(y) for y in axes.lines[0].get_ydata()] == [0, 0, 1, 1, 0]
+    assert legend_of(figure) == ["2 not finite or not above 0"]
+
+
+def test_numbers_that_are_not_finite_are_marked_and_counted():
+    figure = recorded(1.0, math.nan, math.inf, 2.0).plot()
+    assert legend_of(figure) == ["2 not finite or beyond 1e300"]
+    assert list(figure.axes[0].lines[1].get_xdata()) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1.7e308, -1.7e308, 0.0], [math.nan] * 3, [3.0], [3.0] * 100, [5e-324, 0.0], [1e299, -1e299], [1.0, 1 + 2**-52]],
+)
+def test_any_numbers_draw(values):
+    assert recorded(*values).plot().drawn("png")
+
+
+# --- walks on a curve ---
+
+
+def test_a_walk_on_a_curve_stands_on_the_function():
+    history, f, x = walk_downhill()
+    assert list(lines_of(history.plot_path(f, x).axes[0])["walk"].get_ydata()) == history["f"]
+
+
+def test_the_curve_is_the_function():
+    history, f, x = walk_downhill()
+    curve = lines_of(history.plot_path(f, x).axes[0])["f"]
+    expected = [math.log((place - 7) ** 2 + 10) for place in curve.get_xdata()]
+    assert list(curve.get_ydata()) == pytest.approx(expected, rel=1e-15)
+
+
+def test_the_curve_goes_beyond_the_walk_on_both_sides():
+    history, f, x = walk_downhill()
+    places = lines_of(history.plot_path(f, x).axes[0])["f"].get_xdata()
+    assert places[0] < min(history["x"]) and places[-1] > max(history["x"])
+
+
+def test_a_long_walk_says_how_many_steps_lie_between_two_dots():
+    history, f, x = walk_downhill(400)
+    figure = history.plot_path(f, x)
+    assert legend_of(figure) == ["f", "walk, a dot every 5 steps", "start", "end"]
+    assert figure.axes[0].lines[1].get_markevery() == 5
+
+
+def test_a_walk_is_found_by_the_node_that_it_was_recorded_from():
+    a, b = Variable(1.0), Variable(2.0)
+    history = History()
+    history.record(weight=a, bias=b)
+    axes = history.plot_path(a * b, b, a).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("bias", "weight")
+
+
+def test_a_walk_is_not_taken_for_that_of_another_variable():
+    x, w = Variable(1.0, name="x"), Variable(2.0, name="w")
+    history = recorded(1.0, name="x")
+    with pytest.raises(HistoryError, match=r"history\.record\(w=w\.value\).*Recorded: x"):
+        history.plot_path(x * w, w)
+
+
+def test_a_walk_through_a_pole_keeps_to_the_scale_of_the_walk():
+    x = Variable(1.0, name="x")
+    bottom, top = recorded(-1.0, -0.5, 0.5, 1.0, name="x").plot_path(1 / (x - 1 / 3), x).axes[0].get_ylim()
+    assert -100 < bottom < top < 100
+
+
+def test_steps_that_are_not_finite_are_left_out_and_counted():
+    x = Variable(1.0, name="x")
+    figure = recorded(1.0, 2.0, math.inf, math.nan, name="x").plot_path(x * x, x)
+    assert "2 steps left out, not finite" in legend_of(figure)
+
+
+# --- walks in the plane ---
+
+
+def test_contours_have_both_names_and_mark_both_ends():
+    history, f, x, y = walk_in_the_plane()
+    figure = history.plot_path(f, x, y)
+    assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("x", "y")
+    assert legend_of(figure) == ["walk", "start", "end"]
+
+
+def test_the_path_shows_the_recorded_points():
+    history, f, x, y = walk_in_the_plane()
+    path = lines_of(history.plot_path(f, x, y).axes[0])["walk"]
+    assert (list(path.get_xdata()), list(path.get_ydata())) == (history["x"], history["y"])
+
+
+def test_contours_of_a_narrow_valley_lie_close_at_its_floor():
+    x, y = Variable(-1.2, name="x"), Variable(1.0, name="y")
+    history = History()
+    for point in ((-1.2, 1.0), (0.0, 0.0), (1.0, 1.0)):
+        history.record(x=point[0], y=point[1])
+    figure = history.plot_path((1 - x) ** 2 + 100 * (y - x**2) ** 2, x, y)
+    levels = figure.axes[1].get_yticks()
+    assert len(levels) > 6 and sum(level < 100 for level in levels) >= len(levels) / 3
+
+
+def test_a_region_without_values_is_grey_and_named():
+    x, y = Variable(1.0, name="x"), Variable(1.0, name="y")
+    history = History()
+    history.record(x=0.1, y=1.0)
+    history.record(x=1.0, y=2.0)
+    figure = history.plot_path(x.log() + y, x, y)
+    assert "f has no value" in legend_of(figure) and figure.drawn("png")
+
+
+def test_a_level_surface_is_drawn_and_named():
+    x, y = Variable(1.0, name="x"), Variable(1.0, name="y")
+    history = History()
+    history.record(x=1.0, y=1.0)
+    assert "f is level here" in legend_of(history.plot_path(0 * x + 0 * y + 1, x, y))
+
+
+@pytest.mark.parametrize(
+    "height",
+    [lambda x, y: 1 / (x * y), lambda x, y: (x * y).log(), lambda x, y: x * 1e230 + y, lambda x, y: (x + y) * 1e-200],
+)
+@pytest.mark.parametrize("walk", [[(1.0, 1.0)], [(-1.0, -1.0), (1.0, 1.5)], [(1e-200, 0.0), (1.0, 1e-9)]])
+def test_any_surface_and_any_walk_draw(height, walk):
+    x, y = Variable(1.0, name="x"), Variable(1.0, name="y")
+    history = History()
+    for across, up in walk:
+        history.record(x=across, y=up)
+    assert history.plot_path(height(x, y), x, y).drawn("png")
+
+
+# --- the graph is left alone ---
+
+
+def test_plotting_a_path_leaves_the_graph_as_it_was():
+    history, f, x, y = walk_in_the_plane()
+    x.value = 2.0  # newer than f: the stamps differ
+    before = [(node.value, node.grad) for node in Graph.node_list]
+    history.plot_path(f, x, y)
+    assert [(node.value, node.grad) for node in Graph.node_list] == before
+
+
+def test_plotting_a_path_does_not_make_stale_values_fresh():
+    history, f, x = walk_downhill()
+    x.value = 2.0
+    with pytest.raises(Exception) as told:
+        Graph.backward(f)
+    history.plot_path(f, x)
+    with pytest.raises(type(told.value), match=re.escape(str(told.value))):
+        Graph.backward(f)
+
+
+# --- wrong use ---
+
+
+def test_an_empty_history_is_not_plotted():
+    x = Variable(1.0, name="x")
+    with pytest.raises(HistoryError, match="no step was recorded"):
+        History().plot()
+    with pytest.raises(HistoryError, match="Recorded: nothing yet"):
+        History().plot_path(x * x, x)
+
+
+def test_wrong_series_and_labels_are_refused():
+    history = recorded(1.0)
+    with pytest.raises(HistoryError, match="Recorded: f"):
+        history.plot(series="loss")
+    with pytest.raises(HistoryError, match="`series` is empty"):
+        history.plot(series=[])
+    with pytest.raises(HistoryError, match="1 histories need 1 labels"):
+        history.plot(labels=["a", "b"])
+    with pytest.raises(HistoryError, match="Write a list"):
+        history.plot(history, labels="ab")
+    with pytest.raises(HistoryError, match="further histories, not dict"):
+        history.plot({"f": [1.0]})
+
+
+def test_a_logarithmic_axis_needs_a_number_above_0():
+    with pytest.raises(HistoryError, match="no number above 0"):
+        recorded(-1.0, 0.0).plot(log=True)
+
+
+def test_a_path_moves_leaves_of_f_only():
+    history, f, x = walk_downhill()
+    with pytest.raises(NodeError, match="leaves that f depends on"):
+        history.plot_path(f, Variable(1.0))
+    with pytest.raises(NodeError, match="two different leaves"):
+        history.plot_path(f, x, x)
+    with pytest.raises(NodeError, match="takes nodes, not int"):
+        history.plot_path(3, 4)
+
+
+def test_a_path_without_a_finite_height_says_so():
+    x = Variable(1.0, name="x")
+    with pytest.raises(HistoryError, match="no finite number anywhere"):
+        recorded(1.0, 2.0, name="x").plot_path((x - 100).log(), x)
+
+
+def test_a_path_needs_its_placeholders_fed():
+    x, p = Variable(1.0, name="x"), PlaceHolder("p")
+    with pytest.raises(ValueError, match="'p' has no value"):
+        recorded(1.0, 2.0, name="x").plot_path(x * p, x)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    history, f, x = walk_downhill(3)
+    with pytest.raises(HistoryError, match=r"\.png, \.svg or \.pdf"):
+        history.plot(save=tmp_path / "h.bmp")
+    with pytest.raises(HistoryError, match=r"\.gif or \.html"):
+        history.animate(f, x, save=tmp_path / "h.mp4")
+    with pytest.raises(HistoryError, match="at least 1 frame"):
+        history.animate(f, x, save=tmp_path / "h.gif", frames=0)
+    assert not list(tmp_path.iterdir())
+
+
+# --- letters ---
+
+
+@pytest.mark.parametrize(
+    "name", ["$\\foo$", "_a", "a_b^c", "%", "<b>", "a\nb", "a\x01b", "🙂", "हिन्दी", "学习率", "x" * 300]
+)
+def test_a_name_is_shown_as_it_is_written(name):
+    history = recorded(1.0, 2.0, name=name)
+    assert history.plot(history, labels=[name, name], title=name).drawn("png")
+
+
+def test_a_label_that_begins_with_an_underscore_is_in_the_legend():
+    assert legend_of(recorded(1.0).plot(recorded(2.0), labels=["_a", "$b"])) == ["_a", "$b"]
+
+
+def test_chinese_names_have_a_font_where_one_is_installed():
+    from matplotlib import font_manager
+
+    if not {font.name for font in font_manager.fontManager.ttflist} & set(OTHER_FONTS[:8]):
+        pytest.skip("no font with ideographs is installed here")
+    label = recorded(1.0, name="学习率").plot().axes[0].yaxis.label
+    assert set(label.get_fontfamily()) & set(OTHER_FONTS[:8])
+
+
+# --- files and notebooks ---
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_two_runs_give_the_same_bytes(form):
+    program = f"""
+import hashlib
+from walks import walk_in_the_plane, walk_downhill
+history, f, x, y = walk_in_the_plane()
+pictures = history.plot_path(f, x, y).drawn({form!r}) + history.plot(walk_downhill()[0]).drawn({form!r})
+print(hashlib.sha256(pictures).hexdigest())
+"""
+    folder = os.path.dirname(os.path.dirname(__file__))
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([folder, *sys.path])},
+        ).stdout
+        for seed in ("1", "2")
+    ]  # fmt: skip
+    assert runs[0] == runs[1] != ""
+
+
+def test_a_users_own_style_does_not_change_the_picture():
+    import matplotlib
+
+    def drawn():
+        return hashlib.sha256(recorded(1.0, 2.0).plot().drawn("png")).hexdigest()
+
+    plain = drawn()
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "black", "xtick.labelsize": 3}):
+        assert drawn() == plain
+
+
+def test_plotting_leaves_the_users_style_alone():
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": 30}):
+        recorded(1.0).plot().drawn("png")
+        assert matplotlib.rcParams["font.size"] == 30
+
+
+@pytest.mark.parametrize("suffix, start", [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+def test_a_plot_is_saved_as_its_suffix_says(tmp_path, suffix, start):
+    recorded(1.0, 2.0).plot(save=tmp_path / f"h{suffix}")
+    assert (tmp_path / f"h{suffix}").read_bytes().startswith(start)
+
+
+def test_a_plot_shows_itself_in_a_notebook_and_stays_open_nowhere():
+    figure = recorded(1.0, 2.0).plot()
+    bundle, metadata = figure._repr_mimebundle_()
+    assert bundle["image/png"].startswith("iVBOR") and metadata["image/png"]["width"] == 640
+    from matplotlib import pyplot
+
+    assert not pyplot.get_fignums()
+
+
+# --- films ---
+
+
+@pytest.mark.parametrize("frames, expected", [(1, 1), (4, 4), (1000, 40)])
+def test_a_gif_has_the_frames_that_were_asked_for(tmp_path, frames, expected):
+    history, f, x = walk_downhill(40)
+    path = history.animate(f, x, save=tmp_path / "walk.gif", frames=frames)
+    assert Image.open(io.BytesIO(path.read_bytes())).n_frames == expected
+
+
+def test_a_film_moves(tmp_path):
+    history, f, x, y = walk_in_the_plane()
+    film = Image.open(history.animate(f, x, y, save=tmp_path / "walk.gif", frames=2))
+    first = film.convert("RGB").tobytes()
+    film.seek(1)
+    second = film.convert("RGB").tobytes()
+    film.close()
+    assert first != second
+
+
+def test_a_page_needs_no_network_and_holds_the_walk(tmp_path):
+    history, f, x, y = walk_in_the_plane()
+    text = history.animate(f, x, y, save=tmp_path / "walk.html", frames=3).read_text()
+    shown = json.loads(re.search(r"const shown = (.*);", text)[1])
+    assert not re.search(r"https?://", text)
+    assert len(shown["points"]) == 40 and [reached for reached, _ in shown["moments"]] == [0, 20, 39]
+
+
+def test_a_name_cannot_end_a_pages_script(tmp_path):
+    x = Variable(1.0, name="</script><b>")
+    history = recorded(1.0, 2.0, name="</script><b>")
+    text = history.animate(x * x, x, save=tmp_path / "walk.html").read_text()
+    assert text.count("</script>") == 1
+
+
+@pytest.mark.browser
+def test_a_page_plays_in_a_browser(tmp_path):
+    if not os.path.exists("/usr/bin/chromium"):
+        pytest.skip("Debian's chromium is not installed here")
+    from playwright.sync_api import sync_playwright
+
+    history, f, x, y = walk_in_the_plane()
+    path = history.animate(f, x, y, save=tmp_path / "walk.html", frames=10)
+    with sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(reduced_motion="reduce")
+        faults = []
+        page.on("pageerror", lambda fault: faults.append(fault))
+        page.goto(path.as_uri())
+        page.focus("#at")
+        page.keyboard.press("End")
+        said, drawn = page.inner_text("#said"), page.get_attribute("#way", "points")
+        browser.close()
+    assert not faults and said.startswith("step 39,") and len(drawn.split(" ")) == 40

@@ -1,0 +1,101 @@
+"""Progress is shown to those who watch, after a second, and never leaves half a line."""
+
+import os
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from naive_graph.views.progress import is_watched, progress
+
+IMPATIENT = (
+    "from naive_graph.views import progress as room; room.PATIENCE = 0.0; room.PACE = 0.0; progress = room.progress"
+)
+NO_TQDM = "import sys; sys.modules['tqdm'] = None"
+
+
+def seen_in_a_terminal(*program, ci=""):
+    """What a real terminal is sent on standard error."""
+    pty = pytest.importorskip("pty")
+    from fcntl import ioctl
+    from termios import TIOCSWINSZ
+
+    ours, theirs = pty.openpty()
+    ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))  # 24 lines of 80 letters
+    environment = {key: value for key, value in os.environ.items() if key != "CI"} | ({"CI": ci} if ci else {})
+    with subprocess.Popen([sys.executable, "-c", "\n".join(program)], stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        parts = []
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # Linux says so when the other end is closed
+                break
+            if not part:
+                break
+            parts.append(part)
+        process.wait()
+    os.close(ours)
+    return b"".join(parts).decode()
+
+
+LOOP = "for item in progress(range(5), label='steps'): pass"
+BOTH = pytest.mark.parametrize("tool", ["pass", NO_TQDM], ids=["tqdm", "without tqdm"])
+
+
+def test_progress_gives_every_item():
+    assert list(progress(range(5), label="test")) == [0, 1, 2, 3, 4]
+
+
+@BOTH
+def test_a_watched_loop_gives_every_item(tool):
+    check = "assert list(progress(iter('abc'), total=3)) == ['a', 'b', 'c']"
+    assert "AssertionError" not in seen_in_a_terminal(tool, IMPATIENT, check)
+
+
+@BOTH
+def test_a_terminal_is_shown_the_label_and_the_count(tool):
+    seen = seen_in_a_terminal(tool, IMPATIENT, LOOP)
+    assert "steps" in seen and "5" in seen and seen.endswith("\n")
+
+
+@BOTH
+def test_what_is_quick_shows_nothing(tool):
+    assert seen_in_a_terminal(tool, "from naive_graph.views.progress import progress", LOOP) == ""
+
+
+@BOTH
+def test_ci_is_shown_nothing(tool):
+    assert seen_in_a_terminal(tool, IMPATIENT, LOOP, ci="true") == ""
+
+
+def test_a_pipe_is_shown_nothing():
+    environment = {key: value for key, value in os.environ.items() if key != "CI"}
+    program = "\n".join([IMPATIENT, LOOP])
+    made = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
+    assert made.stderr == b""
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["1 / 0", "raise KeyboardInterrupt"])
+def test_an_exception_starts_on_a_line_of_its_own(tool, fault):
+    loop = f"for item in progress(range(5), label='steps'):\n    if item == 3: {fault}"
+    lines = seen_in_a_terminal(tool, IMPATIENT, loop).replace("\r\n", "\n").split("\n")
+    assert "Traceback (most recent call last):" in lines and "steps" in lines[0]
+
+
+@BOTH
+def test_a_broken_off_loop_ends_its_line(tool):
+    loop = "for item in progress(range(5), label='steps'):\n    if item == 3: break"
+    assert seen_in_a_terminal(tool, IMPATIENT, loop).endswith("\n")
+
+
+def test_no_thread_is_started():
+    check = f"import threading\n{LOOP}\nassert threading.active_count() == 1"
+    assert "AssertionError" not in seen_in_a_terminal(IMPATIENT, check)
+
+
+def test_nobody_watches_a_stream_that_is_closed_or_missing(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert not is_watched()
