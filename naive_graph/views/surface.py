@@ -16,6 +16,7 @@ from .progress import progress
 
 AFFORDABLE = 300_000  # operators computed for one picture, about 2 s
 LARGEST = 1e240  # matplotlib's contours end at 1e250
+SMALLEST = 1e-100  # heights that differ by less are level
 LEVELS = 12
 
 
@@ -104,7 +105,7 @@ def contour_levels(heights: Sequence[float]) -> list[float]:
     [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0, 110.0]
     """
     low, high = plain_range(heights)
-    if high - low <= 1e-9 * max(abs(low), abs(high)):
+    if high - low <= max(1e-9 * max(abs(low), abs(high)), SMALLEST):
         return []
     ordered = sorted(height for height in heights if low <= height <= high)
     share = min(max((ordered[len(ordered) // 2] - low) / (high - low), 1e-3), 1 - 1e-3)
