@@ -1,135 +1,105 @@
-"""Graphviz: a scene as DOT text, and a `dot` program to lay it out.
-
-The program is the system's `dot` if there is one, else the one that the wheel
-graphviz-pure carries. It gets five seconds.
-"""
+"""A scene as DOT text. Every label is escaped: it can only be text."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-import sysconfig
-import unicodedata
+import textwrap
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from ..errors import MissingToolError
+from .folding import by_scope, shared
+from .graphviz_tool import dot_program
+from .lettering import EDGE, FONT, FRAME, LOOKS, ORDINAL, PARTIAL, ideographs
 from .scene import Arrow, Box, Scene
 
-PATIENCE = 5.0  # seconds
-FONT = "Helvetica,Arial,sans-serif"
-# Okabe and Ito's colours, lightened to a ground for black text; shapes differ as well.
-LOOKS: dict[str, dict[str, str]] = {
-    "constant": {"shape": "box", "fillcolor": "#f2f2f2", "color": "#808080", "style": "filled,dashed"},
-    "variable": {"shape": "ellipse", "fillcolor": "#d6ebf7", "color": "#0072b2", "penwidth": "2"},
-    "placeholder": {"shape": "hexagon", "fillcolor": "#fdf3d0", "color": "#b37400", "penwidth": "2"},
-    "operator": {"shape": "box", "fillcolor": "#ffffff", "color": "#333333", "style": "filled,rounded"},
-    "scope": {"shape": "box3d", "fillcolor": "#e5f3ee", "color": "#009e73", "penwidth": "2"},
-    "rest": {"shape": "plaintext", "style": ""},
-}
+MARGINS = {"ellipse": "0.04,0.02", "hexagon": "0.02,0.02", "box3d": "0.2,0.1"}  # these shapes have room, or need it
 
 
 def dot_text(scene: Scene, direction: str) -> str:
-    """The scene in the DOT language. Every label is escaped: it can only be text."""
-    graphviz = _graphviz()
-    graph = graphviz.Digraph("naive_graph")
+    """The scene in the DOT language, as the graphviz package writes it."""
+    graph = _graphviz().Digraph("naive_graph")
     graph.attr(rankdir=direction, bgcolor="white", fontname=FONT, ranksep="0.45", nodesep="0.25", ordering="in")
-    graph.attr("node", fontname=FONT, fontsize="12", style="filled", margin="0.12,0.06", height="0.35", width="0.4")
-    graph.attr("edge", fontname=FONT, fontsize="10", arrowsize="0.7", color="#555555", fontcolor="#8a3b00")
-    heading = [line for line in (scene.title, scene.caption) if line]
-    if heading:
-        graph.attr(label=_label(heading), labelloc="b", fontsize="11")
-    _add_boxes(graph, scene, ())
+    graph.attr("node", fontname=FONT, fontsize="12", margin="0.12,0.06", height="0.35", width="0.4")
+    graph.attr("edge", fontname=FONT, fontsize="10", arrowsize="0.7", color=EDGE, fontcolor=PARTIAL)
+    if heading(scene):
+        place, size = ("t", "14") if scene.title else ("b", "11")
+        graph.attr(label=_label(heading(scene)), labelloc=place, fontsize=size)
+    _add_boxes(graph, scene)
     for arrow in scene.arrows:
         graph.edge(arrow.source, arrow.target, **_arrow_attributes(arrow))
     return str(graph.source)
 
 
-def _add_boxes(graph: Any, scene: Scene, path: tuple[str, ...]) -> None:
-    """The boxes directly in this scope, then the scopes inside it; scopes nest only as deep as they are written."""
-    for box in scene.boxes:
-        if box.scope == path:
-            graph.node(box.id, id=box.id, label=_label(box.lines), **_box_attributes(box))
-    depth = len(path)
-    inner = dict.fromkeys(box.scope[: depth + 1] for box in scene.boxes if box.scope[:depth] == path != box.scope)
-    for child in inner:
-        with graph.subgraph(name=f"cluster_{child[-1]}") as cluster:
-            cluster.attr(
-                label=_label([scene.scope_names[child[-1]]]),
-                id=child[-1],
-                color="#009e73",
-                style="rounded",
-                fontsize="11",
-            )
-            _add_boxes(cluster, scene, child)
+def heading(scene: Scene) -> list[str]:
+    """The title, then the caption in lines that fit a page."""
+    return ([scene.title] if scene.title else []) + textwrap.wrap(scene.caption, 90)
+
+
+def _add_boxes(graph: Any, scene: Scene) -> None:
+    """The boxes, scope by scope: one cluster for each open scope, nested as the scopes are."""
+    place = by_scope(box.scope for box in scene.boxes)
+    open_now: tuple[str, ...] = ()
+    for box in sorted(scene.boxes, key=lambda box: place[box.scope]):
+        common = shared(open_now, box.scope)
+        graph.body += ["}\n"] * (len(open_now) - common)
+        for name in box.scope[common:]:
+            graph.body.append(f'subgraph "cluster_{name}" {{\n')
+            attributes = {"label": _label([scene.scope_names[name]]), "id": name, "color": FRAME}
+            graph.attr("graph", **attributes, style="rounded", fontsize="11", labelloc="t")
+        open_now = box.scope
+        graph.node(box.id, id=box.id, label=_label(box.lines), **_box_attributes(box))
+    graph.body += ["}\n"] * len(open_now)
 
 
 def _box_attributes(box: Box) -> dict[str, str]:
-    wide = max(_ideographs(line) for line in box.lines)
-    # Some layouts measure an ideograph as a space: say how wide the text is.
-    width = {"width": f"{0.17 * wide + 0.09 * (max(map(len, box.lines)) - wide) + 0.4:.2f}"} if wide else {}
-    return {**LOOKS[box.kind], **width}
+    look = LOOKS[box.kind]
+    if look.shape == "plaintext":
+        return {"shape": "plaintext", "margin": "0.02", "width": "0.2", "height": "0.2"}
+    rounded = look.shape == "rounded"
+    attributes = {
+        "shape": "box" if rounded else look.shape,
+        "style": ",".join(["filled", *(["rounded"] if rounded else []), *_not_solid(look.outline)]),
+        "fillcolor": look.fill,
+        "color": look.line,
+        "fontcolor": look.ink,
+        "penwidth": str(look.thickness),
+    }
+    if look.shape in MARGINS:
+        attributes["margin"] = MARGINS[look.shape]
+    wide = max(map(ideographs, box.lines))
+    if wide:
+        # Some layouts measure an ideograph as a space: say how wide the text is.
+        attributes["width"] = f"{0.17 * wide + 0.09 * (max(map(len, box.lines)) - wide) + 0.4:.2f}"
+    return attributes
+
+
+def _not_solid(outline: str) -> list[str]:
+    return [] if outline == "solid" else [outline]
 
 
 def _arrow_attributes(arrow: Arrow) -> dict[str, str]:
     attributes = {"id": arrow.id}
-    if arrow.label:
-        attributes["label"] = _label([f" {arrow.label} "])
-    if arrow.place:
+    if arrow.label:  # the two apart would be read as one
+        place = f"{arrow.place}: " if arrow.place else ""
+        attributes["label"] = _label([f" {place}{arrow.label} "])
+    elif arrow.place:
         attributes["headlabel"] = arrow.place
-        attributes["labelfontcolor"] = "#777777"
+        attributes["labelfontcolor"] = ORDINAL
         attributes["labelfontsize"] = "8"
-        attributes["labeldistance"] = "1.4"
+        attributes["labeldistance"] = "1.6"
     return attributes
 
 
 def _label(lines: Iterable[str]) -> Any:
     graphviz = _graphviz()
-    return graphviz.nohtml("\\n".join(str(graphviz.escape(line)) for line in lines))
-
-
-def _ideographs(text: str) -> int:
-    return sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-
-
-def run_dot(text: str, form: str) -> bytes | None:
-    """The laid-out picture as "svg" or "png"; None without a program, in time-out or on its failure."""
-    program = dot_program()
-    if program is None:
-        return None
-    try:
-        done = subprocess.run(
-            [program, f"-T{form}"], input=text.encode(), capture_output=True, timeout=PATIENCE, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout
-
-
-def dot_program() -> str | None:
-    """The path of a program that lays graphs out, or None."""
-    found = shutil.which("dot")
-    if found is None:
-        ending = ".exe" if os.name == "nt" else ""
-        carried = Path(sysconfig.get_path("scripts")) / f"graphviz-pure{ending}"
-        found = str(carried) if carried.exists() else shutil.which("graphviz-pure")
-    return found
+    # Graphviz reads entities in plain labels too: &lt; would come out as <.
+    return graphviz.nohtml("\\n".join(str(graphviz.escape(line.replace("&", "&amp;"))) for line in lines))
 
 
 def draws_letters(scene: Scene) -> bool:
     """Whether a PNG can show the names: graphviz-pure has no glyphs for ideographs. In SVG the viewer brings them."""
-    program = dot_program() or ""
-    return "graphviz-pure" not in program or not any(_ideographs(line) for box in scene.boxes for line in box.lines)
-
-
-def clean_svg(svg: bytes) -> str:
-    """The <svg> element alone, without the remarks that name the program's version."""
-    text = svg.decode("utf-8")
-    text = text[text.index("<svg") :]
-    return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL).strip() + "\n"
+    written = [*heading(scene), *scene.scope_names.values(), *(line for box in scene.boxes for line in box.lines)]
+    return "graphviz-pure" not in (dot_program() or "") or not any(map(ideographs, written))
 
 
 def _graphviz() -> Any:

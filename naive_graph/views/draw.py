@@ -10,10 +10,12 @@ from ..graph import Graph
 from ..handles import CURRENT
 from ..nodes import Node, rows_of
 from ..plan import ancestors
+from .lettering import visible
 from .picture import Picture
 from .scene import Wishes, scene
 
 DIRECTIONS = ("LR", "RL", "TB", "BT")
+MOST_LETTERS_OF_A_TITLE = 120
 
 
 def draw(
@@ -26,7 +28,7 @@ def draw(
     fold: bool | int | str | Iterable[str] | None = None,
     direction: str = "LR",
     title: str = "",
-    most: int = 300,
+    most: int | None = None,
 ) -> Picture:
     """A picture of a node and all that it depends on, of several, or of the whole Graph.
 
@@ -35,8 +37,10 @@ def draw(
     node took over. fold: True folds every scope into one box, a number those at
     that depth and below, a path (or several) the scopes of that path, False none;
     without it scopes fold only if there are too many nodes. direction: "LR",
-    "RL", "TB" or "BT". most: how many boxes to show at most. There is one edge
-    for each operand position: x * x has two.
+    "RL", "TB" or "BT". most: how many boxes to show at most; without it up to
+    300, or the 100 nearest the result if there are more. There is one edge for
+    each operand position: x * x has two. Raises DrawingError for a wish that
+    cannot be met, NodeError for what is no node.
 
     >>> from naive_graph import Variable
     >>> x = Variable(3.0, name="x")
@@ -46,14 +50,16 @@ def draw(
     """
     if direction not in DIRECTIONS:
         raise DrawingError(f"A picture runs in direction {', '.join(DIRECTIONS)}, not {direction!r}.")
-    if not isinstance(most, int) or most < 1:
+    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
         raise DrawingError(f"most is a number of boxes of at least 1, not {most!r}.")
+    if not isinstance(title, str):
+        raise DrawingError(f"A title is a text, not {title!r}.")
     tables = CURRENT.tables
     with tables.lock:
         rows, results = _chosen(what, absorbed)
         wishes = Wishes(values, grads, partials, fold, most)
         described = scene(tables, rows, results, wishes)
-        described.title = title
+        described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
         return Picture(described, direction)
 
 
@@ -64,7 +70,10 @@ def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:
         rows = list(range(len(tables))) if absorbed else tables.live_rows()
         fed = set(tables.edges(rows)[0])
         return rows, [row for row in rows if row not in fed]
-    results = rows_of([what] if isinstance(what, Node) else list(what), "draw")
+    one = isinstance(what, (Node, str)) or not isinstance(what, Iterable)
+    results = rows_of([what] if one else what, "draw")
+    if not results:
+        raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
     rows = ancestors(tables, results)
     if absorbed:
         rows = sorted({*rows, *(row for _, row, _ in tables.absorbed_by(rows))})

@@ -1,188 +1,259 @@
 """A layered layout of our own, for when graphviz is missing or would take too long.
 
-Each box stands one layer after the last of its sources; within a layer, boxes
-move towards the middle of their neighbours, twice there and back. Source: K.
-Sugiyama et al., IEEE Trans. SMC 11 (1981).
+Each box stands one layer after the last of its sources. A long arrow gets a
+stopover in every layer that it crosses, so that it passes between the boxes.
+Each scope has a band of its own across the layers, so that its frame holds its
+boxes and no others. In its band, a layer is sorted by the middle of its
+neighbours, there and back. Source: K. Sugiyama et al., IEEE Trans. SMC 11 (1981).
+
+All is measured *along* the arrows and *across* them; `ink` turns the page.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict, deque
-from xml.sax.saxutils import escape, quoteattr
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
-from .scene import Arrow, Box, Scene
+from .folding import by_scope, shared
+from .lettering import columns
+from .scene import Arrow, Scene
 
-LINE, LETTER, GAP, LAYER = 15.0, 7.0, 14.0, 70.0
-FILLS = {
-    "constant": ("#f2f2f2", "#808080"), "variable": ("#d6ebf7", "#0072b2"), "placeholder": ("#fdf3d0", "#b37400"),
-    "operator": ("#ffffff", "#333333"), "scope": ("#e5f3ee", "#009e73"), "rest": ("none", "none"),
-}  # fmt: skip
+LINE, LETTER = 15.0, 7.0
+GAP, FRAME_PAD, FRAME_HEAD = 14.0, 12.0, 24.0
+DETOUR = 40.0  # how far an arrow of a cycle goes round the boxes
+MOST_STOPS = 20_000  # beyond which long arrows run straight
+SWEEPS = 4
 
-
-def layered_svg(scene: Scene, direction: str) -> str:
-    """The scene as SVG text; `direction` "LR" runs from left to right, "TB" from top to bottom."""
-    layers = arrange(scene)
-    down = direction in ("TB", "BT")
-    spots = _spots(layers, down)
-    if direction in ("RL", "BT"):
-        spots = _mirrored(spots, down)
-    boxes = {box.id: box for box in scene.boxes}
-    width = max((x + _width(boxes[name]) / 2 for name, (x, _) in spots.items()), default=0.0) + 20
-    height = max((y + _height(boxes[name]) / 2 for name, (_, y) in spots.items()), default=0.0) + 20
-    heading = [line for line in (scene.title, scene.caption) if line]
-    body = [_arrow_svg(arrow, spots, boxes, turn) for arrow, turn in _turns(scene.arrows)]
-    body += [_box_svg(box, *spots[box.id]) for box in scene.boxes]
-    for place, line in enumerate(heading):
-        body.append(_text(10.0, height + LINE * (place + 1), line, "start"))
-    width = max([width, *(LETTER * len(line) + 20 for line in heading)])
-    height += LINE * (len(heading) + 1)
-    return _document(width, height, body)
+Point = tuple[float, float]  # along, across
 
 
-def arrange(scene: Scene) -> list[list[Box]]:
-    """The boxes by layer, each layer in drawing order."""
-    boxes = {box.id: box for box in scene.boxes}
-    depth = _depths(scene)
-    layers: list[list[Box]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    for name, layer in depth.items():
-        layers[layer].append(boxes[name])
-    neighbours: dict[str, list[str]] = defaultdict(list)
+@dataclass
+class Layout:
+    """Where everything is."""
+
+    sizes: dict[str, Point] = field(default_factory=dict)  # of boxes: along, across
+    spots: dict[str, Point] = field(default_factory=dict)  # centres of boxes and stopovers
+    routes: dict[str, list[str]] = field(default_factory=dict)  # arrow -> source, stopovers, target
+    frames: dict[str, tuple[Point, Point]] = field(default_factory=dict)  # of open scopes: two corners
+    length: float = 0.0
+    breadth: float = 0.0
+
+
+def arrange(scene: Scene, down: bool) -> Layout:
+    """Give every box, stopover and frame its place."""
+    layout = Layout()
+    for box in scene.boxes:
+        wide, high = LETTER * columns(box.lines) + 22, LINE * len(box.lines) + 10
+        layout.sizes[box.id] = (high, wide) if down else (wide, high)
+    depth, scopes = _depths(scene), {box.id: box.scope for box in scene.boxes}
     for arrow in scene.arrows:
-        neighbours[arrow.source].append(arrow.target)
-        neighbours[arrow.target].append(arrow.source)
-    for _ in range(2):
-        for order in (range(len(layers)), reversed(range(len(layers)))):
-            for layer_index in order:
-                _sort_layer(layers, layer_index, neighbours)
-    return layers
+        layout.routes[arrow.id] = [arrow.source, arrow.target]
+    if sum(max(0, depth[arrow.target] - depth[arrow.source] - 1) for arrow in scene.arrows) <= MOST_STOPS:
+        _add_stops(scene.arrows, layout, depth, scopes)
+    place = by_scope(scopes.values())
+    bands: list[list[str]] = [[] for _ in place]
+    for name, path in scopes.items():
+        bands[place[path]].append(name)
+    near = _neighbours(layout.routes.values())
+    across = {path: _band(bands[band], depth, near, layout.sizes) for path, band in place.items()}
+    along, layout.length = _layers(scene, depth, layout.sizes)
+    _stack(scene, layout, across, down)
+    _frame_ends(scene, layout, depth, along, down)
+    layout.breadth += DETOUR if any(depth[arrow.source] >= depth[arrow.target] for arrow in scene.arrows) else 0.0
+    for name, (_, centre) in layout.spots.items():
+        start, size = along[depth[name]]
+        layout.spots[name] = (start + size / 2, centre)
+    return layout
 
 
 def _depths(scene: Scene) -> dict[str, int]:
-    """How many arrows lead to each box at most. Boxes on a cycle of folded scopes get what they have."""
+    """How many arrows lead to each box at most; a cycle is cut open at its first box."""
     waiting = {box.id: 0 for box in scene.boxes}
     targets: dict[str, list[str]] = defaultdict(list)
     for arrow in scene.arrows:
         if arrow.source != arrow.target:
             waiting[arrow.target] += 1
             targets[arrow.source].append(arrow.target)
+    heads = [name for name, count in waiting.items() if count == 0]
     depth = dict.fromkeys(waiting, 0)
-    ready = deque(name for name, count in waiting.items() if count == 0)
-    while ready:
-        name = ready.popleft()
-        for target in targets[name]:
-            depth[target] = max(depth[target], depth[name] + 1)
-            waiting[target] -= 1
-            if waiting[target] == 0:
-                ready.append(target)
-    fed = {arrow.target for arrow in scene.arrows}
-    for name in depth:  # a leaf stands just before its first consumer
-        if name not in fed and targets[name]:
-            depth[name] = min(depth[target] for target in targets[name]) - 1
+    done: set[str] = set()
+    for first in [*heads, *waiting]:
+        ready = deque([first] if first not in done else [])
+        done.add(first)
+        while ready:
+            name = ready.popleft()
+            for target in targets[name]:
+                waiting[target] -= 1
+                if target not in done:
+                    depth[target] = max(depth[target], depth[name] + 1)
+                    if waiting[target] == 0:
+                        done.add(target)
+                        ready.append(target)
+    for name in heads:  # a leaf stands just before its first consumer
+        if targets[name]:
+            depth[name] = max(0, min(depth[target] for target in targets[name]) - 1)
     return depth
 
 
-def _sort_layer(layers: list[list[Box]], index: int, neighbours: dict[str, list[str]]) -> None:
-    place = {
-        box.id: at / max(1, len(layer))
-        for layer in layers[max(0, index - 1) : index + 2]
-        for at, box in enumerate(layer)
-    }
-    own = {box.id for box in layers[index]}
-
-    def middle(box: Box) -> float:
-        near = [place[name] for name in neighbours[box.id] if name in place and name not in own]
-        return sum(near) / len(near) if near else place[box.id]
-
-    layers[index].sort(key=middle)
-
-
-def _spots(layers: list[list[Box]], down: bool) -> dict[str, tuple[float, float]]:
-    """The centre of each box."""
-    spots: dict[str, tuple[float, float]] = {}
-    across = _width if down else _height
-    along = _height if down else _width
-    lengths = [sum(across(box) + GAP for box in layer) for layer in layers]
-    front = 20.0
-    for layer, length in zip(layers, lengths):
-        deep = max(along(box) for box in layer)
-        at = 20.0 + (max(lengths) - length) / 2
-        for box in layer:
-            centre = (at + across(box) / 2, front + deep / 2)
-            spots[box.id] = centre if down else (centre[1], centre[0])
-            at += across(box) + GAP
-        front += deep + LAYER
-    return spots
-
-
-def _mirrored(spots: dict[str, tuple[float, float]], down: bool) -> dict[str, tuple[float, float]]:
-    far = max(spot[1 if down else 0] for spot in spots.values()) + 20.0
-    return {name: (x, far - y) if down else (far - x, y) for name, (x, y) in spots.items()}
-
-
-def _width(box: Box) -> float:
-    letters = max(sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in line) for line in box.lines)
-    return LETTER * letters + 18
-
-
-def _height(box: Box) -> float:
-    return LINE * len(box.lines) + 10
-
-
-def _turns(arrows: list[Arrow]) -> list[tuple[Arrow, int]]:
-    """Each arrow with its number among those between the same two boxes, so that they are drawn apart."""
-    seen: dict[tuple[str, str], int] = defaultdict(int)
-    result = []
+def _add_stops(
+    arrows: Iterable[Arrow], layout: Layout, depth: dict[str, int], scopes: dict[str, tuple[str, ...]]
+) -> None:
+    """Let each long arrow stop over in every layer between, in the band of the scope that holds both its ends."""
+    paths = set(scopes.values())
     for arrow in arrows:
-        result.append((arrow, seen[arrow.source, arrow.target]))
-        seen[arrow.source, arrow.target] += 1
-    return result
+        home = _shared_path(scopes[arrow.source], scopes[arrow.target], paths)
+        stops = []
+        for layer in range(depth[arrow.source] + 1, depth[arrow.target]):
+            stop = f"{arrow.id}@{layer}"
+            stops.append(stop)
+            layout.sizes[stop], depth[stop], scopes[stop] = (0.0, 4.0), layer, home
+        layout.routes[arrow.id][1:1] = stops
 
 
-def _arrow_svg(arrow: Arrow, spots: dict[str, tuple[float, float]], boxes: dict[str, Box], turn: int) -> str:
-    (x0, y0), (x1, y1) = spots[arrow.source], spots[arrow.target]
-    x1, y1 = _border(x1, y1, x0, y0, boxes[arrow.target])
-    x0, y0 = _border(x0, y0, x1, y1, boxes[arrow.source])
-    bend = 16.0 * turn
-    middle = ((x0 + x1) / 2, (y0 + y1) / 2 + bend)
-    path = f"M{x0:.1f},{y0:.1f} Q{middle[0]:.1f},{middle[1] + bend:.1f} {x1:.1f},{y1:.1f}"
-    label = _text(middle[0], middle[1] - 4, arrow.label, "middle") if arrow.label else ""
-    line = f'<path d="{path}" fill="none" stroke="#555555" marker-end="url(#tip)"/>'
-    return f"<g id={quoteattr(arrow.id)} class='edge'>{line}{label}</g>"
+def _shared_path(a: tuple[str, ...], b: tuple[str, ...], paths: set[tuple[str, ...]]) -> tuple[str, ...]:
+    """The innermost path around both that has a band, or the outermost."""
+    return next((a[:size] for size in range(shared(a, b), 0, -1) if a[:size] in paths), ())
 
 
-def _border(x: float, y: float, toward_x: float, toward_y: float, box: Box) -> tuple[float, float]:
-    """Where the line from the centre towards a point leaves the box."""
-    dx, dy = toward_x - x, toward_y - y
-    reach = max(abs(dx) / (_width(box) / 2), abs(dy) / (_height(box) / 2))
-    return (x + dx / reach, y + dy / reach) if reach > 1 else (x, y)
+def _neighbours(routes: Iterable[Sequence[str]]) -> dict[str, list[str]]:
+    near: dict[str, list[str]] = defaultdict(list)
+    for route in routes:
+        for one, other in pairwise(route):
+            near[one].append(other)
+            near[other].append(one)
+    return near
 
 
-def _box_svg(box: Box, x: float, y: float) -> str:
-    width, height = _width(box), _height(box)
-    fill, line = FILLS[box.kind]
-    corner = {"variable": height / 2, "operator": 6.0}.get(box.kind, 0.0)
-    dashes = ' stroke-dasharray="4 3"' if box.kind == "constant" else ""
-    shape = (
-        f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height:.1f}" '
-        f'rx="{corner:.1f}" fill="{fill}" stroke="{line}"{dashes}/>'
-    )
-    top = y - LINE * (len(box.lines) - 1) / 2 + 4
-    lines = "".join(_text(x, top + LINE * place, text, "middle") for place, text in enumerate(box.lines))
-    return f"<g id={quoteattr(box.id)} class='node'>{shape}{lines}</g>"
+def _band(
+    names: Sequence[str], depth: Mapping[str, int], near: Mapping[str, list[str]], sizes: Mapping[str, Point]
+) -> dict[str, float]:
+    """The centres across, from 0, of the boxes and stopovers of one scope."""
+    layers: dict[int, list[str]] = defaultdict(list)
+    for name in names:
+        layers[depth[name]].append(name)
+    centres = dict.fromkeys(names, 0.0)
+    for layer in layers.values():
+        _set(layer, dict.fromkeys(layer, 0.0), centres, sizes)
+    for sweep in range(SWEEPS):
+        step = 1 if sweep % 2 else -1  # back from the results first, then forth from the leaves
+        for index in sorted(layers, reverse=step < 0):
+            wishes = {name: _middle(name, index - step, depth, near, centres) for name in layers[index]}
+            if sweep < SWEEPS - 2:
+                layers[index].sort(key=lambda name: (wishes[name], centres[name]))
+            _set(layers[index], wishes, centres, sizes)
+    low = min((centres[name] - sizes[name][1] / 2 for name in names), default=0.0)
+    return {name: centre - low for name, centre in centres.items()}
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+def _middle(
+    name: str, layer: int, depth: Mapping[str, int], near: Mapping[str, list[str]], centres: Mapping[str, float]
+) -> float:
+    """The mean of the neighbours in that layer; where the box is, if it has none there."""
+    there = [centres[each] for each in near[name] if each in centres and depth[each] == layer]
+    return sum(there) / len(there) if there else centres[name]
 
 
-def _document(width: float, height: float, body: list[str]) -> str:
-    tip = (
-        '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
-        '<path d="M0,0 L8,4 L0,8 z" fill="#555555"/></marker></defs>'
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica,Arial,sans-serif" font-size="12">'
-        f'{tip}<rect width="100%" height="100%" fill="white"/>' + "\n".join(body) + "</svg>\n"
-    )
+def _set(
+    layer: Sequence[str], wishes: Mapping[str, float], centres: dict[str, float], sizes: Mapping[str, Point]
+) -> None:
+    """Set the boxes of a layer, in order and without touching, as near to their wishes as can be."""
+    needs, reach = [], 0.0
+    for name in layer:
+        reach += sizes[name][1] / 2
+        needs.append(reach)
+        reach += sizes[name][1] / 2 + GAP
+    for name, at, need in zip(layer, settled([wishes[name] - need for name, need in zip(layer, needs)]), needs):
+        centres[name] = at + need
+
+
+def settled(wishes: Sequence[float]) -> list[float]:
+    """The non-decreasing numbers nearest to the wishes: those that collide share their mean.
+
+    Source: Ayer et al., Annals of Mathematical Statistics 26 (1955).
+
+    >>> settled([1.0, 5.0, 3.0])
+    [1.0, 4.0, 4.0]
+    """
+    pools: list[tuple[float, int]] = []
+    for wish in wishes:
+        total, count = wish, 1
+        while pools and pools[-1][0] / pools[-1][1] > total / count:
+            total, count = total + pools[-1][0], count + pools[-1][1]
+            pools.pop()
+        pools.append((total, count))
+    return [total / count for total, count in pools for _ in range(count)]
+
+
+def _layers(
+    scene: Scene, depth: Mapping[str, int], sizes: Mapping[str, Point]
+) -> tuple[dict[int, tuple[float, float]], float]:
+    """Where each layer starts, and its size along; and the length of all."""
+    lengths: dict[int, float] = defaultdict(float)
+    for box in scene.boxes:
+        lengths[depth[box.id]] = max(lengths[depth[box.id]], sizes[box.id][0])
+    nested = max((len(box.scope) for box in scene.boxes), default=0)
+    gap = max([46.0, 2 * FRAME_HEAD * min(nested, 4), *(LETTER * len(arrow.label) + 40 for arrow in scene.arrows)])
+    pad = FRAME_HEAD * nested + (DETOUR if any(depth[a.source] >= depth[a.target] for a in scene.arrows) else 0.0)
+    starts, front = {}, pad
+    for layer in sorted(lengths):
+        starts[layer] = (front, lengths[layer])
+        front += lengths[layer] + gap
+    return starts, front - gap + pad if starts else 0.0
+
+
+def _stack(
+    scene: Scene,
+    layout: Layout,
+    across: Mapping[tuple[str, ...], Mapping[str, float]],
+    down: bool,
+) -> None:
+    """Put the bands side by side, and open and close the frames of scopes between them."""
+    at = 0.0
+    open_now: tuple[str, ...] = ()
+    starts: dict[str, float] = {}
+
+    def close(size: int) -> None:
+        nonlocal at
+        for name in reversed(open_now[size:]):
+            if down:  # the name stands across the frame
+                at = max(at, starts[name] + LETTER * columns([scene.scope_names[name]]) + 16)
+            at += FRAME_PAD
+            layout.frames[name] = ((0.0, starts[name]), (0.0, at))
+
+    for path, band in across.items():
+        common = shared(open_now, path)
+        close(common)
+        at += GAP if at else 0.0
+        for name in path[common:]:
+            starts[name] = at
+            at += FRAME_PAD if down else FRAME_HEAD
+        open_now = path
+        for name, centre in band.items():
+            layout.spots[name] = (0.0, at + centre)
+        at = max([at, *(layout.spots[name][1] + layout.sizes[name][1] / 2 for name in band)])
+    close(0)
+    layout.breadth = at
+
+
+def _frame_ends(
+    scene: Scene, layout: Layout, depth: Mapping[str, int], along: Mapping[int, tuple[float, float]], down: bool
+) -> None:
+    """Let each frame reach from the first layer of its boxes to the last."""
+    reach: dict[str, tuple[float, float]] = {}
+    inside: dict[str, int] = defaultdict(int)
+    for box in scene.boxes:
+        start, size = along[depth[box.id]]
+        for level, name in enumerate(box.scope):
+            low, high = reach.get(name, (start, start + size))
+            reach[name] = (min(low, start), max(high, start + size))
+            inside[name] = max(inside[name], len(box.scope) - level)
+    for name, (low, high) in reach.items():
+        head = (FRAME_HEAD if down else FRAME_PAD) * inside[name]
+        high += FRAME_PAD * inside[name]
+        if not down:
+            high = max(high, low - head + LETTER * columns([scene.scope_names[name]]) + 20)
+        (_, near), (_, far) = layout.frames[name]
+        layout.frames[name] = ((low - head, near), (high, far))
+        layout.length = max(layout.length, high)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import tempfile
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..errors import DrawingError, MissingToolError
-from .dot import clean_svg, dot_text, draws_letters, has_graphviz, run_dot
-from .layout import layered_svg
+from .dot import dot_text, draws_letters, has_graphviz
+from .graphviz_tool import clean_svg, run_dot
+from .ink import layered_svg
 from .scene import Scene
 
 GRAPHVIZ_LIMIT = 400  # boxes, beyond which graphviz takes minutes
+SCREEN = 1600  # a wider picture scrolls instead of shrinking until nobody can read it
 OWN_LAYOUT = "Laid out without graphviz: {reason}."
 
 
@@ -29,19 +33,12 @@ class Picture:
 
     @cached_property
     def svg(self) -> str:
-        """The picture as SVG text. Nodes are groups with ids such as `row-3`."""
-        laid_out = None
-        if len(self.scene.boxes) > GRAPHVIZ_LIMIT:
-            reason = f"{len(self.scene.boxes):,} boxes would take it too long"
-        elif not has_graphviz():
-            reason = 'it is not installed (pip install "naive-graph[draw]")'
-        else:
-            laid_out = run_dot(self.dot, "svg")
-            reason = "it took too long or failed"
+        """The picture as SVG text. Nodes are groups with ids such as `row-3`, edges such as `edge-0-3-1`."""
+        laid_out, reason = self._by_graphviz
         if laid_out is not None:
             return clean_svg(laid_out)
         said = " ".join(part for part in (self.scene.caption, OWN_LAYOUT.format(reason=reason)) if part)
-        return layered_svg(Scene(**{**vars(self.scene), "caption": said}), self.direction)
+        return layered_svg(replace(self.scene, caption=said), self.direction)
 
     @cached_property
     def png(self) -> bytes:
@@ -52,10 +49,22 @@ class Picture:
             raise DrawingError(
                 "graphviz-pure has no glyphs for these names in a PNG. Save it as SVG, or install graphviz."
             )
-        made = run_dot(self.dot, "png") if len(self.scene.boxes) <= GRAPHVIZ_LIMIT else None
+        laid_out, reason = self._by_graphviz
+        made = run_dot(self.dot, "png") if laid_out is not None else None
         if made is None:
-            raise DrawingError("This graph is too large for a PNG. Save it as SVG, or fold it: draw(..., fold=True).")
+            raise DrawingError(
+                f"No PNG from graphviz: {reason}. Save it as SVG, or show less: draw(..., most=100) or fold=True."
+            )
         return made
+
+    @cached_property
+    def _by_graphviz(self) -> tuple[bytes | None, str]:
+        """The SVG as graphviz laid it out; None, and the reason, if it did not."""
+        if len(self.scene.boxes) > GRAPHVIZ_LIMIT:
+            return None, f"{len(self.scene.boxes):,} boxes would take it too long"
+        if not has_graphviz():
+            return None, 'it is not installed (pip install "naive-graph[draw]")'
+        return run_dot(self.dot, "svg"), "it took too long or failed"
 
     @cached_property
     def dot(self) -> str:
@@ -77,8 +86,14 @@ class Picture:
 
     def alt(self) -> str:
         """The picture in a sentence, for those who do not see it."""
-        shown = f"Graph of {len(self.scene.boxes)} nodes and {len(self.scene.arrows)} edges."
+        nodes = sum(box.kind != "rest" for box in self.scene.boxes)
+        shown = f"Graph of {nodes} nodes and {len(self.scene.arrows)} edges."
         return " ".join(part for part in (shown, self.scene.title, self.scene.caption) if part)
+
+    def _width(self) -> float:
+        """How wide the picture is by itself."""
+        found = re.search(r'viewBox="\S+ \S+ (\S+) ', self.svg)
+        return float(found[1]) if found else 0.0
 
     def __repr__(self) -> str:
         return f"<Picture: {self.alt()} Save it with .save('graph.svg').>"
@@ -86,7 +101,12 @@ class Picture:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         # An <img> survives where scripts and bare SVG are dropped; GitHub shows the PNG.
         data = base64.b64encode(self.svg.encode()).decode()
-        image = f'<img style="max-width:100%" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
+        wide = self._width() > SCREEN
+        image = (
+            f'<img style="max-width:{"none" if wide else "100%"}" alt="{escape(self.alt())}" '
+            f'src="data:image/svg+xml;base64,{data}">'
+        )
+        image = f'<div style="overflow-x:auto">{image}</div>' if wide else image
         bundle: dict[str, Any] = {"text/html": image, "text/plain": repr(self)}
         with suppress(MissingToolError, DrawingError):  # the SVG stands without it
             bundle["image/png"] = base64.b64encode(self.png).decode()

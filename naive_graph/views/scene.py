@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..rules import BY_NUMBER
-from ..tables import CONSTANT, PLACEHOLDER, VARIABLE, Scope, Tables
+from ..tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
+from .folding import Folder
+from .lettering import shown, visible
 
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}
+READABLE = 300  # boxes that are drawn whole if nobody says how many
+NEAREST = 100  # boxes that are shown of a larger graph
+TOGETHER = 10  # results that are followed back side by side
 
 
 @dataclass
 class Box:
-    """One node, or a scope that is folded up, or the rest that is not shown."""
+    """One node, or a scope that is folded up, or what is left out before a box."""
 
     id: str
-    kind: str  # constant, variable, placeholder, operator, scope or rest
+    kind: str  # constant, variable, placeholder, operator, absorbed, scope or rest
     lines: list[str]
     scope: tuple[str, ...] = ()  # the open scopes around it, outermost first
 
@@ -34,11 +39,11 @@ class Arrow:
 
 @dataclass
 class Scene:
-    """All boxes and arrows of a picture, and what to say under it."""
+    """All boxes and arrows of a picture, and what to say with it."""
 
     boxes: list[Box] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
-    scope_names: dict[str, str] = field(default_factory=dict)  # id of an open scope -> its name
+    scope_names: dict[str, str] = field(default_factory=dict)  # id of a scope -> its name
     caption: str = ""
     title: str = ""
 
@@ -51,109 +56,80 @@ class Wishes:
     grads: bool = True
     partials: bool = False
     fold: object = None
-    most: int = 300
+    most: int | None = None
 
 
 def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
     """Describe these rows. Scopes are folded as wished, and far parts left out if there are too many."""
-    folder = Folder(tables, wishes.fold)
-    said = ""
-    if wishes.fold is None and len(rows) > wishes.most and any(tables.scope(row) for row in rows):
-        folder = Folder(tables, True)
-        said = f"{len(rows):,} nodes: scopes are folded. Open one with fold=False or fold='its/path'."
-    boxes: dict[str, list[int]] = {}
-    for row in rows:
-        boxes.setdefault(folder.box(row), []).append(row)
-    if len(boxes) > wishes.most:
-        kept = _nearest(tables, folder, set(boxes), results, wishes.most)
-        said = (
-            f"The {len(kept):,} of {len(boxes):,} nodes nearest the result are shown. "
-            "See more with draw(..., most=1000), or name parts with scope(...) to fold them."
-        )
-        boxes = {name: members for name, members in boxes.items() if name in kept}
-    result = Scene(caption=said)
+    folder, said = _folder(tables, rows, wishes)
+    boxes, more = _kept(tables, folder, rows, results, wishes)
+    described = Scene(caption=" ".join(part for part in (said, more) if part))
     for name, members in boxes.items():
-        result.boxes.append(folder.folded(name, members) or node_box(tables, members[0], wishes, folder))
-    result.arrows = _arrows(tables, folder, boxes, wishes)
-    if any(arrow.source == REST for arrow in result.arrows):
-        result.boxes.append(Box(REST, "rest", ["..."]))
-    result.scope_names = folder.open_names
-    return result
+        described.boxes.append(scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder))
+    described.arrows = _arrows(tables, folder, boxes, wishes)
+    around = {box.id: box.scope for box in described.boxes}
+    for arrow in described.arrows:
+        if arrow.source not in around:
+            described.boxes.append(Box(arrow.source, "rest", ["..."], around[arrow.target]))
+    described.scope_names = folder.names()
+    return described
 
 
-REST = "rest"
+def _folder(tables: Tables, rows: Sequence[int], wishes: Wishes) -> tuple[Folder, str]:
+    """Who folds, and what to say if nobody asked for it."""
+    asked = Folder(tables, wishes.fold)
+    if wishes.fold is not None or len(rows) <= (wishes.most or READABLE) or not any(map(tables.scope, rows)):
+        return asked, ""
+    said = f"{len(rows):,} nodes: scopes are folded. Open them with fold=False, or fold some with fold='their/path'."
+    return Folder(tables, True), said
 
 
-class Folder:
-    """Which box a row belongs to: its own, or that of a scope folded around it."""
-
-    def __init__(self, tables: Tables, fold: object) -> None:
-        self.tables, self.fold = tables, fold
-        self.ids: dict[int, str] = {}  # id(scope) -> the name of its box
-        self.scopes: dict[str, Scope] = {}
-        self.open_names: dict[str, str] = {}
-
-    def box(self, row: int) -> str:
-        for depth, scope in enumerate(self.chain(row)):
-            if self.is_folded(scope, depth):
-                return self.scope_id(scope)
-        return f"row-{row}"
-
-    def chain(self, row: int) -> list[Scope]:
-        """The scopes around a row, outermost first."""
-        chain, scope = [], self.tables.scope(row)
-        while scope is not None:
-            chain.append(scope)
-            scope = scope.parent
-        return chain[::-1]
-
-    def is_folded(self, scope: Scope, depth: int) -> bool:
-        fold = self.fold
-        if fold is None or isinstance(fold, bool):
-            return bool(fold)
-        if isinstance(fold, int):
-            return depth >= fold
-        paths = [fold] if isinstance(fold, str) else list(fold)  # type: ignore[call-overload]
-        return scope.path in paths
-
-    def scope_id(self, scope: Scope) -> str:
-        name = self.ids.setdefault(id(scope), f"scope-{len(self.ids)}")
-        self.scopes[name] = scope
-        return name
-
-    def folded(self, name: str, members: Sequence[int]) -> Box | None:
-        """The box of a folded scope; None for a node's."""
-        if name not in self.scopes:
-            return None
-        around = self.scopes[name].parent
-        lines = [self.scopes[name].name, f"{len(members):,} nodes"]
-        return Box(name, "scope", lines, self.open_around(around))
-
-    def open_around(self, scope: Scope | None) -> tuple[str, ...]:
-        path = []
-        while scope is not None:
-            name = self.scope_id(scope)
-            self.open_names[name] = scope.name
-            path.append(name)
-            scope = scope.parent
-        return tuple(path[::-1])
+def _kept(
+    tables: Tables, folder: Folder, rows: Sequence[int], results: Sequence[int], wishes: Wishes
+) -> tuple[Mapping[str, list[int]], str]:
+    """The boxes to show with their rows, and how to see more if some are left out."""
+    limit = wishes.most or READABLE
+    if folder.folds or len(rows) <= limit:
+        boxes = folder.grouped(rows)
+        if len(boxes) <= limit:
+            return boxes, ""
+        total, what = len(boxes), "boxes"
+    else:
+        folder.grouped([])  # refuses a path that leads nowhere
+        total, what = len(rows), "nodes"
+    near: dict[str, int] = {}
+    for row in backwards(tables, results):
+        near.setdefault(folder.box(row), row)
+        if len(near) == (wishes.most or NEAREST):
+            break
+    said = (
+        f"The {len(near):,} of {total:,} {what} nearest the result are shown. See more with "
+        f"draw(..., most={max(1000, 2 * limit)}), or name parts with scope(...) to fold them."
+    )
+    if folder.folds:
+        return {name: members for name, members in boxes.items() if name in near}, said
+    return {name: [row] for name, row in sorted(near.items(), key=lambda entry: entry[1])}, said
 
 
-def _nearest(tables: Tables, folder: Folder, among: set[str], results: Sequence[int], most: int) -> set[str]:
-    """The boxes first met on the way back from the results."""
-    kept: dict[str, None] = dict.fromkeys(folder.box(row) for row in results[:most])
-    seen = set(results)
-    wave = list(results)
-    while wave and len(kept) < most:
-        following: list[int] = []
-        for row in wave:
-            for operand in tables.operands(row):
-                if operand not in seen and len(kept) < most:
-                    seen.add(operand)
-                    kept[folder.box(operand)] = None
-                    following.append(operand)
-        wave = following
-    return set(kept) & among
+def backwards(tables: Tables, results: Sequence[int]) -> Iterator[int]:
+    """The results and all that they depend on, nearest first; the last results before the others."""
+    seen: set[int] = set()
+    for end in range(len(results), 0, -TOGETHER):
+        wave = list(dict.fromkeys(results[max(0, end - TOGETHER) : end]))
+        while wave:
+            wave = [row for row in wave if row not in seen]
+            seen.update(wave)
+            yield from wave
+            wave = list(dict.fromkeys(operand for row in wave for operand in tables.operands(row)))
+
+
+def scope_box(folder: Folder, name: str, members: Sequence[int]) -> Box | None:
+    """The box of a folded scope; None if the name is a node's."""
+    scope = folder.scopes().get(name) if name.startswith("scope-") else None
+    if scope is None:
+        return None
+    size = f"{len(members):,} node{'s' if len(members) > 1 else ''}"
+    return Box(name, "scope", [visible(scope.name), size], folder.open_path(scope.parent))
 
 
 def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
@@ -167,61 +143,60 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
         lines.append(shown(value))
     if wishes.grads and grad is not None and not tables.grads_are_blank:
         lines.append(f"grad {shown(grad)}")
-    return Box(f"row-{row}", kind, lines or ["?"], folder.open_around(tables.scope(row)))
+    if kind == "operator" and tables.is_absorbed(row):
+        kind = "absorbed"
+    return Box(f"row-{row}", kind, lines or ["?"], folder.open_path(tables.scope(row)))
 
 
 def symbol(tables: Tables, row: int) -> str:
     rule = BY_NUMBER[tables.operators[row]]
-    return rule.symbol or rule.infix or rule.name
+    sign = rule.symbol or rule.infix or rule.name
+    return "−" if sign == "-" else sign
 
 
-def shown(value: float) -> str:
-    """Five significant digits, with a true minus sign."""
-    return f"{value:.5g}".replace("-", "−")
-
-
-def visible(name: str) -> str:
-    """A learner's name on one line, with what cannot be printed made visible."""
-    text = name.replace("\n", "⏎").replace("\t", "⇥")
-    text = "".join(letter if letter.isprintable() or letter in "⏎⇥" else "�" for letter in text)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _arrows(tables: Tables, folder: Folder, boxes: dict[str, list[int]], wishes: Wishes) -> list[Arrow]:
+def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wishes: Wishes) -> list[Arrow]:
+    """An arrow for each operand position; those that meet a folded box, or what is left out, are bundled."""
     arrows: list[Arrow] = []
-    merged: dict[tuple[str, str], int] = {}
+    bundles: dict[tuple[str, str], int] = {}
     for target, members in boxes.items():
-        for row in members if target.startswith("row-") else sorted(members):
+        for row in members:
             operands = tables.operands(row)
-            labels = _partials(tables, row, operands) if wishes.partials else [""] * len(operands)
-            for place, operand in enumerate(operands):
-                source = folder.box(operand)
-                source = source if source in boxes else REST
-                if source == target and target.startswith("scope-"):
-                    continue  # inside a folded scope
-                if source.startswith("row-") and target.startswith("row-"):
-                    ordinal = _ordinal(tables, row, place)
-                    arrows.append(Arrow(f"edge-{operand}-{row}-{place}", source, target, labels[place], ordinal))
-                else:
-                    merged[source, target] = merged.get((source, target), 0) + 1
-    for (source, target), count in merged.items():
+            sources = [name if (name := folder.box(operand)) in boxes else f"rest-{target}" for operand in operands]
+            if target.startswith("row-"):
+                arrows += _node_arrows(tables, row, operands, sources, wishes)
+            for source in sources:
+                if source != target and not (source.startswith("row-") and target.startswith("row-")):
+                    bundles[source, target] = bundles.get((source, target), 0) + 1
+    for (source, target), count in bundles.items():
         arrows.append(Arrow(f"bundle-{source}-{target}", source, target, f"{count}×" if count > 1 else ""))
     return arrows
 
 
-def _ordinal(tables: Tables, row: int, place: int) -> str:
-    """Which operand it is, where that matters: in a - b, but not in a + b."""
-    rule = BY_NUMBER[tables.operators[row]]
-    matters = not rule.associative and rule.arity is not None and rule.arity > 1
-    return str(place + 1) if matters else ""
+def _node_arrows(
+    tables: Tables, row: int, operands: Sequence[int], sources: Sequence[str], wishes: Wishes
+) -> Iterator[Arrow]:
+    """The arrows from nodes that are shown to a node that is shown."""
+    rule = BY_NUMBER[tables.operators[row]] if operands else None
+    labels = _partials(tables, row, operands) if wishes.partials else [""] * len(operands)
+    ordered = rule is not None and not rule.associative and rule.arity is not None and rule.arity > 1
+    for place, (operand, source) in enumerate(zip(operands, sources)):
+        if source.startswith("row-"):
+            at = ordinal(place) if ordered else ""
+            yield Arrow(f"edge-{operand}-{row}-{place}", source, f"row-{row}", labels[place], at)
+
+
+def ordinal(place: int) -> str:
+    """Which operand it is, in words that cannot be taken for a number on the edge: a is the 1st of a - b."""
+    return ("1st", "2nd", "3rd")[place] if place < 3 else f"{place + 1}th"
 
 
 def _partials(tables: Tables, row: int, operands: Iterable[int]) -> list[str]:
     """The local partial for each operand position; blank where it is not known."""
     values = [tables.value(operand) for operand in operands]
     result = tables.value(row)
-    if not values or result is None or None in values:
+    rule = BY_NUMBER[tables.operators[row]] if values else None
+    if rule is None or result is None or None in values or len(values) != (rule.arity or len(values)):
         return [""] * len(values)
     wanted = [tables.operators[operand] != CONSTANT for operand in operands]
-    partials = BY_NUMBER[tables.operators[row]].partials_at(values, result, wanted)
+    partials = rule.partials_at(values, result, wanted)
     return ["" if partial is None else shown(partial) for partial in partials]

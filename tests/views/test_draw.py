@@ -1,17 +1,23 @@
-"""Pictures: what is in the graph is in the picture, once, and as text."""
+"""Pictures: what is in the graph is in the picture, once, and is saved and shown whole."""
 
+import os
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
+from contextlib import ExitStack
 
+import graphs
 import pytest
+from hypothesis import given, settings
+from pictures import SVG, both, groups, minimum_problem, texts
 
-from naive_graph import Graph, Operator, PlaceHolder, Variable, draw, scope
-from naive_graph.errors import DrawingError, MissingToolError, NodeError
-from naive_graph.views import dot, picture
-from naive_graph.views.layout import layered_svg
-
-SVG = "{http://www.w3.org/2000/svg}"
-NASTY = ['"><script>alert(1)</script>', "a\\", "<b>bold</b>", "\\N", "a & b", "100%", "two\nlines", "{a|b}", "学习率"]
+from naive_graph import Graph, Operator, PlaceHolder, Variable, draw, operator, scope
+from naive_graph.catalogue import nonnegative
+from naive_graph.errors import DrawingError, NodeError
+from naive_graph.handles import CURRENT
+from naive_graph.views import graphviz_tool, lettering
+from naive_graph.views.ink import layered_svg
 
 
 @pytest.fixture(autouse=True)
@@ -20,31 +26,15 @@ def empty_graph():
         yield
 
 
-def groups(svg):
-    """The id of each group of an SVG text, with its lines of text."""
-    found = {}
-    for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
-        if group.get("id"):
-            found[group.get("id")] = [str(text.text).strip() for text in group.iter(f"{SVG}text")]
-    return found
-
-
-def both(drawn):
-    """The picture as graphviz lays it out, and as we do."""
-    return [drawn.svg, layered_svg(drawn.scene, "LR")]
-
-
-def minimum_problem():
-    x = Variable(6, name="x")
-    return x, ((x - 7) ** 2 + 10).log()
-
-
-def test_every_node_and_every_operand_position_is_drawn_once_in_either_layout():
-    _, f = minimum_problem()
-    for svg in both(draw(f)):
-        found = groups(svg)
-        assert sorted(name for name in found if name.startswith("row-")) == [f"row-{row}" for row in range(8)]
-        assert len([name for name in found if name.startswith("edge-")]) == 7
+@settings(deadline=None, max_examples=40)
+@given(graphs.any_graph())
+def test_every_live_node_and_every_operand_position_is_drawn_once_in_either_layout(recipe):
+    with Graph.scratch():
+        graphs.build(recipe)
+        tables = CURRENT.tables
+        edges = {f"edge-{u}-{v}-{k}" for v in tables.live_rows() for k, u in enumerate(tables.operands(v))}
+        for svg in both(draw(Graph)):
+            assert set(groups(svg)) - {"graph0"} == {f"row-{row}" for row in tables.live_rows()} | edges
 
 
 def test_a_product_of_a_node_with_itself_has_two_edges():
@@ -92,35 +82,54 @@ def test_local_partials_stand_on_edges_if_asked_for():
 
 def test_operands_are_numbered_where_their_order_matters():
     a, b = Variable(1.0), Variable(2.0)
-    assert groups(draw(a - b).svg)["edge-1-2-1"] == ["2"]
-    assert groups(draw(a + b).svg)["edge-1-3-1"] == []
+    for svg in both(draw(a - b)):
+        assert groups(svg)["edge-1-2-1"] == ["2nd"]
+    for svg in both(draw(a + b)):
+        assert groups(svg)["edge-1-3-1"] == []
 
 
-@pytest.mark.parametrize("name", NASTY)
-def test_names_come_out_as_text_in_svg(name):
-    shown = name.replace("\n", "⏎")
-    for svg in both(draw(Variable(1.0, name=name) * 2)):
-        assert groups(svg)["row-0"][0] == shown
+def test_a_partial_is_not_taken_for_a_part_of_an_ordinal():
+    a, b = Variable(1.0), Variable(2.0)
+    y = a - b
+    Graph.forward()
+    assert groups(draw(y, partials=True).svg)["edge-0-2-0"] == ["1st: 1"]
 
 
-@pytest.mark.parametrize("name", NASTY)
-def test_names_come_out_as_text_in_the_notebooks_html(name):
-    html = draw(Variable(1.0) * 2, title=name)._repr_mimebundle_()["text/html"]
-    assert "<script" not in html and html.count("<") == 1
+def test_partials_are_blank_before_forward_and_where_operands_are_missing():
+    x = Variable(1.0)
+    half = Operator("sub")
+    x.build_edge(half)
+    x.sin()
+    assert [arrow.label for arrow in draw(Graph, partials=True).scene.arrows] == ["", ""]
 
 
-@pytest.mark.parametrize("name", NASTY)
-def test_scope_names_are_text_too(name):
-    with scope(name):
-        y = Variable(1.0) * 2
-    ElementTree.fromstring(draw(y).svg)
-    ElementTree.fromstring(draw(y, fold=True).svg)
+@pytest.mark.parametrize(("value", "text"), [(float("nan"), "nan"), (float("inf"), "inf"), (-float("inf"), "−inf")])
+def test_values_that_are_no_numbers_are_shown(value, text):
+    for svg in both(draw(Variable(value))):
+        assert groups(svg)["row-0"] == [text]
 
 
-def test_kinds_of_leaves_differ_in_more_than_colour():
-    y = Variable(1.0) * PlaceHolder() + 3
-    shapes = {box.kind: dot.LOOKS[box.kind]["shape"] for box in draw(y).scene.boxes}
-    assert shapes["variable"] != shapes["placeholder"] != shapes["constant"] != shapes["variable"]
+def test_an_operator_is_shown_by_its_symbol_or_infix_or_name():
+    a, b = Variable(1.0), Variable(2.0)
+    boxes = [box.lines[0] for box in draw([a * b, a - b, a.sin(), nonnegative(a)], values=False).scene.boxes]
+    assert boxes == ["?", "?", "×", "−", "sin", "≥0"]
+
+
+def test_an_operator_of_ones_own_is_drawn_by_its_symbol():
+    operator("drawn_example", lambda a: a, [lambda a, y: 1.0], symbol="<&>")
+    for svg in both(draw(Variable(1.0).drawn_example())):
+        assert groups(svg)["row-1"] == ["<&>"]
+
+
+def test_kinds_differ_in_more_than_colour():
+    looks = [look._replace(fill="", line="", ink="") for look in lettering.LOOKS.values()]
+    assert len(set(looks)) == len(looks)
+
+
+def test_all_kinds_of_leaves_and_absorbed_nodes_are_told_apart():
+    y = Variable(1.0) + PlaceHolder() + 3
+    kinds = [box.kind for box in draw(y, absorbed=True).scene.boxes]
+    assert kinds == ["variable", "placeholder", "absorbed", "constant", "operator"]
 
 
 def test_absorbed_nodes_are_drawn_only_if_asked_for():
@@ -170,13 +179,80 @@ def test_an_open_scope_is_drawn_around_its_nodes():
     ] == [["inner"], ["outer"]]
 
 
+def test_a_path_that_leads_nowhere_is_refused_and_the_others_are_named():
+    with pytest.raises(DrawingError, match="'outer', 'outer/inner'"):
+        draw(layered_network(), fold="inner")
+
+
+@pytest.mark.parametrize("fold", [3.5, -1, [], [1], ""])
+def test_a_fold_that_is_none_is_refused(fold):
+    with pytest.raises(DrawingError, match="fold"):
+        draw(layered_network(), fold=fold)
+
+
+def test_scopes_of_one_name_are_boxes_of_their_own():
+    y = Variable(1.0)
+    for _ in range(3):
+        with scope("layer"):
+            y = (y * 2).tanh()
+    boxes = draw(y, fold="layer").scene.boxes
+    assert [box.lines for box in boxes if box.kind == "scope"] == [["layer", "3 nodes"]] * 3
+
+
+def test_a_node_outside_that_stands_between_two_of_a_scope_keeps_both_layouts_whole():
+    x = Variable(1.0)
+    with scope("box"):
+        a = x.sin()
+    b = a.cos()
+    with scope("box"):
+        c = b + a
+    with scope("deep"), scope("deeper"):
+        d = c * b
+    for fold in (None, True, 1):
+        for svg in both(draw(d, fold=fold)):
+            assert groups(svg)
+
+
+def test_scopes_nest_as_deep_as_they_like():
+    with ExitStack() as stack:
+        for depth in range(400):
+            stack.enter_context(scope(f"level {depth}"))
+        y = Variable(1.0) * 2
+    for fold in (None, True, 3):
+        for svg in both(draw(y, fold=fold)):
+            ElementTree.fromstring(svg)
+
+
 def test_a_graph_too_large_to_read_shows_the_part_nearest_the_result_and_says_so():
     y = Variable(1.0)
     for _ in range(2000):
         y = y.sin()
     drawn = draw(y)
-    assert len(drawn.scene.boxes) == 301  # and one for the rest
-    assert "300 of 2,001 nodes" in drawn.scene.caption and "most=" in drawn.scene.caption
+    assert [box.id for box in drawn.scene.boxes] == [*(f"row-{row}" for row in range(1901, 2001)), "rest-row-1901"]
+    assert "100 of 2,001 nodes" in drawn.scene.caption and "most=" in drawn.scene.caption
+
+
+def test_as_many_boxes_are_shown_as_were_asked_for():
+    y = Variable(1.0)
+    for _ in range(2000):
+        y = y.sin()
+    shown = draw(y, most=7).scene.boxes
+    assert len([box for box in shown if box.kind == "operator"]) == 7
+
+
+def test_of_many_results_the_last_are_shown_with_what_they_depend_on():
+    for _ in range(500):
+        (Variable(1.0) * Variable(2.0)).sin()
+    kinds = [box.kind for box in draw(Graph).scene.boxes]
+    assert kinds.count("variable") >= 40  # not 100 results and nothing else
+
+
+def test_the_caption_is_in_the_picture_of_either_layout():
+    y = Variable(1.0)
+    for _ in range(2000):
+        y = y.sin()
+    for svg in both(draw(y)):
+        assert "The 100 of 2,001 nodes nearest the result are shown" in " ".join(texts(svg))
 
 
 def test_a_graph_too_large_to_read_folds_its_scopes_first():
@@ -193,21 +269,46 @@ def test_beyond_what_graphviz_can_do_our_own_layout_says_so():
     y = Variable(1.0)
     for _ in range(600):
         y = y.sin()
-    assert "without graphviz" in draw(y, most=1000).svg
+    assert "without graphviz: 601 boxes" in draw(y, most=1000).svg
 
 
-def test_a_layout_that_takes_too_long_is_given_up(monkeypatch):
-    monkeypatch.setattr(dot, "PATIENCE", 0.0001)
-    _, f = minimum_problem()
-    assert "took too long" in draw(f).svg
+def test_a_layout_that_takes_too_long_is_given_up_once(monkeypatch):
+    monkeypatch.setattr(graphviz_tool, "PATIENCE", 0.0001)
+    drawn = draw(minimum_problem()[1])
+    assert "took too long" in drawn.svg
+    with pytest.raises(DrawingError, match="took too long"):
+        _ = drawn.png
 
 
-def test_without_graphviz_our_own_layout_names_the_extra(monkeypatch):
-    monkeypatch.setattr(picture, "has_graphviz", lambda: False)
-    _, f = minimum_problem()
-    assert "naive-graph[draw]" in draw(f).svg
-    with pytest.raises(MissingToolError, match="naive-graph\\[draw\\]"):
-        _ = draw(f).png
+def test_a_dot_program_that_fails_is_done_without(monkeypatch, tmp_path):
+    broken = tmp_path / "dot"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert "failed" in draw(minimum_problem()[1]).svg
+
+
+def test_without_the_graphviz_package_a_picture_is_drawn_and_png_names_the_extra():
+    program = (
+        "import sys; sys.modules['graphviz'] = None\n"
+        "from naive_graph import Variable, draw\n"
+        "from naive_graph.errors import MissingToolError\n"
+        "drawn = draw(Variable(1.0) * 2)\n"
+        "bundle = drawn._repr_mimebundle_()\n"
+        "assert 'naive-graph[draw]' in drawn.svg and 'image/png' not in bundle and '<img' in bundle['text/html']\n"
+        "try: drawn.png\n"
+        "except MissingToolError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert "naive-graph[draw]" in done.stdout, done.stderr
+
+
+def test_drawing_loads_graphviz_only_when_a_picture_is_looked_at():
+    program = (
+        "import sys; from naive_graph import draw, Variable; draw(Variable(1.0)); print('graphviz' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "False", done.stderr
 
 
 def test_a_chain_of_a_hundred_thousand_is_drawn():
@@ -235,6 +336,28 @@ def test_an_unknown_suffix_is_refused_and_nothing_is_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_path_through_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(DrawingError, match="Cannot write"):
+        draw(Variable(1.0)).save(tmp_path / "file" / "f.svg")
+
+
+def test_a_folder_in_the_place_of_the_file_is_refused_and_nothing_is_left_behind(tmp_path):
+    (tmp_path / "f.svg").mkdir()
+    with pytest.raises(DrawingError, match="Cannot write"):
+        draw(Variable(1.0)).save(tmp_path / "f.svg")
+    assert [path.name for path in tmp_path.iterdir()] == ["f.svg"]
+
+
+def test_a_file_that_stands_there_is_kept_if_the_new_one_cannot_be_made(tmp_path, monkeypatch):
+    target = tmp_path / "f.png"
+    target.write_bytes(b"old")
+    monkeypatch.setattr(graphviz_tool, "PATIENCE", 0.0001)
+    with pytest.raises(DrawingError):
+        draw(Variable(1.0)).save(target)
+    assert target.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DrawingError, match="Choose a folder that exists"):
         draw(Variable(1.0)).save(tmp_path / "none" / "f.svg")
@@ -243,7 +366,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 def test_ideographs_get_room_and_are_not_drawn_as_boxes_in_a_png(monkeypatch):
     drawn = draw(Variable(1.0, name="学习率") * 2)
     assert re.search(r"width=0\.9", drawn.dot)
-    if "graphviz-pure" in (dot.dot_program() or ""):
+    if "graphviz-pure" in (graphviz_tool.dot_program() or ""):
         with pytest.raises(DrawingError, match="glyphs"):
             _ = drawn.png
         assert "image/png" not in drawn._repr_mimebundle_()
@@ -253,6 +376,26 @@ def test_a_notebook_gets_an_image_a_png_and_words():
     bundle = draw(minimum_problem()[1])._repr_mimebundle_()
     assert bundle["text/html"].startswith("<img ") and "Graph of 8 nodes and 7 edges" in bundle["text/html"]
     assert set(bundle) == {"text/html", "text/plain", "image/png"}
+
+
+def test_a_wide_picture_scrolls_instead_of_shrinking():
+    y = Variable(1.0)
+    for _ in range(60):
+        y = y.sin()
+    assert "overflow-x:auto" in draw(y)._repr_mimebundle_()["text/html"]
+    assert "overflow-x" not in draw(y, direction="TB")._repr_mimebundle_()["text/html"]
+
+
+def test_a_cycle_drawn_by_hand_is_drawn():
+    a = Variable(1.0)
+    b = a + 1
+    c = Operator("add")
+    b.sin().build_edge(c)
+    c.build_edge(b)
+    c.build_edge(c)
+    for direction in ("LR", "TB"):
+        for svg in both(draw(Graph, direction=direction)):
+            assert {"edge-3-2-2", "edge-3-3-1"} <= set(groups(svg))
 
 
 def test_an_operator_without_operands_is_drawn():
@@ -272,12 +415,18 @@ def test_every_direction_keeps_all_boxes_on_the_page(direction):
         assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
 
 
-@pytest.mark.parametrize("wrong", [{"direction": "up"}, {"most": 0}, {"most": "many"}])
+@pytest.mark.parametrize("wrong", [{"direction": "up"}, {"most": 0}, {"most": "many"}, {"most": True}, {"title": 3}])
 def test_wrong_wishes_are_refused(wrong):
     with pytest.raises(DrawingError):
         draw(Variable(1.0), **wrong)
 
 
-def test_what_is_no_node_is_refused():
+@pytest.mark.parametrize("what", [3.0, [3.0], "x", None])
+def test_what_is_no_node_is_refused(what):
     with pytest.raises(NodeError, match="draw takes nodes"):
-        draw([3.0])
+        draw(what)
+
+
+def test_no_nodes_at_all_are_refused():
+    with pytest.raises(DrawingError, match="no nodes"):
+        draw([])

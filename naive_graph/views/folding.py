@@ -1,0 +1,125 @@
+"""Scopes that fold into one box, and open again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..errors import DrawingError
+from ..tables import Scope, Tables
+from .lettering import visible
+
+
+class Folder:
+    """Which box a row belongs to: its own, or that of a scope folded around it.
+
+    fold: True folds every scope, a number those inside so many others, a path
+    (or several) the scopes of that path; False and None fold none.
+    """
+
+    def __init__(self, tables: Tables, fold: object = None) -> None:
+        self.tables = tables
+        self.fold = fold if fold is None or isinstance(fold, (bool, int)) else _paths(fold)
+        if not isinstance(fold, bool) and isinstance(fold, int) and fold < 0:
+            raise DrawingError(f"fold={fold}: a depth is at least 0, that of the outermost scopes.")
+        self.folds = fold is not None and fold is not False and any(scope for _, scope in tables.scopes)
+        self._ids: dict[Scope, str] = {}
+        self._closed: dict[Scope, Scope | None] = {}
+        self._opened: dict[Scope, tuple[str, ...]] = {}
+
+    def grouped(self, rows: Iterable[int]) -> dict[str, list[int]]:
+        """The rows of each box, boxes in the order of their first row."""
+        boxes: dict[str, list[int]] = {}
+        for row in rows:
+            boxes.setdefault(self.box(row), []).append(row)
+        self._check_paths()
+        return boxes
+
+    def box(self, row: int) -> str:
+        """The id of the box that shows this row."""
+        closed = self.closed(self.tables.scope(row)) if self.folds else None
+        return f"row-{row}" if closed is None else self.id(closed)
+
+    def closed(self, scope: Scope | None) -> Scope | None:
+        """The outermost folded scope around; None if all are open."""
+        if scope is None:
+            return None
+        if scope not in self._closed:
+            chain = around(scope)
+            self._closed[scope] = next((each for depth, each in enumerate(chain) if self._is_folded(each, depth)), None)
+        return self._closed[scope]
+
+    def id(self, scope: Scope) -> str:
+        return self._ids.setdefault(scope, f"scope-{len(self._ids)}")
+
+    def open_path(self, scope: Scope | None) -> tuple[str, ...]:
+        """The ids of this open scope and of those around it, outermost first."""
+        if scope is None:
+            return ()
+        if scope not in self._opened:
+            self._opened[scope] = tuple(self.id(each) for each in around(scope))
+        return self._opened[scope]
+
+    def scopes(self) -> dict[str, Scope]:
+        """Every scope that was given an id."""
+        return {name: scope for scope, name in self._ids.items()}
+
+    def names(self) -> dict[str, str]:
+        """What is written on each scope."""
+        return {name: visible(scope.name) for scope, name in self._ids.items()}
+
+    def _is_folded(self, scope: Scope, depth: int) -> bool:
+        if self.fold is None or isinstance(self.fold, bool):
+            return bool(self.fold)
+        if isinstance(self.fold, int):
+            return depth >= self.fold
+        return path(scope) in self.fold
+
+    def _check_paths(self) -> None:
+        """Refuse a path that leads nowhere, and say which there are."""
+        if not isinstance(self.fold, tuple):
+            return
+        there = dict.fromkeys(path(each) for _, scope in self.tables.scopes for each in around(scope))
+        for wanted in self.fold:
+            if wanted not in there:
+                known = ", ".join(repr(each) for each in list(there)[:5]) or "none: make one with scope(...)"
+                raise DrawingError(f"fold={wanted!r}: there is no such scope. There are: {known}.")
+
+
+def around(scope: Scope | None) -> list[Scope]:
+    """This scope and those around it, outermost first."""
+    chain = []
+    while scope is not None:
+        chain.append(scope)
+        scope = scope.parent
+    return chain[::-1]
+
+
+def path(scope: Scope) -> str:
+    return "/".join(each.name for each in around(scope))
+
+
+def _paths(fold: object) -> tuple[str, ...]:
+    paths = (fold,) if isinstance(fold, str) else tuple(fold) if isinstance(fold, Iterable) else ()
+    if not paths or not all(isinstance(each, str) for each in paths):
+        raise DrawingError(f"fold takes True, False, a depth, or paths such as 'layer/inner', not {fold!r}.")
+    return tuple(sorted(paths))
+
+
+def by_scope(paths: Iterable[Sequence[str]]) -> dict[tuple[str, ...], int]:
+    """A place for each scope path, such that what is inside a scope stays together.
+
+    >>> by_scope([(), ("a",), ("b",), ("a", "c")])
+    {(): 0, ('a',): 1, ('a', 'c'): 2, ('b',): 3}
+    """
+    rank: dict[str, int] = {}
+    distinct = list(dict.fromkeys(map(tuple, paths)))
+    for each in distinct:
+        for name in each:
+            rank.setdefault(name, len(rank))
+    distinct.sort(key=lambda each: [rank[name] for name in each])
+    return {each: place for place, each in enumerate(distinct)}
+
+
+def shared(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many outer scopes two paths have in common."""
+    return next((place for place, pair in enumerate(zip(a, b)) if pair[0] != pair[1]), min(len(a), len(b)))
