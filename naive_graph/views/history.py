@@ -172,6 +172,9 @@ class History(Sequence[dict[str, float]]):
         """
         from .plot import plot_histories
 
+        for other in others:
+            if not isinstance(other, History):
+                raise HistoryError(f"plot takes further histories, not {type(other).__name__} {other!r}.")
         return plot_histories([self, *others], series, labels, log, title, save)
 
     def plot_path(

@@ -49,11 +49,6 @@ def plot_histories(
 
 
 def _chosen(histories: Sequence[History], series: str | Sequence[str] | None) -> list[str]:
-    from .history import History
-
-    for history in histories:
-        if not isinstance(history, History):
-            raise HistoryError(f"plot takes further histories, not {type(history).__name__} {history!r}.")
     known = list(dict.fromkeys(name for history in histories for name in history.names))
     if not known:
         raise HistoryError("There is nothing to plot: no step was recorded.")
