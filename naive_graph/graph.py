@@ -175,7 +175,9 @@ class Graph(metaclass=GraphType):
     @classmethod
     def checkpoint(cls) -> None:
         """Mark this place; the next revert comes back to it."""
-        CURRENT.tables.checkpoints.append(CURRENT.tables.mark())
+        tables = CURRENT.tables
+        with tables.lock:
+            tables.checkpoints.append(tables.mark())
 
     @classmethod
     def revert(cls) -> None:
@@ -199,15 +201,17 @@ class Graph(metaclass=GraphType):
         >>> len(Graph.node_list) == before
         True
         """
-        outer, thread, me = CURRENT.tables, CURRENT.scratch_thread, get_ident()
-        if thread not in (None, me):
-            raise ThreadError("Another thread is inside Graph.scratch(). Wait for it to leave: there is one graph.")
-        CURRENT.tables, CURRENT.scratch_thread = Tables(), me
+        inner, me, before = Tables(), get_ident(), None
         try:
+            with CURRENT.lock:
+                if CURRENT.scratch_thread not in (None, me):
+                    raise ThreadError("Another thread is inside Graph.scratch(). Wait for it to leave.")
+                before, CURRENT.tables, CURRENT.scratch_thread = (CURRENT.tables, CURRENT.scratch_thread), inner, me
             yield
         finally:
-            gone, CURRENT.tables, CURRENT.scratch_thread = CURRENT.tables, outer, thread
-            gone.close("was a scratch graph, which has ended")
+            if before is not None:
+                gone, (CURRENT.tables, CURRENT.scratch_thread) = CURRENT.tables, before
+                gone.close("was a scratch graph, which has ended")
 
     # --- building by name ---
 
@@ -274,12 +278,16 @@ def scope(name: str) -> Iterator[Scope]:
     tables = CURRENT.tables
     outer = tables.scope_now
     inner = Scope(name, outer)
-    tables.enter(inner)
     try:
+        tables.enter(inner)
         yield inner
     finally:
         if not tables.closed:
-            tables.enter(outer)
+            try:
+                tables.enter(outer)
+            except BaseException:  # a Ctrl-C half-way out waits until we are out
+                tables.enter(outer)
+                raise
 
 
 def _replace(tables: Tables, reason: str) -> None:

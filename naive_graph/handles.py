@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Iterable
+from threading import RLock
 from typing import Any
 
 from .errors import NodeError
@@ -16,7 +17,7 @@ from .origin import is_ours, learners_frame
 from .rules import Rule
 from .tables import CONSTANT, Mark, Tables
 
-_getframe, _new, _reference = sys._getframe, object.__new__, weakref.ref  # found quickly, for grow_infix
+_getframe, _new, _reference = sys._getframe, object.__new__, weakref.ref  # found quickly, for grow_short
 MOST_MERGED = 32  # operands that (a + b) + c and the like may gather in one node
 OPERATOR = 0  # stands for every operator in KINDS
 KINDS: dict[int, type] = {}  # a leaf kind, or OPERATOR -> its class
@@ -28,6 +29,7 @@ class Current:
     def __init__(self) -> None:
         self.tables = Tables()
         self.scratch_thread: int | None = None  # which thread is inside Graph.scratch()
+        self.lock = RLock()  # held while the two change together
 
 
 CURRENT = Current()
@@ -35,12 +37,13 @@ CURRENT = Current()
 
 def handle(home: Tables, row: int) -> Any:
     """The one Node of a row."""
-    reference = home.handles.get(row)
-    node = None if reference is None else reference()
-    if node is None:
-        node = object.__new__(KINDS[min(home.operators[row], OPERATOR)])
-        bind(node, home, row)
-    return node
+    with home.lock:
+        reference = home.handles.get(row)
+        node = None if reference is None else reference()
+        if node is None:
+            node = object.__new__(KINDS[min(home.operators[row], OPERATOR)])
+            bind(node, home, row)
+        return node
 
 
 def bind(node: Any, home: Tables, row: int) -> None:
@@ -114,45 +117,53 @@ def grow(home: Tables, rule: Rule, operands: Iterable[int | float], merge_from: 
             raise
 
 
-def grow_infix(home: Tables, operator: int, associative: bool, left: int, right: int) -> Any:
-    """Append an operator over two rows: `grow` for `x + y`, the path that most nodes take, written out for speed."""
-    lock = home.lock
-    lock.acquire()
-    row, edges = len(home.operators), len(home.sources)
-    try:
-        frame = _getframe(2)
-        code = frame.f_code
-        if is_ours.get(code.co_filename, True):
-            frame = learners_frame()
+def grow_short(home: Tables, operator: int, associative: bool, left: int, right: int | float | None = None) -> Any:
+    """Append an operator over a row, and another row or a number.
+
+    This is `grow` for `x + y`, `x * 2` and `x.sin()`, the path that most nodes
+    take, written out for speed. It is called by the overload that the learner calls.
+    """
+    with home.lock:
+        rows, edges = len(home.operators), len(home.sources)
+        try:
+            row, count = rows, 1
+            frame = _getframe(2)
             code = frame.f_code
-        count = 2
-        if associative and home.operators[left] == operator and _merges(home, left, right):
-            count = home.in_degrees[left] + 1
-            left = ~left
-        home.sources.append(left)
-        home.sources.append(right)
-        home.targets.append(row)
-        home.targets.append(row)
-        home.in_degrees.append(count)
-        if code is not home.code_now:
-            home.written_by(code)
-        home.instructions.append(frame.f_lasti)
-        home.operators.append(operator)
-        if home.cache:
-            home.cache.clear()
-        node: Any = _new(KINDS[OPERATOR])
-        node._home = home
-        node._row = row
-        handles = home.handles
-        handles[row] = _reference(node)
-        if len(handles) >= home.most_handles:
-            sweep_handles(home)
-        return node
-    except BaseException:
-        home.cut(Mark(row, edges, len(home.scopes)))
-        raise
-    finally:
-        lock.release()
+            if is_ours.get(code.co_filename, True):
+                frame = learners_frame()
+                code = frame.f_code
+            if right is not None:
+                count = 2
+                if type(right) is float:
+                    right = _constant(home, right, code, frame.f_lasti)
+                    row += 1
+                if associative and home.operators[left] == operator and _merges(home, left, right):
+                    count = home.in_degrees[left] + 1
+                    left = ~left
+                home.sources.append(left)
+                home.sources.append(right)
+                home.targets.append(row)
+            else:
+                home.sources.append(left)
+            home.targets.append(row)
+            home.in_degrees.append(count)
+            if code is not home.code_now:
+                home.written_by(code)
+            home.instructions.append(frame.f_lasti)
+            home.operators.append(operator)
+            if home.cache:
+                home.cache.clear()
+            node: Any = _new(KINDS[OPERATOR])
+            node._home = home
+            node._row = row
+            handles = home.handles
+            handles[row] = _reference(node)
+            if len(handles) >= home.most_handles:
+                sweep_handles(home)
+            return node
+        except BaseException:
+            home.cut(Mark(rows, edges, len(home.scopes)))
+            raise
 
 
 def _constant(home: Tables, value: float, code: Any, instruction: int) -> int:

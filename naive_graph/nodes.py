@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from .catalogue import UNARY
 from .errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError
-from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, grow_infix, handle, register
+from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, grow_short, handle, register
 from .number import number
 from .origin import Origin
 from .plan import plan_for
@@ -221,6 +221,9 @@ class Node(Arithmetic):
     _what_it_is = "computed"
 
 
+_EXACT = 2**53  # up to here every int is a float
+
+
 def _infix(rule: Rule) -> Any:
     """The rule as an infix operator of nodes: the short way for two nodes, or a node and a number."""
 
@@ -231,9 +234,11 @@ def _infix(rule: Rule) -> Any:
         if self._home is home:
             if isinstance(other, Node):
                 if other._home is home:
-                    return grow_infix(home, number, associative, self._row, other._row)
+                    return grow_short(home, number, associative, self._row, other._row)
             elif type(other) is float:
-                return grow(home, rule, (self._row, other))
+                return grow_short(home, number, associative, self._row, other)
+            elif type(other) is int and -_EXACT <= other <= _EXACT:
+                return grow_short(home, number, associative, self._row, float(other))
         return rule(self, other)
 
     return operator
@@ -241,10 +246,11 @@ def _infix(rule: Rule) -> Any:
 
 def _method(rule: Rule) -> Any:
     """The rule as a method of nodes."""
+    number = rule.number
 
     def method(self: Node) -> Any:
         home = CURRENT.tables
-        return grow(home, rule, (self._row,)) if self._home is home else rule(self)
+        return grow_short(home, number, False, self._row) if self._home is home else rule(self)
 
     method.__name__ = rule.name
     method.__doc__ = f"{rule.name}(self), as a node of its own."

@@ -88,10 +88,11 @@ class Plan:
 def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
     """The plan for these targets (the whole graph if there are none), kept until the tables change."""
     key = ("plan", *targets)
-    if key not in tables.cache:
-        tables.cache[key] = Plan(tables, targets)
-    plan: Plan = tables.cache[key]
-    return plan
+    with tables.lock:
+        if key not in tables.cache:
+            tables.cache[key] = Plan(tables, targets)
+        plan: Plan = tables.cache[key]
+        return plan
 
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:

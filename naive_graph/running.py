@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from array import array
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
@@ -50,16 +51,17 @@ def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
 
 def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float]) -> None:
     """Write what a forward run computed. Rows that were absorbed get their values too."""
+    now = tables.clock
     for row, value in fed.items():
         tables.write(row, value)
+    tables.clock += 1  # before the results: should an interrupt part them, what changes later is later than all of them
     for row, kind, value in zip(plan.rows, plan.kinds, values):
         if kind >= 0:
             tables.values[row] = value
-            tables.stamps[row] = tables.clock
+            tables.stamps[row] = now
     for _, row, _ in reversed(tables.absorbed_by(plan.rows)):
         tables.values[row] = _folded(tables, row)
-        tables.stamps[row] = tables.clock
-    tables.clock += 1
+        tables.stamps[row] = now
 
 
 def _folded(tables: Tables, row: int) -> float:
@@ -100,17 +102,16 @@ def check_fresh(tables: Tables, plan: Plan) -> None:
 
 def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumulate: bool) -> None:
     """Write what a backward run computed; everything that y does not depend on gets 0.0."""
-    kept = tables.grads[:] if accumulate else None
-    tables.clear_grads()
+    grads = array("d", bytes(8 * len(tables)))
     for row, adjoint in zip(plan.rows, adjoints):
-        tables.grads[row] = adjoint
+        grads[row] = adjoint
     for absorber, row, added in tables.absorbed_by(plan.rows):
-        tables.grads[row] += tables.grads[absorber] * _slope_along(tables, absorber, row, added)
-    if kept is not None:
-        for row, earlier in enumerate(kept):
+        grads[row] += grads[absorber] * _slope_along(tables, absorber, row, added)
+    if accumulate:
+        for row, earlier in enumerate(tables.grads):
             if tables.operators[row] in (VARIABLE, PLACEHOLDER):
-                tables.grads[row] += earlier
-    tables.grads_are_blank = False
+                grads[row] += earlier
+    tables.grads, tables.grads_are_blank = grads, False
 
 
 def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid: str) -> None:

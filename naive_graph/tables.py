@@ -127,6 +127,8 @@ class Tables:
     def write(self, row: int, value: float) -> None:
         """Set a leaf's value. What was computed from the old one is stale until the next forward."""
         self.grow_values()
+        if self.stamps[row] != NEVER:
+            self.stamps[row] = self.clock  # before the value too: a new value must never pass for the old
         self.values[row] = value
         self.stamps[row] = self.clock
 
@@ -137,9 +139,7 @@ class Tables:
 
     def clear_grads(self) -> None:
         """Give every row a gradient of 0.0."""
-        self.grow_grads()
-        self.grads[:] = array("d", bytes(8 * len(self)))
-        self.grads_are_blank = True
+        self.grads, self.grads_are_blank = array("d", bytes(8 * len(self))), True
 
     def grow_grads(self) -> None:
         """Give every row a gradient, 0.0 where there was none."""
@@ -171,8 +171,9 @@ class Tables:
         del self.sources[edges:], self.targets[edges:], self.scopes[scopes:]
         del self.operators[rows:], self.in_degrees[rows:], self.instructions[rows:]
         del self.values[rows:], self.stamps[rows:], self.grads[rows:]
-        for row in [row for row in self.names if row >= rows]:
-            del self.names[row]
+        for known in (self.names, self.handles):
+            for row in [row for row in known if row >= rows]:
+                del known[row]
         while self.codes[-1][0] >= rows and len(self.codes) > 1:
             self.codes.pop()
         self.code_now = self.codes[-1][1]
