@@ -9,18 +9,19 @@ from typing import Any
 from ..errors import MissingToolError
 from .folding import by_scope, shared
 from .graphviz_tool import dot_program
-from .lettering import EDGE, FONT, FRAME, LOOKS, ORDINAL, PARTIAL, ideographs
+from .lettering import EDGE, FRAME, LOOKS, ORDINAL, PARTIAL, ideographs
 from .scene import Arrow, Box, Scene
 
+MEASURED = "Helvetica"  # of a list of fonts graphviz would know no measures, and take those of Times
 MARGINS = {"ellipse": "0.04,0.02", "hexagon": "0.02,0.02", "box3d": "0.2,0.1"}  # these shapes have room, or need it
 
 
 def dot_text(scene: Scene, direction: str) -> str:
     """The scene in the DOT language, as the graphviz package writes it."""
     graph = _graphviz().Digraph("naive_graph")
-    graph.attr(rankdir=direction, bgcolor="white", fontname=FONT, ranksep="0.45", nodesep="0.25", ordering="in")
-    graph.attr("node", fontname=FONT, fontsize="12", margin="0.12,0.06", height="0.35", width="0.4")
-    graph.attr("edge", fontname=FONT, fontsize="10", arrowsize="0.7", color=EDGE, fontcolor=PARTIAL)
+    graph.attr(rankdir=direction, bgcolor="white", fontname=MEASURED, ranksep="0.45", nodesep="0.25", ordering="in")
+    graph.attr("node", fontname=MEASURED, fontsize="12", margin="0.12,0.06", height="0.35", width="0.4")
+    graph.attr("edge", fontname=MEASURED, fontsize="10", arrowsize="0.7", color=EDGE, fontcolor=PARTIAL)
     if heading(scene):
         place, size = ("t", "14") if scene.title else ("b", "11")
         graph.attr(label=_label(heading(scene)), labelloc=place, fontsize=size)

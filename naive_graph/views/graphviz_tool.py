@@ -9,6 +9,8 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
+from .lettering import FONT
+
 PATIENCE = 5.0  # seconds
 
 
@@ -37,7 +39,8 @@ def dot_program() -> str | None:
 
 
 def clean_svg(svg: bytes) -> str:
-    """The <svg> element alone, without the remarks that name the program's version."""
+    """The <svg> element alone, without the remarks that name the program's version, and with fonts for all writings."""
     text = svg.decode("utf-8")
     text = text[text.index("<svg") :]
+    text = re.sub(r'(<text [^>]*font-family=)"[^"]*"', rf'\1"{FONT}"', text)
     return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL).strip() + "\n"

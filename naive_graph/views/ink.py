@@ -8,7 +8,8 @@ from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
 from .dot import heading
-from .layout import DETOUR, LETTER, LINE, Layout, Point, arrange
+from .layers import Point
+from .layout import DETOUR, LETTER, LINE, Layout, arrange, box_size
 from .lettering import EDGE, FONT, FRAME, LOOKS, ORDINAL, PARTIAL, Look, columns
 from .scene import Arrow, Box, Scene
 
@@ -128,7 +129,7 @@ def _ordinal(text: str, tip: Point, before: Point) -> str:
 
 
 def _box(box: Box, x: float, y: float) -> str:
-    wide, high = LETTER * columns(box.lines) + 22, LINE * len(box.lines) + 10
+    wide, high = box_size(box)
     look = LOOKS[box.kind]
     top = y - LINE * (len(box.lines) - 1) / 2 + 4
     lines = "".join(

@@ -60,8 +60,8 @@ class Picture:
     @cached_property
     def _by_graphviz(self) -> tuple[bytes | None, str]:
         """The SVG as graphviz laid it out; None, and the reason, if it did not."""
-        if len(self.scene.boxes) > GRAPHVIZ_LIMIT:
-            return None, f"{len(self.scene.boxes):,} boxes would take it too long"
+        if self._count() > GRAPHVIZ_LIMIT:
+            return None, f"{self._count():,} boxes would take it too long"
         if not has_graphviz():
             return None, 'it is not installed (pip install "naive-graph[draw]")'
         return run_dot(self.dot, "svg"), "it took too long or failed"
@@ -86,9 +86,12 @@ class Picture:
 
     def alt(self) -> str:
         """The picture in a sentence, for those who do not see it."""
-        nodes = sum(box.kind != "rest" for box in self.scene.boxes)
-        shown = f"Graph of {nodes} nodes and {len(self.scene.arrows)} edges."
+        shown = f"Graph of {self._count()} nodes and {len(self.scene.arrows)} edges."
         return " ".join(part for part in (shown, self.scene.title, self.scene.caption) if part)
+
+    def _count(self) -> int:
+        """How many boxes there are, stubs aside."""
+        return sum(box.kind != "rest" for box in self.scene.boxes)
 
     def _width(self) -> float:
         """How wide the picture is by itself."""

@@ -139,7 +139,7 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
     lines = [visible(name)] if name else []
     if kind == "operator":
         lines = [symbol(tables, row) + (f"  {visible(name)}" if name else "")]
-    if wishes.values and value is not None:
+    if value is not None and (wishes.values or kind == "constant"):  # a Constant is its value
         lines.append(shown(value))
     if wishes.grads and grad is not None and not tables.grads_are_blank:
         lines.append(f"grad {shown(grad)}")

@@ -11,7 +11,8 @@ from pictures import SVG, groups
 
 from naive_graph import Graph, Variable, draw, scope
 from naive_graph.views.ink import layered_svg
-from naive_graph.views.layout import arrange, settled
+from naive_graph.views.layers import settled
+from naive_graph.views.layout import arrange
 
 DIRECTIONS = ["LR", "RL", "TB", "BT"]
 
