@@ -134,7 +134,7 @@ def grow_short(home: Tables, operator: int, associative: bool, left: int, right:
                 code = frame.f_code
             if right is not None:
                 count = 2
-                if type(right) is float:
+                if isinstance(right, float):
                     right = _constant(home, right, code, frame.f_lasti)
                     row += 1
                 if associative and home.operators[left] == operator and _merges(home, left, right):
