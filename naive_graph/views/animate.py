@@ -19,7 +19,7 @@ from ..nodes import Node
 from .figure import COLOURS, our_style, quiet_about_glyphs
 from .picture import write_whole
 from .progress import progress
-from .walk import Stage, set_stage
+from .walk import Stage, set_stage, shown
 
 if TYPE_CHECKING:
     from .history import History
@@ -58,8 +58,8 @@ def _moments(stage: Stage, name: str, frames: int) -> list[Frame]:
 
 def _said(stage: Stage, name: str, at: int) -> str:
     point = stage.walk.points[at]
-    parts = [f"{leaf} = {value:.4g}" for leaf, value in zip(stage.walk.names, point)]
-    return ",  ".join([f"step {stage.walk.steps[at]:,}", *parts, f"{name} = {stage.surface.at(*point):.6g}"])
+    parts = [f"{leaf} = {shown(value)}" for leaf, value in zip(stage.walk.names, point)]
+    return ",  ".join([f"step {stage.walk.steps[at]:,}", *parts, f"{name} = {shown(stage.surface.at(*point))}"])
 
 
 # --- a gif --------------------------------------------------------------------
@@ -69,6 +69,10 @@ def _gif(stage: Stage, moments: list[Frame]) -> bytes:
     pictures = _pictures(stage, moments)
     # One palette for all, without dithering: what stands still must not flicker.
     palette = pictures[-1].quantize(colors=128)
+    paper = 3 * palette.getpixel((0, 0))
+    colours = palette.getpalette()
+    colours[paper : paper + 3] = [255, 255, 255]  # the nearest of so few colours was not quite white
+    palette.putpalette(colours)
     images = [picture.quantize(palette=palette, dither=0) for picture in pictures]
     buffer = io.BytesIO()
     pace = [PACE] * (len(images) - 1) + [PAUSE]

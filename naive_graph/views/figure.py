@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from ..errors import HistoryError, MissingToolError
@@ -117,14 +118,14 @@ def label_axes(panel: Any, across: str, up: str) -> None:
     panel.set_ylabel(_shortened(up), **upright).set_parse_math(False)
 
 
-def add_legend(panel: Any, handles: Sequence[Any], texts: Sequence[str]) -> None:
-    """A legend above the panel, where it covers nothing."""
+def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> None:
+    """A legend above the panels, where it covers nothing."""
     texts = [_shortened(text) for text in texts]
     in_a_row = sum(map(len, texts)) + 7 * len(texts) <= 84
     columns = len(texts) if in_a_row else max(1, 84 // (7 + max(map(len, texts))))
-    legend = panel.legend(
+    legend = figure.legend(
         handles, [str(place) for place in range(len(texts))],  # matplotlib would drop a text that begins with _
-        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.3,
+        loc="outside upper left", alignment="left", ncols=columns, borderaxespad=0.3,
         handletextpad=0.5, columnspacing=1.3,
     )  # fmt: skip
     for handle, shown, text in zip(handles, legend.get_texts(), texts):
@@ -139,8 +140,12 @@ def _shortened(text: str) -> str:
 
 def finished(figure: Plot, title: str, save: str | os.PathLike[str] | None) -> Plot:
     """The figure with its title, saved if asked for."""
-    if title:
-        figure.suptitle(title, wrap=True).set_parse_math(False)
+    wrapped, size = fill(title, 72), 11.5
+    if title and figure.legends:  # matplotlib would draw a title of the figure over the legend
+        figure.legends[0].set_title(wrapped, prop=font_manager.FontProperties(size=size))
+        figure.legends[0].get_title().set_parse_math(False)
+    elif title:
+        figure.suptitle(wrapped, x=0.01, ha="left", fontsize=size).set_parse_math(False)
     if save is not None:
         figure.save(save)
     return figure

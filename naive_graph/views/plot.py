@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .history import History
 
 LARGEST = 1e300  # beyond it matplotlib's own arithmetic overflows
-FEW = 30  # numbers of which each gets a mark
+FEW = 30  # numbers of which each gets a mark; fewer where lines must be told apart
 
 
 def plot_histories(
@@ -41,7 +41,8 @@ def plot_histories(
                 crosses += _draw_crosses(panel, values, place, log)
             label_axes(panel, "step" if panel is panels[-1] else "", name)
             panel.set_yscale("log" if log else "linear")
-        _explain(panels[0], drawn, titles, crosses, log)
+        panels[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+        _explain(figure, drawn, titles, crosses, log)
         return finished(figure, title, save)
 
 
@@ -99,7 +100,7 @@ def _draw_line(panel: Any, values: Sequence[float | None], titles: Sequence[str]
 def _marked(heights: Sequence[float], place: int, among: int) -> list[int]:
     """Which numbers get a mark: all of a few, those alone between gaps, and some to tell a line from others."""
     size = len(heights)
-    if size <= FEW:
+    if size <= (FEW if among == 1 else FEW // 2):
         return list(range(size))
     gaps = [True, *map(math.isnan, heights), True]
     alone = {at for at in range(size) if gaps[at] and gaps[at + 2]}
@@ -118,8 +119,8 @@ def _draw_crosses(panel: Any, values: Sequence[float | None], place: int, log: b
     return [crosses]
 
 
-def _explain(panel: Any, drawn: dict[int, Any], titles: Sequence[str], crosses: Sequence[Any], log: bool) -> None:
-    """Above the first panel: which line is whose, and what the crosses are."""
+def _explain(figure: Plot, drawn: dict[int, Any], titles: Sequence[str], crosses: Sequence[Any], log: bool) -> None:
+    """Above the panels: which line is whose, and what the crosses are."""
     handles, texts = [], []
     if len(titles) > 1:
         handles, texts = [drawn[place] for place in sorted(drawn)], [titles[place] for place in sorted(drawn)]
@@ -128,4 +129,4 @@ def _explain(panel: Any, drawn: dict[int, Any], titles: Sequence[str], crosses: 
         handles.append(crosses[0])
         texts.append(f"{count:,} not finite or not above 0" if log else f"{count:,} not finite or beyond 1e300")
     if handles:
-        add_legend(panel, handles, texts)
+        add_legend(figure, handles, texts)

@@ -66,7 +66,7 @@ def plot_walk(
     stage = set_stage(history, f, x, y, title)
     with our_style([*stage.walk.names, f.name or "f", title]):
         _draw_walk(stage)
-        add_legend(stage.panel, stage.handles, stage.texts)
+        add_legend(stage.figure, stage.handles, stage.texts)
         return finished(stage.figure, title, save)
 
 
@@ -152,13 +152,14 @@ def _shade(
     stage.panel.contour(xs, ys, rows, levels=levels, colors="#3b5b7a", linewidths=0.6, linestyles="solid")
     bar = stage.figure.colorbar(
         shades, ax=stage.panel, ticks=levels, spacing="uniform", extendrect=True, extendfrac="auto",
-        format=FuncFormatter(_shown), shrink=0.9,
+        format=FuncFormatter(lambda level, _: shown(level)), shrink=0.9,
     )  # fmt: skip
     bar.ax.tick_params(length=0, labelsize=9)
     bar.ax.set_title(name, fontsize=10.5).set_parse_math(False)
 
 
-def _shown(level: float, place: int | None = None) -> str:
+def shown(level: float) -> str:
+    """A number as it is printed in a book."""
     return f"{level:.6g}".replace("-", "\N{MINUS SIGN}")
 
 

@@ -29,7 +29,7 @@ def lines_of(axes):
 
 
 def legend_of(figure):
-    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 # --- histories ---
@@ -87,6 +87,11 @@ def test_numbers_that_are_not_finite_are_marked_and_counted():
 )
 def test_any_numbers_draw(values):
     assert recorded(*values).plot().drawn("png")
+
+
+def test_steps_are_counted_in_whole_numbers():
+    ticks = recorded(1.0, 2.0).plot().axes[0].get_xticks()
+    assert all(tick == round(tick) for tick in ticks)
 
 
 # --- walks on a curve ---
@@ -284,6 +289,13 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 
 # --- letters ---
+
+
+def test_a_title_stands_above_the_legend():
+    figure = recorded(1.0).plot(recorded(2.0), title="Two $runs")
+    title, legend = figure.legends[0].get_title(), figure.legends[0].get_texts()[0]
+    figure.drawn("png")
+    assert title.get_text() == "Two $runs" and title.get_window_extent().y0 >= legend.get_window_extent().y1
 
 
 @pytest.mark.parametrize(
