@@ -38,10 +38,10 @@ def test_a_plan_of_targets_holds_what_they_need_alone():
 
 def test_the_targets_of_a_whole_graph_are_the_operators_that_feed_nobody():
     a, _unused = Variable(1.0), PlaceHolder()
-    _ = a + a + a.sin()
+    absorber = a + a + a.sin()
     y, z = a.cos(), a * 5.0
     plan = plan_for(CURRENT.tables)
-    assert [Graph.node_list[plan.rows[step]] for step in plan.targets][1:] == [y, z] or len(plan.targets) == 3
+    assert {Graph.node_list[plan.rows[step]] for step in plan.targets} == {absorber, y, z}
 
 
 def test_targets_keep_the_order_in_which_they_were_named():
@@ -114,7 +114,7 @@ def test_a_cycle_is_named_and_nothing_beside_it():
 
 
 def test_an_edge_to_itself_is_a_cycle():
-    y = Operator("sum" if False else "add", name="y")
+    y = Operator("add", name="y")
     y.build_edge(y)
     with pytest.raises(GraphCycleError, match="'y' -> 'add' 'y'"):
         Graph.forward()

@@ -106,6 +106,7 @@ def test_a_chain_of_absorbed_rows_unfolds_without_recursion():
 def test_cutting_back_gives_the_same_tables_as_never_having_grown():
     with scope("outer"):
         y = Variable(2.0, name="x") * 3.0
+    CURRENT.tables.grow_values()
     before, mark = snapshot(), CURRENT.tables.mark()
     with scope("inner"):
         z = (y + 1.0).sin()
@@ -121,6 +122,7 @@ def test_cutting_back_gives_the_same_tables_as_never_having_grown():
 def test_cutting_back_forgets_any_graph(first, second):
     with Graph.scratch():
         build(first)
+        CURRENT.tables.grow_values()
         before, mark = snapshot(), CURRENT.tables.mark()
         build(second)
         CURRENT.tables.cut(mark)
