@@ -69,11 +69,10 @@ def _gif(stage: Stage, moments: list[Frame]) -> bytes:
     pictures = _pictures(stage, moments)
     # One palette for all, without dithering: what stands still must not flicker.
     palette = pictures[-1].quantize(colors=128)
-    paper = 3 * palette.getpixel((0, 0))
-    colours = palette.getpalette()
-    colours[paper : paper + 3] = [255, 255, 255]  # the nearest of so few colours was not quite white
-    palette.putpalette(colours)
     images = [picture.quantize(palette=palette, dither=0) for picture in pictures]
+    nearly_white = 250  # Pillow finds the nearest colour only roughly; paper must be white
+    for image in images:
+        image.putpalette([255 if part >= nearly_white else part for part in image.getpalette()])
     buffer = io.BytesIO()
     pace = [PACE] * (len(images) - 1) + [PAUSE]
     images[0].save(buffer, format="GIF", save_all=True, append_images=images[1:], duration=pace, loop=0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CURVE_POINTS, GRID_POINTS = 400, 70
 DOTS = 80  # more of them would run together
-SHADES = ("#fbfcfe", "#cfdeec", "#8fb0d0", "#4a7aa8")  # low to high: light where the walk ends, and in print
+SHADES = ("#ffffff", "#cfdeec", "#8fb0d0", "#4a7aa8")  # low to high: light where the walk ends, and in print
 
 
 @dataclass

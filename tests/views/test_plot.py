@@ -386,6 +386,12 @@ def test_a_gif_has_the_frames_that_were_asked_for(tmp_path, frames, expected):
     assert Image.open(io.BytesIO(path.read_bytes())).n_frames == expected
 
 
+def test_a_gif_has_white_paper(tmp_path):
+    history, f, x, y = walk_in_the_plane()
+    with Image.open(history.animate(f, x, y, save=tmp_path / "walk.gif", frames=3)) as film:
+        assert film.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+
+
 def test_a_film_moves(tmp_path):
     history, f, x, y = walk_in_the_plane()
     film = Image.open(history.animate(f, x, y, save=tmp_path / "walk.gif", frames=2))
