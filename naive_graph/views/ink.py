@@ -22,7 +22,7 @@ Turn = Callable[[Point], Point]
 def layered_svg(scene: Scene, direction: str) -> str:
     """The scene as SVG text; `direction` "LR" runs from left to right, "TB" from top to bottom."""
     down = direction in ("TB", "BT")
-    layout = arrange(scene, down)
+    layout = arrange(scene, direction)
     title, caption = heading(scene)[: bool(scene.title)], heading(scene)[bool(scene.title) :]
     top = MARGIN + 1.6 * LINE * len(title)
     turn = _turn(layout, direction, top)

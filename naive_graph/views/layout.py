@@ -35,9 +35,9 @@ class Layout:
     breadth: float = 0.0
 
 
-def arrange(scene: Scene, down: bool) -> Layout:
+def arrange(scene: Scene, direction: str) -> Layout:
     """Give every box, stopover and frame its place."""
-    layout = Layout()
+    layout, down = Layout(), direction in ("TB", "BT")
     for box in scene.boxes:
         wide, high = box_size(box)
         layout.sizes[box.id] = (high, wide) if down else (wide, high)
@@ -45,7 +45,7 @@ def arrange(scene: Scene, down: bool) -> Layout:
     _add_routes(scene.arrows, layout, depth, scopes)
     _stack(scene, layout, _bands(layout, depth, scopes), down)
     along = _layers(scene, layout, depth)
-    _frame_ends(scene, layout, depth, along, down)
+    _frame_ends(scene, layout, depth, along, direction)
     for name, (_, centre) in layout.spots.items():
         start, size = along[depth[name]]
         layout.spots[name] = (start + size / 2, centre)
@@ -144,7 +144,7 @@ def _stack(
 
 
 def _frame_ends(
-    scene: Scene, layout: Layout, depth: Mapping[str, int], along: Mapping[int, tuple[float, float]], down: bool
+    scene: Scene, layout: Layout, depth: Mapping[str, int], along: Mapping[int, tuple[float, float]], direction: str
 ) -> None:
     """Let each frame reach from the first layer of its boxes to the last."""
     reach: dict[str, tuple[float, float]] = {}
@@ -156,10 +156,10 @@ def _frame_ends(
             reach[name] = (min(low, start), max(high, start + size))
             inside[name] = max(inside[name], len(box.scope) - level)
     for name, (low, high) in reach.items():
-        head = (FRAME_HEAD if down else FRAME_PAD) * inside[name]
-        high += FRAME_PAD * inside[name]
-        if not down:
-            high = max(high, low - head + LETTER * columns([scene.scope_names[name]]) + 20)
+        low -= (FRAME_HEAD if direction == "TB" else FRAME_PAD) * inside[name]
+        high += (FRAME_HEAD if direction == "BT" else FRAME_PAD) * inside[name]
+        if direction in ("LR", "RL"):  # the name stands along the frame
+            high = max(high, low + LETTER * columns([scene.scope_names[name]]) + 20)
         (_, near), (_, far) = layout.frames[name]
-        layout.frames[name] = ((low - head, near), (high, far))
+        layout.frames[name] = ((low, near), (high, far))
         layout.length = max(layout.length, high)

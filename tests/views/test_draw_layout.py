@@ -57,21 +57,21 @@ def overlap(one, other):
 
 
 @settings(deadline=None, max_examples=60)
-@given(scoped_graphs(), st.booleans())
-def test_boxes_never_overlap(recipe, down):
+@given(scoped_graphs(), st.sampled_from(DIRECTIONS))
+def test_boxes_never_overlap(recipe, direction):
     with Graph.scratch():
         scene = draw(scoped(recipe)).scene
-        layout = arrange(scene, down)
+        layout = arrange(scene, direction)
         places = [corners(layout.spots[box.id], layout.sizes[box.id]) for box in scene.boxes]
         assert not any(overlap(one, other) for one, other in combinations(places, 2))
 
 
 @settings(deadline=None, max_examples=60)
-@given(scoped_graphs(), st.booleans())
-def test_a_frame_holds_the_boxes_of_its_scope_and_touches_no_others(recipe, down):
+@given(scoped_graphs(), st.sampled_from(DIRECTIONS))
+def test_a_frame_holds_the_boxes_of_its_scope_and_touches_no_others(recipe, direction):
     with Graph.scratch():
         scene = draw(scoped(recipe)).scene
-        layout = arrange(scene, down)
+        layout = arrange(scene, direction)
         for name, (low, high) in layout.frames.items():
             frame = tuple(zip(low, high))
             for box in scene.boxes:
@@ -80,11 +80,11 @@ def test_a_frame_holds_the_boxes_of_its_scope_and_touches_no_others(recipe, down
 
 
 @settings(deadline=None, max_examples=60)
-@given(scoped_graphs(), st.booleans())
-def test_an_arrow_stops_over_in_every_layer_that_it_crosses(recipe, down):
+@given(scoped_graphs(), st.sampled_from(DIRECTIONS))
+def test_an_arrow_stops_over_in_every_layer_that_it_crosses(recipe, direction):
     with Graph.scratch():
         scene = draw(scoped(recipe)).scene
-        layout = arrange(scene, down)
+        layout = arrange(scene, direction)
         layers = {layout.spots[box.id][0] for box in scene.boxes}
         for route in layout.routes.values():
             stops = [layout.spots[name][0] for name in route]
@@ -102,6 +102,34 @@ def test_all_that_is_drawn_is_on_the_page(recipe, direction):
             if shape.get("x"):
                 x, y, wide, high = (float(shape.get(name)) for name in ("x", "y", "width", "height"))
                 assert x >= 0 and y >= 0 and x + wide <= width and y + high <= height
+
+
+@settings(deadline=None, max_examples=40)
+@given(scoped_graphs(), st.sampled_from(DIRECTIONS))
+def test_the_name_of_a_frame_stands_on_no_box(recipe, direction):
+    with Graph.scratch():
+        page = ElementTree.fromstring(layered_svg(draw(scoped(recipe)).scene, direction))
+        every = list(page.iter(f"{SVG}g"))
+        boxes = [rectangle(group) for group in every if group.get("class") == "node"]
+        for group in every:
+            if group.get("class") == "cluster":
+                x, y = (float(group.find(f"{SVG}text").get(name)) for name in "xy")
+                assert not any(overlap(box, ((x, x + 7), (y - 8, y))) for box in boxes)
+
+
+def rectangle(group):
+    x, y, wide, high = (float(group.find(f"{SVG}rect").get(name)) for name in ("x", "y", "width", "height"))
+    return (x, x + wide), (y, y + high)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_scope_with_a_long_name_and_one_node_fits_its_name_and_the_page(direction):
+    with scope("a scope whose name is longer than its node"):
+        y = Variable(1.0)
+    page = ElementTree.fromstring(layered_svg(draw(y).scene, direction))
+    (frame,) = (group for group in page.iter(f"{SVG}g") if group.get("class") == "cluster")
+    (left, right), (_, _) = rectangle(frame)
+    assert right - left > 6 * len("a scope whose name is longer than its node") and right < float(page.get("width"))
 
 
 @settings(deadline=None, max_examples=40)

@@ -146,3 +146,24 @@ def test_a_graph_that_is_not_drawn_by_graphviz_still_gives_its_dot_text():
     for _ in range(600):
         y = y.sin()
     assert draw(y, most=1000).dot.count(" -> ") == 600
+
+
+def test_two_processes_draw_the_same_bytes():
+    program = (
+        "import naive_graph as ng, sys\n"
+        "from naive_graph.views.ink import layered_svg\n"
+        "x = ng.Variable(1.0, name='x')\n"
+        "with ng.scope('a'):\n"
+        "    y = (x * x).sin()\n"
+        "with ng.scope('b'), ng.scope('c'):\n"
+        "    z = y / x - 2\n"
+        "drawn = ng.draw(z, fold={'b/c', 'a'}), ng.draw(z)\n"
+        "sys.stdout.write(''.join(each.svg + each.dot + layered_svg(each.scene, 'TB') for each in drawn))\n"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, timeout=60, env={**os.environ, "PYTHONHASHSEED": seed}
+        )
+        for seed in ("1", "2")
+    ]
+    assert runs[0].stdout == runs[1].stdout != b"", runs[0].stderr
