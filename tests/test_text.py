@@ -58,6 +58,7 @@ def test_a_derivative_is_simple_enough_to_read(expression, text):
         (lambda x, y: ng.neg(-x), "-(-x)"),
         (lambda x, y: x * -2, "x*-2"),
         (lambda x, y: (x > y) * 2, "(x > y)*2"),
+        (lambda x, y: (x > y) > x, "(x > y) > x"),
         (lambda x, y: ng.logsumexp([x, y]), "logsumexp([x, y])"),
         (lambda x, y: ng.atan2(x, y), "atan2(x, y)"),
         (lambda x, y: x * 1e300 + 0.1, "x*1e+300 + 0.1"),

@@ -88,7 +88,8 @@ def _plain_infix(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
         return Text(f"{texts[0].within(ATOM)}**{texts[1].within(NEGATION)}", binding, style)
     sign = f" {rule.infix} " if binding <= SUM else rule.infix
     first, *rest = texts
-    parts = [first.within(binding), *(text.within(binding + 1) for text in rest)]
+    looser = binding + 1 if binding == COMPARISON else binding  # Python reads a > b > c as a chain
+    parts = [first.within(looser), *(text.within(binding + 1) for text in rest)]
     return Text(str(sign).join(parts), binding, style)
 
 

@@ -383,12 +383,15 @@ PICTURES = """
 """
 
 
-def _pictures(page: Any) -> list[bool]:
-    """For each picture in the page, whether it is really shown. Cells out of sight are drawn by scrolling past them."""
-    for cell in page.locator(".jp-Notebook .jp-Cell").all():
-        cell.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)
-    shown: list[bool] = page.evaluate(PICTURES)
+def _pictures(page: Any, expected: int) -> list[bool]:
+    """For each picture in the page, whether it is really shown. A busy machine may take a while to draw them."""
+    end = time.monotonic() + 60
+    shown: list[bool] = []
+    while time.monotonic() < end and shown != [True] * expected:
+        for cell in page.locator(".jp-Notebook .jp-Cell").all():
+            cell.scroll_into_view_if_needed()
+        page.wait_for_timeout(500)
+        shown = page.evaluate(PICTURES)
     return shown
 
 
@@ -405,8 +408,8 @@ def test_a_lesson_runs_in_jupyterlab_and_its_pictures_are_seen(lesson: Path, lab
     try:
         _run_all(page, f"{address}/lab/tree/{lesson.name}?token={token}&reset")
         _saved(page, folder / lesson.name, len(code_cells(lesson)))
-        shown = _pictures(page)
         expected = sum(map(_is_picture, outputs(lesson)))
+        shown = _pictures(page, expected)
         assert shown == [True] * expected
         assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
         page.screenshot(path=folder.parent / f"{lesson.stem}.png")
