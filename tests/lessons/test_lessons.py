@@ -317,7 +317,8 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
     tracker.parent.mkdir(parents=True)
     tracker.write_text('{"windowingMode": "none"}', encoding="utf-8")
     settings = {
-        **os.environ,
+        # A kernel chooses its own way to show plots, whatever the tests run with.
+        **{name: value for name, value in os.environ.items() if name != "MPLBACKEND"},
         "HOME": str(home),
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_DATA_DIR": str(home / "data"),
