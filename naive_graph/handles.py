@@ -93,8 +93,7 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
 def grow(home: Tables, rule: Rule, operands: Iterable[int | float], merge_from: int = 0) -> Any:
     """Append an operator over operands that were checked: rows (int) and numbers (float).
 
-    Only rows from `merge_from` on may be absorbed. This is the path that every
-    expression takes, so it is written to be short in time as well.
+    Only rows from `merge_from` on may be absorbed.
     """
     with home.lock:
         rows, edges = len(home.operators), len(home.sources)

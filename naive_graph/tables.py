@@ -6,7 +6,7 @@
               2  sub     -1.0      .
 
 A fact has one home: neighbours and degrees are questions asked of the edge
-table. The columns are packed arrays, so a node costs about 60 bytes. Values,
+table. The columns are packed arrays, so a node costs about 50 bytes. Values,
 stamps and gradients are grown when somebody writes them.
 
 Merging `(a + b) + c` into one sum of three makes a new row that *absorbs* the
