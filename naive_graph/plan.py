@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import compress
 
 from .errors import GraphCycleError
 from .rules import BY_NUMBER, Rule
@@ -21,15 +22,15 @@ class Plan:
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
         rows = ancestors(tables, targets) if targets else tables.live_rows()
         place = {row: index for index, row in enumerate(rows)}
-        sources, consumers = ([place[row] for row in rows] for rows in tables.edges(rows))
+        sources, consumers = (list(map(place.__getitem__, column)) for column in tables.edges(rows))
         order, self.heads = kahn(sources, consumers, len(rows))
         if len(order) < len(rows):
             raise GraphCycleError(_cycle_message(tables, [rows[index] for index in set(range(len(rows))) - set(order)]))
-        step_of = array("i", order)
+        step_of = [0] * len(order)
         for step, index in enumerate(order):
             step_of[index] = step
-        self.rows = array("i", (rows[index] for index in order))
-        self.kinds = array("h", (tables.operators[row] for row in self.rows))
+        self.rows = array("i", map(rows.__getitem__, order))
+        self.kinds = array("h", map(tables.operators.__getitem__, self.rows))
         self.starts, self.operand_steps = packed(
             [step_of[index] for index in consumers], [step_of[index] for index in sources], len(order)
         )
@@ -97,13 +98,19 @@ def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
     """The targets and everything that they depend on, by row."""
-    found, waiting = set(targets), list(targets)
+    starts, edges = tables.edges_into()
+    sources, found, waiting = tables.sources, bytearray(len(tables)), list(targets)
+    for row in waiting:
+        found[row] = 1
     while waiting:
-        for operand in tables.operands(waiting.pop()):
-            if operand not in found:
-                found.add(operand)
-                waiting.append(operand)
-    return sorted(found)
+        row = waiting.pop()
+        for edge in edges[starts[row] : starts[row + 1]]:
+            source = sources[edge]
+            for operand in (source,) if source >= 0 else tables.operands(~source):
+                if not found[operand]:
+                    found[operand] = 1
+                    waiting.append(operand)
+    return list(compress(range(len(found)), found))
 
 
 def kahn(sources: Sequence[int], consumers: Sequence[int], size: int) -> tuple[array[int], array[int]]:
@@ -121,15 +128,15 @@ def kahn(sources: Sequence[int], consumers: Sequence[int], size: int) -> tuple[a
     for consumer in consumers:
         waiting[consumer] += 1
     starts, followers = packed(sources, consumers, size)
-    queue = array("i", (index for index in range(size) if waiting[index] == 0))
-    heads = array("i", [len(queue)])
+    queue = [index for index in range(size) if waiting[index] == 0]
+    heads = [len(queue)]
     for index in queue:  # grows as we walk along it
         for follower in followers[starts[index] : starts[index + 1]]:
             waiting[follower] -= 1
             if waiting[follower] == 0:
                 queue.append(follower)
         heads.append(len(queue))
-    return queue, heads
+    return array("i", queue), array("i", heads)
 
 
 def _cycle_message(tables: Tables, stuck: Sequence[int]) -> str:

@@ -59,6 +59,12 @@ class Rule:
     tensorflow: tuple[str, ...] = ()
 
     def __call__(self, *operands: Any) -> Any:
+        for operand in operands:
+            if type(operand) is not float:
+                break
+        else:  # the way that a run of floats takes, for speed
+            self.check_arity(len(operands))
+            return self.value(*operands)
         if self.arity is None and len(operands) == 1 and isinstance(operands[0], Iterable):
             operands = tuple(operands[0])
         for operand in operands:

@@ -98,7 +98,7 @@ class Adjoint:
 
     @property
     def total(self) -> Value:
-        return guarded(self.sum, self.taken)
+        return self.sum if self.taken is None else guarded(self.sum, self.taken)
 
 
 def guarded(value: Value, taken: Value) -> Value:
@@ -146,9 +146,10 @@ def _contributions(
     wanted: Sequence[bool],
 ) -> Iterator[Contributed]:
     """Hand `incoming * partial` to each operand of one step, by position."""
-    rule, operands = plan.rule(step), plan.operands(step)
+    rows, rule, operands = plan.rows, plan.rule(step), plan.operands(step)
     if rule is None:
         return
+    incoming = adjoint.total
     xs = tuple([values[operand] for operand in operands])
     partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
     for position, (operand, partial) in enumerate(zip(operands, partials, strict=True)):
@@ -157,16 +158,10 @@ def _contributions(
         share, taken = adjoint.sum * partial, adjoint.taken
         if rule.selects:  # the partial, 1 or 0, says which branch was taken
             share, taken = adjoint.sum, partial if taken is None else where(partial, taken, 0.0)
-        if operand in adjoints:
-            adjoints[operand].receive(share, taken)
+        receiver = adjoints.get(operand)
+        if receiver is None:
+            receiver = adjoints[operand] = Adjoint(share, taken)
         else:
-            adjoints[operand] = Adjoint(share, taken)
-        yield Contributed(
-            plan.rows[operand],
-            plan.rows[step],
-            position,
-            partial,
-            adjoint.total,
-            guarded(share, taken),
-            adjoints[operand].total,
-        )
+            receiver.receive(share, taken)
+        shown = share if taken is None else guarded(share, taken)
+        yield Contributed(rows[operand], rows[step], position, partial, incoming, shown, receiver.total)

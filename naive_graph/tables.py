@@ -20,6 +20,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, compress
 from threading import RLock
 from types import CodeType
 from typing import Any, NamedTuple
@@ -238,22 +239,30 @@ class Tables:
         starts, targets = self._derived("consumers", self._consumers)
         return list(targets[starts[row] : starts[row + 1]])
 
-    def edges(self, rows: Iterable[int]) -> tuple[array[int], array[int]]:
+    def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
         """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
-        starts, edges = self._edges_into()
-        drawn = sorted(edge for row in rows for edge in edges[starts[row] : starts[row + 1]])
-        sources, targets = array("i"), array("i")
+        starts, edges = self.edges_into()
+        drawn: list[int] = []
+        for row in rows:
+            drawn.extend(edges[starts[row] : starts[row + 1]])
+        drawn.sort()
+        sources: list[int] = []
+        targets: list[int] = []
         for edge in drawn:
             source, target = self.sources[edge], self.targets[edge]
-            for operand in (source,) if source >= 0 else self.operands(~source):
-                sources.append(operand)
+            if source >= 0:
+                sources.append(source)
                 targets.append(target)
+            else:
+                operands = self.operands(~source)
+                sources.extend(operands)
+                targets.extend([target] * len(operands))
         return sources, targets
 
     def live_rows(self) -> list[int]:
         """All rows but the absorbed: those whose operands a merged row took, and that nobody else uses."""
         live = self._derived("live", self._live)
-        return [row for row in range(len(self)) if live[row]]
+        return list(compress(range(len(live)), live))
 
     def is_absorbed(self, row: int) -> bool:
         return not self._derived("live", self._live)[row]
@@ -261,7 +270,8 @@ class Tables:
     def absorbed_by(self, rows: Iterable[int]) -> list[tuple[int, int, list[int]]]:
         """(absorber, absorbed row, operands that the absorber adds), newest first, for all that `rows` took over."""
         found: dict[int, tuple[int, int, list[int]]] = {}
-        for row in rows:
+        absorbers = self._derived("absorbers", self._absorbers)
+        for row in absorbers.intersection(rows):
             own = self.own_sources(row)
             while own and own[0] < 0 and row not in found:
                 found[row] = (row, ~own[0], own[1:])
@@ -271,8 +281,11 @@ class Tables:
 
     def own_sources(self, row: int) -> list[int]:
         """The sources of the edges drawn into this very row; ~absorbed first if it took over another's."""
-        starts, edges = self._edges_into()
+        starts, edges = self.edges_into()
         return [self.sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
+
+    def _absorbers(self) -> set[int]:
+        return {target for source, target in zip(self.sources, self.targets) if source < 0}
 
     def _live(self) -> bytearray:
         live = bytearray(b"\1") * len(self)
@@ -287,7 +300,8 @@ class Tables:
     def _consumers(self) -> tuple[array[int], array[int]]:
         return packed(*self.edges(self.live_rows()), len(self))
 
-    def _edges_into(self) -> tuple[array[int], array[int]]:
+    def edges_into(self) -> tuple[array[int], array[int]]:
+        """Which edges were drawn into each row, packed by row."""
         edges: tuple[array[int], array[int]] = self._derived(
             "edges into", lambda: packed(self.targets, range(len(self.targets)), len(self))
         )
@@ -311,10 +325,8 @@ def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[
     >>> packed([1, 0, 1], [7, 8, 9], 2)
     (array('i', [0, 1, 3]), array('i', [8, 7, 9]))
     """
-    starts = array("i", bytes(4 * (size + 1)))
+    counts = [0] * (size + 1)
     for key in keys:
-        starts[key + 1] += 1
-    for key in range(size):
-        starts[key + 1] += starts[key]
+        counts[key + 1] += 1
     places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and quick on what is sorted already
-    return starts, array("i", map(items.__getitem__, places))
+    return array("i", accumulate(counts)), array("i", map(items.__getitem__, places))
