@@ -24,7 +24,8 @@ def dot_text(scene: Scene, direction: str) -> str:
     graph.attr("edge", fontname=MEASURED, fontsize="10", arrowsize="0.7", color=EDGE, fontcolor=PARTIAL)
     if heading(scene):
         place, size = ("t", "14") if scene.title else ("b", "11")
-        graph.attr(label=_label(heading(scene)), labelloc=place, fontsize=size)
+        # At the left, where a picture that scrolls is seen first; \l ends a line that is set so.
+        graph.attr(label=_label(heading(scene), "\\l"), labelloc=place, labeljust="l", fontsize=size)
     _add_boxes(graph, scene)
     for arrow in scene.arrows:
         graph.edge(arrow.source, arrow.target, **_arrow_attributes(arrow))
@@ -46,7 +47,7 @@ def _add_boxes(graph: Any, scene: Scene) -> None:
         for name in box.scope[common:]:
             graph.body.append(f'subgraph "cluster_{name}" {{\n')
             attributes = {"label": _label([scene.scope_names[name]]), "id": name, "color": FRAME}
-            graph.attr("graph", **attributes, style="rounded", fontsize="11", labelloc="t")
+            graph.attr("graph", **attributes, style="rounded", fontsize="11", labelloc="t", labeljust="l")
         open_now = box.scope
         graph.node(box.id, id=box.id, label=_label(box.lines), **_box_attributes(box))
     graph.body += ["}\n"] * len(open_now)
@@ -91,10 +92,12 @@ def _arrow_attributes(arrow: Arrow) -> dict[str, str]:
     return attributes
 
 
-def _label(lines: Iterable[str]) -> Any:
+def _label(lines: Iterable[str], end: str = "") -> Any:
+    """Lines as one label; `end` after each sets it to one side, else they are centred."""
     graphviz = _graphviz()
     # Graphviz reads entities in plain labels too: &lt; would come out as <.
-    return graphviz.nohtml("\\n".join(str(graphviz.escape(line.replace("&", "&amp;"))) for line in lines))
+    escaped = [str(graphviz.escape(line.replace("&", "&amp;"))) for line in lines]
+    return graphviz.nohtml("".join(line + end for line in escaped) if end else "\\n".join(escaped))
 
 
 def draws_letters(scene: Scene) -> bool:
