@@ -196,7 +196,7 @@ class _Question:
 
     def label(self, step: int) -> str:
         row = self.plan.rows[step]
-        return self.tables.names.get(row) or self.tables.label(row)
+        return self.tables.name(row) or self.tables.label(row)
 
     def loss(self, values: Sequence[float]) -> float:
         return math.fsum(values[step] for step in self.plan.targets)

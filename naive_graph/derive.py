@@ -36,12 +36,17 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     chosen: list[Node] = [wrt] if isinstance(wrt, Node) else list(wrt)
     with CURRENT.tables.lock:
         plan, steps = _plan([y], chosen, "gradients")
-        book = Book(CURRENT.tables)
-        drafts = _drafts(book, plan)
-        wanted = plan.leads_from(step for step in steps if step is not None)
-        adjoints = differentiate(plan, drafts, {plan.targets[0]: 1.0}, wanted)
-        nodes = book.ink([0.0 if step is None else adjoints[step] for step in steps])
+        book, answers = drafted(CURRENT.tables, plan, steps)
+        nodes = book.ink(answers)
     return nodes[0] if one else nodes
+
+
+def drafted(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Book, list[Any]]:
+    """The derivatives of a plan's first target at these steps, as drafts or bare numbers, and the book they are in."""
+    book = Book(tables)
+    wanted = plan.leads_from(step for step in steps if step is not None)
+    adjoints = differentiate(plan, _drafts(book, plan), {plan.targets[0]: 1.0}, wanted)
+    return book, [0.0 if step is None else adjoints[step] for step in steps]
 
 
 def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .handles import CURRENT, grow, handle
+from .handles import grow, handle
 from .nodes import Constant, Node
 from .number import number
 from .rules import Arithmetic, Rule
@@ -70,7 +70,14 @@ class Book:
         return self.memory[key]
 
     def ink(self, answers: list[Any]) -> list[Node]:
-        """Append what the answers need to the tables, and nothing else; on an error, nothing at all."""
+        """The answers as nodes: what they need is appended to the tables, and nothing else; on an error, nothing."""
+        return [
+            Constant(answer) if isinstance(answer, float) else handle(self.tables, answer)
+            for answer in self.rows(answers)
+        ]
+
+    def rows(self, answers: list[Any]) -> list[int | float]:
+        """The row of each answer, appended with all that it needs; an answer that is a number stays one."""
         tables = self.tables
         with tables.lock:
             mark = tables.mark()
@@ -79,7 +86,7 @@ class Book:
                 for draft in self.drafts:
                     if id(draft) in needed:
                         draft.row = self._grown(draft, mark.rows)
-                return [self._node(answer) for answer in answers]
+                return [answer.row if isinstance(answer, Draft) else answer for answer in answers]  # type: ignore[misc]
             except BaseException:
                 tables.cut(mark)
                 for draft in self.drafts:
@@ -101,12 +108,6 @@ class Book:
                 found.add(id(draft))
                 waiting.extend(each for each in draft.operands if isinstance(each, Draft))
         return found
-
-    def _node(self, answer: Any) -> Node:
-        if isinstance(answer, Draft):
-            node: Node = handle(CURRENT.tables, answer.row)  # type: ignore[arg-type]
-            return node
-        return Constant(answer)
 
 
 def _key(rule: Rule, operands: tuple[Any, ...]) -> Any:

@@ -97,7 +97,7 @@ class Node(Arithmetic):
     @property
     def name(self) -> str | None:
         """What the learner calls the node; None if it was not named."""
-        return self.tables.names.get(self._row)
+        return self.tables.name(self._row)
 
     @name.setter
     def name(self, name: str | None) -> None:

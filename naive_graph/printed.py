@@ -49,7 +49,7 @@ def node_row(tables: Tables, row: int) -> tuple[str, str, str, str, str]:
     return (
         str(row),
         tables.kind(row),
-        tables.names.get(row, ""),
+        tables.name(row) or "",
         shown_number(tables.value(row)),
         shown_number(None if tables.grads_are_blank else tables.grad(row)),
     )

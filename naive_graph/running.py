@@ -35,7 +35,7 @@ def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
     for step in plan.placeholders():
         row = plan.rows[step]
         if row not in fed and tables.stamp(row) == NEVER:
-            called = tables.names.get(row, "p")
+            called = tables.name(row) or "p"
             raise PlaceHolderError(
                 f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
                 f"It was made on {tables.origin(row)}."

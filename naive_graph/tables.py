@@ -42,6 +42,27 @@ class Mark(NamedTuple):
     scopes: int
 
 
+class Columns(NamedTuple):
+    """Many nodes and their edges, as bytes in the types of the tables' columns."""
+
+    operators: bytes | memoryview
+    in_degrees: bytes | memoryview
+    sources: bytes | memoryview
+    targets: bytes | memoryview
+
+
+class Block(NamedTuple):
+    """Rows that were appended together, as the elements of one tensor were."""
+
+    first: int
+    size: int
+    owner: Any  # who made them; `owner.name_of(place)` says what each is called
+
+    def name(self, row: int) -> str | None:
+        name: str | None = self.owner.name_of(row - self.first)
+        return name
+
+
 class Scope:
     """A named box around the nodes made inside it; boxes nest."""
 
@@ -73,7 +94,8 @@ class Tables:
         self.values = array("d")
         self.stamps = array("q")  # when the value was written or computed; NEVER if it was not
         self.grads = array("d")
-        self.names: dict[int, str] = {}
+        self.names: dict[int, str] = {}  # given one by one; a block names its rows itself
+        self.blocks: list[Block] = []  # by row
         self.scopes: list[tuple[int, Scope | None]] = [(0, None)]  # from which row on each holds
         self.scope_now: Scope | None = None
         self.clock = 1  # the number of the next forward run
@@ -104,6 +126,22 @@ class Tables:
         self.operators.append(operator)
         if self.cache:
             self.cache.clear()
+        return row
+
+    def add_rows(self, columns: Columns, code: CodeType, instruction: int) -> int:
+        """Append many nodes with their edges at once; returns the first row. They count once the last column is there.
+
+        The columns are buffers of the tables' own types, so nothing is done row by row.
+        """
+        row, size = len(self.operators), memoryview(columns.operators).nbytes // self.operators.itemsize
+        self.sources.frombytes(columns.sources)
+        self.targets.frombytes(columns.targets)
+        self.in_degrees.frombytes(columns.in_degrees)
+        if code is not self.code_now:
+            self.written_by(code)
+        self.instructions.extend(array("i", [instruction]) * size)
+        self.operators.frombytes(columns.operators)
+        self.cache.clear()
         return row
 
     def written_by(self, code: CodeType) -> None:
@@ -172,6 +210,8 @@ class Tables:
         del self.sources[edges:], self.targets[edges:], self.scopes[scopes:]
         del self.operators[rows:], self.in_degrees[rows:], self.instructions[rows:]
         del self.values[rows:], self.stamps[rows:], self.grads[rows:]
+        while self.blocks and self.blocks[-1].first + self.blocks[-1].size > rows:
+            self.blocks.pop()
         for known in (self.names, self.handles):
             for row in [row for row in known if row >= rows]:
                 del known[row]
@@ -217,8 +257,20 @@ class Tables:
     def label(self, row: int) -> str:
         """How messages speak of a node: its kind, and its name or row."""
         kind = self.kind(row) if self.operators[row] < 0 else f"'{self.kind(row)}'"
-        name = self.names.get(row)
+        name = self.name(row)
         return f"{kind} (row {row})" if name is None else f"{kind} {name!r}"
+
+    def name(self, row: int) -> str | None:
+        """What the node is called, by the learner or by the block that it was appended with."""
+        name = self.names.get(row)
+        block = self.block(row) if name is None and self.blocks else None
+        return name if block is None else block.name(row)
+
+    def block(self, row: int) -> Block | None:
+        """The block that the row was appended with, if it was."""
+        place = bisect_right(self.blocks, row, key=_first) - 1
+        found = self.blocks[place] if place >= 0 else None
+        return found if found is not None and row < found.first + found.size else None
 
     def scope(self, row: int) -> Scope | None:
         return self.scopes[bisect_right(self.scopes, row, key=_first) - 1][1]
@@ -315,8 +367,8 @@ class Tables:
             return self.cache[name]
 
 
-def _first(entry: tuple[int, Any]) -> int:
-    return entry[0]
+def _first(entry: Sequence[Any]) -> int:
+    return int(entry[0])
 
 
 def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:

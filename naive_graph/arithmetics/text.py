@@ -218,15 +218,15 @@ class _Names:
         kind, row = self.plan.kinds[step], self.plan.rows[step]
         if kind >= 0:
             return None
-        if kind == CONSTANT and row not in self.tables.names:
+        if kind == CONSTANT and self.tables.name(row) is None:
             text: Text = self.style.number(self.tables.values[row], self.style)
             return text
         default = f"{'p' if kind == PLACEHOLDER else 'v'}{row}"
-        return Text(self.style.name(self.own(self.tables.names.get(row, default), row)), ATOM, self.style)
+        return Text(self.style.name(self.own(self.tables.name(row) or default, row)), ATOM, self.style)
 
     def fresh(self, row: int) -> str:
         """A name for an operator's line: the learner's, or t1, t2 and so on."""
-        given = self.tables.names.get(row)
+        given = self.tables.name(row)
         while given is None or given in self.taken:
             self.parts += 1
             given = f"t{self.parts}"

@@ -135,7 +135,7 @@ def scope_box(folder: Folder, name: str, members: Sequence[int]) -> Box | None:
 def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
     """A node as its symbol or name, its value, and its gradient; blank where not computed."""
     kind = KIND_NAMES.get(tables.operators[row], "operator")
-    name, value, grad = tables.names.get(row), tables.value(row), tables.grad(row)
+    name, value, grad = tables.name(row), tables.value(row), tables.grad(row)
     lines = [visible(name)] if name else []
     if kind == "operator":
         lines = [symbol(tables, row) + (f"  {visible(name)}" if name else "")]
