@@ -89,5 +89,21 @@ class LessonError(NaiveGraphError, RuntimeError):
     """The lessons cannot be found, copied or opened."""
 
 
+class IndexSpecError(NaiveGraphError, ValueError):
+    """The index arrays of a tensor node do not fit together."""
+
+
+class ShapeError(NaiveGraphError, ValueError):
+    """The extents of tensors do not fit together."""
+
+
+class BudgetError(NaiveGraphError, MemoryError):
+    """A tensor would unfold into more scalar nodes than is allowed."""
+
+
+class NoGradientError(NaiveGraphError, RuntimeError):
+    """A tensor has no gradient, since none was computed for it."""
+
+
 class HistoryError(NaiveGraphError, ValueError):
     """A history is asked for something that it does not hold."""

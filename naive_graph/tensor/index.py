@@ -1,0 +1,205 @@
+"""Index arrays: which entry of a source meets which entry of a result.
+
+An index is an integer, never 0; an array has one for each dimension, all
+different. A positive index occurs on both sides and is the same index there. A
+negative one occurs on one side: in a source it is summed over (dummy), in a
+result it is new. So matrix multiplication, C[i,j] = sum over k of
+A[i,k] * B[k,j], is
+
+    dst 1,2    left 1,-3    right -3,2
+
+The classes here know nothing of tensors: they check index arrays, bring them
+into one canonical form, and find the extents of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import IndexSpecError, ShapeError
+
+Ids = tuple[int, ...]
+Shape = tuple[int, ...]
+
+
+class TransformIndex(NamedTuple):
+    """dst[I1] = alpha * sum over the dummies of src[I2]. Negative ids are local to their array.
+
+    >>> TransformIndex((1, 2), (1, -1, 2, -2)).counts  # a partial sum: two dummies, nothing new, two repeated
+    (2, 0, 2)
+    """
+
+    dst: Ids
+    src: Ids
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many indices are dummy, new and repeated."""
+        dummy, new = _negatives(self.src), _negatives(self.dst)
+        return dummy, new, len(self.src) - dummy
+
+    def check(self) -> TransformIndex:
+        """The same, if it is well formed. Raises IndexSpecError."""
+        for name, ids in zip(self._fields, self):
+            _check_ids(f"A TransformNode's {name}", ids)
+        alone = {each for each in self.dst if each > 0} ^ {each for each in self.src if each > 0}
+        for each in sorted(alone):
+            side, write = ("destination", "new") if each in self.dst else ("source", "summed")
+            raise IndexSpecError(
+                f"A TransformNode has index {each} in its {side} alone. Write {-each} if it is {write}, "
+                "or put it into both arrays."
+            )
+        return self
+
+    def canonical(self) -> TransformIndex:
+        """Positives 1, 2, ... in order of the destination; dummies and new ones -1, -2, ... in their own arrays.
+
+        >>> TransformIndex((7, -5, 3), (3, 7)).canonical()
+        TransformIndex(dst=(1, -1, 2), src=(2, 1))
+        """
+        number = {each: place for place, each in enumerate((each for each in self.dst if each > 0), 1)}
+        return TransformIndex(_renumbered(self.dst, number), _renumbered(self.src, number))
+
+    def shape(self, source: Shape, wished: Sequence[int | None] | None = None) -> Shape:
+        """The extents of the destination. wished: its shape, which new indices need."""
+        extents = Extents().note(self.src, source, "the source")
+        return extents.of(self.dst, wished)
+
+
+class LinearIndex(NamedTuple):
+    """dst[I1] = sum over the dummies of left[I2] op right[I3]. Absolute values name the indices of the whole node.
+
+    >>> LinearIndex((1, 2), (1, -3), (-3, 2)).counts  # a matrix product: one dummy, nothing in all three
+    (1, 0)
+    """
+
+    dst: Ids
+    left: Ids
+    right: Ids
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many indices are dummy, and how many are in all three arrays."""
+        dummies = {each for each in (*self.left, *self.right) if each < 0}
+        return len(dummies), len({*self.dst} & {*self.left} & {*self.right})
+
+    @property
+    def dummies(self) -> Ids:
+        """The summed indices, in order of first occurrence."""
+        return tuple(dict.fromkeys(each for each in (*self.left, *self.right) if each < 0))
+
+    def check(self) -> LinearIndex:
+        """The same, if it is well formed and every dummy is in both sources. Raises IndexSpecError."""
+        for name, ids in zip(self._fields, self):
+            _check_ids(f"A LinearNode's {name}", ids)
+        for each in self.dst:
+            if each < 0:
+                raise IndexSpecError(f"A LinearNode's destination has {each}, but only a source sums. Write {-each}.")
+            if each not in self.left and each not in self.right:
+                raise IndexSpecError(
+                    f"A LinearNode's destination has index {each}, which is in no source. "
+                    "Broadcast first, with a TransformNode."
+                )
+        self._check_sources()
+        return self
+
+    def _check_sources(self) -> None:
+        for ids, other, side in ((self.left, self.right, "left"), (self.right, self.left, "right")):
+            for each in ids:
+                if each > 0 and each not in self.dst:
+                    raise IndexSpecError(
+                        f"A LinearNode's {side} source has index {each}, which is not in the destination. "
+                        f"Write {-each} in both sources to sum over it."
+                    )
+                if each < 0 and each not in other:
+                    raise IndexSpecError(
+                        f"A LinearNode sums over {each}, which is in the {side} source alone. Sum that source first "
+                        "with a TransformNode, or use linear(...), which does so."
+                    )
+                if -each in (*self.dst, *self.left, *self.right) and each < 0:
+                    raise IndexSpecError(f"A LinearNode uses {each} and {-each}, which name one index. Choose a sign.")
+
+    def canonical(self) -> LinearIndex:
+        """Destination ids 1..n in order, dummies -(n+1), ... in order of first occurrence.
+
+        >>> LinearIndex((4, 9), (-2, 4), (-2, 9)).canonical()
+        LinearIndex(dst=(1, 2), left=(-3, 1), right=(-3, 2))
+        """
+        number = {each: place for place, each in enumerate(self.dst, 1)}
+        number |= {each: -place for place, each in enumerate(self.dummies, len(self.dst) + 1)}
+        return LinearIndex(*(tuple(number[each] for each in ids) for ids in self))
+
+    def shape(self, left: Shape, right: Shape) -> Shape:
+        """The extents of the destination. Raises ShapeError if one index has two extents."""
+        extents = Extents().note(self.left, left, "the left source").note(self.right, right, "the right source")
+        return extents.of(self.dst)
+
+
+class Extents:
+    """How far each index runs. Raises ShapeError when one index would have two extents."""
+
+    def __init__(self, call: Mapping[int, str] | None = None) -> None:
+        self.known: dict[int, tuple[int, str]] = {}
+        self.call = call or {}  # what the learner calls an index
+
+    def note(self, ids: Ids, shape: Shape, who: str) -> Extents:
+        if len(ids) != len(shape):
+            raise ShapeError(f"{len(ids)} indices were given for {who}, which has {len(shape)} dimensions: {shape}.")
+        for each, extent in zip(ids, shape):
+            before, whose = self.known.setdefault(each, (extent, who))
+            if before != extent:
+                called = self.call.get(abs(each), abs(each))
+                raise ShapeError(f"Index {called} runs to {before} in {whose} and to {extent} in {who}.")
+        return self
+
+    def of(self, ids: Ids, wished: Sequence[int | None] | None = None) -> Shape:
+        """The shape with these indices. `wished` gives the extents of those that no source has."""
+        if wished is not None and len(wished) != len(ids):
+            raise ShapeError(f"The destination has {len(ids)} indices, but its shape was given as {tuple(wished)}.")
+        shape = []
+        for place, each in enumerate(ids):
+            wish = None if wished is None else wished[place]
+            extent = self.known[each][0] if each > 0 else wish
+            if extent is None:
+                called = self.call.get(abs(each), each)
+                raise ShapeError(f"Index {called} is new: nothing says how far it runs. Give the destination's shape.")
+            if wish is not None and wish != extent:
+                raise ShapeError(f"Index {self.call.get(each, each)} runs to {extent}, not to {wish}.")
+            shape.append(extent)
+        return tuple(shape)
+
+
+def fresh(count: int, *used: Iterable[int]) -> Ids:
+    """Positive ids that none of the arrays uses.
+
+    >>> fresh(2, (1, -3), (2,))
+    (4, 5)
+    """
+    top = max((abs(each) for ids in used for each in ids), default=0)
+    return tuple(range(top + 1, top + 1 + count))
+
+
+def _negatives(ids: Ids) -> int:
+    return sum(1 for each in ids if each < 0)
+
+
+def _check_ids(who: str, ids: Ids) -> None:
+    for place, each in enumerate(ids):
+        if not isinstance(each, int) or isinstance(each, bool) or each == 0:
+            raise IndexSpecError(f"{who} has {each!r} at place {place}. An index is a whole number, not 0.")
+    for each in ids:
+        if ids.count(each) > 1 or (-each in ids and "Linear" in who):
+            raise IndexSpecError(
+                f"{who} names index {abs(each)} twice: {ids}. A diagonal is taken by multiplying with "
+                "the tensor identity((n,)) and summing."
+            )
+
+
+def _renumbered(ids: Ids, number: Mapping[int, int]) -> Ids:
+    """Positives by `number`, negatives -1, -2, ... in order."""
+    count, found = 0, []
+    for each in ids:
+        count -= each < 0
+        found.append(number[each] if each > 0 else count)
+    return tuple(found)
