@@ -24,13 +24,38 @@ from .rules import Interval, operator
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .tensor import (
+        ElementwiseNode,
+        LeafNode,
+        LinearNode,
+        NonlinearNode,
+        TensorNode,
+        TransformNode,
+        avg_pool2d,
+        concat,
+        conv2d,
+        element_of,
+        identity,
+        linear,
+        log_softmax,
+        max_pool2d,
+        nonlinear,
+        stack,
+        transform,
+    )
+    from .tensor.lower import lower
     from .views.draw import draw
     from .views.history import History
 
 naive_Graph = Graph
 
 # Rooms that are entered only when somebody asks: they bring tools of their own.
-_ROOMS = {"draw": "views.draw", "History": "views.history"}
+_TENSORS = (
+    "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
+    "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
+    "transform",
+)  # fmt: skip
+_ROOMS = {"draw": "views.draw", "History": "views.history", **dict.fromkeys(_TENSORS, "tensor")}
 
 
 def __getattr__(name: str) -> Any:
@@ -47,5 +72,8 @@ def __dir__() -> list[str]:
 __all__ = [
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Variable", "__version__",
     "check_operator", "draw", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator", "scope",
+    "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
+    "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
+    "transform",
     "tangent", "tangents", *_catalogue,
 ]  # fmt: skip

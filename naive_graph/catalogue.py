@@ -173,6 +173,9 @@ def _precedence(a: float, b: float) -> float:
     return math.nan if a != a or b != b else 1.0 if a > b else 0.5 if a == b else 0.0
 
 
+# The operand, taken as a number that does not vary: no gradient flows through.
+held: Rule = define("held", lambda a: a, [None], symbol="=", reads_as=lambda a: a)
+
 # 1 for the larger, 1/2 for each at a tie.
 precedence: Rule = define("precedence", _precedence, [None, None], kink=lambda a, b: a - b,
     reads_as=lambda a, b: 0.5 * (1.0 + sign(a - b)))
@@ -220,6 +223,8 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     >>> softmax([0.0, 0.0])
     [0.5, 0.5]
     """
+    if hasattr(xs, "softmax"):
+        return xs.softmax()  # type: ignore[no-any-return] # a tensor, along its last axis
     operands = list(xs)
     return [softmax_share(x, *operands) for x in operands]
 

@@ -18,6 +18,7 @@ from .handles import CURRENT
 from .nodes import Constant, Node, rows_of
 from .number import number
 from .plan import Plan, plan_for
+from .rules import Arithmetic
 from .tables import NEVER, Tables
 
 
@@ -32,6 +33,8 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     >>> print(gradients(((x - 7) ** 2 + 10).log(), x).formula())
     2*(x - 7)/((x - 7)**2 + 10)
     """
+    if isinstance(y, Arithmetic) and not isinstance(y, Node):
+        return y.gradients(wrt)  # a tensor differentiates itself, a floor above
     one = isinstance(wrt, Node)
     chosen: list[Node] = [wrt] if isinstance(wrt, Node) else list(wrt)
     with CURRENT.tables.lock:
@@ -57,6 +60,8 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     >>> print(tangents(x, x * x).formula())
     2*x
     """
+    if isinstance(x, Arithmetic) and not isinstance(x, Node):
+        return x.tangents(outputs)
     one = isinstance(outputs, Node)
     chosen: list[Node] = [outputs] if isinstance(outputs, Node) else list(outputs)
     with CURRENT.tables.lock:

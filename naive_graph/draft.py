@@ -96,7 +96,7 @@ class Book:
     def _grown(self, draft: Draft, new: int) -> int:
         assert draft.rule is not None  # a draft without a row applies a rule
         sources: list[Any] = [each.row if isinstance(each, Draft) else each for each in draft.operands]
-        row: int = grow(self.tables, draft.rule, sources, merge_from=new).row
+        row: int = grow(self.tables, draft.rule, sources, merge_from=new)._row
         return row
 
     def _needed(self, answers: list[Any]) -> set[int]:

@@ -96,6 +96,7 @@ class Tables:
         self.grads = array("d")
         self.names: dict[int, str] = {}  # given one by one; a block names its rows itself
         self.blocks: list[Block] = []  # by row
+        self.unfolded: dict[Any, Any] = {}  # tensor -> the rows of its elements; each knows its `end`
         self.scopes: list[tuple[int, Scope | None]] = [(0, None)]  # from which row on each holds
         self.scope_now: Scope | None = None
         self.clock = 1  # the number of the next forward run
@@ -171,6 +172,13 @@ class Tables:
         self.values[row] = value
         self.stamps[row] = self.clock
 
+    def write_rows(self, first: int, values: bytes) -> None:
+        """Set the values of many leaves that were just appended, from one buffer of floats."""
+        self.grow_values()
+        size = len(values) // 8
+        self.values[first : first + size] = array("d", values)
+        self.stamps[first : first + size] = array("q", [self.clock]) * size
+
     def grow_values(self) -> None:
         """Give every row a value and a stamp; a new row's stamp says that its value was never computed."""
         for column in (self.stamps, self.values):  # each by its own length, should an interrupt part them
@@ -212,6 +220,7 @@ class Tables:
         del self.values[rows:], self.stamps[rows:], self.grads[rows:]
         while self.blocks and self.blocks[-1].first + self.blocks[-1].size > rows:
             self.blocks.pop()
+        self.unfolded = {tensor: found for tensor, found in self.unfolded.items() if found.end <= rows}
         for known in (self.names, self.handles):
             for row in [row for row in known if row >= rows]:
                 del known[row]

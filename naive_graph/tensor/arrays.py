@@ -1,0 +1,53 @@
+"""Arrays of any library, and what may become one."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..errors import NumberError
+
+Array = Any  # of NumPy, torch, JAX or Dask
+
+
+def as_array(value: object, who: str) -> Array:
+    """The float64 array that `value` stands for; an array of torch, JAX or Dask stays what it is.
+
+    Takes numbers, nested lists of numbers, and arrays. Raises NumberError.
+    """
+    if _library(value) not in ("numpy", "builtins"):
+        if hasattr(value, "shape") and hasattr(value, "dtype"):
+            return value
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise NumberError(f"{who} takes an array, and this nested list is ragged: {_shortened(value)}") from None
+    if array.dtype.kind not in "iuf":
+        raise NumberError(f"{who} takes an array of real numbers, not {array.dtype.name}: {_shortened(value)}")
+    return array.astype(np.float64) if array.dtype.kind != "f" or array.dtype.itemsize != 8 else array
+
+
+def namespace(array: Array) -> Any:
+    """The module whose functions compute with this array: numpy, torch, jax.numpy or dask.array."""
+    return import_module({"torch": "torch", "jax": "jax.numpy", "jaxlib": "jax.numpy", "dask": "dask.array"}.get(
+        _library(array), "numpy"
+    ))  # fmt: skip
+
+
+def like(array: Array, value: Any) -> Array:
+    """A NumPy array as one of the library, type and place of `array`."""
+    library = _library(array)
+    if library == "torch":
+        return namespace(array).as_tensor(np.ascontiguousarray(value), dtype=array.dtype, device=array.device)
+    return namespace(array).asarray(value, dtype=array.dtype) if library in ("jax", "jaxlib") else value
+
+
+def _library(value: object) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _shortened(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:56]}..."

@@ -1,0 +1,209 @@
+"""The derivative rules of the four kinds of tensor node, in any algebra.
+
+With `Nodes` they build derivative nodes; with `Arrays` (evaluate.py) they
+compute numbers. Nothing else knows a derivative of a tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from ..catalogue import where
+from .derivatives import (
+    one_sided_tangent,
+    product_adjoint,
+    product_tangent,
+    straight,
+    sum_adjoint,
+    sum_tangent,
+    transform_adjoint,
+    transform_tangent,
+)
+from .function import Function, function_of
+from .index import Ids, LinearIndex, Shape, TransformIndex, fresh
+from .nodes import LinearNode, NonlinearNode, OpType, TensorNode, TransformNode
+
+
+class Algebra(Protocol):
+    """What the sweeps compute with: nodes, or arrays."""
+
+    def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Any: ...
+
+    def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Any: ...
+
+    def nonlinear(self, function: Function, sources: Sequence[Any]) -> Any: ...
+
+
+class Nodes:
+    """The algebra of nodes: computing is building."""
+
+    def transform(self, index: TransformIndex, source: TensorNode, alpha: float, shape: Shape) -> TensorNode:
+        if alpha == 1.0 and index.dst == index.src:
+            return source
+        return TransformNode(index.dst, index.src, source, alpha, shape)
+
+    def linear(self, op: OpType, index: LinearIndex, left: TensorNode, right: TensorNode) -> TensorNode:
+        return LinearNode(op, *index, left, right)
+
+    def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
+        return NonlinearNode(function, *sources)
+
+
+_GUARD = function_of(lambda taken, value: where(taken, value, 0.0), 2)
+_CHOICE = function_of(where, 3)
+_BRANCH = {1: function_of(lambda c: where(c, 1.0, 0.0), 1), 2: function_of(lambda c: where(c, 0.0, 1.0), 1)}
+_BRANCH_IF = {
+    1: function_of(lambda c, taken: where(c, taken, 0.0), 2),
+    2: function_of(lambda c, taken: where(c, 0.0, taken), 2),
+}
+_EITHER = function_of(lambda a, b: where(a, 1.0, b), 2)
+
+
+class Calculus:
+    """The derivative rules of the four kinds of node, in one algebra, beside one other tensor of shape `h_shape`."""
+
+    def __init__(self, algebra: Algebra, h_shape: Shape, value: Callable[[TensorNode], Any]) -> None:
+        self.algebra = algebra
+        self.h_shape = h_shape
+        self.value = value  # what a node is in the algebra
+
+    def h(self, *used: Iterable[int]) -> Ids:
+        return fresh(len(self.h_shape), *used)
+
+    def add(self, a: Any, b: Any, rank: int) -> Any:
+        """The sum of two derivatives of a tensor of this rank."""
+        same = straight(rank + len(self.h_shape))
+        return self.algebra.linear(OpType.add, LinearIndex(same, same, same), a, b)
+
+    def scaled(self, a: Any, alpha: float, shape: Shape) -> Any:
+        same = straight(len(shape) + len(self.h_shape))
+        return self.algebra.transform(TransformIndex(same, same), a, alpha, shape + self.h_shape)
+
+    def along(self, a: Any, b: Any, rank: int) -> Any:
+        """a[I,H] * b[I], entry by entry."""
+        own = straight(rank)
+        h = self.h(own)
+        return self.algebra.linear(OpType.mul, LinearIndex(own + h, own + h, own), a, b)
+
+    def beside(self, a: Any, shape: Shape) -> Any:
+        """a[I] spread over H."""
+        own = straight(len(shape))
+        new = tuple(-place for place in straight(len(self.h_shape)))
+        index = TransformIndex(own + new, own)
+        return self.algebra.transform(index, a, 1.0, shape + self.h_shape) if new else a
+
+    def slopes(self, node: NonlinearNode, position: int) -> Any:
+        """f' along one source: a number, or what it is in the algebra."""
+        slope = node.function.derivative(position)
+        return slope if isinstance(slope, float) else self.algebra.nonlinear(slope, self.values(node))
+
+    def values(self, node: TensorNode) -> list[Any]:
+        return [self.value(source) for source in node.sources]
+
+    # --- reverse ---
+
+    def share(self, node: TensorNode, position: int, adjoint: Any) -> Any:
+        """What a node hands to one of its sources; None if it does not respond to it."""
+        target = node.sources[position]
+        shape = target.shape + self.h_shape
+        if isinstance(node, TransformNode):
+            index = transform_adjoint(node.index, self.h(*node.index))
+            return self.algebra.transform(index, adjoint, node.alpha, shape)
+        if isinstance(node, LinearNode) and node.op == OpType.mul:
+            product = product_adjoint(node.index, position, self.h(*node.index))
+            return self.algebra.linear(OpType.mul, product, adjoint, self.value(node.sources[1 - position]))
+        if isinstance(node, LinearNode):
+            sign = -1.0 if node.op == OpType.sub and position == 1 else 1.0
+            index = sum_adjoint(node.index, position, self.h(*node.index))
+            return self.algebra.transform(index, adjoint, sign, shape)
+        assert isinstance(node, NonlinearNode)
+        slope = self.slopes(node, position)
+        if isinstance(slope, float):
+            return self.scaled(adjoint, slope, node.shape) if slope != 0.0 else None
+        return self.along(adjoint, slope, node.rank)
+
+    def taken(self, node: TensorNode, position: int, taken: Any) -> Any:
+        """Which entries of a source are reached by a branch that some `where` took; None for all."""
+        if selects(node) and position > 0:
+            condition = self.value(node.sources[0])
+            if taken is None:
+                return self.algebra.nonlinear(_BRANCH[position], [condition])
+            return self.algebra.nonlinear(_BRANCH_IF[position], [condition, taken])
+        if taken is None or isinstance(node, NonlinearNode):
+            return taken
+        if isinstance(node, TransformNode):
+            index = transform_adjoint(node.index)
+        else:
+            assert isinstance(node, LinearNode)
+            index = sum_adjoint(node.index, position)
+        return self.algebra.transform(index, taken, 1.0, node.sources[position].shape)
+
+    def either(self, a: Any, b: Any) -> Any:
+        """Which entries one branch or another reaches; None for all."""
+        if a is None or b is None or a is b:
+            return None if a is None or b is None else a
+        return self.algebra.nonlinear(_EITHER, [a, b])
+
+    def guarded(self, adjoint: Any, taken: Any, shape: Shape) -> Any:
+        """The adjoint where the branch was taken, else a plain 0."""
+        return adjoint if taken is None else self.algebra.nonlinear(_GUARD, [self.beside(taken, shape), adjoint])
+
+    # --- forward ---
+
+    def tangent(self, node: TensorNode, moves: Sequence[Any]) -> Any:
+        """How a node moves when its sources do; None stands for a zero, which is never stored."""
+        moving = [place for place, move in enumerate(moves) if move is not None]
+        if not moving:
+            return None
+        if isinstance(node, TransformNode):
+            index = transform_tangent(node.index, self.h(*node.index))
+            return self.algebra.transform(index, moves[0], node.alpha, node.shape + self.h_shape)
+        if isinstance(node, LinearNode):
+            return self._linear_tangent(node, moves, moving)
+        assert isinstance(node, NonlinearNode)
+        return self._nonlinear_tangent(node, moves, moving)
+
+    def _linear_tangent(self, node: LinearNode, moves: Sequence[Any], moving: list[int]) -> Any:
+        h = self.h(*node.index)
+        if node.op == OpType.mul:
+            terms = []
+            for place in moving:
+                pair = self.values(node)
+                pair[place] = moves[place]
+                terms.append(self.algebra.linear(OpType.mul, product_tangent(node.index, place, h), *pair))
+            return terms[0] if len(terms) == 1 else self.add(terms[0], terms[1], node.rank)
+        if len(moving) == 2:
+            return self.algebra.linear(node.op, sum_tangent(node.index, h), *moves)
+        sign = -1.0 if node.op == OpType.sub and moving == [1] else 1.0
+        index = one_sided_tangent(node.index, moving[0], h)
+        return self.algebra.transform(index, moves[moving[0]], sign, node.shape + self.h_shape)
+
+    def _nonlinear_tangent(self, node: NonlinearNode, moves: Sequence[Any], moving: list[int]) -> Any:
+        if selects(node):
+            return self._chosen(node, moves)
+        total = None
+        for place in moving:
+            slope = self.slopes(node, place)
+            if isinstance(slope, float):
+                term = self.scaled(moves[place], slope, node.shape) if slope != 0.0 else None
+            else:
+                term = self.along(moves[place], slope, node.rank)
+            if term is not None:
+                total = term if total is None else self.add(total, term, node.rank)
+        return total
+
+    def _chosen(self, node: NonlinearNode, moves: Sequence[Any]) -> Any:
+        """How the branch that was taken moves; the other's slope may be infinite and does not matter."""
+        condition = self.beside(self.value(node.sources[0]), node.shape)
+        a, b = moves[1], moves[2]
+        if a is not None and b is not None:
+            return self.algebra.nonlinear(_CHOICE, [condition, a, b])
+        kept = function_of(lambda c, x: where(c, x, 0.0) if b is None else where(c, 0.0, x), 2)
+        return None if a is None and b is None else self.algebra.nonlinear(kept, [condition, a if b is None else b])
+
+
+def selects(node: TensorNode) -> bool:
+    """Whether the node applies `where`, entry by entry."""
+    rule = node.function.rule if isinstance(node, NonlinearNode) else None
+    return rule is not None and rule.selects

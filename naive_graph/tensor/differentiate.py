@@ -1,0 +1,152 @@
+"""Derivatives of tensor graphs: one walk back for the adjoints, one walk on for the tangents.
+
+Both work in any algebra (calculus.py). In that of nodes they give derivatives
+as new nodes, which can be evaluated, lowered, drawn, and differentiated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..errors import NodeError
+from .calculus import Calculus, Nodes, selects
+from .derivatives import straight
+from .index import Shape
+from .nodes import LeafNode, LeafType, TensorNode, TransformNode, check_tensors, method
+from .selection import identity
+
+
+def ancestors(outputs: Iterable[TensorNode]) -> list[TensorNode]:
+    """The outputs and all that they are made of, in an order in which sources come first."""
+    found: dict[TensorNode, None] = {}
+    waiting = list(outputs)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found[node] = None
+            waiting.extend(node.sources)
+    return sorted(found, key=lambda node: node.serial)
+
+
+def leading(nodes: Iterable[TensorNode], wanted: Iterable[TensorNode]) -> set[TensorNode]:
+    """Those of the nodes (sources first) that are wanted, or depend on one that is."""
+    found = set(wanted)
+    for node in nodes:
+        if any(source in found for source in node.sources):
+            found.add(node)
+    return found
+
+
+class Adjoint:
+    """What the consumers of a node have contributed, and which entries a taken branch reaches (None for all)."""
+
+    def __init__(self, total: Any, taken: Any = None) -> None:
+        self.sum = total
+        self.taken = taken
+
+
+def reverse(calculus: Calculus, output: TensorNode, seed: Any, wanted: Iterable[TensorNode]) -> dict[TensorNode, Any]:
+    """The derivatives of one output with respect to each wanted node that it depends on.
+
+    Consumers contribute youngest first, then by position: the order of the sum.
+    """
+    wanted = set(wanted)
+    nodes = ancestors([output])
+    varying = leading(nodes, wanted)
+    adjoints = {output: Adjoint(seed)}
+    answers: dict[TensorNode, Any] = {}
+    for node in reversed(nodes):
+        adjoint = adjoints.pop(node, None)
+        if adjoint is None:
+            continue
+        total = calculus.guarded(adjoint.sum, adjoint.taken, node.shape)
+        if node in wanted:
+            answers[node] = total
+        for position, source in enumerate(node.sources):
+            if source in varying:
+                _contribute(calculus, node, position, Adjoint(total, adjoint.taken), adjoints)
+    return answers
+
+
+def _contribute(
+    calculus: Calculus, node: TensorNode, position: int, adjoint: Adjoint, adjoints: dict[TensorNode, Adjoint]
+) -> None:
+    source = node.sources[position]
+    branch = selects(node) and position > 0
+    share = adjoint.sum if branch else calculus.share(node, position, adjoint.sum)
+    if share is None:
+        return
+    taken = calculus.taken(node, position, adjoint.taken)
+    before = adjoints.get(source)
+    if before is None:
+        adjoints[source] = Adjoint(share, taken)
+        return
+    parts = [calculus.guarded(each.sum, each.taken, source.shape) for each in (before, Adjoint(share, taken))]
+    adjoints[source] = Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.either(before.taken, taken))
+
+
+def forward(calculus: Calculus, nodes: Sequence[TensorNode], start: TensorNode, seed: Any) -> dict[TensorNode, Any]:
+    """How each of the nodes (sources first) moves with `start`; those that do not are missing."""
+    moves: dict[TensorNode, Any] = {start: seed}
+    for node in nodes:
+        if node is not start and node.sources:
+            move = calculus.tangent(node, [moves.get(source) for source in node.sources])
+            if move is not None:
+                moves[node] = move
+    return moves
+
+
+# --- as nodes -----------------------------------------------------------------
+
+
+@method
+def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any:
+    """The derivatives of a tensor, as new nodes of shape `leaf.shape + output.shape`. Reverse mode.
+
+    wrt: tensor nodes, or one alone for one derivative alone. Where the output
+    does not depend on one, its derivative is a broadcast 0.
+
+    >>> from .nodes import LinearNode
+    >>> w = LeafNode.parameter([1.0, 2.0])
+    >>> y = LinearNode("mul", (), (-1,), (-1,), w, w)  # the sum of squares
+    >>> gradients(y, w).eval().tolist()
+    [2.0, 4.0]
+    """
+    one, chosen = _chosen("gradients", output, wrt)
+    calculus = Calculus(Nodes(), output.shape, lambda node: node)
+    found = reverse(calculus, output, identity(output.shape), chosen)
+    nodes = [found[leaf] if leaf in found else zeros(leaf.shape + output.shape) for leaf in chosen]
+    return nodes[0] if one else nodes
+
+
+@method
+def tangents(start: TensorNode, outputs: TensorNode | Iterable[TensorNode]) -> Any:
+    """The derivatives of outputs with respect to one tensor, of shape `output.shape + start.shape`. Forward mode.
+
+    >>> from .nodes import NonlinearNode
+    >>> x = LeafNode.parameter([1.0, 2.0])
+    >>> tangents(x, NonlinearNode(lambda a: a * a, x)).eval().tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+    one, chosen = _chosen("tangents", start, outputs)
+    calculus = Calculus(Nodes(), start.shape, lambda node: node)
+    moves = forward(calculus, ancestors(chosen), start, identity(start.shape))
+    answers = [moves[node] if node in moves else zeros(node.shape + start.shape) for node in chosen]
+    return answers[0] if one else answers
+
+
+def zeros(shape: Shape) -> TensorNode:
+    """A tensor of zeros, stored as one number, and structural: what it multiplies is not computed."""
+    zero = LeafNode(LeafType.CONSTANT, (), 0.0)
+    zero.structural = True
+    return TransformNode([-place for place in straight(len(shape))], (), zero, 1.0, shape) if shape else zero
+
+
+def _chosen(who: str, node: object, others: object) -> tuple[bool, list[TensorNode]]:
+    one = isinstance(others, TensorNode) or not isinstance(others, Iterable)
+    chosen: list[Any] = [others] if one else list(others)  # type: ignore[call-overload]
+    check_tensors(who, [node, *chosen])
+    if not chosen:
+        raise NodeError(f"{who} needs at least one tensor node to differentiate with respect to.")
+    return one, chosen

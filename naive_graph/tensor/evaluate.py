@@ -1,0 +1,353 @@
+"""Evaluation on arrays: every product is one contraction, in an order that opt_einsum chooses.
+
+Values are kept: `eval()` computes what was not computed yet, `forward()` begins
+again. Arrays of NumPy, torch, JAX and Dask take the same path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import opt_einsum
+
+from ..errors import NoGradientError, PlaceHolderError, ShapeError
+from ..tables import Tables
+from .arrays import Array, like, namespace
+from .calculus import Calculus
+from .differentiate import ancestors, leading, reverse
+from .entries import Entries
+from .function import Function
+from .index import Ids, LinearIndex, Shape, TransformIndex
+from .nodes import (
+    LeafNode,
+    LeafType,
+    LinearNode,
+    NonlinearNode,
+    OpType,
+    TensorNode,
+    TransformNode,
+    check_tensors,
+    method,
+)
+from .picking import gather, scatter
+from .selection import SelectionNode
+
+MOST_FACTORS = 6  # that one contraction gathers from products of products
+Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
+
+
+class Arrays:
+    """The algebra of arrays: computing is computing."""
+
+    def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
+        source = written_out(source)
+        kept = tuple(each for each in index.dst if each > 0)
+        local = {each: place for place, each in enumerate(index.src, 1)}
+        result = contracted([(source, tuple(local.values()))], tuple(local[each] for each in kept))
+        if len(kept) < len(index.dst):
+            sizes = iter(result.shape)
+            result = result.reshape([next(sizes) if each > 0 else 1 for each in index.dst])
+            result = namespace(result).broadcast_to(result, shape)
+        return result if alpha == 1.0 else alpha * result
+
+    def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Array:
+        if op == OpType.mul:
+            return product(factors(index, left, right), index.dst)
+        a, b = (self._beside(ids, source, index.dst) for ids, source in ((index.left, left), (index.right, right)))
+        return a + b if op == OpType.add else a - b
+
+    def nonlinear(self, function: Function, sources: Sequence[Any]) -> Array:
+        arrays = [written_out(source) for source in sources]
+        result = function(*(Entries(array) for array in arrays))
+        if isinstance(result, Entries):
+            return result.array
+        return namespace(arrays[0]).full_like(arrays[0], result)  # the function is constant
+
+    def _beside(self, ids: Ids, source: Any, dst: Ids) -> Array:
+        """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
+        kept = tuple(each for each in dst if each in ids)
+        array = contracted([(written_out(source), tuple(map(abs, ids)))], kept)
+        sizes = iter(array.shape)
+        return array.reshape([next(sizes) if each in ids else 1 for each in dst])
+
+
+def written_out(source: Any) -> Array:
+    return source.dense() if isinstance(source, SelectionNode) else source
+
+
+def factors(index: LinearIndex, left: Any, right: Any) -> list[Factor]:
+    return [(left, tuple(map(abs, index.left))), (right, tuple(map(abs, index.right)))]
+
+
+# --- contractions -------------------------------------------------------------
+
+
+def product(given: list[Factor], dst: Ids) -> Array:
+    """The sum, over every id that is not in dst, of the product of the factors."""
+    arrays = [(array, ids) for array, ids in given if not isinstance(array, SelectionNode)]
+    selections = [(array, ids) for array, ids in given if isinstance(array, SelectionNode)]
+    while selections:
+        selection, ids = selections.pop()
+        if not arrays:
+            arrays.append((selection.dense(), ids))
+            continue
+        waiting = list(selection.pickers)
+        while waiting:
+            picker = waiting.pop()
+            names = [ids[axis] for axis in picker.axes], ids[picker.axis]
+            elsewhere = {each for _, other in selections for each in other}
+            if not _picked(arrays, selection, picker, *names, {*dst, *elsewhere}):
+                own = (*picker.axes, picker.axis)
+                shape = [selection.shape[axis] for axis in sorted(own)]
+                dense = like(arrays[0][0], selection.factor(picker).reshape(shape))
+                arrays.append((dense, tuple(ids[axis] for axis in sorted(own))))
+    return contracted(arrays, dst)
+
+
+def _picked(
+    arrays: list[Factor], selection: SelectionNode, picker: Any, many: list[int], one: int, kept: set[int]
+) -> bool:
+    """Gather or scatter if only one array is concerned; say whether that could be done."""
+    with_one = [place for place, (_, ids) in enumerate(arrays) if one in ids]
+    with_many = [place for place, (_, ids) in enumerate(arrays) if any(each in ids for each in many)]
+    if one not in kept and len(with_one) == 1 and with_one[0] not in with_many:
+        array, ids = arrays[with_one[0]]
+        axis = ids.index(one)
+        arrays[with_one[0]] = (gather(array, axis, picker, selection.shape), (*ids[:axis], *many, *ids[axis + 1 :]))
+        return True
+    if len(with_many) == 1 and with_many[0] not in with_one and not kept.intersection(many):
+        array, ids = arrays[with_many[0]]
+        if all(each in ids for each in many):
+            axes = tuple(ids.index(each) for each in many)
+            rest = tuple(each for each in ids if each not in many)
+            arrays[with_many[0]] = (scatter(array, axes, picker, selection.shape), (one, *rest))
+            return True
+    return False
+
+
+def contracted(arrays: list[Factor], dst: Ids) -> Array:
+    """The Einstein sum of these arrays."""
+    if len(arrays) == 1:
+        array, ids = arrays[0]
+        if ids == dst:
+            return array
+        if len(ids) == len(dst):
+            order = [ids.index(each) for each in dst]
+            return array.permute(order) if hasattr(array, "permute") else array.transpose(order)
+    letters: dict[int, str] = {}
+    for _, ids in arrays:
+        for each in ids:
+            letters.setdefault(each, opt_einsum.get_symbol(len(letters)))
+    inputs = ",".join("".join(letters[each] for each in ids) for _, ids in arrays)
+    equation = f"{inputs}->{''.join(letters[each] for each in dst)}"
+    expression = _expression(equation, tuple(tuple(array.shape) for array, _ in arrays))
+    return expression(*(array for array, _ in arrays))
+
+
+@lru_cache(maxsize=4096)
+def _expression(equation: str, shapes: tuple[Shape, ...]) -> Callable[..., Array]:
+    """A contraction whose order was found once for these shapes."""
+    found: Callable[..., Array] = opt_einsum.contract_expression(equation, *shapes)
+    return found
+
+
+# --- evaluating ---------------------------------------------------------------
+
+
+@method
+def eval(node: TensorNode) -> Array:
+    """The tensor's array; what was not computed before is computed now.
+
+    Raises PlaceHolderError if an input that it needs holds no value.
+
+    >>> a = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]])
+    >>> eval(a @ a).tolist()
+    [[7.0, 10.0], [15.0, 22.0]]
+    """
+    check_tensors("eval", [node])
+    return value_of(node)
+
+
+incremental_forward = eval
+method(incremental_forward)
+
+
+@method
+def forward(node: TensorNode) -> Array:
+    """The tensor's array, with everything that it needs computed again from the leaves' present values."""
+    check_tensors("forward", [node])
+    for each in ancestors([node]):
+        if each.sources:
+            each._value = None
+    return value_of(node)
+
+
+def value_of(node: TensorNode) -> Array:
+    """The array of a node, computing what is missing."""
+    nodes = _missing(node)
+    _check_fed(nodes)
+    pending: dict[TensorNode, tuple[list[Factor], Ids]] = {}
+    gathered = _gathered(nodes, node)
+    algebra = Arrays()
+    with np.errstate(all="ignore"):  # values follow IEEE 754, and say so themselves
+        for each in nodes:
+            if isinstance(each, LinearNode) and each.op == OpType.mul:
+                parts = _unfolded(each, pending)
+                if each in gathered and len(parts) < MOST_FACTORS:
+                    pending[each] = (parts, each.index.dst)
+                else:
+                    each._value = product(parts, each.index.dst)
+            elif isinstance(each, LinearNode):
+                each._value = algebra.linear(each.op, each.index, *map(operand, each.sources))
+            elif isinstance(each, TransformNode):
+                each._value = algebra.transform(each.index, operand(each.sources[0]), each.alpha, each.shape)
+            elif isinstance(each, NonlinearNode):
+                each._value = algebra.nonlinear(each.function, [operand(source) for source in each.sources])
+    return written_out(operand(node))
+
+
+def operand(node: TensorNode) -> Any:
+    """What a node is to the algebra of arrays: a selection itself, or an array."""
+    if isinstance(node, SelectionNode):
+        return node
+    return node.value if isinstance(node, LeafNode) else node._value
+
+
+def _missing(node: TensorNode) -> list[TensorNode]:
+    """What has to be computed, sources first, and the leaves that it needs."""
+    found: dict[TensorNode, None] = {}
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if each not in found and each._value is None:
+            found[each] = None
+            waiting.extend(each.sources)
+    return sorted(found, key=lambda each: each.serial)
+
+
+def _check_fed(nodes: Iterable[TensorNode]) -> None:
+    for node in nodes:
+        if isinstance(node, LeafNode) and node.nodes is None and not node.structural:
+            raise PlaceHolderError(
+                f"{node.label} has no value. Set it: t.value = an array of shape {node.shape}. "
+                f"It was made on {node.origin}."
+            )
+        if isinstance(node, LeafNode) and node.value is None:
+            raise PlaceHolderError(f"{node.label}: one of its scalar nodes has no value. Call Graph.forward() first.")
+
+
+def _gathered(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode]:
+    """Products that one other product uses, and nobody else: they become part of its contraction."""
+    users: dict[TensorNode, list[TensorNode]] = {}
+    for node in nodes:
+        for source in node.sources:
+            users.setdefault(source, []).append(node)
+    return {
+        node
+        for node, by in users.items()
+        if node is not target and _multiplies(node) and len(by) == 1 and _multiplies(by[0])
+    }
+
+
+def _multiplies(node: TensorNode) -> bool:
+    return isinstance(node, LinearNode) and node.op == OpType.mul
+
+
+def _unfolded(node: LinearNode, pending: dict[TensorNode, tuple[list[Factor], Ids]]) -> list[Factor]:
+    """The factors of a product, those of gathered products in their place."""
+    found: list[Factor] = []
+    top = max(map(abs, (0, *node.index.left, *node.index.right)))
+    for source, ids in zip(node.sources, node.index[1:]):
+        ids = tuple(map(abs, ids))
+        if source not in pending:
+            found.append((operand(source), ids))
+            continue
+        inner, dst = pending.pop(source)
+        renamed = dict(zip(dst, ids))
+        for array, own in inner:
+            for each in own:
+                if each not in renamed:
+                    top += 1
+                    renamed[each] = top
+            found.append((array, tuple(renamed[each] for each in own)))
+    return found
+
+
+# --- differentiating ----------------------------------------------------------
+
+
+class Run(NamedTuple):
+    """The last backward over a graph: what it reached, and what it found."""
+
+    reached: set[TensorNode]
+    full: bool
+
+
+_RUNS: WeakKeyDictionary[Tables, Run] = WeakKeyDictionary()
+
+
+@method
+def backward(node: TensorNode, full: bool = False) -> None:
+    """Differentiate a tensor of one entry; `gradient()` of the nodes that it depends on then has the arrays.
+
+    Only parameters, and what depends on one, get gradients; with `full` all
+    nodes do. Evaluates what is missing. Raises ShapeError if there are more
+    entries: sum them first.
+
+    >>> w = LeafNode.parameter([3.0, 4.0])
+    >>> (w * w).sum().backward()
+    >>> w.gradient().tolist()
+    [6.0, 8.0]
+    """
+    check_tensors("backward", [node])
+    if node.size != 1:
+        raise ShapeError(f"backward starts from a single number, and {node.label} has {node.size}. Sum it: t.sum().")
+    value = value_of(node)
+    nodes = ancestors([node])
+    wanted = set(nodes) if full else leading(nodes, filter(_learned, nodes))
+    seed = namespace(value).full_like(value, 1.0)
+    with np.errstate(all="ignore"):
+        found = reverse(Calculus(Arrays(), (), _kept_value), node, seed, wanted)
+    for each in nodes:
+        each._grad = found.get(each)
+        if each._grad is None and each in wanted and not isinstance(each, SelectionNode):
+            array = _kept_value(each)
+            each._grad = namespace(array).full_like(array, 0.0)
+    _RUNS[node.home] = Run(set(nodes), full)
+
+
+def _kept_value(node: TensorNode) -> Any:
+    if isinstance(node, SelectionNode):
+        return node
+    if node._value is None and node.sources:
+        value_of(node)
+    return operand(node)
+
+
+def _learned(node: TensorNode) -> bool:
+    return isinstance(node, LeafNode) and (node.leaf_type == LeafType.PARAMETER or node.nodes is not None)
+
+
+@method
+def gradient(node: TensorNode) -> Array | None:
+    """The gradient from the last backward, an array of the tensor's shape; None before any.
+
+    Raises NoGradientError if that backward's result does not depend on the
+    tensor, or if it depends on no parameter and `full` was not asked for.
+    """
+    check_tensors("gradient", [node])
+    run = _RUNS.get(node.home)
+    if run is None:
+        return None
+    if node not in run.reached:
+        raise NoGradientError(f"{node.label} has no gradient: what backward() started from does not depend on it.")
+    if node._grad is None:
+        raise NoGradientError(
+            f"{node.label} has no gradient: no parameter leads to it. Call backward(full=True), "
+            "or make it a LeafNode.parameter."
+        )
+    return node._grad

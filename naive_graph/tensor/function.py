@@ -1,0 +1,150 @@
+"""What an elementwise node computes: a small scalar graph of its own.
+
+The bottom of the house serves the top. A function of numbers is traced once into
+tables; applied to floats, arrays or blocks of rows it is the same forward sweep;
+and its derivative is further rows of the same tables, found by `derive`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..arithmetics.text import formula
+from ..derive import drafted
+from ..engines.reference import evaluate
+from ..errors import OperandError
+from ..number import number
+from ..origin import learners_frame
+from ..plan import Plan, plan_for
+from ..rules import Arithmetic, Rule
+from ..tables import CONSTANT, PLACEHOLDER, Tables
+
+
+class Pencil(Arithmetic):
+    """An argument of a function that is being traced, or something computed from arguments."""
+
+    __slots__ = ("row", "tables")
+
+    def __init__(self, tables: Tables, row: int) -> None:
+        self.tables = tables
+        self.row = row
+
+    def apply(self, rule: Rule, *operands: Any) -> Pencil:
+        rule.check_arity(len(operands))
+        rows = [self._row(operand, rule) for operand in operands]
+        return Pencil(self.tables, _append(self.tables, rule.number, rows))
+
+    def _row(self, operand: Any, rule: Rule) -> int:
+        if isinstance(operand, Pencil) and operand.tables is self.tables:
+            return operand.row
+        if isinstance(operand, Arithmetic):
+            raise OperandError(
+                f"'{rule.name}' met {operand!r} inside a function of tensors' elements. Such a function is made of "
+                "its arguments and of numbers; give everything else to it as an argument."
+            )
+        return constant_row(self.tables, number(operand, f"'{rule.name}'"))
+
+
+def _append(tables: Tables, kind: int, sources: Sequence[int]) -> int:
+    frame = learners_frame()
+    return tables.add_row(kind, sources, len(sources), frame.f_code, frame.f_lasti)
+
+
+def constant_row(tables: Tables, value: float) -> int:
+    row = _append(tables, CONSTANT, ())
+    tables.write(row, value)
+    return row
+
+
+class Function:
+    """A function of one or more numbers, as rows of its own small tables.
+
+    >>> from naive_graph import exp
+    >>> bell = trace(lambda x: exp(-x * x), 1)
+    >>> bell(0.0), bell.derivative(0)(0.0)
+    (1.0, -0.0)
+    >>> print(bell.derivative(0).formula(["x"]))
+    -2*(x*exp(-x*x))
+    """
+
+    def __init__(self, tables: Tables, arguments: Sequence[int], result: int) -> None:
+        self.tables = tables
+        self.arguments = arguments
+        self.result = result
+        self._slopes: dict[int, Function | float] = {}
+
+    @property
+    def arity(self) -> int:
+        return len(self.arguments)
+
+    @property
+    def plan(self) -> Plan:
+        return plan_for(self.tables, [self.result])
+
+    @property
+    def name(self) -> str:
+        """What a drawing writes: the rule's name if it is one rule, else "f"."""
+        return self.rule.name if self.rule is not None else "f"
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule, if the function only applies it to the arguments in their order."""
+        plan = self.plan
+        is_rule = self.tables.operands(self.result) == list(self.arguments)
+        return plan.rule(plan.targets[0]) if is_rule else None
+
+    def __call__(self, *values: Any) -> Any:
+        plan = self.plan
+        given = dict(zip(self.arguments, values, strict=True))
+        columns = [given[row] if row in given else self.tables.value(row) for row in plan.rows]
+        evaluate(plan, columns)
+        return columns[plan.targets[0]]
+
+    def derivative(self, position: int) -> Function | float:
+        """The slope along one argument; a bare number if it is one."""
+        if position not in self._slopes:
+            with self.tables.lock:
+                plan = self.plan
+                row = self.arguments[position]
+                step = plan.rows.index(row) if row in plan.rows else None
+                book, answers = drafted(self.tables, plan, [step])
+                (slope,) = book.rows(answers)
+            self._slopes[position] = slope if isinstance(slope, float) else Function(self.tables, self.arguments, slope)
+        return self._slopes[position]
+
+    def formula(self, names: Sequence[str], style: str = "text") -> str:
+        """The function written down, in these names for its arguments."""
+        with self.tables.lock:
+            for row, name in zip(self.arguments, names, strict=True):
+                self.tables.names[row] = name
+            definitions, text = formula(self.tables, self.plan, style)
+        return "; ".join([*(f"{name} = {part}" for name, part in definitions), text])
+
+    def __repr__(self) -> str:
+        names = ["x"] if self.arity == 1 else [f"x{place}" for place in range(self.arity)]
+        return f"<function {self.formula(names)}>"
+
+
+def trace(function: Callable[..., Any], arity: int) -> Function:
+    """The graph that a Python function of `arity` numbers draws. Raises OperandError if it is not made of rules."""
+    tables = Tables()
+    arguments = [_append(tables, PLACEHOLDER, ()) for _ in range(arity)]
+    result = function(*[Pencil(tables, row) for row in arguments])
+    if not isinstance(result, Pencil):
+        return Function(tables, arguments, constant_row(tables, number(result, "A function of tensors' elements")))
+    return Function(tables, arguments, result.row)
+
+
+_OF_RULE: dict[tuple[Rule, int], Function] = {}
+
+
+def function_of(what: Callable[..., Any] | Function, arity: int) -> Function:
+    """The Function that a rule or a Python function stands for; each rule is traced once."""
+    if isinstance(what, Function):
+        return what
+    if not isinstance(what, Rule):
+        return trace(what, arity)
+    if (what, arity) not in _OF_RULE:
+        _OF_RULE[what, arity] = trace(what, arity)
+    return _OF_RULE[what, arity]

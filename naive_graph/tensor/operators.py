@@ -1,0 +1,303 @@
+"""Tensor nodes with the operators and broadcasting of NumPy arrays: each a composition of the four kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from ..nodes import Node
+from ..number import number
+from ..rules import Rule
+from .function import trace
+from .index import Shape
+from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TensorNode, TransformNode, check_tensors, method
+from .picks import entry, pick, reshape, sliced
+
+LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
+
+
+# --- rules --------------------------------------------------------------------
+
+
+@method
+def apply(self: TensorNode, rule: Rule, *operands: Any) -> TensorNode:
+    """A rule over tensors, scalar nodes, arrays and numbers: they are broadcast as NumPy does."""
+    rule.check_arity(len(operands))
+    if rule.name in LINEAR and len(operands) > 2:
+        first = apply(self, rule, *operands[:2])
+        for each in operands[2:]:
+            first = apply(first, rule, first, each)
+        return first
+    if rule.name == "neg":
+        return scaled(self, -1.0)
+    if rule.name == "mul" and len(operands) == 2:
+        for one, other in (operands, operands[::-1]):
+            if isinstance(one, TensorNode) and not isinstance(other, (TensorNode, Node)) and not _is_array(other):
+                return scaled(one, number(other, "'mul'"))
+    if rule.name in LINEAR and len(operands) == 2:
+        return elementwise(LINEAR[rule.name], *(as_tensor(each, rule) for each in operands))
+    return _nonlinear(rule, operands)
+
+
+def _nonlinear(rule: Rule, operands: Sequence[Any]) -> TensorNode:
+    """A rule that is not linear. Plain numbers become part of the function."""
+    spread = [_is_tensor(each) for each in operands]
+    tensors = [as_tensor(each, rule) for each, tensor in zip(operands, spread) if tensor]
+    numbers = [None if tensor else number(each, f"'{rule.name}'") for each, tensor in zip(operands, spread)]
+    shape = broadcast_shape(*tensors)
+    sources = [broadcast(tensor, shape) for tensor in tensors]
+    if None not in numbers[1:] or len(sources) < len(operands):
+
+        def function(*xs: Any) -> Any:
+            given = iter(xs)
+            return rule(*(next(given) if known is None else known for known in numbers))
+
+        return NonlinearNode(trace(function, len(sources)), *sources)
+    return NonlinearNode(rule, *sources)
+
+
+def as_tensor(value: Any, rule: Rule | None = None) -> TensorNode:
+    """The tensor that an operand stands for: itself, scalar nodes, an array or a number."""
+    if isinstance(value, TensorNode):
+        check_tensors("An expression" if rule is None else f"'{rule.name}'", [value])
+        return value
+    if isinstance(value, Node):
+        return LeafNode.of(value)
+    if _is_array(value):
+        return LeafNode.constant(value)
+    return LeafNode.constant(number(value, "A tensor" if rule is None else f"'{rule.name}'"))
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, (list, tuple)) or (hasattr(value, "shape") and np.ndim(value) > 0)  # type: ignore[arg-type]
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, (TensorNode, Node)) or _is_array(value)
+
+
+def scaled(node: TensorNode, alpha: float) -> TransformNode:
+    """alpha times the tensor."""
+    same = range(1, node.rank + 1)
+    return TransformNode(same, same, node, alpha)
+
+
+def elementwise(op: OpType, left: TensorNode, right: TensorNode) -> LinearNode:
+    """left op right, broadcast: an axis that one lacks, or has at extent 1, is left out of its index array."""
+    shape = broadcast_shape(left, right)
+    (left, l_ids), (right, r_ids) = (_aligned(node, shape) for node in (left, right))
+    return LinearNode(op, range(1, len(shape) + 1), l_ids, r_ids, left, right)
+
+
+def _aligned(node: TensorNode, shape: Shape) -> tuple[TensorNode, tuple[int, ...]]:
+    """The node without the axes that are to be broadcast, and the ids of those that stay."""
+    ids = tuple(range(len(shape) - node.rank + 1, len(shape) + 1))
+    kept = [axis for axis, each in enumerate(ids) if node.shape[axis] == shape[each - 1]]
+    return _without_other(node, kept), tuple(ids[axis] for axis in kept)
+
+
+def _without_other(node: TensorNode, kept: Sequence[int]) -> TensorNode:
+    if len(kept) == node.rank:
+        return node
+    src = [axis + 1 if axis in kept else -(axis + 1) for axis in range(node.rank)]
+    return TransformNode([axis + 1 for axis in kept], src, node)
+
+
+def broadcast_shape(*nodes: TensorNode) -> Shape:
+    """The common shape by NumPy's rules. Raises ShapeError."""
+    try:
+        return tuple(np.broadcast_shapes(*(node.shape for node in nodes)))
+    except ValueError:
+        shapes = " and ".join(str(node.shape) for node in nodes)
+        raise ShapeError(
+            f"Tensors of shapes {shapes} do not broadcast. Aligned at the right, each pair of extents must be equal, "
+            "or one of them 1."
+        ) from None
+
+
+@method
+def broadcast(self: TensorNode, shape: Sequence[int]) -> TensorNode:
+    """The tensor spread to a larger shape, by NumPy's rules."""
+    shape = tuple(shape)
+    if shape == self.shape:
+        return self
+    try:
+        fits = tuple(np.broadcast_shapes(self.shape, shape)) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"{self.label} cannot be spread to shape {shape}.")
+    node, ids = _aligned(self, shape)
+    dst = [each if each in ids else -each for each in range(1, len(shape) + 1)]
+    return TransformNode(dst, ids, node, shape=shape)
+
+
+# --- matrices and axes --------------------------------------------------------
+
+
+@method
+def __matmul__(self: TensorNode, other: Any) -> TensorNode:
+    """Matrix product, as NumPy's: over the last axis of the first and the last but one of the second."""
+    left, right = self, as_tensor(other)
+    if not left.rank or not right.rank:
+        raise ShapeError("@ multiplies vectors and matrices. Multiply by a number with *.")
+    l_batch, r_batch = left.shape[:-2], right.shape[:-2]
+    try:
+        batch = tuple(np.broadcast_shapes(l_batch, r_batch))
+    except ValueError:
+        raise ShapeError(f"{left.label} @ {right.label}: the leading axes do not broadcast.") from None
+    inner = right.shape[-2] if right.rank > 1 else right.shape[-1]
+    if left.shape[-1] != inner:
+        raise ShapeError(f"{left.label} @ {right.label}: the inner extents {left.shape[-1]} and {inner} differ.")
+    rows, columns, summed = len(batch) + 1, len(batch) + 2, -(len(batch) + 3)
+    l_tail = (rows, summed) if left.rank > 1 else (summed,)
+    r_tail = (summed, columns) if right.rank > 1 else (summed,)
+    left, l_ids = _batched(left, batch, l_tail)
+    right, r_ids = _batched(right, batch, r_tail)
+    dst = [each for each in range(1, len(batch) + 3) if each in (*l_ids, *r_ids)]
+    return LinearNode(OpType.mul, dst, l_ids, r_ids, left, right)
+
+
+@method
+def __rmatmul__(self: TensorNode, other: Any) -> TensorNode:
+    return __matmul__(as_tensor(other), self)
+
+
+def _batched(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple[TensorNode, tuple[int, ...]]:
+    leading = node.shape[: node.rank - len(tail)]
+    ids = tuple(range(len(batch) - len(leading) + 1, len(batch) + 1))
+    kept = [axis for axis, each in enumerate(ids) if leading[axis] == batch[each - 1]]
+    kept += range(len(leading), node.rank)
+    return _without_other(node, kept), tuple(((*ids, *tail))[axis] for axis in kept)
+
+
+@method
+def transpose(self: TensorNode, *axes: int) -> TensorNode:
+    """The axes in another order; reversed if none is given."""
+    order = tuple(_axis(self, axis) for axis in axes) or tuple(reversed(range(self.rank)))
+    if sorted(order) != list(range(self.rank)):
+        raise ShapeError(f"transpose of {self.label} takes each of its {self.rank} axes once, not {axes}.")
+    return TransformNode([axis + 1 for axis in order], range(1, self.rank + 1), self)
+
+
+TensorNode.T = property(transpose)  # type: ignore[attr-defined, method-assign, assignment, unused-ignore]
+
+
+def _axis(node: TensorNode, axis: object) -> int:
+    if not isinstance(axis, int) or isinstance(axis, bool) or not -node.rank <= axis < node.rank:
+        raise ShapeError(f"{node.label} has no axis {axis!r}: its axes are 0 to {node.rank - 1}.")
+    return axis % node.rank
+
+
+def axes_of(node: TensorNode, axis: Any) -> list[int]:
+    """The axes that `axis` names: one, several, or all for None."""
+    given = range(node.rank) if axis is None else [axis] if isinstance(axis, int) else axis
+    found = [_axis(node, each) for each in given]
+    if len(set(found)) < len(found):
+        raise ShapeError(f"Axis {axis} of {node.label} names one axis twice.")
+    return found
+
+
+# --- reshaping and slicing ----------------------------------------------------
+
+
+@method
+def flatten(self: TensorNode) -> TensorNode:
+    """All entries, row by row, as one axis."""
+    return reshape(self, (self.size,))
+
+
+def _reshape(self: TensorNode, *shape: Any) -> TensorNode:
+    """The same entries, row by row, in another shape; one extent may be -1."""
+    wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    return reshape(self, tuple(wanted))
+
+
+_reshape.__name__ = "reshape"
+method(_reshape)
+
+
+@method
+def expand_dims(self: TensorNode, axis: int) -> TensorNode:
+    """A new axis of extent 1, before which `axis` axes stand."""
+    place = axis % (self.rank + 1)
+    dst = [*range(1, place + 1), -1, *range(place + 1, self.rank + 1)]
+    return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:place], 1, *self.shape[place:]))
+
+
+@method
+def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
+    """The tensor without axes of extent 1: these, or all."""
+    chosen = axes_of(self, axis) if axis is not None else [at for at, extent in enumerate(self.shape) if extent == 1]
+    for each in chosen:
+        if self.shape[each] != 1:
+            raise ShapeError(f"Axis {each} of {self.label} runs to {self.shape[each]}: only an axis of 1 can go.")
+    return _without_other(self, [at for at in range(self.rank) if at not in chosen])
+
+
+@method
+def __getitem__(self: TensorNode, parts: Any) -> TensorNode:
+    """Numbers, slices, `...`, None (a new axis) and lists of places, as in NumPy; a list picks along its axis."""
+    node, axis = self, 0
+    for part in _spelt_out(self, parts if isinstance(parts, tuple) else (parts,)):
+        if part is None:
+            node, axis = expand_dims(node, axis), axis + 1
+        elif isinstance(part, slice):
+            node, axis = sliced(node, axis, part), axis + 1
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+            node = entry(node, axis, int(part))
+        else:
+            node, axis = gather(node, part, axis), axis + np.ndim(part)
+    return node
+
+
+def _spelt_out(node: TensorNode, parts: tuple[Any, ...]) -> list[Any]:
+    """The parts with `...` replaced by whole slices."""
+    taken = sum(1 for part in parts if part is not None and part is not Ellipsis)
+    if taken > node.rank:
+        raise ShapeError(f"{node.label} was given {taken} indices, and has {node.rank} axes.")
+    place = next((at for at, part in enumerate(parts) if part is Ellipsis), len(parts))
+    return [*parts[:place], *[slice(None)] * (node.rank - taken), *parts[place + 1 :]]
+
+
+@method
+def gather(self: TensorNode, places: Any, axis: int = 0) -> TensorNode:
+    """The entries at these places along an axis: an array of whole numbers."""
+    axis, table = _axis(self, axis), np.asarray(places)
+    if table.dtype.kind not in "iu" or not table.size:
+        raise ShapeError(f"{self.label} is indexed with whole numbers and slices, not {places!r}.")
+    extent = self.shape[axis]
+    if table.min() < -extent or table.max() >= extent:
+        raise ShapeError(f"Axis {axis} of {self.label} runs from 0 to {extent - 1}; {places!r} goes beyond.")
+    return pick(self, axis, table.shape, (0,) * table.ndim, table=np.where(table < 0, table + extent, table))
+
+
+@method
+def __iter__(self: TensorNode) -> Iterator[TensorNode]:
+    return (entry(self, 0, place) for place in range(len(self)))
+
+
+def concat(tensors: Sequence[TensorNode], axis: int = 0) -> TensorNode:
+    """Tensors one after the other along an axis."""
+    nodes = [as_tensor(each) for each in tensors]
+    if not nodes:
+        raise ShapeError("concat needs at least one tensor.")
+    axis = _axis(nodes[0], axis)
+    for node in nodes:
+        if node.shape[:axis] + node.shape[axis + 1 :] != nodes[0].shape[:axis] + nodes[0].shape[axis + 1 :]:
+            raise ShapeError(f"concat: {nodes[0].label} and {node.label} differ in more than axis {axis}.")
+    total, start, result = sum(node.shape[axis] for node in nodes), 0, None
+    for node in nodes:
+        part = pick(node, axis, (total,), (1,), -start)
+        result = part if result is None else elementwise(OpType.add, result, part)
+        start += node.shape[axis]
+    assert result is not None
+    return result
+
+
+def stack(tensors: Sequence[TensorNode], axis: int = 0) -> TensorNode:
+    """Tensors of one shape along a new axis."""
+    return concat([expand_dims(as_tensor(each), axis) for each in tensors], axis)

@@ -1,0 +1,87 @@
+"""Selections at work on arrays: gathering and scattering, with no tensor of zeros and ones in sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, like, namespace
+from .index import Shape
+from .nodes import size_of
+from .selection import Picker
+
+
+def gather(x: Array, axis: int, picker: Picker, shape: Shape) -> Array:
+    """Replace one axis of x by the picker's axes: each of their positions takes the entry that it picks.
+
+    shape: the selection's. Positions that pick nothing are 0.
+    """
+    extents = [shape[each] for each in picker.axes]
+    if picker.is_reshape(shape):
+        return x.reshape((*x.shape[:axis], *extents, *x.shape[axis + 1 :]))
+    if isinstance(x, np.ndarray) and picker.table is None:
+        return _strided(x, axis, picker, extents)
+    picks = picker.picks(shape)
+    taken = take(x, picks.clip(0).ravel(), axis).reshape((*x.shape[:axis], *extents, *x.shape[axis + 1 :]))
+    if (picks >= 0).all():
+        return taken
+    mask = (picks >= 0).astype(np.float64).reshape(extents + [1] * (x.ndim - axis - 1))
+    return namespace(x).where(like(x, mask) != 0, taken, 0.0 * taken[(0,) * taken.ndim])
+
+
+def _strided(x: np.ndarray, axis: int, picker: Picker, extents: list[int]) -> Array:
+    """A view of x, or of x with zeros around it: nothing is copied for a sliding window."""
+    reaches = [stride * (extent - 1) for stride, extent in zip(picker.strides, extents)]
+    low = picker.offset + sum(reach for reach in reaches if reach < 0)
+    high = picker.offset + sum(reach for reach in reaches if reach > 0)
+    before, after = max(0, -low), max(0, high - (x.shape[axis] - 1))
+    if before or after:
+        x = np.pad(x, [(before, after) if each == axis else (0, 0) for each in range(x.ndim)])
+    start = x[(slice(None),) * axis + (slice(picker.offset + before, None),)]
+    steps = [stride * x.strides[axis] for stride in picker.strides]
+    strides = (*x.strides[:axis], *steps, *x.strides[axis + 1 :])
+    return np.lib.stride_tricks.as_strided(
+        start, (*x.shape[:axis], *extents, *x.shape[axis + 1 :]), strides, writeable=False
+    )
+
+
+def take(x: Array, places: Array, axis: int) -> Array:
+    """The entries at these places along an axis."""
+    xp = namespace(x)
+    if xp.__name__ == "torch":
+        return x.index_select(axis, xp.as_tensor(places, device=x.device))
+    return xp.take(x, places, axis=axis)
+
+
+def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Array:
+    """Replace the picker's axes of x by the one that they determine, placed first; what falls together is added."""
+    rest = [axis for axis in range(x.ndim) if axis not in axes]
+    x = _permuted(x, [*axes, *rest])
+    others = tuple(x.shape[len(axes) :])
+    size = shape[picker.axis]
+    if picker.is_reshape(shape):
+        return x.reshape((size, *others))
+    return _collected(x.reshape((size_of(x.shape[: len(axes)]), *others)), picker.picks(shape).ravel(), size)
+
+
+def _collected(x: Array, picks: Array, size: int) -> Array:
+    """Each place of the result takes the entries that fall on it, one after the other, and adds them."""
+    order = np.argsort(picks, kind="stable")
+    order = order[picks[order] >= 0]
+    counts = np.bincount(picks[order], minlength=size)
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    total: Any = None
+    for rank in range(max(1, counts.max(initial=0))):
+        present = counts > rank
+        places = np.zeros(size, dtype=np.int64)
+        places[present] = order[starts[present] + rank]
+        mask = like(x, present.astype(np.float64).reshape([size] + [1] * (x.ndim - 1)))
+        taken = take(x, places, 0)
+        term = namespace(x).where(mask != 0, taken, 0.0 * mask)
+        total = term if total is None else total + term
+    return total
+
+
+def _permuted(x: Array, order: list[int]) -> Array:
+    return x.permute(order) if hasattr(x, "permute") else x.transpose(order)

@@ -1,0 +1,89 @@
+"""Picking entries: slices, reshapes, windows and paddings, each a product with a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ShapeError
+from .index import Shape
+from .nodes import LinearNode, TensorNode, TransformNode, size_of
+from .selection import Picker, SelectionNode
+
+
+def pick(
+    node: TensorNode, axis: int, extents: Sequence[int], strides: Sequence[int], offset: int = 0, table: Any = None
+) -> LinearNode:
+    """Replace one axis by axes of these extents: position (p, q, ...) takes the entry offset + p * s + q * t + ...
+
+    A position outside the axis is 0. table: the entry for each position, where
+    no strides describe it.
+
+    >>> from .nodes import LeafNode
+    >>> x = LeafNode.parameter([1.0, 2.0, 3.0, 4.0])
+    >>> pick(x, 0, (3, 2), (1, 1)).eval().tolist()  # windows of two
+    [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]
+    """
+    new = tuple(range(node.rank + 1, node.rank + 1 + len(extents)))
+    own = tuple(range(1, node.rank + 1))
+    dst = (*own[:axis], *new, *own[axis + 1 :])
+    left = (*own[:axis], -(axis + 1), *own[axis + 1 :])
+    picker = Picker(tuple(range(len(extents))), len(extents), tuple(strides), offset, table)
+    selection = SelectionNode((*extents, node.shape[axis]), [picker])
+    return LinearNode("mul", dst, left, (*new, -(axis + 1)), node, selection)
+
+
+def reshape(node: TensorNode, shape: Sequence[int]) -> TensorNode:
+    """The same entries, row by row, in another shape; one extent may be -1."""
+    wanted = _wanted(node, shape)
+    if wanted == node.shape:
+        return node
+    flat = node if node.rank == 1 else _flattened(node)
+    return flat if len(wanted) == 1 else _unflattened(flat, wanted)
+
+
+def _wanted(node: TensorNode, shape: Sequence[int]) -> Shape:
+    known = size_of(extent for extent in shape if extent != -1)
+    wanted = tuple(node.size // known if extent == -1 and known else extent for extent in shape)
+    if list(shape).count(-1) > 1 or size_of(wanted) != node.size or min(wanted, default=1) < 1:
+        raise ShapeError(f"{node.label} has {node.size} entries and cannot be reshaped to {tuple(shape)}.")
+    return wanted
+
+
+def _flattened(node: TensorNode) -> TensorNode:
+    if node.rank == 0:
+        return TransformNode((-1,), (), node, shape=(1,))
+    axes = tuple(range(node.rank))
+    picker = Picker(axes, node.rank, tuple(size_of(node.shape[axis + 1 :]) for axis in axes))
+    own = tuple(-axis - 2 for axis in axes)
+    selection = SelectionNode((*node.shape, node.size), [picker])
+    return LinearNode("mul", (1,), own, (*own, 1), node, selection)
+
+
+def _unflattened(flat: TensorNode, shape: Shape) -> TensorNode:
+    if not shape:
+        return TransformNode((), (-1,), flat)
+    return pick(flat, 0, shape, [size_of(shape[axis + 1 :]) for axis in range(len(shape))])
+
+
+def sliced(node: TensorNode, axis: int, part: slice) -> TensorNode:
+    """One axis cut down to a slice, which may step and run backwards."""
+    steps = range(*part.indices(node.shape[axis]))
+    if not steps:
+        raise ShapeError(f"The slice {part} of axis {axis} of {node.label} is empty.")
+    if steps == range(node.shape[axis]):
+        return node
+    return pick(node, axis, (len(steps),), (steps.step,), steps.start)
+
+
+def entry(node: TensorNode, axis: int, place: int) -> TensorNode:
+    """One position of an axis; the axis goes."""
+    extent = node.shape[axis]
+    if not -extent <= place < extent:
+        raise ShapeError(f"Axis {axis} of {node.label} has no place {place}: it runs from 0 to {extent - 1}.")
+    return pick(node, axis, (), (), place % extent)
+
+
+def padded(node: TensorNode, axis: int, before: int, after: int) -> TensorNode:
+    """Zeros around one axis; negative numbers cut it."""
+    return pick(node, axis, (node.shape[axis] + before + after,), (1,), -before)

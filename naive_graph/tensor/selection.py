@@ -1,0 +1,99 @@
+"""Selections: constant tensors of 0 and 1 that pick entries, and are never stored.
+
+A convolution is a contraction with such tensors, and so are slices, reshapes,
+paddings and the identity. A `Picker` says where the ones are: the entry is 1
+where
+
+    axis index = offset + sum of stride * (index of each of `axes`)
+
+and 0 elsewhere. Contracting over `axis` gathers; contracting over `axes`
+scatters, and adds up what falls together. The zeros are structural: what they
+multiply is not computed at all, neither on arrays nor on scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .arrays import Array
+from .index import Shape
+from .nodes import LeafNode, LeafType, size_of
+
+
+class Picker(NamedTuple):
+    """Some axes of a selection, and the one axis whose index they determine."""
+
+    axes: tuple[int, ...]
+    axis: int
+    strides: tuple[int, ...]
+    offset: int = 0
+    table: Any = None  # for picks that no strides describe: the index for each position of `axes`
+
+    def picks(self, shape: Shape) -> Array:
+        """The index along `axis` for each position of `axes`; -1 where there is none."""
+        extents = [shape[axis] for axis in self.axes]
+        if self.table is not None:
+            return np.asarray(self.table).reshape(extents)
+        picks = np.full(extents, self.offset)
+        for place, stride in enumerate(self.strides):
+            along = [1] * len(extents)
+            along[place] = -1
+            picks = picks + stride * np.arange(extents[place]).reshape(along)
+        return np.where((picks >= 0) & (picks < shape[self.axis]), picks, -1)
+
+    def is_reshape(self, shape: Shape) -> bool:
+        """Whether the axes, flattened row by row, are the axis."""
+        extents = [shape[axis] for axis in self.axes]
+        row_major = tuple(size_of(extents[place + 1 :]) for place in range(len(extents)))
+        steps = [stride for stride, extent in zip(self.strides, extents) if extent > 1]
+        steady = steps == [step for step, extent in zip(row_major, extents) if extent > 1]
+        return self.table is None and self.offset == 0 and steady and size_of(extents) == shape[self.axis]
+
+
+class SelectionNode(LeafNode):
+    """A constant tensor of 0 and 1, the product of pickers; each of its axes belongs to one of them.
+
+    >>> every_other = SelectionNode((2, 4), [Picker((0,), 1, (2,))])
+    >>> every_other.dense().tolist()
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
+    """
+
+    kind = "selection"
+    structural = True
+
+    def __init__(self, shape: Shape, pickers: Sequence[Picker], name: str | None = None) -> None:
+        super().__init__(LeafType.CONSTANT, shape, None, name)
+        self.pickers = tuple(pickers)
+
+    @property  # type: ignore[misc]
+    def value(self) -> Array:
+        """The tensor written out."""
+        return self.dense()
+
+    def dense(self, pickers: Sequence[Picker] | None = None) -> Array:
+        """The tensor written out, or the part of it that some pickers make, over all axes."""
+        full = np.ones([1] * self.rank)
+        for picker in self.pickers if pickers is None else pickers:
+            full = full * self.factor(picker)
+        return np.broadcast_to(full, self.shape) if pickers is None else full
+
+    def factor(self, picker: Picker) -> Array:
+        """One picker's zeros and ones, of extent 1 along the axes of the others."""
+        picks = picker.picks(self.shape)
+        ones = (picks[..., None] == np.arange(self.shape[picker.axis])).astype(np.float64)
+        own = (*picker.axes, picker.axis)
+        ordered = ones.transpose(np.argsort(own))
+        return ordered.reshape([extent if axis in own else 1 for axis, extent in enumerate(self.shape)])
+
+
+def identity(shape: Shape, name: str | None = None) -> SelectionNode:
+    """delta[I, J], which is 1 where I = J: the derivative of a tensor with respect to itself.
+
+    >>> identity((2,)).dense().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    rank = len(shape)
+    return SelectionNode((*shape, *shape), [Picker((axis,), rank + axis, (1,)) for axis in range(rank)], name)
