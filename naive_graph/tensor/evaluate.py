@@ -6,18 +6,17 @@ again. Arrays of NumPy, torch, JAX and Dask take the same path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import opt_einsum
 
 from ..errors import NoGradientError, PlaceHolderError, ShapeError
 from ..tables import Tables
-from .arrays import Array, like, namespace
+from .arrays import Array, namespace
 from .calculus import Calculus
+from .contraction import Factor, contracted, product
 from .differentiate import ancestors, leading, reverse
 from .entries import Entries
 from .function import Function
@@ -33,11 +32,9 @@ from .nodes import (
     check_tensors,
     method,
 )
-from .picking import gather, scatter
 from .selection import SelectionNode
 
 MOST_FACTORS = 6  # that one contraction gathers from products of products
-Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
 
 class Arrays:
@@ -81,78 +78,6 @@ def written_out(source: Any) -> Array:
 
 def factors(index: LinearIndex, left: Any, right: Any) -> list[Factor]:
     return [(left, tuple(map(abs, index.left))), (right, tuple(map(abs, index.right)))]
-
-
-# --- contractions -------------------------------------------------------------
-
-
-def product(given: list[Factor], dst: Ids) -> Array:
-    """The sum, over every id that is not in dst, of the product of the factors."""
-    arrays = [(array, ids) for array, ids in given if not isinstance(array, SelectionNode)]
-    selections = [(array, ids) for array, ids in given if isinstance(array, SelectionNode)]
-    while selections:
-        selection, ids = selections.pop()
-        if not arrays:
-            arrays.append((selection.dense(), ids))
-            continue
-        waiting = list(selection.pickers)
-        while waiting:
-            picker = waiting.pop()
-            names = [ids[axis] for axis in picker.axes], ids[picker.axis]
-            elsewhere = {each for _, other in selections for each in other}
-            if not _picked(arrays, selection, picker, *names, {*dst, *elsewhere}):
-                own = (*picker.axes, picker.axis)
-                shape = [selection.shape[axis] for axis in sorted(own)]
-                dense = like(arrays[0][0], selection.factor(picker).reshape(shape))
-                arrays.append((dense, tuple(ids[axis] for axis in sorted(own))))
-    return contracted(arrays, dst)
-
-
-def _picked(
-    arrays: list[Factor], selection: SelectionNode, picker: Any, many: list[int], one: int, kept: set[int]
-) -> bool:
-    """Gather or scatter if only one array is concerned; say whether that could be done."""
-    with_one = [place for place, (_, ids) in enumerate(arrays) if one in ids]
-    with_many = [place for place, (_, ids) in enumerate(arrays) if any(each in ids for each in many)]
-    if one not in kept and len(with_one) == 1 and with_one[0] not in with_many:
-        array, ids = arrays[with_one[0]]
-        axis = ids.index(one)
-        arrays[with_one[0]] = (gather(array, axis, picker, selection.shape), (*ids[:axis], *many, *ids[axis + 1 :]))
-        return True
-    if len(with_many) == 1 and with_many[0] not in with_one and not kept.intersection(many):
-        array, ids = arrays[with_many[0]]
-        if all(each in ids for each in many):
-            axes = tuple(ids.index(each) for each in many)
-            rest = tuple(each for each in ids if each not in many)
-            arrays[with_many[0]] = (scatter(array, axes, picker, selection.shape), (one, *rest))
-            return True
-    return False
-
-
-def contracted(arrays: list[Factor], dst: Ids) -> Array:
-    """The Einstein sum of these arrays."""
-    if len(arrays) == 1:
-        array, ids = arrays[0]
-        if ids == dst:
-            return array
-        if len(ids) == len(dst):
-            order = [ids.index(each) for each in dst]
-            return array.permute(order) if hasattr(array, "permute") else array.transpose(order)
-    letters: dict[int, str] = {}
-    for _, ids in arrays:
-        for each in ids:
-            letters.setdefault(each, opt_einsum.get_symbol(len(letters)))
-    inputs = ",".join("".join(letters[each] for each in ids) for _, ids in arrays)
-    equation = f"{inputs}->{''.join(letters[each] for each in dst)}"
-    expression = _expression(equation, tuple(tuple(array.shape) for array, _ in arrays))
-    return expression(*(array for array, _ in arrays))
-
-
-@lru_cache(maxsize=4096)
-def _expression(equation: str, shapes: tuple[Shape, ...]) -> Callable[..., Array]:
-    """A contraction whose order was found once for these shapes."""
-    found: Callable[..., Array] = opt_einsum.contract_expression(equation, *shapes)
-    return found
 
 
 # --- evaluating ---------------------------------------------------------------
@@ -231,12 +156,14 @@ def _missing(node: TensorNode) -> list[TensorNode]:
 
 def _check_fed(nodes: Iterable[TensorNode]) -> None:
     for node in nodes:
-        if isinstance(node, LeafNode) and node.nodes is None and not node.structural:
+        if isinstance(node, SelectionNode) or not isinstance(node, LeafNode):
+            continue
+        if node.nodes is None:
             raise PlaceHolderError(
                 f"{node.label} has no value. Set it: t.value = an array of shape {node.shape}. "
                 f"It was made on {node.origin}."
             )
-        if isinstance(node, LeafNode) and node.value is None:
+        if node.value is None:
             raise PlaceHolderError(f"{node.label}: one of its scalar nodes has no value. Call Graph.forward() first.")
 
 

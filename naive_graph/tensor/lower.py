@@ -18,51 +18,26 @@ import numpy as np
 from ..errors import BudgetError, NodeError, ShapeError
 from ..handles import handle
 from ..nodes import Node
-from ..tables import CONSTANT, PLACEHOLDER, VARIABLE, Block, Scope, Tables
+from ..tables import Tables
 from .arrays import Array
 from .differentiate import ancestors
-from .index import Ids, Shape
+from .index import Shape
 from .nodes import (
     LeafNode,
-    LeafType,
     LinearNode,
     NonlinearNode,
-    OpType,
     TensorNode,
     TransformNode,
     check_tensors,
     method,
     size_of,
 )
-from .rows import ADD, ONE, SUB, ZERO, Rows, Writer
-from .selection import Picker, SelectionNode
+from .rows import Rows, Writer
+from .selection import SelectionNode
+from .unfold import unfold
 
 BUDGET = 50_000_000  # scalar nodes that a tensor may unfold into, if nobody says
 BYTES_PER_NODE = 60  # with its edges, value and gradient
-LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafType.CONSTANT: CONSTANT}
-
-
-class Unfolding:
-    """The rows of one tensor's elements."""
-
-    def __init__(self, tensor: TensorNode, rows: Rows, first: int, end: int) -> None:
-        self.tensor = tensor
-        self.rows = rows
-        self.first, self.end = first, end  # what was appended for it
-
-    def name_of(self, place: int) -> str | None:
-        """What a row of the block is called: `y[0,2]`, or nothing if it is a step on the way."""
-        found = self.place_of(self.first + place) if self.tensor.name else None
-        return None if found is None else self.tensor.name_of(found)
-
-    def place_of(self, row: int) -> int | None:
-        """The place in the flattened tensor of the element that is this row."""
-        flat = self.rows.reshape(-1)
-        guess = row - int(flat[0])
-        if 0 <= guess < len(flat) and flat[guess] == row:
-            return guess
-        found = np.flatnonzero(flat == row)
-        return int(found[0]) if len(found) else None
 
 
 class Lowered:
@@ -140,7 +115,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
         mark, outer = tables.mark(), tables.scope_now
         try:
             for node in _waiting(tensor, tables):
-                _unfold(node, tables)
+                unfold(node, tables)
             rows = tables.unfolded[tensor].rows
             if (rows < 0).any():
                 rows = Writer(tables, tensor.origin).real(rows)
@@ -222,153 +197,3 @@ def _size(node: TensorNode) -> int:
     extents = dict(zip(node.index.left, node.sources[0].shape))
     terms = node.size * size_of(extents[each] for each in node.index.dummies)
     return terms + (node.size if node.index.dummies else 0)
-
-
-# --- one tensor ---------------------------------------------------------------
-
-
-def _unfold(node: TensorNode, tables: Tables) -> None:
-    """Append the scalars of a node whose sources are unfolded, inside a scope of its name."""
-    first = len(tables)
-    if node.sources:
-        tables.enter(Scope(node.name or node.kind, node.scope))
-    writer = Writer(tables, node.origin)
-    sources = [tables.unfolded[source].rows for source in node.sources]
-    if isinstance(node, LeafNode):
-        rows = _leaf(node, writer)
-    elif isinstance(node, TransformNode):
-        rows = _transform(node, writer, sources[0])
-    elif isinstance(node, LinearNode):
-        rows = _linear(node, writer, sources)
-    else:
-        assert isinstance(node, NonlinearNode)
-        rows = writer.function(node.function, [each.reshape(-1) for each in sources])
-    found = Unfolding(node, rows.reshape(node.shape), first, max(len(tables), int(rows.max(initial=-1)) + 1))
-    tables.unfolded[node] = found
-    if len(tables) > first:
-        tables.blocks.append(Block(first, len(tables) - first, found))
-
-
-def _leaf(node: LeafNode, writer: Writer) -> Rows:
-    if isinstance(node, SelectionNode):
-        return _Unwritten(node).reshape(-1)
-    if node.nodes is not None:
-        return np.array([each.row for each in node.nodes], dtype=np.int32)
-    values = None if node.value is None else np.asarray(node.value)
-    if node.structural:
-        return np.where(values == 0.0, ZERO, ONE)
-    return writer.leaves(LEAF_KINDS[node.leaf_type], values, node.size)
-
-
-class _Unwritten:
-    """Stands for the rows of a selection, which are only written out when nothing shorter will do."""
-
-    def __init__(self, selection: SelectionNode) -> None:
-        self.selection = selection
-
-    def reshape(self, shape: Any) -> _Unwritten:
-        return self
-
-    def max(self, initial: int) -> int:
-        return initial
-
-    def __lt__(self, other: int) -> Rows:
-        return self.written() < other
-
-    def written(self) -> Rows:
-        return np.where(self.selection.dense() == 0.0, ZERO, ONE)
-
-
-def _written(rows: Rows) -> Rows:
-    return rows.written() if isinstance(rows, _Unwritten) else rows
-
-
-def _transform(node: TransformNode, writer: Writer, rows: Rows) -> Rows:
-    rows = _written(rows)
-    kept = [each for each in node.index.dst if each > 0]
-    dummies = [each for each in node.index.src if each < 0]
-    table = rows.transpose([node.index.src.index(each) for each in (*kept, *dummies)])
-    shape = table.shape[: len(kept)]
-    totals = writer.scaled(writer.sums(table.reshape(size_of(shape), -1)), node.alpha).reshape(shape)
-    sizes = iter(shape)
-    return np.broadcast_to(totals.reshape([next(sizes) if each > 0 else 1 for each in node.index.dst]), node.shape)
-
-
-def _linear(node: LinearNode, writer: Writer, sources: list[Rows]) -> Rows:
-    index = node.index
-    if node.op == OpType.mul:
-        picked = _selected(node, writer, sources)
-        if picked is not None:
-            return picked
-    left, right = (_written(each) for each in sources)
-    grid = (*index.dst, *index.dummies)
-    extents = dict(zip(index.left, left.shape)) | dict(zip(index.right, right.shape))
-    shape = tuple(extents[each] for each in grid)
-    l, r = (_spread(rows, ids, grid, shape) for rows, ids in ((left, index.left), (right, index.right)))  # noqa: E741
-    terms = writer.product(l, r) if node.op == OpType.mul else writer.total(ADD if node.op == OpType.add else SUB, l, r)
-    return writer.sums(terms.reshape(node.size, -1))
-
-
-def _spread(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
-    """The rows over the whole grid of indices, flattened."""
-    present = [each for each in grid if each in ids]
-    rows = rows.transpose([ids.index(each) for each in present])
-    sizes = iter(rows.shape)
-    rows = rows.reshape([next(sizes) if each in ids else 1 for each in grid])
-    return np.broadcast_to(rows, shape).reshape(-1)
-
-
-# --- selections ---------------------------------------------------------------
-
-
-def _selected(node: LinearNode, writer: Writer, sources: list[Rows]) -> Rows | None:
-    """A product with a selection, as moves of rows and sums of what falls together; None if it is not that."""
-    places = [place for place, rows in enumerate(sources) if isinstance(rows, _Unwritten)]
-    if len(places) != 1:
-        return None
-    selection = sources[places[0]].selection
-    names = tuple(map(abs, node.index[1 + places[0]]))
-    rows, ids = sources[1 - places[0]], tuple(map(abs, node.index[2 - places[0]]))
-    for picker in selection.pickers:
-        moved = _moved(writer, rows, ids, selection, picker, names, set(node.index.dst))
-        if moved is None:
-            return None
-        rows, ids = moved
-    if set(ids) - set(node.index.dst):
-        return None
-    return rows.transpose([ids.index(each) for each in node.index.dst])
-
-
-def _moved(
-    writer: Writer, rows: Rows, ids: Ids, selection: SelectionNode, picker: Picker, names: Ids, kept: set[int]
-) -> tuple[Rows, Ids] | None:
-    many, one = tuple(names[axis] for axis in picker.axes), names[picker.axis]
-    if one not in kept and one in ids and not set(many) & set(ids):
-        axis = ids.index(one)
-        picks = picker.picks(selection.shape)
-        moved = np.take(rows, picks.clip(0), axis=axis)
-        picked = (picks >= 0).reshape(picks.shape + (1,) * (rows.ndim - axis - 1))
-        return np.where(picked, moved, ZERO), (*ids[:axis], *many, *ids[axis + 1 :])
-    if not set(many) & kept and set(many) <= set(ids) and one not in ids:
-        rest = tuple(each for each in ids if each not in many)
-        moved = rows.transpose([ids.index(each) for each in (*many, *rest)])
-        return _collected(writer, moved, selection, picker), (one, *rest)
-    return None
-
-
-def _collected(writer: Writer, rows: Rows, selection: SelectionNode, picker: Picker) -> Rows:
-    """The picker's axes, now the first, replaced by the one that they determine: what falls together is summed."""
-    size = selection.shape[picker.axis]
-    others = rows.shape[len(picker.axes) :]
-    if picker.is_reshape(selection.shape):
-        return rows.reshape(size, *others)
-    picks = picker.picks(selection.shape).ravel()
-    flat = rows.reshape(len(picks), -1)
-    counts = np.bincount(picks[picks >= 0], minlength=size)
-    table = np.full((size, max(1, counts.max()), flat.shape[1]), ZERO, dtype=np.int32)
-    filled = np.zeros(size, dtype=int)
-    for place, pick in enumerate(picks):
-        if pick >= 0:
-            table[pick, filled[pick]] = flat[place]
-            filled[pick] += 1
-    return writer.sums(table.transpose(0, 2, 1).reshape(size * flat.shape[1], -1)).reshape(size, *others)

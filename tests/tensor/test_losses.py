@@ -1,0 +1,124 @@
+"""The losses of SPEC D4: golden numbers, reductions, gradients, and their lowered scalars."""
+
+import numpy as np
+import pytest
+
+from naive_graph import Graph, LeafNode, lower
+from naive_graph.errors import ShapeError
+from naive_graph.tensor import losses
+
+Y = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+P = [[0.8, 0.3, 0.6], [0.2, 0.5, 0.1]]
+Z = [[2.0, -1.0, 0.5], [0.0, 1.0, -0.5]]
+W = [[1.0, 1.0, 1.0], [0.0, 2.0, 2.0]]
+GOLDEN = {
+    "absolute_difference": (P, {}, "1.7", "0.3", "0.42"),
+    "mean_squared_error": (P, {}, "0.59", "0.115714285714", "0.162"),
+    "huber": (P, {"delta": 0.5}, "0.295", "0.0578571428571", "0.081"),
+    "log_loss": (P, {}, "2.11229449592", "0.383951207816", "0.537531690942"),
+    "hinge": (Z, {}, "2", "0.214285714286", "0.3"),
+    "sigmoid_cross_entropy": (Z, {}, "2.394752535", "0.355563432305", "0.497788805228"),
+    "log_poisson": (Z, {}, "10.230469299", "1.65075454102", "2.31105635743"),
+}
+
+
+def last_digit(text):
+    """One unit of the last printed digit."""
+    return 10.0 ** -len(text.partition(".")[2]) if "." in text else 1e-12
+
+
+def agrees(node, text):
+    """On arrays and as scalars, to within one unit of the last printed digit."""
+    scalar = lower(node)[()]
+    Graph.forward(scalar)
+    for value in (float(node.eval()), scalar.value):
+        assert abs(value - float(text)) <= last_digit(text)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_losses_reach_their_golden_numbers(name):
+    inputs, options, total, by_weight, by_count = GOLDEN[name]
+    loss = getattr(losses, name)
+    agrees(loss(Y, inputs, reduce="sum", **options), total)
+    agrees(loss(Y, inputs, W, "mean_by_weight", **options), by_weight)
+    agrees(loss(Y, inputs, W, **options), by_count)
+
+
+def test_softmax_cross_entropy_reaches_its_golden_numbers():
+    found = losses.softmax_cross_entropy([[1.0, 0, 0], [0, 1.0, 0]], Z, reduce="none").eval()
+    assert found == pytest.approx([0.241311296657, 0.464368784108], abs=1e-12)
+
+
+def test_sparse_labels_are_one_hot_labels():
+    sparse = losses.sparse_softmax_cross_entropy([0, 1], Z, reduce="none").eval()
+    assert sparse.tolist() == losses.softmax_cross_entropy([[1.0, 0, 0], [0, 1.0, 0]], Z, reduce="none").eval().tolist()
+
+
+def test_an_ignored_row_weighs_nothing():
+    alone = losses.sparse_softmax_cross_entropy([0], Z[:1]).eval()
+    assert float(losses.sparse_softmax_cross_entropy([0, -1], Z, ignore_index=-1).eval()) == pytest.approx(float(alone))
+
+
+def test_the_other_golden_numbers():
+    agrees(losses.weighted_cross_entropy_with_logits(Y, Z, 3.0, reduce="sum"), "4.2232859004822")
+    rows = losses.mean_pairwise_squared_error(Y, P, reduce="none").eval()
+    assert rows == pytest.approx([0.26, 0.286666666667], abs=1e-12)
+    agrees(losses.l2_loss(P), "0.695")
+
+
+def test_cosine_distance_of_equal_unit_vectors_is_zero():
+    unit = [[0.6, 0.8], [1.0, 0.0]]
+    assert losses.cosine_distance(unit, unit, reduce="none").eval().ravel() == pytest.approx([0.0, 0.0], abs=1e-15)
+
+
+def test_smoothing_moves_labels_towards_even_odds():
+    smooth = [[0.9, 0.1, 0.9], [0.1, 0.9, 0.1]]
+    found = losses.sigmoid_cross_entropy(Y, Z, smoothing=0.2).eval()
+    assert float(found) == pytest.approx(float(losses.sigmoid_cross_entropy(smooth, Z).eval()), rel=1e-14)
+
+
+def test_full_poisson_adds_stirling_above_one():
+    y, z = [[0.5, 4.0]], [[0.0, 0.0]]
+    plain, full = (losses.log_poisson(y, z, reduce="none", full=full).eval()[0] for full in (False, True))
+    assert full[0] == plain[0]
+    assert full[1] - plain[1] == pytest.approx(4 * np.log(4.0) - 4 + 0.5 * np.log(2 * np.pi * 4))
+
+
+def test_empty_denominators_give_zero():
+    nothing = np.zeros((2, 3))
+    assert float(losses.absolute_difference(Y, P, nothing).eval()) == 0.0
+    assert float(losses.absolute_difference(Y, P, nothing, "mean_by_weight").eval()) == 0.0
+
+
+def test_cross_entropies_stay_finite_at_huge_logits():
+    huge = [[1000.0, -1000.0, 0.0], [-1000.0, 1000.0, 0.0]]
+    for loss in (losses.sigmoid_cross_entropy, losses.softmax_cross_entropy):
+        assert np.isfinite(loss(Y, huge).eval())
+
+
+@pytest.mark.parametrize("name", [*GOLDEN, "softmax_cross_entropy", "mean_pairwise_squared_error", "cosine_distance"])
+def test_gradients_are_those_of_the_scalars(name):
+    inputs = LeafNode.parameter(GOLDEN.get(name, (Z,))[0], "p")
+    loss = getattr(losses, name)(Y, inputs, reduce="sum")
+    loss.backward()
+    scalar = lower(loss)[()]
+    Graph.forward(scalar)
+    Graph.backward(scalar)
+    assert lower(inputs).grads == pytest.approx(inputs.gradient(), abs=1e-12)
+
+
+def test_labels_do_not_broadcast_to_predictions():
+    with pytest.raises(ShapeError, match=r"labels of shape \(3,\) and predictions of shape \(2, 3\)"):
+        losses.mean_squared_error([1.0, 0.0, 1.0], P)
+
+
+def test_an_unknown_reduction_names_the_known():
+    with pytest.raises(ShapeError, match="mean_by_weight"):
+        losses.hinge(Y, Z, reduce="average")
+
+
+def test_classes_outside_the_logits_are_refused():
+    with pytest.raises(ShapeError, match="run from 0 to 2"):
+        losses.sparse_softmax_cross_entropy([0, 3], Z)
+    with pytest.raises(ShapeError, match="whole number for each row"):
+        losses.sparse_softmax_cross_entropy([0.0, 1.0], Z)
