@@ -125,11 +125,12 @@ class Calculus:
 
     def taken(self, node: TensorNode, position: int, taken: Any) -> Any:
         """Which entries of a source are reached by a branch that some `where` took; None for all."""
-        if selects(node) and position > 0:
-            condition = self.value(node.sources[0])
+        place = branch(node, position)
+        if place:
+            condition = self.value(condition_of(node))
             if taken is None:
-                return self.algebra.nonlinear(_BRANCH[position], [condition])
-            return self.algebra.nonlinear(_BRANCH_IF[position], [condition, taken])
+                return self.algebra.nonlinear(_BRANCH[place], [condition])
+            return self.algebra.nonlinear(_BRANCH_IF[place], [condition, taken])
         if taken is None or isinstance(node, NonlinearNode):
             return taken
         if isinstance(node, TransformNode):
@@ -180,7 +181,7 @@ class Calculus:
         return self.algebra.transform(index, moves[moving[0]], sign, node.shape + self.h_shape)
 
     def _nonlinear_tangent(self, node: NonlinearNode, moves: Sequence[Any], moving: list[int]) -> Any:
-        if selects(node):
+        if node.function.branches:
             return self._chosen(node, moves)
         total = None
         for place in moving:
@@ -195,15 +196,21 @@ class Calculus:
 
     def _chosen(self, node: NonlinearNode, moves: Sequence[Any]) -> Any:
         """How the branch that was taken moves; the other's slope may be infinite and does not matter."""
-        condition = self.beside(self.value(node.sources[0]), node.shape)
-        a, b = moves[1], moves[2]
+        condition = self.beside(self.value(condition_of(node)), node.shape)
+        by_place = {place: moves[position] for position, place in node.function.branches.items()}
+        a, b = by_place.get(1), by_place.get(2)
         if a is not None and b is not None:
             return self.algebra.nonlinear(_CHOICE, [condition, a, b])
         kept = function_of(lambda c, x: where(c, x, 0.0) if b is None else where(c, 0.0, x), 2)
         return None if a is None and b is None else self.algebra.nonlinear(kept, [condition, a if b is None else b])
 
 
-def selects(node: TensorNode) -> bool:
-    """Whether the node applies `where`, entry by entry."""
-    rule = node.function.rule if isinstance(node, NonlinearNode) else None
-    return rule is not None and rule.selects
+def branch(node: TensorNode, position: int) -> int:
+    """Which branch of a `where` a source is, 1 or 2; 0 if it is none."""
+    return node.function.branches.get(position, 0) if isinstance(node, NonlinearNode) else 0
+
+
+def condition_of(node: TensorNode) -> TensorNode:
+    """The source that decides in a `where`."""
+    assert isinstance(node, NonlinearNode)
+    return next(node.sources[position] for position, place in node.function.branches.items() if place == 0)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import NodeError
-from .calculus import Calculus, Nodes, selects
+from .calculus import Calculus, Nodes, branch
 from .derivatives import straight
 from .index import Shape
 from .nodes import LeafNode, LeafType, TensorNode, TransformNode, check_tensors, method
@@ -73,8 +73,7 @@ def _contribute(
     calculus: Calculus, node: TensorNode, position: int, adjoint: Adjoint, adjoints: dict[TensorNode, Adjoint]
 ) -> None:
     source = node.sources[position]
-    branch = selects(node) and position > 0
-    share = adjoint.sum if branch else calculus.share(node, position, adjoint.sum)
+    share = adjoint.sum if branch(node, position) else calculus.share(node, position, adjoint.sum)
     if share is None:
         return
     taken = calculus.taken(node, position, adjoint.taken)

@@ -94,6 +94,23 @@ class Function:
         is_rule = self.tables.operands(self.result) == list(self.arguments)
         return plan.rule(plan.targets[0]) if is_rule else None
 
+    @property
+    def branches(self) -> dict[int, int]:
+        """If the function is `where` over its arguments: which of them is the condition (0), and which a branch (1, 2).
+
+        >>> from naive_graph import where
+        >>> trace(lambda c, x: where(c, x, 0.0), 2).branches
+        {0: 0, 1: 1}
+        """
+        plan = self.plan
+        rule = plan.rule(plan.targets[0])
+        if rule is None or not rule.selects:
+            return {}
+        operands = self.tables.operands(self.result)
+        found = {self.arguments.index(row): place for place, row in enumerate(operands) if row in self.arguments}
+        settled = all(row in self.arguments or self.tables.operators[row] == CONSTANT for row in operands)
+        return found if settled and operands.count(operands[0]) == 1 and operands[0] in self.arguments else {}
+
     def __call__(self, *values: Any) -> Any:
         plan = self.plan
         given = dict(zip(self.arguments, values, strict=True))

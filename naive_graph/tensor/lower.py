@@ -120,6 +120,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
             if (rows < 0).any():
                 rows = Writer(tables, tensor.origin).real(rows)
         except BaseException:
+            tables.scope_now = outer
             tables.cut(mark)
             raise
         finally:
@@ -192,8 +193,10 @@ def _size(node: TensorNode) -> int:
         kept = node.size // size_of(extent for extent, each in zip(node.shape, node.index.dst) if each < 0)
         return kept * ((node.DummyIndex > 0) + (node.alpha != 1.0))
     assert isinstance(node, LinearNode)
-    if any(isinstance(source, SelectionNode) for source in node.sources):
-        return node.size
+    for source, ids in zip(node.sources, node.index[1:]):
+        if isinstance(source, SelectionNode):
+            moved = all(ids[picker.axis] < 0 or picker.is_reshape(source.shape) for picker in source.pickers)
+            return 0 if moved else node.size
     extents = dict(zip(node.index.left, node.sources[0].shape))
     terms = node.size * size_of(extents[each] for each in node.index.dummies)
     return terms + (node.size if node.index.dummies else 0)
