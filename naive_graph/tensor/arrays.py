@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -42,6 +43,12 @@ def like(array: Array, value: Any) -> Array:
     if library == "torch":
         return namespace(array).as_tensor(np.ascontiguousarray(value), dtype=array.dtype, device=array.device)
     return namespace(array).asarray(value, dtype=array.dtype) if library in ("jax", "jaxlib") else value
+
+
+def together(arrays: Sequence[Array]) -> list[Array]:
+    """The arrays, those of NumPy as arrays of the library that the others are of."""
+    other = next((array for array in arrays if _library(array) != "numpy"), None)
+    return [like(other, array) if other is not None and _library(array) == "numpy" else array for array in arrays]
 
 
 def _library(value: object) -> str:

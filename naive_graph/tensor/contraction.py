@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import opt_einsum
 
-from .arrays import Array, like
+from .arrays import Array, like, together
 from .index import Ids, Shape
 from .picking import gather, scatter
 from .selection import Picker, SelectionNode
@@ -94,7 +94,7 @@ def contracted(arrays: list[Factor], dst: Ids) -> Array:
     inputs = ",".join("".join(letters[each] for each in ids) for _, ids in arrays)
     equation = f"{inputs}->{''.join(letters[each] for each in dst)}"
     expression = _expression(equation, tuple(tuple(array.shape) for array, _ in arrays))
-    return expression(*(array for array, _ in arrays))
+    return expression(*together([array for array, _ in arrays]))
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import NoGradientError, PlaceHolderError, ShapeError
 from ..tables import Tables
-from .arrays import Array, namespace
+from .arrays import Array, namespace, together
 from .calculus import Calculus
 from .contraction import Factor, contracted, product
 from .differentiate import ancestors, leading, reverse
@@ -54,11 +54,12 @@ class Arrays:
     def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Array:
         if op == OpType.mul:
             return product(factors(index, left, right), index.dst)
-        a, b = (self._beside(ids, source, index.dst) for ids, source in ((index.left, left), (index.right, right)))
+        pairs = zip((index.left, index.right), together([written_out(left), written_out(right)]))
+        a, b = (self._beside(ids, source, index.dst) for ids, source in pairs)
         return a + b if op == OpType.add else a - b
 
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Array:
-        arrays = [written_out(source) for source in sources]
+        arrays = together([written_out(source) for source in sources])
         result = function(*(Entries(array) for array in arrays))
         if isinstance(result, Entries):
             return result.array
@@ -67,7 +68,7 @@ class Arrays:
     def _beside(self, ids: Ids, source: Any, dst: Ids) -> Array:
         """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
         kept = tuple(each for each in dst if each in ids)
-        array = contracted([(written_out(source), tuple(map(abs, ids)))], kept)
+        array = contracted([(source, tuple(map(abs, ids)))], kept)
         sizes = iter(array.shape)
         return array.reshape([next(sizes) if each in ids else 1 for each in dst])
 

@@ -1,0 +1,81 @@
+"""Arrays of torch, JAX and Dask take NumPy's path and give NumPy's numbers."""
+
+import numpy as np
+import pytest
+
+import naive_graph as ng
+from naive_graph import LeafNode, conv2d, max_pool2d
+from naive_graph.tensor.losses import softmax_cross_entropy
+
+IMAGES = np.random.default_rng(0).normal(size=(2, 6, 6, 1))
+KERNEL = np.random.default_rng(1).normal(size=(3, 3, 1, 2))
+WEIGHTS = np.random.default_rng(2).normal(size=(8, 3))
+
+
+def torch_array(values):
+    return pytest.importorskip("torch").tensor(values)
+
+
+def jax_array(values):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    return jax.numpy.asarray(values)
+
+
+def dask_array(values):
+    return pytest.importorskip("dask.array").from_array(values, chunks=2)
+
+
+def network(make):
+    """A loss with convolution, padding, pooling, reshaping and a softmax; and its parameters."""
+    images, kernel, weights = (
+        LeafNode.constant(make(IMAGES)),
+        LeafNode.parameter(make(KERNEL)),
+        LeafNode.parameter(make(WEIGHTS)),
+    )
+    h = max_pool2d((conv2d(images, kernel, strides=2, padding="SAME")).tanh(), 2, strides=1)
+    logits = h.reshape(2, -1) @ weights + ng.sigmoid(weights.sum(0))
+    labels = LeafNode.constant(make(np.eye(3)[[0, 2]]))
+    return softmax_cross_entropy(labels, logits) + (kernel.gelu() ** 2).mean(), [kernel, weights]
+
+
+@pytest.mark.parametrize("make", [torch_array, jax_array, dask_array])
+def test_values_and_gradients_are_numpys(make):
+    loss, parameters = network(make)
+    loss.backward()
+    found = [np.asarray(each.gradient()) for each in parameters]
+    expected, same = network(np.asarray)
+    expected.backward()
+    assert type(loss.eval()) is type(make(KERNEL))
+    assert float(loss.eval()) == pytest.approx(float(expected.eval()), rel=1e-12)
+    for ours, theirs in zip(found, same):
+        assert ours == pytest.approx(theirs.gradient(), abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # Dask computes later, and warns as NumPy does
+@pytest.mark.parametrize("make", [torch_array, jax_array, dask_array])
+@pytest.mark.parametrize("name", ng.catalogue.UNARY)
+def test_every_unary_operator_gives_numpys_values(make, name):
+    values = np.array([-2.0, -0.5, 0.0, 0.5, 2.0, np.inf, np.nan])
+    rule = ng.rules.RULES[name]
+    ours = rule(LeafNode.parameter(make(values))).eval()
+    assert np.asarray(ours) == pytest.approx(rule(LeafNode.parameter(values)).eval(), rel=1e-12, abs=1e-15, nan_ok=True)
+
+
+def test_torch_checks_the_gradients_of_the_network():
+    torch = pytest.importorskip("torch")
+    loss, parameters = network(np.asarray)
+    loss.backward()
+    kernel, weights = (torch.tensor(each, requires_grad=True) for each in (KERNEL, WEIGHTS))
+    images = torch.tensor(IMAGES).permute(0, 3, 1, 2)
+    padded = torch.nn.functional.pad(images, (0, 1, 0, 1))
+    h = torch.nn.functional.conv2d(padded, kernel.permute(3, 2, 0, 1), stride=2).tanh()
+    h = torch.nn.functional.max_pool2d(h, 2, 1).permute(0, 2, 3, 1)
+    logits = h.reshape(2, -1) @ weights + torch.sigmoid(weights.sum(0))
+    theirs = (
+        torch.nn.functional.cross_entropy(logits, torch.tensor([0, 2])) + (torch.nn.functional.gelu(kernel) ** 2).mean()
+    )
+    theirs.backward()
+    assert float(loss.eval()) == pytest.approx(float(theirs.detach()), rel=1e-12)
+    for ours, each in zip(parameters, (kernel, weights)):
+        assert ours.gradient() == pytest.approx(each.grad.numpy(), abs=1e-12)
