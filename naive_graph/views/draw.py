@@ -10,6 +10,7 @@ from ..graph import Graph
 from ..handles import CURRENT
 from ..nodes import Node, rows_of
 from ..plan import ancestors
+from ..rules import Arithmetic
 from .lettering import visible
 from .picture import Picture
 from .scene import Wishes, scene
@@ -19,7 +20,7 @@ MOST_LETTERS_OF_A_TITLE = 120
 
 
 def draw(
-    what: Node | Iterable[Node] | type[Graph] = Graph,
+    what: Any = Graph,
     *,
     values: bool = True,
     grads: bool = True,
@@ -29,6 +30,7 @@ def draw(
     direction: str = "LR",
     title: str = "",
     most: int | None = None,
+    open: Any = False,
 ) -> Picture:
     """A picture of a node and all that it depends on, of several, or of the whole Graph.
 
@@ -39,8 +41,13 @@ def draw(
     without it scopes fold only if there are too many nodes. direction: "LR",
     "RL", "TB" or "BT". most: how many boxes to show at most; without it up to
     300, or the 100 nearest the result if there are more. There is one edge for
-    each operand position: x * x has two. Raises DrawingError for a wish that
-    cannot be met, NodeError for what is no node.
+    each operand position: x * x has two.
+
+    Tensor nodes are drawn with their shapes and equations. open: which of them
+    to show as their scalars, once they were lowered: one, several, or True.
+
+    Raises DrawingError for a wish that cannot be met, NodeError for what is no
+    node.
 
     >>> from naive_graph import Variable
     >>> x = Variable(3.0, name="x")
@@ -55,12 +62,24 @@ def draw(
     if not isinstance(title, str):
         raise DrawingError(f"A title is a text, not {title!r}.")
     tables = CURRENT.tables
+    wishes = Wishes(values, grads, partials, fold, most)
     with tables.lock:
+        if _is_tensor(what):
+            from .tensors import tensor_scene  # brings NumPy
+
+            described = tensor_scene(what, wishes, open)
+            described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
+            return Picture(described, direction)
         rows, results = _chosen(what, absorbed)
-        wishes = Wishes(values, grads, partials, fold, most)
         described = scene(tables, rows, results, wishes)
         described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
         return Picture(described, direction)
+
+
+def _is_tensor(what: Any) -> bool:
+    """Whether these are tensors: nodes of the graph are not, and nothing else is made of rules."""
+    first = what[0] if isinstance(what, (list, tuple)) and what else what
+    return isinstance(first, Arithmetic) and not isinstance(first, Node)
 
 
 def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:

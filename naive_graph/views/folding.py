@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from ..errors import DrawingError
-from ..tables import Scope, Tables
+from ..tables import Scope
 from .lettering import visible
+
+
+class Scoped(Protocol):
+    """What is drawn: rows of tables, or tensors by number."""
+
+    scopes: list[tuple[int, Scope | None]]
+
+    def scope(self, row: int) -> Scope | None: ...
 
 
 class Folder:
@@ -16,8 +25,9 @@ class Folder:
     (or several) the scopes of that path; False and None fold none.
     """
 
-    def __init__(self, tables: Tables, fold: object = None) -> None:
+    def __init__(self, tables: Scoped, fold: object = None, prefix: str = "row") -> None:
         self.tables = tables
+        self.prefix = prefix
         self.fold = fold if fold is None or isinstance(fold, (bool, int)) else _paths(fold)
         if not isinstance(fold, bool) and isinstance(fold, int) and fold < 0:
             raise DrawingError(f"fold={fold}: a depth is at least 0, that of the outermost scopes.")
@@ -37,7 +47,7 @@ class Folder:
     def box(self, row: int) -> str:
         """The id of the box that shows this row."""
         closed = self.closed(self.tables.scope(row)) if self.folds else None
-        return f"row-{row}" if closed is None else self.id(closed)
+        return f"{self.prefix}-{row}" if closed is None else self.id(closed)
 
     def closed(self, scope: Scope | None) -> Scope | None:
         """The outermost folded scope around; None if all are open."""

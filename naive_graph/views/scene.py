@@ -163,7 +163,7 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
             operands = tables.operands(row)
             sources = [name if (name := folder.box(operand)) in boxes else f"rest-{target}" for operand in operands]
             if target.startswith("row-"):
-                arrows += _node_arrows(tables, row, operands, sources, wishes)
+                arrows += node_arrows(tables, row, operands, sources, wishes)
             for source in sources:
                 if source != target and not (source.startswith("row-") and target.startswith("row-")):
                     bundles[source, target] = bundles.get((source, target), 0) + 1
@@ -172,7 +172,7 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
     return arrows
 
 
-def _node_arrows(
+def node_arrows(
     tables: Tables, row: int, operands: Sequence[int], sources: Sequence[str], wishes: Wishes
 ) -> Iterator[Arrow]:
     """The arrows from nodes that are shown to a node that is shown."""

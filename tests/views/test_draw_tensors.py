@@ -1,0 +1,108 @@
+"""Pictures of tensors: shapes, equations, folding, and their scalars."""
+
+import numpy as np
+import pytest
+
+from naive_graph import LeafNode, Variable, conv2d, draw, gradients, linear, lower
+from naive_graph.errors import DrawingError, NodeError
+
+
+def leaf(name, *shape):
+    return LeafNode.parameter(np.arange(1.0, 1 + np.prod(shape)).reshape(shape), name)
+
+
+@pytest.fixture
+def y():
+    return linear("ij,j->i", leaf("W", 2, 3), leaf("x", 3), name="y")
+
+
+def lines(picture):
+    return [line for box in picture.scene.boxes for line in box.lines]
+
+
+def test_a_tensor_is_drawn_with_its_shape_and_equation(y):
+    assert lines(draw(y)) == ["W  (2 × 3)", "x  (3)", "1, 2, 3", "y  (2)", "y[i] = Σ {a} W[i,a] * x[a]"]
+
+
+def test_every_source_has_its_arrow(y):
+    assert [(arrow.source, arrow.target) for arrow in draw(y * y).scene.arrows] == [
+        ("tensor-0", "tensor-2"),
+        ("tensor-1", "tensor-2"),
+        ("tensor-2", "tensor-3"),
+        ("tensor-2", "tensor-3"),
+    ]
+
+
+def test_selections_are_not_drawn_for_the_equation_says_what_they_do():
+    boxes = draw(leaf("x", 4)[::2]).scene.boxes
+    assert [box.lines[-1] for box in boxes][-1] == "t1[i] = x[2*i]"
+    assert len(boxes) == 2
+
+
+def test_values_are_shown_once_evaluated(y):
+    y.eval()
+    assert "14, 32" in lines(draw(y))
+    assert "14, 32" not in lines(draw(y, values=False))
+
+
+def test_an_opened_tensor_shows_its_scalars(y):
+    lower(y)
+    scene = draw(y, open=y).scene
+    inside = [box for box in scene.boxes if box.scope]
+    assert [box.lines[0] for box in inside].count("×") == 6
+    assert {"+  y[0]", "+  y[1]"} < {box.lines[0] for box in inside}
+    assert set(scene.scope_names.values()) == {"y  (2)"}
+    assert {"tensor-0", "tensor-1"} < {box.id for box in scene.boxes}
+
+
+def test_all_can_be_opened_at_once(y):
+    lower(y)
+    scene = draw(y, open=True).scene
+    assert not any(box.id.startswith("tensor") for box in scene.boxes)
+    assert sum(arrow.id.startswith("edge") for arrow in scene.arrows) == 6 * 2 + 6
+
+
+def test_opening_what_was_not_lowered_says_how(y):
+    with pytest.raises(DrawingError, match=r"Call lower\(t\) first"):
+        draw(y, open=y)
+    with pytest.raises(DrawingError, match=r"Call lower\(t\) first"):
+        draw(y, open=True)
+    with pytest.raises(DrawingError, match="names a tensor of the picture"):
+        draw(y, open=leaf("z", 2))
+
+
+def test_a_large_tensor_opens_a_part_and_says_so():
+    big = linear("ij,j->i", leaf("W", 40, 40), leaf("x", 40), name="y")
+    lower(big)
+    picture = draw(big, open=big, most=100)
+    assert len(picture.scene.boxes) < 160
+    assert "of the 40 elements of y are shown" in picture.scene.caption
+
+
+def test_a_convolution_folds_into_one_box():
+    y = conv2d(leaf("x", 1, 4, 4, 1), leaf("w", 2, 2, 1, 1))
+    assert ["conv2d", "3 tensors"] in [box.lines for box in draw(y, fold=True).scene.boxes]
+    assert "conv2d" in draw(y).scene.scope_names.values()
+
+
+def test_a_derivative_is_drawn_like_any_tensor(y):
+    picture = draw(gradients(y.tanh().sum(), y.sources[0]))
+    assert "<svg" in picture.svg
+
+
+def test_many_tensors_show_the_nearest():
+    t = leaf("x", 2)
+    for _ in range(400):
+        t = t + 1
+    picture = draw(t)
+    assert len(picture.scene.boxes) <= 300
+    assert "left out" in picture.scene.caption
+
+
+def test_tensors_and_scalars_do_not_share_a_picture(y):
+    with pytest.raises(NodeError):
+        draw([y, Variable(1.0)])
+
+
+def test_a_name_can_only_be_text():
+    assert "<script>" not in draw(leaf("<script>", 2).exp()).svg
