@@ -135,7 +135,7 @@ def test_wrong_arguments_are_refused(wrong):
 POINTS = {1: [(0.3,), (0.8,)], 2: [(0.7, 1.9), (1.2, 0.4)], 3: [(1.0, 0.3, 0.9), (0.0, 0.3, 0.9)]}
 
 
-@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if name != "acosh"])
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if name not in ("acosh", "held")])
 def test_every_operator_of_the_catalogue_passes(name):
     arity = RULES[name].arity
     points = POINTS[arity] if arity else [(0.3, 1.1, -0.6), (2.0, 2.0)]

@@ -19,10 +19,12 @@ from .operators import concat, stack
 from .reduce import log_softmax, softmax
 from .selection import SelectionNode, identity
 from .windows import avg_pool2d, conv2d, max_pool2d
+from .writing import equation, equations
 
 __all__ = [
     "ElementwiseNode", "LeafNode", "LeafType", "LinearNode", "NonlinearNode", "OpType", "SelectionNode", "TensorNode",
-    "TransformNode", "avg_pool2d", "backward", "concat", "conv2d", "element_of", "forward", "gradients", "identity",
+    "TransformNode", "avg_pool2d", "backward", "concat", "conv2d", "element_of", "equation", "equations", "forward",
+    "gradients", "identity",
     "incremental_forward", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "softmax", "stack", "tangents",
     "transform",
 ]  # fmt: skip

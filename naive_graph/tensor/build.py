@@ -140,8 +140,8 @@ def _letters(equation: object, count: int, example: str) -> tuple[list[str], str
                 other = next(each for each in "ijklmnpqrstuvw" if each not in equation)
                 raise IndexSpecError(
                     f"{letter!r} stands twice in {letters!r} of {equation!r}. For a diagonal, write "
-                    f"'{letters.replace(letter, other, 1)},{letter}{other}->{dst}' with identity((n,)) as the second "
-                    "source."
+                    f"linear('{letters[::-1].replace(letter, other, 1)[::-1]},{letter}{other}->{dst}', a, "
+                    "identity((n,)))."
                 )
     return sources, dst
 

@@ -39,7 +39,7 @@ class Nodes:
     """The algebra of nodes: computing is building."""
 
     def transform(self, index: TransformIndex, source: TensorNode, alpha: float, shape: Shape) -> TensorNode:
-        if alpha == 1.0 and index.dst == index.src:
+        if alpha == 1.0 and index.dst == index.src and all(each > 0 for each in index.dst):
             return source
         return TransformNode(index.dst, index.src, source, alpha, shape)
 

@@ -34,7 +34,7 @@ from .nodes import (
 )
 from .rows import Rows, Writer
 from .selection import SelectionNode
-from .unfold import unfold
+from .unfold import unfold, written
 
 BUDGET = 50_000_000  # scalar nodes that a tensor may unfold into, if nobody says
 BYTES_PER_NODE = 60  # with its edges, value and gradient
@@ -81,7 +81,8 @@ class Lowered:
         return np.array([handle(self.tables, int(row)) for row in rows.flat], dtype=object).reshape(rows.shape)
 
     def __len__(self) -> int:
-        return len(self.tensor)
+        """The number of elements."""
+        return int(self.rows.size)
 
     def __iter__(self) -> Iterator[Node]:
         """All elements' nodes, row by row."""
@@ -116,7 +117,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
         try:
             for node in _waiting(tensor, tables):
                 unfold(node, tables)
-            rows = tables.unfolded[tensor].rows
+            rows = written(tables.unfolded[tensor].rows)
             if (rows < 0).any():
                 rows = Writer(tables, tensor.origin).real(rows)
         except BaseException:

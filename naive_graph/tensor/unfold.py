@@ -88,19 +88,16 @@ class _Unwritten:
     def max(self, initial: int) -> int:
         return initial
 
-    def __lt__(self, other: int) -> Rows:
-        return self.written() < other
-
     def written(self) -> Rows:
         return np.where(self.selection.dense() == 0.0, ZERO, ONE)
 
 
-def _written(rows: Rows) -> Rows:
+def written(rows: Rows) -> Rows:
     return rows.written() if isinstance(rows, _Unwritten) else rows
 
 
 def _transform(node: TransformNode, writer: Writer, rows: Rows) -> Rows:
-    rows = _written(rows)
+    rows = written(rows)
     kept = [each for each in node.index.dst if each > 0]
     dummies = [each for each in node.index.src if each < 0]
     table = rows.transpose([node.index.src.index(each) for each in (*kept, *dummies)])
@@ -116,7 +113,7 @@ def _linear(node: LinearNode, writer: Writer, sources: list[Rows]) -> Rows:
         picked = _selected(node, writer, sources)
         if picked is not None:
             return picked
-    left, right = (_written(each) for each in sources)
+    left, right = (written(each) for each in sources)
     grid = (*index.dst, *index.dummies)
     extents = dict(zip(index.left, left.shape)) | dict(zip(index.right, right.shape))
     shape = tuple(extents[each] for each in grid)

@@ -9,9 +9,9 @@ from ..errors import DrawingError
 from ..handles import CURRENT
 from ..tables import Scope, Tables
 from ..tensor.differentiate import ancestors
-from ..tensor.equation import TEXT, Writing, names_among
 from ..tensor.nodes import LeafNode, LeafType, LinearNode, OpType, TensorNode, check_tensors
 from ..tensor.selection import SelectionNode
+from ..tensor.writing import TEXT, Writing, names_among
 from .folding import Folder
 from .lettering import shown, visible
 from .scene import NEAREST, READABLE, Arrow, Box, Scene, Wishes, node_arrows, node_box, ordinal
@@ -99,7 +99,11 @@ def _lines(drawn: Drawn, node: TensorNode, wishes: Wishes) -> list[str]:
     lines = [f"{visible(drawn.names[node])}  {_shape(node)}"]
     if node.sources:
         written = Writing(drawn.names, TEXT)
-        lines.append(visible(f"{written.left(node)} = {written.right(node)}".replace("sum_", "Σ "), MOST_LETTERS))
+        lines.append(
+            visible(
+                f"{written.left(node)} = {written.right(node)}".replace("sum_{", "Σ[").replace("} ", "] "), MOST_LETTERS
+            )
+        )
     value = node.value if isinstance(node, LeafNode) else node._value
     if wishes.values and value is not None and node.size <= MOST_VALUES:
         lines.append(", ".join(shown(float(each)) for each in value.reshape(-1)))

@@ -82,9 +82,8 @@ def main() -> None:
         ours, theirs = network(size)
         rounds = [(seconds(ours), seconds(theirs) if theirs else float("nan")) for _ in range(5 * ROUNDS)]
         here, there = (min(column) for column in zip(*rounds))
-        print(
-            f"digits network, {size} images: {here * 1e3:.2f} ms a step, torch eager {there * 1e3:.2f} ms, {here / there:.1f} times"
-        )
+        beside = f"torch eager {there * 1e3:.2f} ms, {here / there:.1f} times"
+        print(f"digits network, {size} images: {here * 1e3:.2f} ms a step; {beside}")
 
 
 if __name__ == "__main__":

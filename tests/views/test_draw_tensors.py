@@ -21,7 +21,7 @@ def lines(picture):
 
 
 def test_a_tensor_is_drawn_with_its_shape_and_equation(y):
-    assert lines(draw(y)) == ["W  (2 × 3)", "x  (3)", "1, 2, 3", "y  (2)", "y[i] = Σ {a} W[i,a] * x[a]"]
+    assert lines(draw(y)) == ["W  (2 × 3)", "x  (3)", "1, 2, 3", "y  (2)", "y[i] = Σ[a] W[i,a] * x[a]"]
 
 
 def test_every_source_has_its_arrow(y):

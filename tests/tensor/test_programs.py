@@ -1,0 +1,193 @@
+"""Laws on random index programs: loops, arrays, scalars, both modes, and derivatives of derivatives agree."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from programs import arrays, loops, nodes, programs
+
+from naive_graph import Graph, gradients, jacobian, lower, tangents
+from naive_graph.tensor.nodes import size_of
+
+LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(LAWS, max_examples=25)
+SMALL = 40  # entries of a Jacobian's side
+
+
+def close(found, expected, digits=1e-12):
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max(initial=0.0) <= digits * max(1.0, np.abs(expected).max(initial=0.0))
+
+
+@LAWS
+@given(programs())
+def test_arrays_compute_what_loops_compute(program):
+    with Graph.scratch():
+        for node, expected in zip(nodes(program), loops(program)):
+            close(node.eval(), expected)
+
+
+@LAWS
+@given(programs())
+def test_lowered_scalars_compute_what_loops_compute(program):
+    with Graph.scratch():
+        result = lower(nodes(program)[-1])
+        Graph.forward()
+        close(result.values, loops(program)[-1])
+
+
+def brute_jacobian(y, leaf):
+    """dy / dleaf of the lowered scalars, as an array of leaf.shape + y.shape."""
+    rows = jacobian(list(lower(y)), list(lower(leaf)))
+    return np.array(rows).T.reshape(leaf.shape + y.shape)
+
+
+def leaves_of(program, found):
+    return found[: len(program[0])]
+
+
+@LAWS
+@given(programs())
+def test_both_modes_give_the_scalars_jacobian(program):
+    with Graph.scratch():
+        found = nodes(program)
+        y = found[-1]
+        for leaf in leaves_of(program, found):
+            assume(leaf.size <= SMALL and y.size <= SMALL)
+            expected = brute_jacobian(y, leaf)
+            close(gradients(y, leaf).eval(), expected)
+            forwards = tangents(leaf, y).eval()
+            close(np.moveaxis(forwards, range(y.rank), range(-y.rank, 0)) if y.rank else forwards, expected)
+
+
+@LAWS
+@given(programs())
+def test_backward_on_arrays_is_the_derivative_node_evaluated(program):
+    with Graph.scratch():
+        found = nodes(program)
+        total = found[-1].sum()
+        total.backward()
+        for leaf in leaves_of(program, found):
+            if leaf in total_ancestors(total):
+                close(leaf.gradient(), gradients(total, leaf).eval())
+
+
+def total_ancestors(node):
+    from naive_graph.tensor.differentiate import ancestors
+
+    return set(ancestors([node]))
+
+
+@LAWS
+@given(programs())
+def test_backward_on_arrays_is_backward_on_scalars(program):
+    with Graph.scratch():
+        found = nodes(program)
+        total = found[-1].sum()
+        total.backward()
+        scalar = lower(total)[()]
+        Graph.forward(scalar)
+        Graph.backward(scalar)
+        for leaf in leaves_of(program, found):
+            if leaf in total_ancestors(total):
+                close(lower(leaf).grads, leaf.gradient())
+
+
+@FEWER
+@given(programs(most=3))
+def test_lowered_derivatives_are_derivatives_of_the_lowered(program):
+    with Graph.scratch():
+        found = nodes(program)
+        y, leaf = found[-1], found[0]
+        assume(leaf.size <= 12 and y.size <= 12)
+        slope = lower(gradients(y, leaf))
+        Graph.forward()
+        close(slope.values, brute_jacobian(y, leaf))
+
+
+@FEWER
+@given(programs(most=3))
+def test_derivatives_of_derivatives_to_third_order(program):
+    with Graph.scratch():
+        found = nodes(program)
+        y, leaf = found[-1], found[0]
+        for _ in range(3):
+            assume(y.size * leaf.size <= 100)
+            slope = gradients(y, leaf)
+            close(slope.eval(), brute_jacobian(y, leaf), 1e-11)
+            close(np.moveaxis(tangents(leaf, y).eval(), range(y.rank), range(-y.rank, 0)), slope.eval(), 1e-11)
+            y = slope
+
+
+@LAWS
+@given(programs())
+def test_shapes_are_known_before_anything_is_computed(program):
+    with Graph.scratch():
+        for node, expected in zip(nodes(program), loops(program)):
+            assert node.shape == expected.shape
+            assert node.size == size_of(expected.shape)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, on its first use of forward mode
+@FEWER
+@given(programs())
+def test_torch_agrees_in_reverse_and_forward_mode(program):
+    torch = pytest.importorskip("torch")
+    with Graph.scratch():
+        found = nodes(program)
+        y, leaf = found[-1], found[0]
+        assume(leaf.size <= SMALL and y.size <= SMALL)
+        starts = [torch.tensor(value) for value in arrays(program)]
+
+        def run(first):
+            return in_torch(program, [first, *starts[1:]], torch)
+
+        expected = torch.func.jacrev(run)(starts[0])
+        order = [*range(y.rank, y.rank + leaf.rank), *range(y.rank)]
+        close(gradients(y, leaf).eval(), expected.permute(order).numpy())
+        close(tangents(leaf, y).eval(), torch.func.jacfwd(run)(starts[0]).numpy())
+
+
+def in_torch(program, values, torch):
+    """The last value of a program, by torch.einsum and broadcasting."""
+    found = list(values)
+    functions = {
+        "sin": torch.sin,
+        "tanh": torch.tanh,
+        "bell": lambda x: torch.cos(x * x) - 0.5 * x,
+        "product": lambda a, b: a * torch.sin(b),
+    }
+    for step in program[2]:
+        sources = [found[place] for place in step["of"]]
+        if step["kind"] == "transform":
+            found.append(step["alpha"] * spread(step["dst"], step["shape"], step["src"], sources[0], torch))
+        elif step["kind"] == "linear":
+            found.append(linear_in_torch(step, *sources, torch))
+        else:
+            found.append(functions[step["name"]](*sources))
+    return found[-1]
+
+
+def spread(dst, shape, src, source, torch):
+    kept = [each for each in dst if each > 0]
+    summed = source.sum([axis for axis, each in enumerate(src) if each < 0]) if any(e < 0 for e in src) else source
+    left = [each for each in src if each > 0]
+    ordered = summed.permute([left.index(each) for each in kept])
+    sizes = iter(ordered.shape)
+    return ordered.reshape([next(sizes) if each > 0 else 1 for each in dst]).expand(shape)
+
+
+def linear_in_torch(step, left, right, torch):
+    everything = sorted({abs(each) for ids in step["ids"] for each in ids})
+    grid = []
+    for ids, source in zip(step["ids"], (left, right)):
+        own = [abs(each) for each in ids]
+        present = [each for each in everything if each in own]
+        sizes = iter(source.permute([own.index(each) for each in present]).shape)
+        ordered = source.permute([own.index(each) for each in present])
+        grid.append(ordered.reshape([next(sizes) if each in own else 1 for each in everything]))
+    whole = {"add": torch.add, "sub": torch.sub, "mul": torch.mul}[step["op"]](*grid)
+    rest = [place for place, each in enumerate(everything) if each not in step["dst"]]
+    summed = whole.sum(rest) if rest else whole
+    left_ids = [each for each in everything if each in step["dst"]]
+    return summed.permute([left_ids.index(each) for each in step["dst"]])
