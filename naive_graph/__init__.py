@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from .tensor.lower import lower
     from .views.draw import draw
     from .views.history import History
+    from .views.steps.record import record, step
+    from .views.steps.steps import Steps
 
 naive_Graph = Graph
 
@@ -55,7 +57,14 @@ _TENSORS = (
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",
 )  # fmt: skip
-_ROOMS = {"draw": "views.draw", "History": "views.history", **dict.fromkeys(_TENSORS, "tensor")}
+_ROOMS = {
+    "draw": "views.draw",
+    "History": "views.history",
+    "record": "views.steps.record",
+    "step": "views.steps.record",
+    "Steps": "views.steps.steps",
+    **dict.fromkeys(_TENSORS, "tensor"),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -70,8 +79,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Variable", "__version__",
-    "check_operator", "draw", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator", "scope",
+    "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Steps", "Variable", "__version__",
+    "check_operator", "draw", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator", "record",
+    "scope", "step",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",

@@ -49,7 +49,14 @@ class Origin(NamedTuple):
     def columns(self) -> tuple[int, int] | None:
         """Where in that line the expression begins and ends, if it is within one line."""
         line, last_line, start, end = self._position()
-        return (start, end) if line == last_line and start is not None and end is not None else None
+        if line != last_line or start is None or end is None:
+            return None
+        written = linecache.getline(self.filename, line).encode()  # Python counts bytes, a reader letters
+        return (
+            (len(written[:start].decode(errors="ignore")), len(written[:end].decode(errors="ignore")))
+            if written
+            else (start, end)
+        )
 
     @property
     def text(self) -> str:

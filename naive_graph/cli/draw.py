@@ -19,7 +19,7 @@ def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
     """Read, evaluate, differentiate, draw; print the formula, the value and the gradients."""
     if output.suffix.lower() not in SUFFIXES:
         raise DrawingError(f"'{output}' does not end in .svg, .png or .dot. Choose one: -o graph.svg")
-    values = _numbers(given)
+    values = numbers(given)
     with Graph.scratch(), warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         f = read(text, values)
@@ -35,7 +35,7 @@ def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
     return 0
 
 
-def _numbers(given: Sequence[str]) -> dict[str, float]:
+def numbers(given: Sequence[str]) -> dict[str, float]:
     """{"x": 6.0} for ["x=6"]."""
     values: dict[str, float] = {}
     for word in given:

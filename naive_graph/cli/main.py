@@ -25,6 +25,16 @@ examples:
       copy the lessons to ./naive-graph-lessons and open them in JupyterLab
   naive-graph draw "log((x - 7)**2 + 10)" x=6 -o f.svg
       draw an expression with its values and gradients
+  naive-graph step "log((x - 7)**2 + 10)" x=6
+      walk through it, forwards and backwards, one event at a time
+"""
+STEP_NOTES = """\
+In a terminal the arrow keys go on and back. Where the output is a file or a
+pipe, all steps are listed.
+
+examples:
+  naive-graph step "x*x - x" x=3
+  naive-graph step "x*x - x" x=3 --save walk.html
 """
 DRAW_NOTES = """\
 An expression has numbers, names, + - * / **, < and >, and the functions of
@@ -60,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     options, rest = command_line().parse_known_args(words)
-    if options.command == "draw":  # values may also stand after the options
+    if options.command in ("draw", "step"):  # values may also stand after the options
         options.values += [word for word in rest if not word.startswith("-")]
         rest = [word for word in rest if word.startswith("-")]
     if rest:
@@ -77,6 +87,10 @@ def _run(words: list[str]) -> int:
         from .draw import draw_expression
 
         return draw_expression(options.expression, options.values, options.output)
+    if options.command == "step":
+        from .step import step_expression
+
+        return step_expression(options.expression, options.values, options.mode, options.save, options.list)
     command_line().print_help()
     return 0
 
@@ -98,7 +112,7 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
-    for add in (_add_tour, _add_lessons, _add_draw):
+    for add in (_add_tour, _add_lessons, _add_draw, _add_step):
         command = add(commands)
         command.set_defaults(parser=command)
     parser.set_defaults(parser=parser)
@@ -152,6 +166,23 @@ def _add_draw(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
         help="ends in .svg, .png or .dot (default: graph.svg)",
     )  # fmt: skip
     return draw
+
+
+def _add_step(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
+    says = "walk through an expression, forwards and backwards, one event at a time"
+    step = commands.add_parser(
+        "step",
+        help=says,
+        description=says.capitalize() + ".",
+        epilog=STEP_NOTES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    step.add_argument("expression", help="in Python's notation, in quotes")
+    step.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="a value for each name in the expression")
+    step.add_argument("--mode", choices=("both", "forward", "backward", "tangent"), default="both", help="what to walk")
+    step.add_argument("--save", type=Path, metavar="FILE", help="write one HTML page that shows the walk in a browser")
+    step.add_argument("--list", action="store_true", help="list all steps, also in a terminal")
+    return step
 
 
 def _port(text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..rules import BY_NUMBER
@@ -46,6 +46,7 @@ class Scene:
     scope_names: dict[str, str] = field(default_factory=dict)  # id of a scope -> its name
     caption: str = ""
     title: str = ""
+    box_of: Callable[[int], str] | None = None  # the id of the box that shows a row
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
         if arrow.source not in around:
             described.boxes.append(Box(arrow.source, "rest", ["..."], around[arrow.target]))
     described.scope_names = folder.names()
+    described.box_of = folder.box
     return described
 
 

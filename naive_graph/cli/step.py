@@ -1,0 +1,105 @@
+"""`naive-graph step`: walk through a written expression in the terminal, forwards and backwards."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..expression import read
+from ..graph import Graph
+from ..nodes import Constant
+from ..views.steps.record import step
+from ..views.steps.steps import Step, Steps
+from .draw import numbers
+
+HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
+KEYS = {"\x1b[C": "next", "\x1b[D": "back", "\x1b[H": "first", "\x1b[F": "last", "\r": "next", "\n": "next", " ": "next",
+        "q": "quit", "b": "contribution", "?": "help", "\x03": "quit", "\x04": "quit"}  # fmt: skip
+
+
+def step_expression(text: str, given: Sequence[str], mode: str, save: Path | None, listing: bool) -> int:
+    """Step through the expression: one key a step in a terminal, else all steps as lines."""
+    values = numbers(given)
+    with Graph.scratch(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        f = read(text, values)
+        if f.name is None and not isinstance(f, Constant):
+            f.name = "f"
+        steps = step(f, mode="forward" if isinstance(f, Constant) else mode)
+        if save is not None:
+            print(f"written: {steps.save(save, text)}")
+        elif listing or not sys.stdin.isatty() or not sys.stdout.isatty():
+            print(steps.table(0, len(steps)))
+        else:
+            walk(steps, one_key, print)
+    return 0
+
+
+def walk(steps: Steps, key: Callable[[], str], say: Callable[[str], object]) -> None:
+    """Show steps as keys are pressed, until `q`."""
+    place, typed = 0, ""
+    say(HELP)
+    say(shown(steps, steps[0]))
+    while True:
+        pressed = key()
+        if pressed.isdigit():
+            typed += pressed
+            continue
+        wish = "jump" if typed and KEYS.get(pressed) == "next" else KEYS.get(pressed, "")
+        if wish == "quit":
+            return
+        if wish == "help":
+            say(HELP)
+        target, typed = _target(steps, place, wish, typed), ""
+        if target != place:
+            place = target
+            say(shown(steps, steps[place]))
+
+
+def _target(steps: Steps, place: int, wish: str, typed: str) -> int:
+    """Where a wish leads; beyond an end, the end."""
+    if wish == "contribution":
+        later = [step.index for step in steps.find(kind="contributed") if step.index > place]
+        return later[0] if later else place
+    wanted = {"next": place + 1, "back": place - 1, "first": 0, "last": len(steps) - 1}.get(wish, place)
+    if wish == "jump":
+        wanted = int(typed) - 1
+    return max(0, min(len(steps) - 1, wanted))
+
+
+def shown(steps: Steps, step: Step) -> str:
+    """A step as a few lines."""
+    queue = ", ".join(_called(steps, step, row) for row in step.queue[:10])
+    lines = [f"\n[{step.index + 1}/{len(steps)}] {step.phase}: {step.sentence}"]
+    lines += [f"    {step.running}"] if step.running else []
+    lines += [f"    ready: {queue}"] if queue else []
+    lines += [f"    waits for: {_called(steps, step, row)} {count}" for row, count in list(step.degrees.items())[:6]]
+    return "\n".join(lines)
+
+
+def _called(steps: Steps, step: Step, row: int) -> str:
+    cast = next(run.cast for run in steps.runs if row in run.cast.labels)
+    return cast.called(row)
+
+
+def one_key() -> str:
+    """The next key, as soon as it is pressed; a whole escape sequence for an arrow."""
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows
+        import msvcrt
+
+        pressed = msvcrt.getwch()  # type: ignore[attr-defined]
+        arrows = {"M": "\x1b[C", "K": "\x1b[D", "G": "\x1b[H", "O": "\x1b[F"}
+        return arrows.get(msvcrt.getwch(), "") if pressed in "\x00\xe0" else str(pressed)  # type: ignore[attr-defined]
+    number = sys.stdin.fileno()
+    before = termios.tcgetattr(number)
+    try:
+        tty.setcbreak(number)
+        pressed = sys.stdin.read(1)
+        return pressed + sys.stdin.read(2) if pressed == "\x1b" else pressed
+    finally:
+        termios.tcsetattr(number, termios.TCSADRAIN, before)

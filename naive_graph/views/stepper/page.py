@@ -1,0 +1,93 @@
+"""A walk as one HTML page that needs nothing else: no network, no Python."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..picture import write_whole
+from ..steps.pages import PAGE, Walk
+from ..steps.steps import Steps
+
+MOST_STEPS = 20_000  # that a page carries; of a longer walk, the first half and the last half of so many
+TEMPLATE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; script-src '{digest}'; style-src 'unsafe-inline'">
+<title>{title}</title>
+</head>
+<body>
+<main id="stepper"><noscript>This page walks through a graph step by step. It needs JavaScript.</noscript></main>
+{note}<script type="application/json" id="walk">{walk}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+@cache
+def stepper_js() -> str:
+    """The one JavaScript file."""
+    return Path(__file__).with_name("stepper.js").read_text(encoding="utf-8")
+
+
+def page(steps: Steps, title: str = "") -> str:
+    """The page as text."""
+    walk = Walk(steps, title)
+    contents, note = whole(walk)
+    script = f"{stepper_js()}\nstart();\n"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return TEMPLATE.format(
+        title=escape(walk.title), walk=as_data(contents), script=script, digest=f"sha256-{digest}", note=note
+    )
+
+
+def save(steps: Steps, path: Path, title: str = "") -> Path:
+    """Write the page; it appears whole or not at all."""
+    write_whole(path, page(steps, title).encode())
+    return path
+
+
+def whole(walk: Walk) -> tuple[dict[str, Any], str]:
+    """The walk with its pages, and what to say if the middle is left out."""
+    contents = walk.contents()
+    if walk.count <= MOST_STEPS:
+        contents["pages"] = {str(number): walk.page(number) for number in walk.pages()}
+        return contents, ""
+    kept = MOST_STEPS // PAGE // 2
+    chosen = [*walk.pages()[:kept], *walk.pages()[-kept:]]
+    pages = [walk.page(number) for number in chosen]
+    return _joined(contents, pages), (
+        f"<p>The walk has {walk.count:,} steps. This page carries the first and the last "
+        f"{kept * PAGE:,}; see all of them in a notebook.</p>\n"
+    )
+
+
+def _joined(contents: dict[str, Any], pages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Pages from the two ends, numbered as one walk. A short last page stays last."""
+    place: dict[int, int] = {}
+    for number, each in enumerate(pages):
+        each["first"] = number * PAGE
+        for at, step in enumerate(each["steps"]):
+            place[step["i"]] = each["first"] + at
+    contents["count"] = len(place)
+    contents["pages"] = {str(number): each for number, each in enumerate(pages)}
+    contents["iterations"] = [place[index] for index in contents["iterations"] if index in place] or [0]
+    return contents
+
+
+def as_data(contents: Any) -> str:
+    """JSON that can stand inside a page: no character of it can end the element or begin another."""
+    text = json.dumps(contents, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text

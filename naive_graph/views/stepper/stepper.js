@@ -1,0 +1,442 @@
+// One view of a walk, for a notebook's widget and for a saved page.
+//
+// mount(el, walk, state) shows `walk` (see views/steps/pages.py) in `el`.
+// state.get() and state.set(i) hold the index of the step; state.page(n) gives a
+// promise of page n. Every text of the learner's is put in as text, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SPEEDS = { "slow": 1600, "normal": 800, "fast": 300, "very fast": 60 };
+const KEYS = [
+  ["→  ←", "next, previous step"], ["Home  End", "first, last step"], ["Space", "play, pause"],
+  ["b  B", "next, previous stop"], ["+  −  0", "zoom in, out, fit"], ["?", "this list"],
+];
+
+const STYLE = `
+.ng-stepper { --ground: #ffffff; --ink: #1a1a1a; --soft: #555555; --line: #8a8a8a; --now: #b3261e; --queued: #0b5cad;
+  --mark: #fff3b0; --panel: #f5f6f8; --grad: #8a3b00; color: var(--ink); background: var(--ground);
+  font: 14px/1.45 system-ui, "Noto Sans CJK SC", "WenQuanYi Micro Hei", sans-serif; border: 1px solid var(--line);
+  border-radius: 6px; padding: 10px; box-sizing: border-box; max-width: 100%; }
+@media (prefers-color-scheme: dark) { .ng-stepper { --ground: #16181c; --ink: #ececec; --soft: #b4b4b4; --line: #777777;
+  --panel: #22252b; --mark: #5a4a00; --now: #ff8a80; --queued: #8ab8ff; --grad: #ffb074; } }
+[data-jp-theme-light="true"] .ng-stepper { --ground: #ffffff; --ink: #1a1a1a; --soft: #555555; --line: #8a8a8a;
+  --panel: #f5f6f8; --mark: #fff3b0; --now: #b3261e; --queued: #0b5cad; --grad: #8a3b00; }
+[data-jp-theme-light="false"] .ng-stepper { --ground: #16181c; --ink: #ececec; --soft: #b4b4b4; --line: #777777;
+  --panel: #22252b; --mark: #5a4a00; --now: #ff8a80; --queued: #8ab8ff; --grad: #ffb074; }
+.ng-stepper * { box-sizing: border-box; }
+.ng-stepper button, .ng-stepper select { font: inherit; color: inherit; background: var(--panel);
+  border: 1px solid var(--line); border-radius: 4px; padding: 3px 9px; min-height: 30px; max-width: 100%; }
+.ng-stepper button:hover:not(:disabled) { border-color: var(--ink); }
+.ng-stepper button:disabled { opacity: 0.45; }
+.ng-stepper :focus-visible { outline: 3px solid var(--queued); outline-offset: 1px; }
+.ng-bar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin-bottom: 6px; }
+.ng-bar input[type=range] { flex: 1 1 160px; min-width: 110px; }
+.ng-bar label { display: inline-flex; gap: 5px; align-items: center; color: var(--soft); }
+.ng-sentence { margin: 4px 0 8px; min-height: 2.9em; font-size: 15px; }
+.ng-main { display: flex; flex-wrap: wrap; gap: 12px; }
+.ng-left { flex: 3 1 480px; min-width: 0; }
+.ng-drawing { overflow: auto; max-height: 460px; background: #ffffff; border: 1px solid var(--line); border-radius: 4px;
+  cursor: grab; }
+.ng-drawing.ng-dragging { cursor: grabbing; user-select: none; }
+.ng-drawing svg { display: block; margin: auto; }
+.ng-panel { flex: 2 1 250px; min-width: 0; background: var(--panel); border-radius: 4px; padding: 8px 12px; }
+.ng-panel h3 { margin: 8px 0 1px; font-size: 12px; font-weight: 600; color: var(--soft); }
+.ng-panel p, .ng-panel pre, .ng-panel ol { margin: 0 0 2px; overflow-wrap: anywhere; }
+.ng-panel pre { font: 13px/1.4 ui-monospace, monospace; white-space: pre-wrap; }
+.ng-panel mark { background: var(--mark); color: inherit; }
+.ng-sum { font: 15px/1.4 ui-monospace, monospace; }
+.ng-running { color: var(--grad); }
+.ng-queue { display: flex; flex-wrap: wrap; gap: 5px; padding: 0; list-style: none; }
+.ng-queue li { border: 1px dashed var(--queued); border-radius: 4px; padding: 0 6px; }
+.ng-queue li:first-child { border-style: solid; border-width: 2px; }
+.ng-help { margin: 6px 0; padding: 6px 10px; background: var(--panel); border-radius: 4px; }
+.ng-help dl { display: grid; grid-template-columns: max-content 1fr; gap: 1px 14px; margin: 0; }
+.ng-help dt { font-family: ui-monospace, monospace; } .ng-help dd { margin: 0; }
+.ng-stepper .ng-value { fill: #1a1a1a; } .ng-stepper .ng-grad { fill: #8a3b00; }
+.ng-stepper .ng-queued > :is(ellipse, polygon, path) { stroke: #0b5cad; stroke-width: 2.5px; stroke-dasharray: 5 3; }
+.ng-stepper .ng-done > :is(ellipse, polygon, path) { stroke-width: 2px; }
+.ng-stepper .ng-now > :is(ellipse, polygon, path) { stroke: #b3261e; stroke-width: 4px; stroke-dasharray: none; }
+.ng-stepper .ng-lit path { stroke: #b3261e; stroke-width: 3.5px; }
+.ng-stepper .ng-lit polygon { stroke: #b3261e; fill: #b3261e; }
+.ng-stepper .ng-stop > :is(ellipse, polygon, path) { fill: #ffe1dd; }
+.ng-stepper g[id^="row-"], .ng-stepper g[id^="scope-"] { cursor: pointer; }
+@media (prefers-color-scheme: dark) { .ng-drawing { background: #1c1e22; }
+  .ng-drawing svg { filter: invert(0.9) hue-rotate(180deg); } }
+[data-jp-theme-light="true"] .ng-drawing { background: #ffffff; }
+[data-jp-theme-light="true"] .ng-drawing svg { filter: none; }
+[data-jp-theme-light="false"] .ng-drawing { background: #1c1e22; }
+[data-jp-theme-light="false"] .ng-drawing svg { filter: invert(0.9) hue-rotate(180deg); }
+.ng-none { padding: 20px; color: #555555; }
+`;
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+function parsed(text, type) {
+  const root = new DOMParser().parseFromString(text, type).documentElement;
+  for (const each of root.querySelectorAll("script, foreignObject")) each.remove();
+  return document.importNode(root, true);
+}
+
+export function mount(el, walk, state) {
+  const pages = new Map();
+  let step = null;      // the step that is shown
+  let wished = 0;       // the step that was asked for last
+  let timer = null;
+  let zoom = 1;
+  let drawn = null;     // the key of the drawing that is in place
+  const stops = new Set();
+
+  // --- the parts of the page ---
+
+  const button = (text, label, act) => make("button", { type: "button", title: label, "aria-label": label, onclick: act }, text);
+  const first = button("|◀", "first step", () => go(0));
+  const previous = button("◀", "previous step", () => go(wished - 1));
+  const play = button("▶ play", "play", toggle);
+  const next = button("▶", "next step", () => go(wished + 1));
+  const last = button("▶|", "last step", () => go(walk.count - 1));
+  const slider = make("input", { type: "range", min: 0, max: walk.count - 1, step: 1, "aria-label": "step",
+    oninput: () => go(Number(slider.value)) });
+  const counter = make("span", { class: "ng-counter" });
+  const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) =>
+    make("option", { value: name, selected: name === "normal" }, name)));
+  const iteration = make("select", { "aria-label": "iteration", onchange: () => go(walk.iterations[Number(iteration.value)]) },
+    ...walk.iterations.map((_, place) => make("option", { value: place }, String(place))));
+  const stop = make("select", { "aria-label": "stop at", onchange: chooseStop }, ...stopChoices());
+  const onward = button("next stop", "go to the next stop (b)", () => toStop(1));
+  const back = button("previous stop", "go to the previous stop (B)", () => toStop(-1));
+  const sentence = make("p", { class: "ng-sentence", "aria-live": "polite", role: "status" });
+  const drawing = make("div", { class: "ng-drawing", tabindex: 0, role: "img", "aria-label": `Graph: ${walk.title}` });
+  const closer = make("div", { class: "ng-bar" },
+    button("+", "zoom in", () => scale(zoom * 1.25)), button("−", "zoom out", () => scale(zoom / 1.25)),
+    button("fit", "fit the drawing", fit), button("?", "list of keys", toggleHelp));
+  const panel = make("div", { class: "ng-panel" });
+  const help = make("div", { class: "ng-help", hidden: true }, make("dl", {}, ...KEYS.flatMap(([keys, says]) =>
+    [make("dt", {}, keys), make("dd", {}, says)])),
+    make("p", {}, "Click a node to stop wherever it takes part. Red and thick: the step at hand. Dashed: ready, in the queue."));
+  const root = make("section", { class: "ng-stepper", "aria-label": walk.title, onkeydown: key },
+    make("style", {}, STYLE),
+    make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, last, slider, counter),
+    make("div", { class: "ng-bar" },
+      make("label", {}, "speed", speed),
+      ...(walk.iterations.length > 1 ? [make("label", {}, "iteration", iteration)] : []),
+      make("label", {}, "stop at", stop), back, onward),
+    sentence, help,
+    make("div", { class: "ng-main" }, make("div", { class: "ng-left" }, drawing, closer), panel));
+  el.replaceChildren(root);
+
+  // --- moving ---
+
+  async function page(number) {
+    if (!pages.has(number)) pages.set(number, await state.page(number));
+    return pages.get(number);
+  }
+
+  async function go(index) {
+    wished = Math.max(0, Math.min(walk.count - 1, index));
+    const asked = wished;
+    const there = await page(Math.floor(asked / walk.page_size));
+    if (asked !== wished || !there) return;  // another step was asked for meanwhile
+    state.set(asked);
+    show(there, asked);
+  }
+
+  function toggle() {
+    if (timer !== null) return pause();
+    if (wished >= walk.count - 1) wished = -1;
+    play.replaceChildren("⏸ pause");
+    play.setAttribute("aria-label", "pause");
+    sentence.setAttribute("aria-live", "off");  // a reader cannot follow every step of a film
+    const tick = async () => {
+      await go(wished + 1);
+      if (wished >= walk.count - 1 || isStop(step)) pause();
+      else if (timer !== null) timer = setTimeout(tick, SPEEDS[speed.value]);
+    };
+    timer = setTimeout(tick, 0);
+  }
+
+  function pause() {
+    clearTimeout(timer);
+    timer = null;
+    play.replaceChildren("▶ play");
+    play.setAttribute("aria-label", "play");
+    sentence.setAttribute("aria-live", "polite");
+  }
+
+  function key(event) {
+    const inSelect = event.target.tagName === "SELECT";
+    const onButton = event.target.tagName === "BUTTON";
+    const onSlider = event.target === slider;
+    if (event.ctrlKey || event.metaKey || event.altKey || inSelect) return;
+    const acts = {
+      ArrowRight: () => !onSlider && go(wished + 1), ArrowLeft: () => !onSlider && go(wished - 1),
+      Home: () => !onSlider && go(0), End: () => !onSlider && go(walk.count - 1),
+      " ": () => !onButton && toggle(), b: () => toStop(1), B: () => toStop(-1),
+      "+": () => scale(zoom * 1.25), "-": () => scale(zoom / 1.25), "0": fit, "?": toggleHelp,
+    };
+    const act = acts[event.key];
+    if (act === undefined || act() === false) return;
+    event.preventDefault();
+    event.stopPropagation();  // a notebook has meanings of its own for these keys
+  }
+
+  function toggleHelp() {
+    help.hidden = !help.hidden;
+  }
+
+  // --- stops ---
+
+  function stopChoices() {
+    const operators = new Set();
+    for (const cast of walk.casts) for (const node of Object.values(cast.nodes)) if (node.rule) operators.add(node.kind);
+    const option = (value, text) => make("option", { value }, text);
+    return [option("", "nothing"), option("bad", "a number that is not finite"),
+      ...[...operators].sort().map((name) => option(`operator:${name}`, `operator ${name}`)),
+      option("nodes", "the nodes that are clicked")];
+  }
+
+  function chooseStop() {
+    if (stop.value !== "nodes") stops.clear();
+    paint();
+  }
+
+  function isStop(at) {
+    if (!at) return false;
+    const node = walk.casts[at.cast].nodes[at.row];
+    if (stop.value === "bad") return at.bad;
+    if (stop.value === "nodes") return stops.has(at.row) || (at.by !== null && stops.has(at.by));
+    return stop.value.startsWith("operator:") && at.kind !== "enqueued" && node !== undefined
+      && node.kind === stop.value.slice(9) && at.kind !== "started";
+  }
+
+  async function toStop(direction) {
+    for (let index = wished + direction; index >= 0 && index < walk.count; index += direction) {
+      const there = await page(Math.floor(index / walk.page_size));
+      if (there && isStop(there.steps[index - there.first])) return go(index);
+    }
+    sentence.textContent = stop.value ? "There is no further stop in this direction." : "Choose first what to stop at.";
+  }
+
+  function clicked(row) {
+    stop.value = "nodes";
+    if (!stops.delete(row)) stops.add(row);
+    paint();
+  }
+
+  // --- showing ---
+
+  function known(there, index) {
+    const now = { values: { ...there.state.values }, grads: { ...there.state.grads }, waiting: { ...there.state.waiting } };
+    for (const each of there.steps.slice(0, index - there.first + 1)) {
+      if (each.begin) Object.assign(now, { values: { ...each.begin.values }, grads: {}, waiting: { ...each.begin.waiting } });
+      if (each.value) now.values[each.value[0]] = each.value[1];
+      if (each.grad) now.grads[each.grad[0]] = each.grad[1];
+      for (const [row, count] of each.degrees) now.waiting[row] = count;
+    }
+    return now;
+  }
+
+  function show(there, index) {
+    step = there.steps[index - there.first];
+    root.dataset.step = String(index);
+    slider.value = index;
+    slider.setAttribute("aria-valuetext", `step ${index + 1} of ${walk.count}`);
+    counter.textContent = `${index + 1} / ${walk.count}`;
+    first.disabled = previous.disabled = index === 0;
+    next.disabled = last.disabled = index === walk.count - 1;
+    if (walk.iterations.length > 1) iteration.value = String(walk.iterations.filter((start) => start <= index).length - 1);
+    sentence.textContent = step.sentence;
+    const now = known(there, index);
+    draw(step.drawing);
+    write(now);
+    tell(now);
+  }
+
+  function draw(name) {
+    if (name === drawn) return;
+    drawn = name;
+    const found = walk.drawings[name];
+    if (!found || !found.svg) {
+      drawing.replaceChildren(make("p", { class: "ng-none" }, "This graph is gone: it was cleared before it was drawn."));
+      return;
+    }
+    const svg = parsed(found.svg, "image/svg+xml");
+    drawing.replaceChildren(svg);
+    const box = svg.viewBox.baseVal;
+    svg.dataset.width = String(box && box.width ? box.width * 1.2 : 400);
+    svg.removeAttribute("height");
+    for (const group of svg.querySelectorAll('g[id^="row-"]')) {
+      group.addEventListener("click", () => clicked(Number(group.id.slice(4))));
+    }
+    fit();
+  }
+
+  function boxOf(row) {
+    const found = walk.drawings[drawn];
+    const id = found && found.boxes[row];
+    return id ? drawing.querySelector(`[id="${id}"]`) : null;
+  }
+
+  function write(now) {
+    for (const [row, id] of Object.entries((walk.drawings[drawn] || { boxes: {} }).boxes)) {
+      const group = id.startsWith("row-") ? drawing.querySelector(`[id="${id}"]`) : null;
+      const value = group && group.querySelector(".ng-value");
+      const grad = group && group.querySelector(".ng-grad");
+      if (value) value.textContent = now.values[row] ?? "";
+      if (grad) grad.textContent = now.grads[row] === undefined ? "" : `grad ${now.grads[row]}`;
+      if (group) group.classList.toggle("ng-done", now.values[row] !== undefined);
+    }
+    paint();
+  }
+
+  function paint() {
+    for (const name of ["ng-now", "ng-queued", "ng-lit", "ng-stop"]) {
+      for (const each of drawing.querySelectorAll(`.${name}`)) each.classList.remove(name);
+    }
+    for (const row of stops) boxOf(row)?.classList.add("ng-stop");
+    if (!step) return;
+    for (const row of step.queue) boxOf(row)?.classList.add("ng-queued");
+    const now = step.kind === "started" ? null : boxOf(step.row);
+    now?.classList.add("ng-now");
+    for (const id of step.edges) drawing.querySelector(`[id="${id}"]`)?.classList.add("ng-lit");
+    point(now);
+    if (now) into(now);
+  }
+
+  function point(group) {  // a pointer above the node at hand: colour is not the only sign
+    drawing.querySelector(".ng-pointer")?.remove();
+    if (!group) return;
+    const box = group.getBBox();
+    const x = box.x + box.width / 2, y = box.y - 2;
+    const pointer = document.createElementNS(SVG, "path");
+    pointer.setAttribute("class", "ng-pointer");
+    pointer.setAttribute("d", `M${x} ${y} l-5 -8 h10 z`);
+    pointer.setAttribute("fill", "#b3261e");
+    group.parentNode.append(pointer);
+  }
+
+  function into(group) {  // scroll the node into sight, within the drawing alone
+    const node = group.getBoundingClientRect(), frame = drawing.getBoundingClientRect();
+    if (node.left < frame.left || node.right > frame.right) drawing.scrollLeft += node.left - frame.left - frame.width / 2;
+    if (node.top < frame.top || node.bottom > frame.bottom) drawing.scrollTop += node.top - frame.top - frame.height / 2;
+  }
+
+  function tell(now) {
+    const cast = walk.casts[step.cast];
+    const node = cast.nodes[step.row];
+    const worker = cast.nodes[step.by ?? step.row];
+    const parts = [];
+    const part = (title, ...children) => parts.push(make("h3", {}, title), ...children);
+    if (step.text) part(step.kind === "contributed" ? "incoming × local partial" : "arithmetic", make("p", { class: "ng-sum" }, step.text));
+    if (step.running) part("arrived so far", make("p", { class: "ng-sum ng-running" }, step.running));
+    const rule = worker && cast.rules[worker.rule];
+    if (rule && (step.kind === "evaluated" || step.kind === "contributed")) {
+      const shown = step.kind === "evaluated" ? rule.value : rule.partials[step.position];
+      if (shown) part(`rule of ${worker.kind}`, make("p", {}, parsed(shown, "application/xml")));
+    }
+    if (node?.tensor && step.kind !== "started") part(node.tensor.element, make("pre", {}, node.tensor.equation));
+    if (node && step.kind !== "started") part(`line ${node.line}`, make("pre", {}, ...source(node)));
+    part(step.queue.length ? `ready: ${step.queue.length}` : "nobody is ready", make("ol", { class: "ng-queue" },
+      ...step.queue.slice(0, 20).map((row) => make("li", {}, cast.nodes[row]?.called ?? String(row))),
+      ...(step.queue.length > 20 ? [make("li", {}, `… ${step.queue.length - 20} more`)] : [])));
+    const waiting = Object.entries(now.waiting).filter(([, count]) => count > 0);
+    if (step.phase !== "update") {
+      part(step.phase === "backward" ? "uses still to come" : "operands still to come", make("p", {},
+        waiting.length ? waiting.slice(0, 20).map(([row, count]) => `${cast.nodes[row]?.called ?? row}: ${count}`).join(", ")
+          + (waiting.length > 20 ? ` … ${waiting.length - 20} more` : "") : "none"));
+    }
+    panel.replaceChildren(...parts);
+  }
+
+  function source(node) {
+    if (!node.source) return ["(the line is not to be had)"];
+    if (!node.columns) return [node.source];
+    const [start, end] = node.columns;
+    return [node.source.slice(0, start), make("mark", {}, node.source.slice(start, end)), node.source.slice(end)];
+  }
+
+  // --- zooming and dragging ---
+
+  function scale(factor) {
+    zoom = Math.max(0.1, Math.min(8, factor));
+    const svg = drawing.querySelector("svg");
+    if (svg) svg.setAttribute("width", String(Number(svg.dataset.width) * zoom));
+  }
+
+  function fit() {
+    const svg = drawing.querySelector("svg");
+    const room = drawing.clientWidth - 4;
+    scale(svg && room > 50 ? Math.min(1.15, Math.max(0.7, room / Number(svg.dataset.width))) : 1);
+  }
+
+  let grip = null;
+  drawing.addEventListener("pointerdown", (event) => {
+    grip = { x: event.clientX, y: event.clientY, left: drawing.scrollLeft, top: drawing.scrollTop };
+  });
+  drawing.addEventListener("pointermove", (event) => {
+    if (!grip || !(event.buttons & 1)) return;
+    drawing.classList.add("ng-dragging");
+    drawing.scrollLeft = grip.left - (event.clientX - grip.x);
+    drawing.scrollTop = grip.top - (event.clientY - grip.y);
+  });
+  for (const name of ["pointerup", "pointerleave", "pointercancel"]) {
+    drawing.addEventListener(name, () => { grip = null; drawing.classList.remove("ng-dragging"); });
+  }
+  drawing.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;  // a plain wheel scrolls the page
+    event.preventDefault();
+    scale(zoom * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
+  }, { passive: false });
+
+  if (walk.count === 0) {
+    sentence.textContent = "Nothing was recorded.";
+    for (const each of root.querySelectorAll("button, select, input")) each.disabled = true;
+    return { go, stop: pause };
+  }
+  go(state.get());
+  return { go, stop: pause };
+}
+
+// --- in a notebook ---
+
+export default {
+  render({ model, el }) {
+    const waiting = new Map();
+    model.on("msg:custom", (message) => {
+      if (message.page === undefined || !waiting.has(message.page)) return;
+      waiting.get(message.page)(message.steps);
+      waiting.delete(message.page);
+    });
+    const early = model.get("first_page");
+    const state = {
+      get: () => model.get("index"),
+      set: (index) => { model.set("index", index); model.save_changes(); },
+      page: (number) => number === 0 && early ? Promise.resolve(early) : new Promise((done) => {
+        waiting.set(number, done);
+        model.send({ page: number });
+      }),
+    };
+    const view = mount(el, model.get("walk"), state);
+    const moved = () => view.go(model.get("index"));
+    model.on("change:index", moved);
+    return () => { view.stop(); model.off("change:index", moved); };
+  },
+};
+
+// --- on a page of its own ---
+
+export function start() {
+  const walk = JSON.parse(document.getElementById("walk").textContent);
+  let index = 0;
+  mount(document.getElementById("stepper"), walk, {
+    get: () => index,
+    set: (to) => { index = to; },
+    page: (number) => Promise.resolve(walk.pages[number]),
+  });
+}

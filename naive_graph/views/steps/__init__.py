@@ -1,0 +1,1 @@
+"""Time travel: the events of the real sweeps, kept, described and put in pages."""

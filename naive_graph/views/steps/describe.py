@@ -1,0 +1,131 @@
+"""A step in words and figures: the arithmetic, the running sum, and a sentence to be read aloud."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...arithmetics.text import TEX, Text
+from ...rules import Rule
+from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, STARTED, Cast, Entry, Run
+
+MOST_TERMS = 6  # of a running sum
+PLACES = {1: ("",), 2: ("left", "right")}
+ORDINALS = ("1st", "2nd", "3rd")
+
+
+def figure(value: float) -> str:
+    """A number as Python writes it, shortened to six digits where that is long.
+
+    >>> figure(2.0), figure(-0.18181818), figure(1e300)
+    ('2.0', '-0.181818', '1e+300')
+    """
+    text = repr(float(value))
+    return text if len(text) <= 8 or not math.isfinite(value) else f"{value:.6g}"
+
+
+def place_of(cast: Cast, consumer: int, position: int) -> str:
+    """Which operand position: left or right of two, else 1st, 2nd, ..."""
+    count = len(cast.operands(consumer))
+    names = PLACES.get(count)
+    return names[position] if names else ORDINALS[position] if position < 3 else f"{position + 1}th"
+
+
+def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
+    """`2.0 * 3.0 = 6.0`, or `exp(0.0) = 1.0`."""
+    texts = [figure(operand) for operand in operands]
+    if rule.infix is not None and len(texts) > 1:
+        inside = [f"({text})" if text.startswith("-") and place else text for place, text in enumerate(texts)]
+        shown = inside if len(inside) <= MOST_TERMS else [*inside[:3], "...", *inside[-2:]]
+        return f"{f' {rule.infix} '.join(shown)} = {figure(value)}"
+    shown = texts if len(texts) <= MOST_TERMS else [*texts[:3], "...", *texts[-2:]]
+    return f"{rule.name}({', '.join(shown)}) = {figure(value)}"
+
+
+def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
+    """What was computed at this step; empty where nothing was."""
+    cast = run.cast
+    if entry.kind == EVALUATED:
+        rule = cast.rule(entry.row)
+        assert rule is not None
+        text = computed(rule, run.operands_values(entry.row, known), entry.value)
+        slope = run.slopes.get(entry.row)
+        return text if slope is None else f"{text}, slope {figure(slope)}"
+    if entry.kind == READ:
+        slope = run.slopes.get(entry.row)
+        text = f"{cast.called(entry.row)} = {figure(entry.value)}"
+        return text if slope is None else f"{text}, slope {figure(slope)}"
+    if entry.kind == CONTRIBUTED:
+        return f"{figure(entry.incoming)} * {figure(entry.partial)} = {figure(entry.contribution)}"
+    if entry.kind == FINISHED:
+        return f"{slope_name(run, entry.row)} = {figure(entry.value)}"
+    if entry.kind == MOVED:
+        return f"{cast.called(entry.row)}: {figure(run.before[entry.row])} -> {figure(entry.value)}"
+    return ""
+
+
+def slope_name(run: Run, row: int) -> str:
+    """`df/dx`, with brackets where the names are long."""
+    top, bottom = run.cast.called(run.cast.targets[0]), run.cast.called(row)
+    if len(run.cast.targets) > 1:
+        top = "sum"
+    return f"d{top}/d{bottom}" if len(top) == len(bottom) == 1 else f"d({top})/d({bottom})"
+
+
+def running(run: Run, row: int, terms: Sequence[Entry], total: float) -> str:
+    """`df/dx = 3.0 (left) + 3.0 (right) = 6.0`: everything that has arrived at a node."""
+    cast = run.cast
+    from_one = len({term.consumer for term in terms}) == 1
+    texts = []
+    for term in terms:
+        place = place_of(cast, term.consumer, term.position)
+        origin = place if from_one else " of ".join(part for part in (place, cast.called(term.consumer)) if part)
+        texts.append(f"{figure(term.contribution)} ({origin})" if origin else figure(term.contribution))
+    if len(texts) > MOST_TERMS:
+        texts = [texts[0], f"... {len(texts) - MOST_TERMS + 1} more ...", *texts[-(MOST_TERMS - 2) :]]
+    summed = f" = {figure(total)}" if len(terms) > 1 else ""
+    return f"{slope_name(run, row)} = {' + '.join(texts)}{summed}"
+
+
+def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
+    """The step in one plain sentence."""
+    cast, said = run.cast, arithmetic(run, entry, known)
+    who = cast.labels.get(entry.row, "")
+    if entry.kind == STARTED:
+        return f"{run.phase.capitalize()} begins{f', iteration {run.iteration}' if run.iteration else ''}."
+    if entry.kind == ENQUEUED:
+        waited = "All that use it have passed on their share" if run.phase == BACKWARD else "Its operands are known"
+        first = not cast.operands(entry.row) if run.phase != BACKWARD else entry.row in cast.targets
+        reason = "It waits for nothing" if first else waited
+        return f"{who} is ready. {reason}: it joins the queue."
+    if entry.kind == READ:
+        return f"{who} has its value: {said}."
+    if entry.kind == EVALUATED:
+        return f"{who} is computed: {said}."
+    if entry.kind == CONTRIBUTED:
+        place = place_of(cast, entry.consumer, entry.position)
+        side = f" as its {place} operand" if place else ""
+        return f"{cast.labels[entry.consumer]} hands to {who}{side}: incoming gradient times local partial, {said}."
+    if entry.kind == FINISHED:
+        return f"{who} is done: {said}."
+    return f"{who} moves: {said}."
+
+
+# --- rules in TeX ---------------------------------------------------------------
+
+
+def rule_tex(rule: Rule, count: int) -> tuple[str, list[str]]:
+    """The rule over letters, and its partial for each position."""
+    letters = [Text(letter, 5, TEX) for letter in _letters(count)]
+    whole = rule(*letters)
+    result = Text("y", 5, TEX)
+    partials = rule.partials_at(letters, result, [True] * count)
+    return f"y = {whole}", ["0" if each is None else str(_text(each)) for each in partials]
+
+
+def _letters(count: int) -> list[str]:
+    return list("abcdefgh"[:count]) if count <= 8 else [f"a_{{{place + 1}}}" for place in range(count)]
+
+
+def _text(value: object) -> object:
+    return figure(value).removesuffix(".0") if isinstance(value, float) else value

@@ -1,0 +1,109 @@
+r"""The TeX that the catalogue writes, as MathML, which a browser shows without help.
+
+Only what rules are made of is understood: fractions, roots, powers, indices,
+cases, names and operators. Anything else is shown as its own text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+
+TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[{}^_&]|\s+|.", re.DOTALL)
+SIGNS = {
+    r"\cdot": "·", r"\lt": "<", r"\gt": ">", r"\infty": "∞", r"\sum": "∑", r"\,": " ", r"\{": "{", r"\}": "}",
+    r"\%": "%", r"\_": "_", r"\#": "#", r"\$": "$", r"\&": "&", "-": "−", "*": "·",
+}  # fmt: skip
+GREEK = {
+    r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ε", r"\theta": "θ", r"\lambda": "λ",
+    r"\mu": "μ", r"\sigma": "σ", r"\phi": "φ", r"\omega": "ω", r"\pi": "π", r"\rho": "ρ", r"\tau": "τ",
+}  # fmt: skip
+
+
+def mathml(tex: str) -> str:
+    r"""A formula as a <math> element.
+
+    >>> mathml(r"\frac{1}{a}")
+    '<math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mn>1</mn><mi>a</mi></mfrac></math>'
+    """
+    tokens = [token for token in TOKEN.findall(tex) if not token.isspace()]
+    inside = "".join(_Reader(tokens, tex).items(""))
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{inside}</math>'
+
+
+class _Reader:
+    """Reads tokens from left to right."""
+
+    def __init__(self, tokens: list[str], tex: str) -> None:
+        self.tokens: Iterator[str] = iter(tokens)
+        self.texts = iter(re.findall(r"\\(?:text|operatorname)\{((?:\\.|[^{}])*)\}", tex))
+
+    def items(self, end: str) -> list[str]:
+        """The elements up to a closing token."""
+        found: list[str] = []
+        for token in self.tokens:
+            if token == end:
+                break
+            if token in "^_":
+                base = found.pop() if found else "<mrow></mrow>"
+                name = "msup" if token == "^" else "msub"
+                found.append(f"<{name}>{base}{self.group()}</{name}>")
+            elif token == r"\begin":
+                found.append(self._cases())
+            else:
+                found.append(self._one(token))
+        return found
+
+    def group(self) -> str:
+        """What stands in braces, or one token."""
+        token = next(self.tokens, "")
+        return _row(self.items("}")) if token == "{" else self._one(token)
+
+    def _one(self, token: str) -> str:
+        if token == "{":
+            return _row(self.items("}"))
+        if token == r"\frac":
+            return f"<mfrac>{self.group()}{self.group()}</mfrac>"
+        if token == r"\sqrt":
+            return f"<msqrt>{self.group()}</msqrt>"
+        if token in (r"\text", r"\operatorname"):
+            self.group()  # its letters were read as tokens; the text itself is kept
+            text = re.sub(r"\\(.)", r"\1", next(self.texts, ""))
+            return f"<mtext>{escape(text)}</mtext>"
+        if token in (r"\left", r"\right"):
+            return f"<mo>{escape(next(self.tokens, ''))}</mo>"
+        if token in GREEK:
+            return f"<mi>{GREEK[token]}</mi>"
+        if token in SIGNS:
+            return f"<mo>{escape(SIGNS[token])}</mo>"
+        if token.startswith("\\"):
+            return f"<mi>{escape(token[1:])}</mi>"
+        kind = "mn" if token[0].isdigit() else "mi" if token.isalpha() else "mo"
+        return f"<{kind}>{escape(token)}</{kind}>"
+
+    def _cases(self) -> str:
+        """Lines of two cells after a brace."""
+        self.group()
+        rows, cells = [], [list[str]()]
+        while True:
+            token = next(self.tokens, r"\end")
+            if token in (r"\end", "\\\\"):
+                rows.append("".join(f"<mtd>{_row(cell)}</mtd>" for cell in cells))
+                cells = [[]]
+                if token == r"\end":
+                    break
+            elif token == "&":
+                cells.append([])
+            elif token in "^_":
+                name = "msup" if token == "^" else "msub"
+                cells[-1].append(f"<{name}>{cells[-1].pop()}{self.group()}</{name}>")
+            else:
+                cells[-1].append(self._one(token))
+        self.group()
+        table = "".join(f"<mtr>{row}</mtr>" for row in rows)
+        return f"<mrow><mo>{{</mo><mtable columnalign='left'>{table}</mtable></mrow>"
+
+
+def _row(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"<mrow>{''.join(items)}</mrow>"

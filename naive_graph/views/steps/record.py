@@ -1,0 +1,207 @@
+"""Recording: an engine that runs the reference sweeps and keeps their events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...arithmetics.dual import Dual
+from ...derive import leaf_values
+from ...engines.choice import watched
+from ...errors import NodeError
+from ...handles import CURRENT
+from ...nodes import Constant, Node, PlaceHolder, rows_of
+from ...number import number
+from ...plan import Plan, plan_for
+from ...running import checked_feed
+from ...sweep import Finished, forward, reverse
+from ...tables import CONSTANT, NEVER
+from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
+
+if TYPE_CHECKING:
+    from .steps import Steps
+
+MODES = ("both", "forward", "backward", "tangent")
+
+
+class Recorder:
+    """An engine, as `Graph.forward` and `Graph.backward` know it, that remembers what it did."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.casts: dict[int, Cast] = {}  # by plan
+        self.iteration = 0
+        self.leaves: dict[int, float] = {}  # the leaves' values in the last forward sweep
+        self.differentiated = False
+
+    # --- what an engine does ---
+
+    def evaluate(self, plan: Plan, values: list[Any]) -> None:
+        """Fill in the operators' values, and keep the events."""
+        cast = self._cast(plan)
+        if self.differentiated:
+            self.iteration, self.differentiated = self.iteration + 1, False
+        self.note_moves(cast, {row: value for row, kind, value in zip(plan.rows, plan.kinds, values) if kind < 0})
+        moving = any(isinstance(value, Dual) for value in values)
+        run = self._begin(TANGENT if moving else FORWARD, cast)
+        events = forward(plan, values)
+        for _ in plan.sources():
+            run.log.add_event(next(events))
+        for step in range(len(plan)):
+            if plan.rule(step) is None:  # a leaf's turn is no event: there is nothing to compute
+                run.log.add(READ, plan.rows[step], number_of(values[step]))
+            else:
+                run.log.add_event(next(events))
+            if moving:
+                run.slopes[plan.rows[step]] = getattr(values[step], "slope", None)
+            for _ in plan.released(step):
+                run.log.add_event(next(events))
+
+    def differentiate(
+        self, plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]
+    ) -> list[Any]:
+        """The adjoint of each step, and the events kept."""
+        run = self._begin(BACKWARD, self._cast(plan))
+        run.values = dict(zip(plan.rows, values))
+        self.differentiated = True
+        adjoints = []
+        for event in reverse(plan, values, seeds, wanted):
+            run.log.add_event(event)
+            if isinstance(event, Finished):
+                adjoints.append(event.adjoint)
+        adjoints.reverse()  # the sweep ran backwards
+        return adjoints
+
+    # --- what happens between runs ---
+
+    def note_moves(self, cast: Cast, leaves: Mapping[int, Any]) -> None:
+        """An update: which leaves have other values than in the last forward sweep."""
+        now = {row: number_of(value) for row, value in leaves.items()}
+        moved = [row for row, value in now.items() if row in self.leaves and repr(self.leaves[row]) != repr(value)]
+        if moved and self.runs:
+            run = Run(UPDATE, cast, max(0, self.iteration - (not self.differentiated)))
+            for row in moved:
+                run.before[row] = self.leaves[row]
+                run.log.add(MOVED, row, now[row])
+            self.runs.append(run)
+        self.leaves |= now
+
+    def finish(self) -> None:
+        """Note what was set after the last sweep."""
+        if self.runs and not self.runs[-1].cast.tables.closed:
+            cast = self.runs[-1].cast
+            values = {row: cast.tables.value(row) for row in self.leaves if row < len(cast.tables)}
+            self.note_moves(cast, {row: value for row, value in values.items() if value is not None})
+
+    def _begin(self, phase: str, cast: Cast) -> Run:
+        run = Run(phase, cast, self.iteration)
+        self.runs.append(run)
+        return run
+
+    def _cast(self, plan: Plan) -> Cast:
+        known = self.casts.get(id(plan))
+        if known is None or known.plan is not plan:
+            known = self.casts[id(plan)] = Cast(CURRENT.tables, plan)
+            if self.runs and self.runs[-1].cast.tables is not CURRENT.tables:
+                self.leaves = {}  # a new graph: its rows are other nodes
+        return known
+
+
+@contextmanager
+def record() -> Iterator[Steps]:
+    """Keep every step of the `Graph.forward` and `Graph.backward` calls inside.
+
+    The sweeps run on the reference engine meanwhile. What was recorded is there
+    also after an exception.
+
+    >>> from naive_graph import Graph, Variable
+    >>> x = Variable(3.0, name="x")
+    >>> f = x * x
+    >>> with record() as steps:
+    ...     for _ in range(2):
+    ...         Graph.forward(f)
+    ...         Graph.backward(f)
+    ...         x.value -= 0.1 * x.grad
+    >>> [step.value for step in steps.find(kind="moved", node=x)]
+    [2.4, 1.92]
+    """
+    from .steps import Steps
+
+    recorder = Recorder()
+    with watched(recorder):
+        try:
+            yield Steps(recorder.runs)
+        finally:
+            recorder.finish()
+
+
+def step(
+    f: Node, mode: str = "both", wrt: Node | None = None, feed: Mapping[PlaceHolder, float] | None = None
+) -> Steps:
+    """Walk through f one event at a time: forward, then backward. In a notebook the walk shows itself.
+
+    mode: "both", "forward", "backward" (the values taken as computed) or
+    "tangent": forward mode, in which the slope along the leaf `wrt` (the first
+    Variable if none is named) flows with the values. feed: numbers for
+    PlaceHolders. The walk has columns of its own; the graph stays as it is.
+
+    >>> from naive_graph import Variable
+    >>> x = Variable(3.0, name="x")
+    >>> y = x * x
+    >>> y.name = "y"
+    >>> steps = step(y)
+    >>> print(steps[4].arithmetic)
+    3.0 * 3.0 = 9.0
+    >>> print(steps.find(kind="contributed")[-1].running)
+    dy/dx = 3.0 (left) + 3.0 (right) = 6.0
+    """
+    from .steps import Steps
+
+    if mode not in MODES:
+        raise NodeError(f"step runs in mode {', '.join(map(repr, MODES))}, not {mode!r}.")
+    (row,) = rows_of([f], "step")
+    if isinstance(f, Constant) and mode != "forward":
+        raise NodeError("step: a Constant does not vary, so there is nothing to walk back. Step through an Operator.")
+    tables, recorder = CURRENT.tables, Recorder()
+    with tables.lock:
+        plan = plan_for(tables, [row])
+        values = _started(plan, feed or {})
+        if mode == "tangent":
+            _set_off(plan, values, wrt)
+        recorder.evaluate(plan, values)
+        if mode in ("both", "backward"):
+            recorder.differentiate(plan, values, {plan.targets[0]: 1.0}, plan.varies())
+        if mode == "backward":
+            del recorder.runs[0]
+        return Steps(recorder.runs)
+
+
+def _started(plan: Plan, feed: Mapping[PlaceHolder, float]) -> list[Any]:
+    """The leaves' values by step, those that are fed among them."""
+    fed = checked_feed(feed)
+    stamps = {step: CURRENT.tables.stamp(plan.rows[step]) for step in plan.placeholders()}
+    unset = any(stamp == NEVER and plan.rows[step] not in fed for step, stamp in stamps.items())
+    values: list[Any] = leaf_values(plan) if unset else list(_present(plan))  # leaf_values says what is missing
+    for step, row in enumerate(plan.rows):
+        if row in fed:
+            values[step] = number(fed[row], "step")
+    return values
+
+
+def _present(plan: Plan) -> Iterator[float]:
+    tables = CURRENT.tables
+    tables.grow_values()
+    return (tables.values[row] for row in plan.rows)
+
+
+def _set_off(plan: Plan, values: list[Any], wrt: Node | None) -> None:
+    """Make every value a dual number, with slope 1 at the leaf that moves."""
+    leaves = [step for step in plan.leaves() if plan.kinds[step] != CONSTANT]
+    if wrt is not None:
+        (row,) = rows_of([wrt], "step")
+        leaves = [step for step in leaves if plan.rows[step] == row]
+    if not leaves:
+        raise NodeError("step in mode 'tangent' moves a Variable or PlaceHolder that the result depends on: wrt=x.")
+    for step, value in enumerate(values):
+        values[step] = Dual(value, 1.0 if step == leaves[0] else None)

@@ -1,0 +1,163 @@
+"""One sweep that was watched: its events in packed columns, and who took part."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ...origin import Origin
+from ...plan import Plan
+from ...rules import Rule
+from ...sweep import Contributed, Enqueued, Event, Finished
+from ...tables import Tables, packed
+from ..draw import draw
+from ..picture import Picture
+
+FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
+VALUE_ROOM, GRAD_ROOM = "0000value", "000000000grad"  # lines that keep room in a box for what becomes known
+KINDS = ("started", "enqueued", "read", "evaluated", "contributed", "finished", "moved")
+STARTED, ENQUEUED, READ, EVALUATED, CONTRIBUTED, FINISHED, MOVED = range(len(KINDS))
+
+
+class Cast:
+    """The nodes of a plan as they were called when it ran; they can be read after the graph is gone."""
+
+    def __init__(self, tables: Tables, plan: Plan) -> None:
+        self.tables = tables
+        self.plan = plan
+        self.rows = plan.rows
+        self.step_of = {row: step for step, row in enumerate(plan.rows)}
+        self.labels = {row: tables.label(row) for row in plan.rows}
+        self.names = {row: tables.name(row) for row in plan.rows}
+        self.kinds = {row: tables.kind(row) for row in plan.rows}
+        self.origins: dict[int, Origin] = {row: tables.origin(row) for row in plan.rows}
+        self.targets = [plan.rows[step] for step in plan.targets]
+        self.scopes = {row: tables.scope(row) for row in plan.rows}
+        self.blocks = {row: tables.block(row) for row in plan.rows} if tables.blocks else {}
+
+    def rule(self, row: int) -> Rule | None:
+        return self.plan.rule(self.step_of[row])
+
+    def operands(self, row: int) -> list[int]:
+        """The rows that feed this one, one for each operand position."""
+        return [self.rows[step] for step in self.plan.operands(self.step_of[row])]
+
+    def called(self, row: int) -> str:
+        """The node's name, or its operator and row: short enough for d(...)/d(...)."""
+        return self.names[row] or f"{self.kinds[row]}_{row}"
+
+    @cached_property
+    def followers(self) -> tuple[array[int], array[int]]:
+        """Who is fed by each step, one entry for each operand position."""
+        plan = self.plan
+        fed = [step for step in range(len(plan)) for _ in plan.operands(step)]
+        return packed(list(plan.operand_steps), fed, len(plan))
+
+    def consumers(self, row: int) -> list[int]:
+        """The rows that this one feeds, one for each operand position."""
+        starts, steps = self.followers
+        step = self.step_of[row]
+        return [self.rows[each] for each in steps[starts[step] : starts[step + 1]]]
+
+    def picture(self, fold: Any = None) -> Picture | None:
+        """The drawn graph, with no values on it; None once the graph is gone."""
+        if self.tables.closed:
+            return None
+        from ...handles import CURRENT, handle
+
+        if CURRENT.tables is not self.tables:
+            return None
+        nodes = [handle(self.tables, row) for row in self.targets]
+        picture = draw(nodes, values=False, grads=False, fold=fold)
+        for box in picture.scene.boxes:
+            if box.id.startswith("row-") and box.kind != "constant":
+                box.lines += [VALUE_ROOM, GRAD_ROOM]
+        return picture
+
+
+class Log:
+    """Events in packed columns: about 50 bytes each, and no object."""
+
+    def __init__(self) -> None:
+        self.kinds = bytearray()
+        self.rows, self.consumers, self.positions = array("i"), array("i"), array("i")
+        self.numbers = tuple(array("d") for _ in range(4))  # partial, incoming, contribution, total or value
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def add(self, kind: int, row: int, value: float = 0.0) -> None:
+        self._append(kind, row, -1, -1, 0.0, 0.0, 0.0, value)
+
+    def add_event(self, event: Event) -> None:
+        """A sweep's own event."""
+        if isinstance(event, Enqueued):
+            self.add(ENQUEUED, event.row)
+        elif isinstance(event, Contributed):
+            numbers = event.partial, event.incoming, event.contribution, event.total
+            self._append(CONTRIBUTED, event.row, event.consumer, event.position, *numbers)
+        elif isinstance(event, Finished):
+            self.add(FINISHED, event.row, event.adjoint)
+        else:
+            self.add(EVALUATED, event.row, number_of(event.value))
+
+    def _append(self, kind: int, row: int, consumer: int, position: int, *numbers: float) -> None:
+        for column, number in zip(self.numbers, numbers):
+            column.append(number)
+        for place, each in zip((self.rows, self.consumers, self.positions), (row, consumer, position)):
+            place.append(each)
+        self.kinds.append(kind)  # last: the event counts once it is whole
+
+
+class Entry(NamedTuple):
+    """One event of a log."""
+
+    kind: int
+    row: int
+    consumer: int
+    position: int
+    partial: float
+    incoming: float
+    contribution: float
+    value: float  # the total so far of a contribution
+
+
+def number_of(value: Any) -> float:
+    """The value of a float or a dual number."""
+    return float(getattr(value, "value", value))
+
+
+class Run:
+    """One sweep, or one update between sweeps."""
+
+    def __init__(self, phase: str, cast: Cast, iteration: int) -> None:
+        self.phase = phase
+        self.cast = cast
+        self.iteration = iteration
+        self.log = Log()
+        self.values: dict[int, float] = {}  # of a reverse sweep: what forward had computed
+        self.slopes: dict[int, float | None] = {}  # of a forward sweep over dual numbers
+        self.before: dict[int, float] = {}  # of an update: the old values
+        self.log.add(STARTED, cast.targets[0] if cast.targets else -1)
+
+    def __len__(self) -> int:
+        return len(self.log)
+
+    def entry(self, place: int) -> Entry:
+        log = self.log
+        return Entry(
+            log.kinds[place],
+            log.rows[place],
+            log.consumers[place],
+            log.positions[place],
+            *(column[place] for column in log.numbers),
+        )
+
+    def entries(self) -> Iterator[Entry]:
+        return map(self.entry, range(len(self)))
+
+    def operands_values(self, row: int, known: dict[int, float]) -> Sequence[float]:
+        """What the operands of a row were, as far as it was computed by now."""
+        return [known[operand] for operand in self.cast.operands(row)]
