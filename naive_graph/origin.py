@@ -30,6 +30,11 @@ def learners_frame(depth: int = 1) -> FrameType:
         frame = frame.f_back
 
 
+def _letters(written: bytes, size: int) -> int:
+    """How many letters stand in the first `size` bytes."""
+    return len(written[:size].decode(errors="ignore"))
+
+
 class Origin(NamedTuple):
     """The place in the learner's source that made a node."""
 
@@ -52,11 +57,7 @@ class Origin(NamedTuple):
         if line != last_line or start is None or end is None:
             return None
         written = linecache.getline(self.filename, line).encode()  # Python counts bytes, a reader letters
-        return (
-            (len(written[:start].decode(errors="ignore")), len(written[:end].decode(errors="ignore")))
-            if written
-            else (start, end)
-        )
+        return (_letters(written, start), _letters(written, end)) if written else (start, end)
 
     @property
     def text(self) -> str:

@@ -15,8 +15,10 @@ from ..views.steps.steps import Step, Steps
 from .draw import numbers
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
-KEYS = {"\x1b[C": "next", "\x1b[D": "back", "\x1b[H": "first", "\x1b[F": "last", "\r": "next", "\n": "next", " ": "next",
-        "q": "quit", "b": "contribution", "?": "help", "\x03": "quit", "\x04": "quit"}  # fmt: skip
+KEYS = {
+    "\x1b[C": "next", "\x1b[D": "back", "\x1b[H": "first", "\x1b[F": "last", "\r": "next", "\n": "next", " ": "next",
+    "q": "quit", "b": "contribution", "?": "help", "\x03": "quit", "\x04": "quit",
+}  # fmt: skip
 
 
 def step_expression(text: str, given: Sequence[str], mode: str, save: Path | None, listing: bool) -> int:

@@ -37,7 +37,7 @@ const STYLE = `
 .ng-drawing { overflow: auto; max-height: 460px; background: #ffffff; border: 1px solid var(--line); border-radius: 4px;
   cursor: grab; }
 .ng-drawing.ng-dragging { cursor: grabbing; user-select: none; }
-.ng-drawing svg { display: block; margin: auto; }
+.ng-drawing svg { display: block; margin: 12px auto 2px; overflow: visible; }
 .ng-panel { flex: 2 1 250px; min-width: 0; background: var(--panel); border-radius: 4px; padding: 8px 12px; }
 .ng-panel h3 { margin: 8px 0 1px; font-size: 12px; font-weight: 600; color: var(--soft); }
 .ng-panel p, .ng-panel pre, .ng-panel ol { margin: 0 0 2px; overflow-wrap: anywhere; }
