@@ -52,6 +52,14 @@ def digest(source: Path) -> str:
     return hashlib.sha256(source.read_bytes()).hexdigest()
 
 
+def without_widgets(notebook: Any) -> None:
+    """A widget lives in a kernel, under a random name: the committed notebook keeps its still picture."""
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+
+
 def read(source: Path) -> Any:
     """The notebook that a source describes, not executed yet."""
     notebook = jupytext.read(source, fmt="md:myst")
@@ -102,6 +110,7 @@ def execute(notebook: Any, name: str) -> None:
         try:
             with environment(settings):
                 client.execute()
+            without_widgets(notebook)
         except CellExecutionError as error:
             plain = re.sub(r"\x1b\[[0-9;]*m", "", error.traceback)
             raise LessonError(f"Lesson {name} fails: {error.ename}: {error.evalue}\n{plain}") from None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 from html import escape
 from typing import Any
 
+from ...errors import DrawingError, MissingToolError
 from ..steps.pages import Walk
 from ..steps.steps import Steps
 from .page import page, stepper_js
@@ -16,28 +18,32 @@ HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), o
 def bundle(steps: Steps) -> Any:
     """What the notebook shows of a walk, in the forms that it may choose from."""
     walk = Walk(steps)
-    still = still_picture(walk)
+    still, png = still_picture(walk)
+    shown = {"text/html": still, "text/plain": repr(steps), **png}
     try:
         import anywidget  # noqa: F401
     except ImportError:
-        return {"text/plain": repr(steps), "text/html": in_frame(steps, still)}
+        return {**shown, "text/html": in_frame(steps, still)}
     view = _widget(walk)._repr_mimebundle_()
     data, metadata = view if isinstance(view, tuple) else (view or {}, {})
-    return {"text/html": still, **data, "text/plain": repr(steps)}, metadata
+    return {**data, **shown}, metadata
 
 
-def still_picture(walk: Walk) -> str:
-    """The first state as an image, which also shows where scripts are dropped."""
-    contents = walk.contents()
-    drawing = next((each for each in contents["drawings"].values() if each["svg"]), None)
+def still_picture(walk: Walk) -> tuple[str, dict[str, str]]:
+    """The graph before the first step as an image, which also shows where scripts are dropped; and its PNG."""
     said = f"<p>{escape(walk.title)}: {walk.count:,} steps. {escape(HOW)}</p>"
-    if drawing is None:
-        return said
-    data = base64.b64encode(drawing["svg"].encode()).decode()
-    return (
+    picture = walk.casts[0].picture(room=False) if walk.casts else None
+    if picture is None:
+        return said, {}
+    data = base64.b64encode(picture.svg.encode()).decode()
+    png: dict[str, str] = {}
+    with suppress(MissingToolError, DrawingError):  # the SVG stands without it
+        png["image/png"] = base64.b64encode(picture.png).decode()
+    image = (
         f'<img style="max-width:100%" alt="{escape(walk.title)}: the graph before the first step" '
-        f'src="data:image/svg+xml;base64,{data}">{said}'
+        f'src="data:image/svg+xml;base64,{data}">'
     )
+    return image + said, png
 
 
 def in_frame(steps: Steps, still: str) -> str:

@@ -61,8 +61,8 @@ class Cast:
         step = self.step_of[row]
         return [self.rows[each] for each in steps[starts[step] : starts[step + 1]]]
 
-    def picture(self, fold: Any = None) -> Picture | None:
-        """The drawn graph, with no values on it; None once the graph is gone."""
+    def picture(self, fold: Any = None, room: bool = True) -> Picture | None:
+        """The drawn graph with no values on it, but room for them; None once the graph is gone."""
         if self.tables.closed:
             return None
         from ...handles import CURRENT, handle
@@ -71,7 +71,7 @@ class Cast:
             return None
         nodes = [handle(self.tables, row) for row in self.targets]
         picture = draw(nodes, values=False, grads=False, fold=fold)
-        for box in picture.scene.boxes:
+        for box in picture.scene.boxes if room else []:
             if box.id.startswith("row-") and box.kind != "constant":
                 box.lines += [VALUE_ROOM, GRAD_ROOM]
         return picture

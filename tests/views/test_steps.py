@@ -1,0 +1,417 @@
+"""The walk is the sweeps: laws on random graphs, and how a step reads."""
+
+import json
+import math
+
+import pytest
+from graphs import any_graph, build, snapshot, tame
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from naive_graph import Constant, Graph, PlaceHolder, Steps, Variable, gradients, record, scope, step, tangent, where
+from naive_graph.errors import NodeError, PlaceHolderError
+from naive_graph.handles import CURRENT
+from naive_graph.views.steps.describe import figure, rule_tex
+from naive_graph.views.steps.mathml import mathml
+from naive_graph.views.steps.pages import PAGE, Walk
+from naive_graph.views.steps.steps import State
+
+LAWS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    Graph.on_invalid = "ignore"
+
+
+def bits(value):
+    return None if value is None else repr(value)
+
+
+def last_state(steps):
+    *_, (_, state) = steps.states(0, len(steps))
+    return state
+
+
+# --- laws ---------------------------------------------------------------------
+
+
+@LAWS
+@given(any_graph())
+def test_a_walk_ends_with_the_bits_of_forward_and_backward(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        if isinstance(y, Constant):
+            return
+        state = last_state(step(y))
+        Graph.forward(y)
+        Graph.backward(y)
+        nodes = Graph.node_list
+        assert {row: bits(value) for row, value in state.values.items()} == {
+            row: bits(nodes[row].value) for row in state.values
+        }
+        for row, grad in state.grads.items():
+            if not isinstance(nodes[row], Constant):
+                assert bits(grad) == bits(nodes[row].grad)
+
+
+@LAWS
+@given(any_graph())
+def test_stepping_leaves_the_graph_as_it_was(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        CURRENT.tables.grow_values()
+        before = snapshot()
+        list(step(y, mode="forward"))
+        assert snapshot() == before
+
+
+@LAWS
+@given(any_graph())
+def test_a_recorded_run_is_the_run(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        if isinstance(y, Constant):
+            return
+        with record() as steps:
+            Graph.forward(y)
+            Graph.backward(y)
+        again = [each.sentence for each in step(y)]
+        assert [each.sentence for each in steps] == again
+
+
+@LAWS
+@given(any_graph())
+def test_the_queue_is_kahns(recipe):
+    """First in, first out; a node joins when it waits for nothing, and takes its turn from the front."""
+    with Graph.scratch():
+        steps = step(build(recipe)[-1], mode="forward")
+        queue = []
+        for each in steps:
+            if each.kind == "enqueued":
+                queue.append(each.row)
+            elif each.kind in ("read", "evaluated"):
+                assert queue.pop(0) == each.row
+            assert list(each.queue) == queue
+        assert queue == []
+
+
+@LAWS
+@given(any_graph())
+def test_nobody_is_ready_who_still_waits(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        for mode in ("forward",) if isinstance(y, Constant) else ("forward", "both"):
+            for each, state in step(y, mode=mode).states(0, 10**6):
+                assert all(count >= 0 for count in state.waiting.values())
+                if each.kind == "enqueued":
+                    assert state.waiting[each.row] == 0
+
+
+@LAWS
+@given(any_graph())
+def test_what_was_not_reached_is_blank(recipe):
+    with Graph.scratch():
+        steps = step(build(recipe)[-1], mode="forward")
+        seen = set()
+        for each, state in steps.states(0, len(steps)):
+            if each.kind in ("read", "evaluated"):
+                seen.add(each.row)
+            assert set(state.values) == seen
+            assert state.grads == {}
+
+
+@LAWS
+@given(tame())
+def test_contributions_are_incoming_times_partial_and_add_up(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        if isinstance(y, Constant):
+            return
+        sums = {}
+        for each in step(y).find(kind="contributed"):
+            where_taken = each.contribution == 0.0 or math.isclose(each.contribution, each.incoming * each.partial)
+            assert where_taken
+            sums[each.row] = sums.get(each.row, 0.0) + each.contribution
+            assert math.isclose(each.total, sums[each.row], abs_tol=1e-12)
+
+
+@LAWS
+@given(tame(), st.integers(0, 3))
+def test_the_tangent_walk_carries_the_directional_derivative(recipe, which):
+    with Graph.scratch():
+        nodes = build(recipe)
+        leaves = [node for node in nodes if isinstance(node, (Variable, PlaceHolder))]
+        y = nodes[-1]
+        if not leaves or isinstance(y, Constant):
+            return
+        x = leaves[which % len(leaves)]
+        try:
+            steps = step(y, mode="tangent", wrt=x)
+        except NodeError:
+            return  # y does not depend on it
+        slope = steps.runs[0].slopes[y.row]
+        assert (slope or 0.0) == tangent(y, {x: 1.0})
+
+
+@LAWS
+@given(any_graph())
+def test_any_part_of_the_walk_is_that_part_of_the_whole(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        steps = step(y, mode="forward" if isinstance(y, Constant) else "both")
+        whole = list(steps)
+        assert len(whole) == len(steps)
+        for place in (0, len(whole) // 2, -1):
+            assert str(steps[place]) == str(whole[place])
+        assert [str(each) for each in steps[::3]] == [str(each) for each in whole[::3]]
+
+
+# --- how a step reads ----------------------------------------------------------
+
+
+def test_arithmetic_reads_as_figures():
+    x, y = Variable(2.0, name="x"), Variable(-3.0, name="y")
+    texts = {each.arithmetic for each in step((x * y).exp() - where(x > y, x, y)).find(kind="evaluated")}
+    assert {
+        "2.0 * (-3.0) = -6.0",
+        "exp(-6.0) = 0.00247875",
+        "2.0 > (-3.0) = 1.0",
+        "where(1.0, 2.0, -3.0) = 2.0",
+    } <= texts
+
+
+def test_a_running_sum_names_the_places():
+    x = Variable(3.0, name="x")
+    f = x * x
+    f.name = "f"
+    last = step(f).find(kind="contributed")[-1]
+    assert last.running == "df/dx = 3.0 (left) + 3.0 (right) = 6.0"
+    assert last.arithmetic == "1.0 * 3.0 = 3.0"
+    assert last.edge == f"edge-{x.row}-{f.row}-1"
+
+
+def test_a_step_knows_the_line_that_made_its_node():
+    x = Variable(3.0, name="x")
+    f = x.sin()  # this very line
+    assert step(f).find(node=f, kind="evaluated")[0].origin.text == "f = x.sin()  # this very line"
+
+
+def test_an_untaken_branch_is_handed_nothing():
+    x = Variable(-1.0, name="x")
+    steps = step(where(x > 0, x.sqrt(), 0.0))
+    assert steps[-1].value == 0.0 or steps.find(node=x, kind="finished")[0].value == 0.0
+
+
+def test_the_first_number_that_is_not_finite_is_found():
+    x = Variable(0.0, name="x")
+    f = (x.log() * 2.0).exp()
+    assert step(f).find(finite=False)[0].node.operator == "log"
+
+
+def test_find_looks_by_everything_at_once():
+    x = Variable(3.0, name="x")
+    f = (x * x).sin() * x
+    steps = step(f)
+    assert [each.kind for each in steps.find(node=x, phase="backward")][-1] == "finished"
+    assert {each.node.operator for each in steps.find(operator="sin")} == {"sin"}
+    assert steps.find(operator="tan") == []
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "jumped"}, {"node": 3}])
+def test_a_wish_that_cannot_be_met_is_named(wrong):
+    with pytest.raises((NodeError, AttributeError)):
+        step(Variable(1.0).sin()).find(**wrong)
+
+
+def test_wrong_modes_and_constants_are_refused():
+    with pytest.raises(NodeError, match="'both', 'forward'"):
+        step(Variable(1.0).sin(), mode="sideways")
+    with pytest.raises(NodeError, match="does not vary"):
+        step(Constant(1.0))
+    with pytest.raises(NodeError, match="step takes nodes"):
+        step(3.0)
+    with pytest.raises(NodeError, match="wrt=x"):
+        step(Variable(1.0).sin(), mode="tangent", wrt=Variable(2.0))
+
+
+def test_placeholders_are_fed_for_the_walk_alone():
+    p = PlaceHolder(name="p")
+    f = p * p
+    with pytest.raises(PlaceHolderError):
+        step(f)
+    assert step(f, feed={p: 3.0}).find(kind="evaluated")[0].value == 9.0
+    assert p.value is None
+
+
+def test_figures_are_short():
+    assert [figure(value) for value in (2.0, 1 / 3, -0.1, 1e300, math.inf)] == [
+        "2.0",
+        "0.333333",
+        "-0.1",
+        "1e+300",
+        "inf",
+    ]
+
+
+# --- loops ----------------------------------------------------------------------
+
+
+def downhill(count=4):
+    x = Variable(4.0, name="x")
+    f = (x - 1) ** 2
+    f.name = "f"
+    with record() as steps:
+        for _ in range(count):
+            Graph.forward(f)
+            Graph.backward(f)
+            x.value -= 0.25 * x.grad
+            Graph.kill_grad()
+    return x, f, steps
+
+
+def test_a_loop_shows_its_iterations_and_how_variables_move():
+    x, _, steps = downhill()
+    moves = steps.find(kind="moved", node=x)
+    assert [each.value for each in moves] == [2.5, 1.75, 1.375, 1.1875]
+    assert [each.iteration for each in moves] == [0, 1, 2, 3]
+    assert len(steps.iterations) == 4
+    assert moves[0].arithmetic == "x: 4.0 -> 2.5"
+
+
+def test_nothing_is_recorded_before_and_after():
+    _, f, steps = downhill()
+    count = len(steps)
+    Graph.forward(f)
+    assert len(steps) == count
+
+
+def test_what_was_recorded_survives_an_exception():
+    x = Variable(1.0, name="x")
+    f = x * x
+    with pytest.raises(ZeroDivisionError), record() as steps:
+        Graph.forward(f)
+        1 / 0
+    assert [each.kind for each in steps][-1] == "evaluated"
+    count = len(steps)
+    Graph.forward(f)
+    assert len(steps) == count
+
+
+def test_a_walk_can_be_read_after_the_graph_is_gone():
+    _, _, steps = downhill()
+    Graph.clear()
+    assert "iteration 3" in steps[steps.iterations[3]].sentence
+    assert Walk(steps).contents()["drawings"]["0"]["svg"] == ""
+
+
+def test_one_graph_for_each_sample_is_recorded_too():
+    with record() as steps:
+        for sample in (1.0, 2.0):
+            Graph.renew()
+            x = Variable(sample, name="x")
+            f = x * x
+            Graph.forward(f)
+            Graph.backward(f)
+    assert [each.value for each in steps.find(kind="evaluated")] == [1.0, 4.0]
+    assert steps.find(kind="moved") == []
+
+
+def test_two_recorders_at_once_are_told_apart():
+    x = Variable(2.0)
+    f = x * x
+    with record() as outer:
+        Graph.forward(f)
+        with record() as inner:
+            Graph.forward(f)
+    assert len(inner) > 0
+    assert len(outer) == len(inner)
+
+
+# --- pages ----------------------------------------------------------------------
+
+
+@LAWS
+@given(any_graph())
+def test_pages_hold_the_whole_walk(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        steps = step(y, mode="forward" if isinstance(y, Constant) else "both")
+        walk = Walk(steps)
+        told = [each for number in walk.pages() for each in walk.page(number)["steps"]]
+        assert [each["sentence"] for each in told] == [each.sentence for each in steps]
+        json.dumps(walk.contents(), allow_nan=False)
+
+
+def test_a_page_begins_with_the_state_before_it():
+    x = Variable(1.0, name="x")
+    y = x
+    for _ in range(400):
+        y = y.sin()
+    steps = step(y)
+    walk = Walk(steps)
+    assert len(walk.pages()) == -(-len(steps) // PAGE)
+    page = walk.page(1)
+    *_, (_, state) = steps.states(0, page["first"])
+    assert page["state"]["values"] == {str(row): figure(value) for row, value in state.values.items()}
+    assert page["state"]["queue"] == state.queue
+
+
+def test_a_million_events_are_columns_not_objects():
+    x = Variable(1.0, name="x")
+    y = x
+    for _ in range(2000):
+        y = y.sin()
+    steps = step(y, mode="forward")
+    log = steps.runs[0].log
+    assert len(log.kinds) == len(log.rows) == len(log.numbers[3]) == len(steps)
+    assert isinstance(steps.runs[0].log.numbers[0].tobytes(), bytes)
+
+
+def test_a_large_graph_is_folded_and_opens_where_the_walk_is():
+    x = Variable(1.0, name="x")
+    y = x
+    for layer in range(4):
+        with scope(f"layer{layer}"):
+            for _ in range(100):
+                y = y.sin()
+    steps = step(y, mode="forward")
+    walk = Walk(steps)
+    drawings = walk.contents()["drawings"]
+    assert set(drawings) == {"0", *(f"0/layer{layer}" for layer in range(4))}
+    there = walk.page(1)["steps"][0]
+    assert there["drawing"] == "0/layer2"
+    assert drawings["0/layer2"]["boxes"][str(there["row"])] == f"row-{there['row']}"
+    assert drawings["0"]["boxes"][str(there["row"])].startswith("scope-")
+
+
+def test_an_element_of_a_tensor_shows_its_equation():
+    np = pytest.importorskip("numpy")
+    from naive_graph import LeafNode, linear, lower
+
+    y = linear("ij,j->i", LeafNode.parameter(np.ones((2, 2)), "W"), LeafNode.parameter(np.ones(2), "x"), name="y")
+    node = lower(y)[1]
+    nodes = Walk(step(node)).contents()["casts"][0]["nodes"]
+    assert nodes[str(node.row)]["tensor"] == {"element": "element y[1]", "equation": "y[i] = sum_{a} W[i,a] * x[a]"}
+
+
+def test_rules_are_shown_in_mathml():
+    from naive_graph.rules import RULES
+
+    for name, rule in RULES.items():
+        whole, partials = rule_tex(rule, rule.arity or 3)
+        for tex in (whole, *partials):
+            shown = mathml(tex)
+            assert shown.startswith("<math") and shown.endswith("</math>"), name
+            assert "\\" not in shown, (name, tex, shown)
+
+
+def test_the_state_of_nothing_is_nothing():
+    assert (State().values, State().queue) == ({}, [])
+    assert len(Steps([])) == 0
+
+
+def test_a_derivative_can_be_walked_like_any_graph():
+    x = Variable(2.0, name="x")
+    (slope,) = gradients(x**3, [x])
+    assert last_state(step(slope)).values[slope.row] == 12.0
