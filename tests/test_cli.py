@@ -199,3 +199,65 @@ def test_importing_the_package_brings_nothing_but_the_standard_library():
         "print(sorted(names - sys.stdlib_module_names))"
     )
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "['naive_graph']\n"
+
+
+# --- step -----------------------------------------------------------------------
+
+
+def test_step_lists_every_event_where_nobody_can_press_keys():
+    done = run("step", "x*x - x", "x=3")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0].split(maxsplit=1) == ["0", "Forward begins."]
+    assert "'mul' (row 1) is computed: 3.0 * 3.0 = 9.0." in done.stdout
+    assert done.stdout.rstrip().endswith("Variable 'x' is done: df/dx = 5.0.")
+
+
+def test_step_saves_a_page(tmp_path):
+    done = run("step", "x*x", "x=3", "--save", "walk.html", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "written: walk.html\n")
+    assert (tmp_path / "walk.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_step_walks_a_constant_forwards_only():
+    assert "Backward" not in run("step", "3").stdout
+
+
+def test_step_refuses_what_cannot_be_read(refuses):
+    assert "is not a value for a name" in refuses("step", "x*x", "x")
+    assert "invalid choice" in refuses("step", "x*x", "x=3", "--mode", "up", code=2)
+
+
+def test_step_goes_on_and_back_by_keys():
+    from naive_graph import Variable, step
+    from naive_graph.cli.step import walk
+
+    x = Variable(3.0, name="x")
+    f = x * x
+    f.name = "f"
+    steps, said = step(f), []
+    keys = iter(["\x1b[C", "\n", "\x1b[D", "\x1b[F", "\x1b[H", "b", "b", "5", "\n", "?", "z", "q"])
+    walk(steps, lambda: next(keys), said.append)
+    places = [line.split("]")[0].strip().lstrip("[") for line in said if "[" in line and "]" in line]
+    count = len(steps)
+    first, second = (each.index + 1 for each in steps.find(kind="contributed"))
+    assert places == [f"{place}/{count}" for place in (1, 2, 3, 2, count, 1, first, second, 5)]
+    assert sum("Enter: next" in line for line in said) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs a pseudo-terminal")
+def test_step_reads_keys_from_a_real_terminal():
+    import pty
+
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "naive_graph", "step", "x*x", "x=3"]
+    process = subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, close_fds=True)
+    os.close(follower)
+    seen = b""
+    while b"[1/" not in seen:
+        seen += os.read(leader, 4096)
+    os.write(leader, b"\x1b[C")
+    while b"[2/" not in seen:
+        seen += os.read(leader, 4096)
+    os.write(leader, b"q")
+    assert process.wait(20) == 0
+    os.close(leader)

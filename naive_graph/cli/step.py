@@ -100,7 +100,7 @@ def one_key() -> str:
     number = sys.stdin.fileno()
     before = termios.tcgetattr(number)
     try:
-        tty.setcbreak(number)
+        tty.setcbreak(number, termios.TCSADRAIN)  # keys that were pressed meanwhile count
         pressed = sys.stdin.read(1)
         return pressed + sys.stdin.read(2) if pressed == "\x1b" else pressed
     finally:

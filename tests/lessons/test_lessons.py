@@ -7,16 +7,15 @@ import json
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, free_port, jupyter
 
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("jupytext")
@@ -25,12 +24,6 @@ pytest.importorskip("nbclient")
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "lessons"
 LESSONS = sorted(FOLDER.glob("*.ipynb"))
-CHROMIUM = "/usr/bin/chromium"
-BROWSER_ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
 
 
@@ -270,81 +263,27 @@ def test_a_lesson_runs_in_the_python_that_builds_it(small: Small) -> None:
 # --- in a browser ---------------------------------------------------------------
 
 
-def _browser_or_skip() -> Any:
-    """Playwright, where Debian's chromium is; else a visible skip, or a failure if a browser is required."""
-    missing = None if Path(CHROMIUM).exists() else f"{CHROMIUM} is not installed"
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing = "playwright is not installed"
-    if missing and os.environ.get("NAIVE_GRAPH_REQUIRE_BROWSER"):
-        pytest.fail(f"{missing}, and NAIVE_GRAPH_REQUIRE_BROWSER asks for the browser tests")
-    if missing:
-        pytest.skip(missing)
-    return sync_playwright
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        assert server.poll() is None, "JupyterLab ended before it answered"
-        try:
-            urllib.request.urlopen(url, timeout=2).close()
-            return
-        except OSError:
-            time.sleep(0.3)
-    raise AssertionError("JupyterLab did not answer")
-
-
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, Path]]:
     """A real JupyterLab over a copy of the lessons without their outputs: its address, its token and its folder."""
-    _browser_or_skip()
+    browser_or_skip()
     home = tmp_path_factory.mktemp("lab")
     folder = home / "lessons"
     folder.mkdir()
     for lesson in LESSONS:
         shutil.copy(lesson, folder)
-    token, port = secrets.token_hex(8), _free_port()
+    token, port = secrets.token_hex(8), free_port()
     # All cells are in the page, not only those in sight: else a picture is missed by the length of a screen.
     tracker = home / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
     tracker.parent.mkdir(parents=True)
     tracker.write_text('{"windowingMode": "none"}', encoding="utf-8")
-    settings = {
-        # A kernel chooses its own way to show plots, whatever the tests run with.
-        **{name: value for name, value in os.environ.items() if name != "MPLBACKEND"},
-        "HOME": str(home),
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "JUPYTER_DATA_DIR": str(home / "data"),
-        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
-        "CI": "true",
-    }
-    command = [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}"),
-        *(f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}", "--ServerApp.port_retries=0"),
-        *("--allow-root", "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"),
-    ]
-    with open(home / "log.txt", "wb") as log:
-        server = subprocess.Popen(command, env=settings, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            _wait_for(f"http://127.0.0.1:{port}/api?token={token}", server)
-            yield f"http://127.0.0.1:{port}", token, folder
-        finally:
-            server.terminate()
-            server.wait(30)
+    with jupyter("jupyterlab", home, folder, token, port) as address:
+        yield address, token, folder
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with _browser_or_skip()() as playwright:
+    with browser_or_skip()() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
         yield chromium
         chromium.close()
@@ -396,8 +335,14 @@ def _pictures(page: Any, expected: int) -> list[bool]:
     return shown
 
 
+def _is_walk(output: Any) -> bool:
+    return "To step through it" in "".join(output.get("data", {}).get("text/html", ""))
+
+
 def _is_picture(output: Any) -> bool:
     data = output.get("data", {})
+    if _is_walk(output):
+        return False  # in a notebook that runs, the stepper itself is there
     return "image/png" in data or "<img" in "".join(data.get("text/html", ""))
 
 
@@ -412,6 +357,7 @@ def test_a_lesson_runs_in_jupyterlab_and_its_pictures_are_seen(lesson: Path, lab
         expected = sum(map(_is_picture, outputs(lesson)))
         shown = _pictures(page, expected)
         assert shown == [True] * expected
+        assert page.locator(".ng-stepper .ng-drawing svg").count() == sum(map(_is_walk, outputs(lesson)))
         assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
         page.screenshot(path=folder.parent / f"{lesson.stem}.png")
     finally:

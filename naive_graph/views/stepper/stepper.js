@@ -120,7 +120,7 @@ export function mount(el, walk, state) {
   const help = make("div", { class: "ng-help", hidden: true }, make("dl", {}, ...KEYS.flatMap(([keys, says]) =>
     [make("dt", {}, keys), make("dd", {}, says)])),
     make("p", {}, "Click a node to stop wherever it takes part. Red and thick: the step at hand. Dashed: ready, in the queue."));
-  const root = make("section", { class: "ng-stepper", "aria-label": walk.title, onkeydown: key },
+  const root = make("section", { class: "ng-stepper", "aria-label": walk.title },
     make("style", {}, STYLE),
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, last, slider, counter),
     make("div", { class: "ng-bar" },
@@ -130,6 +130,9 @@ export function mount(el, walk, state) {
     sentence, help,
     make("div", { class: "ng-main" }, make("div", { class: "ng-left" }, drawing, closer), panel));
   el.replaceChildren(root);
+  // A notebook listens at the document, before us; so we listen before it, to what is meant for us alone.
+  const heard = (event) => { if (root.contains(event.target)) key(event); };
+  window.addEventListener("keydown", heard, true);
 
   // --- moving ---
 
@@ -183,7 +186,7 @@ export function mount(el, walk, state) {
     const act = acts[event.key];
     if (act === undefined || act() === false) return;
     event.preventDefault();
-    event.stopPropagation();  // a notebook has meanings of its own for these keys
+    event.stopImmediatePropagation();  // a notebook has meanings of its own for these keys
   }
 
   function toggleHelp() {
@@ -397,10 +400,15 @@ export function mount(el, walk, state) {
   if (walk.count === 0) {
     sentence.textContent = "Nothing was recorded.";
     for (const each of root.querySelectorAll("button, select, input")) each.disabled = true;
-    return { go, stop: pause };
+    return { go, end };
   }
   go(state.get());
-  return { go, stop: pause };
+  return { go, end };
+
+  function end() {
+    pause();
+    window.removeEventListener("keydown", heard, true);
+  }
 }
 
 // --- in a notebook ---
@@ -425,7 +433,7 @@ export default {
     const view = mount(el, model.get("walk"), state);
     const moved = () => view.go(model.get("index"));
     model.on("change:index", moved);
-    return () => { view.stop(); model.off("change:index", moved); };
+    return () => { view.end(); model.off("change:index", moved); };
   },
 };
 

@@ -1,0 +1,83 @@
+"""How long a step takes to reach the screen, and how large a saved walk is.
+
+    python tests/benchmarks/stepper.py [--picture figures/stepper.png]
+
+Needs chromium and playwright. With --picture it also photographs the stepper
+for the README.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from naive_graph import Graph, Variable, step
+
+CHROMIUM = "/usr/bin/chromium"
+# From the click to the frame after the drawing was changed.
+ONE_STEP = """
+() => new Promise(done => {
+  const start = performance.now();
+  document.querySelector('[aria-label="next step"]').click();
+  const painted = () => { seen.disconnect(); done(performance.now() - start); };
+  const seen = new MutationObserver(() => requestAnimationFrame(painted));
+  seen.observe(document.querySelector('.ng-stepper'), { attributes: true, attributeFilter: ['data-step'] });
+})
+"""
+
+
+def tangled(count: int):
+    """A graph of about `count` nodes, each used by several others."""
+    nodes = [Variable(0.5, name="x"), Variable(0.25, name="y")]
+    while len(nodes) < count:
+        nodes.append((nodes[-1] * nodes[len(nodes) // 2]).sin() + nodes[-2])
+    return nodes[-1]
+
+
+def photograph(path: Path) -> None:
+    """The walk through log((x - 7)**2 + 10), somewhere on the way back."""
+    x = Variable(6, name="x")
+    f = ((x - 7) ** 2 + 10).log()
+    f.name = "f"
+    steps = step(f)
+    index = steps.find(kind="contributed")[-1].index
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1100, "height": 500})
+        page.goto(steps.save(Path(folder, "walk.html")).as_uri())
+        page.locator(".ng-stepper input[type=range]").fill(str(index))
+        page.wait_for_selector(f"[data-step='{index}']")
+        page.locator(".ng-stepper").screenshot(path=str(path))
+        browser.close()
+
+
+def measure() -> None:
+    steps = step(tangled(66))  # about 200 nodes
+    nodes = len(steps.runs[0].cast.rows)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        start = time.perf_counter()
+        saved = steps.save(Path(folder, "walk.html"))
+        took = time.perf_counter() - start
+        print(f"{len(steps):,} steps over {nodes} nodes: saved in {took:.2f} s, {saved.stat().st_size / 1e6:.2f} MB")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.goto(saved.as_uri())
+        page.wait_for_selector("[data-step='0']")
+        times = sorted(page.evaluate(ONE_STEP) for _ in range(100))
+        print(f"a step reaches the screen in {times[50]:.0f} ms (median of 100), {times[-1]:.0f} ms at worst")
+        browser.close()
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--picture", type=Path)
+    chosen = options.parse_args()
+    with Graph.scratch():
+        measure()
+    if chosen.picture:
+        with Graph.scratch():
+            photograph(chosen.picture)

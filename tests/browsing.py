@@ -1,0 +1,84 @@
+"""Debian's chromium and a real Jupyter, for the tests that look at what a learner sees."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CHROMIUM = "/usr/bin/chromium"
+BROWSER_ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+
+
+def browser_or_skip() -> Any:
+    """Playwright, where Debian's chromium is; else a visible skip, or a failure if a browser is required."""
+    missing = None if Path(CHROMIUM).exists() else f"{CHROMIUM} is not installed"
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing = "playwright is not installed"
+    if missing and os.environ.get("NAIVE_GRAPH_REQUIRE_BROWSER"):
+        pytest.fail(f"{missing}, and NAIVE_GRAPH_REQUIRE_BROWSER asks for the browser tests")
+    if missing:
+        pytest.skip(missing)
+    return sync_playwright
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert server.poll() is None, "JupyterLab ended before it answered"
+        try:
+            urllib.request.urlopen(url, timeout=2).close()
+            return
+        except OSError:
+            time.sleep(0.3)
+    raise AssertionError("JupyterLab did not answer")
+
+
+@contextmanager
+def jupyter(module: str, home: Path, folder: Path, token: str, port: int) -> Iterator[str]:
+    """A server of `jupyterlab` or `notebook` over a folder, with settings and files of its own; its address."""
+    settings = {
+        # A kernel chooses its own way to show plots, whatever the tests run with.
+        **{name: value for name, value in os.environ.items() if name != "MPLBACKEND"},
+        "HOME": str(home),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        "CI": "true",
+    }
+    command = [
+        *(sys.executable, "-m", module, "--no-browser", "--ip=127.0.0.1", f"--port={port}"),
+        *(f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}", "--ServerApp.port_retries=0"),
+        *("--allow-root", "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"),
+    ]
+    with open(home / "log.txt", "wb") as log:
+        server = subprocess.Popen(command, env=settings, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            wait_for(f"http://127.0.0.1:{port}/api?token={token}", server)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait(30)

@@ -1,0 +1,456 @@
+"""The stepper in real browsers: as a saved page offline, in JupyterLab with a kernel, and in Notebook 7."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, free_port, jupyter
+
+from naive_graph import Graph, Variable, record, step
+from naive_graph.views.stepper.page import MOST_STEPS, page
+from naive_graph.views.stepper.widget import bundle, in_frame
+from naive_graph.views.steps.steps import Steps
+
+HOSTILE = "权重</script><img src=x onerror=alert(1)>&lt;\u2028"
+
+
+def small() -> Any:
+    """f = (x * x - x).log() at 3."""
+    x = Variable(3.0, name="x")
+    f = (x * x - x).log()
+    f.name = "f"
+    return f
+
+
+# --- the saved page, without a browser ----------------------------------------
+
+
+def data_of(text: str) -> Any:
+    start = text.index('id="walk">') + len('id="walk">')
+    return json.loads(text[start : text.index("</script>", start)])
+
+
+def test_a_saved_page_needs_nothing_else(tmp_path: Path) -> None:
+    saved = step(small()).save(tmp_path / "walk.html")
+    text = saved.read_text(encoding="utf-8")
+    assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/", "")
+    assert "default-src 'none'" in text
+
+
+def test_a_saved_page_holds_every_step(tmp_path: Path) -> None:
+    steps = step(small())
+    walk = data_of(page(steps))
+    told = [each["sentence"] for number in range(len(walk["pages"])) for each in walk["pages"][str(number)]["steps"]]
+    assert told == [each.sentence for each in steps]
+
+
+def test_a_name_can_not_leave_its_place() -> None:
+    x = Variable(2.0, name=HOSTILE)
+    text = page(step(x * x), title=HOSTILE)
+    assert "<img" not in text
+    assert text.count("</script>") == 2
+    assert data_of(text)["casts"][0]["nodes"]["0"]["called"] == HOSTILE
+
+
+def test_two_thousand_events_are_under_two_megabytes() -> None:
+    x = Variable(1.0, name="x")
+    y = x
+    for _ in range(280):
+        y = y.sin()
+    steps = step(y)
+    assert len(steps) > 1400
+    assert len(page(steps).encode()) < 2_000_000
+
+
+def test_a_long_walk_carries_its_ends_and_says_so() -> None:
+    x = Variable(1.0, name="x")
+    f = x * x
+    with record() as steps:
+        for _ in range(MOST_STEPS // 12 + 200):
+            Graph.forward(f)
+            Graph.backward(f)
+    assert len(steps) > MOST_STEPS
+    text = page(steps)
+    walk = data_of(text)
+    assert f"The walk has {len(steps):,} steps" in text
+    assert walk["count"] == sum(len(each["steps"]) for each in walk["pages"].values())
+    assert walk["pages"]["0"]["steps"][0]["i"] == 0
+    assert walk["pages"][str(len(walk["pages"]) - 1)]["steps"][-1]["i"] == len(steps) - 1
+
+
+# --- the bundle for notebooks --------------------------------------------------
+
+
+def test_where_scripts_are_dropped_a_still_picture_says_how_to_run_it() -> None:
+    pytest.importorskip("anywidget")
+    data, _ = bundle(step(small()))
+    assert "<script" not in data["text/html"]
+    assert "run this cell in a notebook" in data["text/html"]
+    svg = base64.b64decode(data["text/html"].split("base64,")[1].split('"')[0]).decode()
+    assert 'id="row-0"' in unescape(svg)
+    assert "0000value" not in svg
+    assert "application/vnd.jupyter.widget-view+json" in data
+
+
+def test_without_anywidget_the_page_stands_in_a_frame() -> None:
+    steps = step(small())
+    html = in_frame(steps, "<img>")
+    assert 'sandbox="allow-scripts"' in html
+    assert "<script" not in html.split('srcdoc="')[1].split('"')[0]
+
+
+def test_an_empty_walk_is_a_page_too() -> None:
+    assert "Nothing" in page(Steps([]))
+
+
+# --- in chromium ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browser_or_skip()() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+class Seen:
+    """A stepper in a browser's page."""
+
+    def __init__(self, view: Any) -> None:
+        self.view = view
+        self.root = view.locator(".ng-stepper")
+        self.root.wait_for()
+        self.at(0)
+
+    def at(self, index: int) -> None:
+        self.root.and_(self.view.locator(f"[data-step='{index}']")).wait_for(timeout=15_000)
+
+    def press(self, key: str) -> None:
+        self.view.keyboard.press(key)
+
+    def click(self, label: str) -> None:
+        self.root.get_by_role("button", name=label, exact=True).click()
+
+    @property
+    def sentence(self) -> str:
+        return str(self.root.locator(".ng-sentence").inner_text())
+
+    def texts(self, kind: str) -> dict[int, str]:
+        """What is written on the nodes: values or gradients, by row."""
+        found = self.view.evaluate(
+            "kind => [...document.querySelectorAll('.ng-drawing g[id^=\"row-\"]')].map(g => "
+            "[Number(g.id.slice(4)), g.querySelector(kind)?.textContent ?? ''])",
+            f".ng-{kind}",
+        )
+        return {row: text for row, text in found if text}
+
+    def marked(self, name: str) -> set[str]:
+        return set(self.view.evaluate(f"[...document.querySelectorAll('.ng-drawing .ng-{name}')].map(g => g.id)"))
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    """Open a walk as a saved page, with the network cut."""
+    pages: list[Any] = []
+
+    def show(steps: Any, **options: Any) -> Seen:
+        context = browser.new_context(offline=True, **options)
+        view = context.new_page()
+        pages.append(context)
+        problems: list[str] = []
+        view.on("pageerror", lambda error: problems.append(str(error)))
+        view.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        view.on("dialog", lambda dialog: problems.append("a script of the learner's ran"))
+        view.goto(steps.save(tmp_path / f"walk{len(pages)}.html").as_uri())
+        seen = Seen(view)
+        seen.problems = problems  # type: ignore[attr-defined]
+        return seen
+
+    yield show
+    for context in pages:
+        context.close()
+
+
+def expected(steps: Any, index: int) -> tuple[dict[int, str], dict[int, str]]:
+    """The values and gradients that are known after a step, as they are written."""
+    from naive_graph.views.steps.describe import figure
+
+    *_, (_, state) = steps.states(0, index + 1)
+    constants = {row for run in steps.runs for row, kind in run.cast.kinds.items() if kind == "Constant"}
+    values = {row: figure(value) for row, value in state.values.items() if row not in constants}
+    return values, {row: f"grad {figure(grad)}" for row, grad in state.grads.items() if row not in constants}
+
+
+@pytest.mark.browser
+def test_what_is_shown_is_the_event_log_there_and_back(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    there = range(1, len(steps))
+    for direction, indices in (("next step", there), ("previous step", reversed(range(len(steps) - 1)))):
+        for index in indices:
+            seen.click(direction)
+            seen.at(index)
+            assert seen.sentence == steps[index].sentence
+            assert (seen.texts("value"), seen.texts("grad")) == expected(steps, index)
+            assert seen.marked("queued") == {f"row-{row}" for row in steps[index].queue}
+            if steps[index].edge:
+                assert seen.marked("lit") == {steps[index].edge}
+    assert seen.problems == []
+
+
+@pytest.mark.browser
+def test_keys_walk_and_jump(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    seen.root.locator(".ng-drawing").focus()
+    for key, index in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", len(steps) - 1), ("Home", 0)):
+        seen.press(key)
+        seen.at(index)
+    seen.press("?")
+    assert seen.root.locator(".ng-help").is_visible()
+
+
+@pytest.mark.browser
+def test_the_slider_is_dragged_and_moved_by_keys(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    slider = seen.root.get_by_role("slider", name="step")
+    box = slider.bounding_box()
+    seen.view.mouse.move(box["x"] + 8, box["y"] + box["height"] / 2)
+    seen.view.mouse.down()
+    seen.view.mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2, steps=5)
+    seen.view.mouse.up()
+    seen.at(len(steps) - 1)
+    slider.press("ArrowLeft")
+    seen.at(len(steps) - 2)
+
+
+@pytest.mark.browser
+def test_play_goes_to_the_end_and_pause_stops(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    seen.root.get_by_role("combobox", name="speed").select_option("very fast")
+    seen.click("play")
+    seen.at(len(steps) - 1)
+    seen.root.get_by_role("button", name="play", exact=True).wait_for()
+    seen.root.get_by_role("combobox", name="speed").select_option("slow")
+    seen.click("play")
+    seen.at(0)
+    seen.click("pause")
+    place = seen.root.get_attribute("data-step")
+    seen.view.wait_for_timeout(300)
+    assert seen.root.get_attribute("data-step") == place
+
+
+@pytest.mark.browser
+def test_stops_at_an_operator_at_a_clicked_node_and_at_the_first_bad_number(opened: Any) -> None:
+    x = Variable(0.0, name="x")
+    f = (x.log() * 2.0).exp()
+    steps = step(f)
+    seen = opened(steps)
+    stop = seen.root.get_by_role("combobox", name="stop at")
+    stop.select_option("operator exp")
+    seen.root.locator(".ng-drawing").focus()
+    seen.press("b")
+    seen.at(steps.find(operator="exp", kind="evaluated")[0].index)
+    seen.click("first step")
+    seen.at(0)
+    stop.select_option("a number that is not finite")
+    seen.root.locator(".ng-drawing").focus()
+    seen.press("b")
+    seen.at(steps.find(finite=False)[0].index)
+    seen.view.locator(f"[id='row-{x.row}']").click()
+    assert seen.marked("stop") == {f"row-{x.row}"}
+    seen.click("first step")
+    seen.at(0)
+    seen.click("go to the next stop (b)")
+    seen.at(steps.find(node=x)[0].index)
+
+
+@pytest.mark.browser
+def test_a_drawing_is_zoomed_and_dragged(opened: Any) -> None:
+    x = Variable(1.0, name="x")
+    y = x
+    for _ in range(30):
+        y = y.sin()
+    seen = opened(step(y))
+    drawing = seen.root.locator(".ng-drawing")
+    width = drawing.locator("svg").bounding_box()["width"]
+    seen.click("zoom in")
+    assert drawing.locator("svg").bounding_box()["width"] == pytest.approx(1.25 * width, rel=0.01)
+    before = drawing.evaluate("d => (d.scrollLeft = 200, d.scrollLeft)")
+    box = drawing.bounding_box()
+    seen.view.mouse.move(box["x"] + 300, box["y"] + 8)
+    seen.view.mouse.down()
+    seen.view.mouse.move(box["x"] + 200, box["y"] + 8, steps=4)
+    seen.view.mouse.up()
+    assert drawing.evaluate("d => d.scrollLeft") == pytest.approx(before + 100, abs=2)
+
+
+@pytest.mark.browser
+def test_iterations_of_a_loop_are_chosen(opened: Any) -> None:
+    w = Variable(4.0, name="w")
+    loss = (w - 1) ** 2
+    with record() as steps:
+        for _ in range(3):
+            Graph.forward(loss)
+            Graph.backward(loss)
+            w.value -= 0.25 * w.grad
+    seen = opened(steps)
+    seen.root.get_by_role("combobox", name="iteration").select_option("2")
+    seen.at(steps.iterations[2])
+    moved = steps.find(kind="moved")[-1]
+    seen.root.locator(".ng-drawing").focus()
+    seen.press("End")
+    seen.at(len(steps) - 1)
+    assert seen.sentence == moved.sentence
+
+
+@pytest.mark.browser
+def test_pages_beyond_the_first_are_shown(opened: Any) -> None:
+    x = Variable(1.0, name="x")
+    y = x
+    for _ in range(300):
+        y = y.sin()
+    steps = step(y)
+    seen = opened(steps)
+    seen.press("End")
+    seen.click("last step")
+    seen.at(len(steps) - 1)
+    assert seen.sentence == steps[-1].sentence
+
+
+@pytest.mark.browser
+def test_a_learners_names_are_only_ever_text(opened: Any) -> None:
+    x = Variable(2.0, name=HOSTILE)
+    f = (x * x).tanh()
+    f.name = "<b>损失</b>"
+    steps = step(f)
+    seen = opened(steps)
+    for index in range(1, len(steps)):
+        seen.click("next step")
+        seen.at(index)
+    assert seen.view.locator("img, b").count() == 0
+    assert seen.problems == []
+    assert "权重" in seen.view.locator(".ng-drawing").inner_text()
+
+
+@pytest.mark.browser
+def test_a_reader_and_a_keyboard_reach_everything(opened: Any) -> None:
+    seen = opened(step(small()))
+    unnamed = seen.view.evaluate(
+        "[...document.querySelectorAll('.ng-stepper button, .ng-stepper select, .ng-stepper input')]"
+        ".filter(e => !(e.getAttribute('aria-label') || e.textContent.trim())).length"
+    )
+    assert unnamed == 0
+    assert seen.root.locator(".ng-sentence").get_attribute("aria-live") == "polite"
+    order = []
+    for _ in range(9):
+        seen.press("Tab")
+        order.append(seen.view.evaluate("document.activeElement.getAttribute('aria-label')"))
+    assert order[:4] == ["play", "next step", "last step", "step"]
+    assert {"speed", "stop at"} < set(order)
+
+
+CONTRAST = """
+() => {
+  const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+    if (!c.startsWith('rgba(0, 0, 0, 0')) return c; } return 'rgb(255, 255, 255)'; };
+  const ratio = e => { const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05); };
+  const texts = document.querySelector('.ng-stepper').querySelectorAll('p, h3, pre, li, label, button:enabled, mark');
+  return Math.min(...[...texts].filter(e => e.offsetParent && !e.closest('svg')).map(ratio));
+}
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 380])
+def test_texts_have_contrast_and_fit_light_and_dark_narrow_and_wide(opened: Any, scheme: str, width: int) -> None:
+    seen = opened(step(small()), color_scheme=scheme, viewport={"width": width, "height": 800})
+    for index in range(1, 12):
+        seen.click("next step")
+        seen.at(index)
+    assert seen.view.evaluate(CONTRAST) >= 4.5
+    assert seen.view.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+
+
+# --- in Jupyter, with a kernel ---------------------------------------------------
+
+CELL = """\
+from naive_graph import Graph, Variable, step
+Graph.clear()
+x = Variable(3.0, name="x")
+y = x
+for _ in range(150):
+    y = y.sin()
+step(y)"""
+
+
+def lonely_notebook(path: Path) -> None:
+    import nbformat
+
+    cells = [nbformat.v4.new_code_cell(CELL, id="only")]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A real server of Notebook 7, which serves JupyterLab as well."""
+    pytest.importorskip("notebook")
+    pytest.importorskip("anywidget")
+    browser_or_skip()
+    home = tmp_path_factory.mktemp("jupyter")
+    folder = home / "work"
+    folder.mkdir()
+    lonely_notebook(folder / "walk.ipynb")
+    token, port = secrets.token_hex(8), free_port()
+    with jupyter("notebook", home, folder, token, port) as address:
+        yield address, token
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("place", ["lab/tree", "notebooks"])
+def test_a_kernel_sends_the_pages_that_a_notebook_asks_for(server: Any, browser: Any, place: str) -> None:
+    address, token = server
+    steps = step(chain())
+    view = browser.new_page(viewport={"width": 1300, "height": 1000})
+    try:
+        view.goto(f"{address}/{place}/walk.ipynb?token={token}")
+        view.wait_for_selector(".jp-CodeCell", timeout=90_000)
+        view.wait_for_function("document.querySelector('.jp-CodeCell .jp-InputPrompt')", timeout=90_000)
+        view.locator(".jp-CodeCell .cm-content").first.click()
+        view.keyboard.press("Control+Enter")  # it waits for the kernel; a second run would begin a second walk
+        view.wait_for_selector(".ng-stepper", timeout=90_000)
+        seen = Seen(view)
+        seen.click("next step")
+        seen.at(1)
+        assert seen.sentence == steps[1].sentence
+        seen.root.locator(".ng-drawing").focus()
+        seen.press("ArrowRight")
+        seen.at(2)
+        seen.click("last step")  # on another page, which only the kernel has
+        seen.at(len(steps) - 1)
+        assert seen.sentence == steps[-1].sentence
+    finally:
+        view.close()
+
+
+def chain() -> Any:
+    with_name = Variable(3.0, name="x")
+    y = with_name
+    for _ in range(150):
+        y = y.sin()
+    return y
