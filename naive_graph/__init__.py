@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .views.draw import draw
     from .views.history import History
     from .views.steps.record import record, step
-    from .views.steps.steps import Steps
+    from .views.steps.shown import Steps
 
 naive_Graph = Graph
 
@@ -62,7 +62,7 @@ _ROOMS = {
     "History": "views.history",
     "record": "views.steps.record",
     "step": "views.steps.record",
-    "Steps": "views.steps.steps",
+    "Steps": "views.steps.shown",
     **dict.fromkeys(_TENSORS, "tensor"),
 }
 

@@ -11,7 +11,8 @@ from ..expression import read
 from ..graph import Graph
 from ..nodes import Constant
 from ..views.steps.record import step
-from ..views.steps.steps import Step, Steps
+from ..views.steps.shown import Steps
+from ..views.steps.steps import Step
 from .draw import numbers
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"

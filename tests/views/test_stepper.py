@@ -6,6 +6,7 @@ import base64
 import json
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,9 @@ from typing import Any
 import pytest
 from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, free_port, jupyter
 
-from naive_graph import Graph, Variable, record, step
+from naive_graph import Graph, Steps, Variable, record, step
 from naive_graph.views.stepper.page import MOST_STEPS, page
 from naive_graph.views.stepper.widget import bundle, in_frame
-from naive_graph.views.steps.steps import Steps
 
 HOSTILE = "权重</script><img src=x onerror=alert(1)>&lt;\u2028"
 
@@ -421,6 +421,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
         yield address, token
 
 
+TAKEN = "!/\\[ ?\\]/.test(document.querySelector('.jp-CodeCell .jp-InputPrompt').innerText)"
+
+
+def run_the_cell(view: Any) -> None:
+    """Press Control+Enter until the cell is taken, and not once more: a second run would begin a second walk."""
+    from playwright.sync_api import TimeoutError as NotYet
+
+    for _ in range(20):
+        view.locator(".jp-CodeCell .cm-content").first.click()
+        view.keyboard.press("Control+Enter")
+        with suppress(NotYet):
+            view.wait_for_function(TAKEN, timeout=4000)
+            return
+    raise AssertionError("the notebook did not run its cell")
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("place", ["lab/tree", "notebooks"])
 def test_a_kernel_sends_the_pages_that_a_notebook_asks_for(server: Any, browser: Any, place: str) -> None:
@@ -431,8 +447,7 @@ def test_a_kernel_sends_the_pages_that_a_notebook_asks_for(server: Any, browser:
         view.goto(f"{address}/{place}/walk.ipynb?token={token}")
         view.wait_for_selector(".jp-CodeCell", timeout=90_000)
         view.wait_for_function("document.querySelector('.jp-CodeCell .jp-InputPrompt')", timeout=90_000)
-        view.locator(".jp-CodeCell .cm-content").first.click()
-        view.keyboard.press("Control+Enter")  # it waits for the kernel; a second run would begin a second walk
+        run_the_cell(view)
         view.wait_for_selector(".ng-stepper", timeout=90_000)
         seen = Seen(view)
         seen.click("next step")

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..picture import write_whole
 from ..steps.pages import PAGE, Walk
-from ..steps.steps import Steps
+from ..steps.steps import StepLog
 
 MOST_STEPS = 20_000  # that a page carries; of a longer walk, the first half and the last half of so many
 TEMPLATE = """<!DOCTYPE html>
@@ -40,7 +40,7 @@ def stepper_js() -> str:
     return Path(__file__).with_name("stepper.js").read_text(encoding="utf-8")
 
 
-def page(steps: Steps, title: str = "") -> str:
+def page(steps: StepLog, title: str = "") -> str:
     """The page as text."""
     walk = Walk(steps, title)
     contents, note = whole(walk)
@@ -51,7 +51,7 @@ def page(steps: Steps, title: str = "") -> str:
     )
 
 
-def save(steps: Steps, path: Path, title: str = "") -> Path:
+def save(steps: StepLog, path: Path, title: str = "") -> Path:
     """Write the page; it appears whole or not at all."""
     write_whole(path, page(steps, title).encode())
     return path

@@ -9,13 +9,13 @@ from typing import Any
 
 from ...errors import DrawingError, MissingToolError
 from ..steps.pages import Walk
-from ..steps.steps import Steps
+from ..steps.steps import StepLog
 from .page import page, stepper_js
 
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
 
-def bundle(steps: Steps) -> Any:
+def bundle(steps: StepLog) -> Any:
     """What the notebook shows of a walk, in the forms that it may choose from."""
     walk = Walk(steps)
     still, png = still_picture(walk)
@@ -46,7 +46,7 @@ def still_picture(walk: Walk) -> tuple[str, dict[str, str]]:
     return image + said, png
 
 
-def in_frame(steps: Steps, still: str) -> str:
+def in_frame(steps: StepLog, still: str) -> str:
     """The whole page in a frame of its own, where anywidget is not installed."""
     return (
         f'<iframe sandbox="allow-scripts" style="width:100%; height:640px; border:0" title="stepper" '

@@ -12,7 +12,7 @@ from ..picture import Picture
 from . import describe
 from .mathml import mathml
 from .run import GRAD_ROOM, VALUE_ROOM, Cast, Run
-from .steps import State, Step, Steps
+from .steps import State, Step, StepLog
 
 PAGE = 500  # steps
 MOST_OPENED = 30  # drawings with one scope open, of a graph that is drawn folded
@@ -21,7 +21,7 @@ MOST_OPENED = 30  # drawings with one scope open, of a graph that is drawn folde
 class Walk:
     """Pages of the steps of a walk, and the drawings that they light up."""
 
-    def __init__(self, steps: Steps, title: str = "") -> None:
+    def __init__(self, steps: StepLog, title: str = "") -> None:
         self.steps = steps
         self.count = len(steps)
         self.casts: list[Cast] = []

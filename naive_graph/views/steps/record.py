@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...arithmetics.dual import Dual
 from ...derive import leaf_values
@@ -18,9 +18,7 @@ from ...running import checked_feed
 from ...sweep import Finished, forward, reverse
 from ...tables import CONSTANT, NEVER
 from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
-
-if TYPE_CHECKING:
-    from .steps import Steps
+from .shown import Steps
 
 MODES = ("both", "forward", "backward", "tangent")
 
@@ -126,8 +124,6 @@ def record() -> Iterator[Steps]:
     >>> [step.value for step in steps.find(kind="moved", node=x)]
     [2.4, 1.92]
     """
-    from .steps import Steps
-
     recorder = Recorder()
     with watched(recorder):
         try:
@@ -156,8 +152,6 @@ def step(
     >>> print(steps.find(kind="contributed")[-1].running)
     dy/dx = 3.0 (left) + 3.0 (right) = 6.0
     """
-    from .steps import Steps
-
     if mode not in MODES:
         raise NodeError(f"step runs in mode {', '.join(map(repr, MODES))}, not {mode!r}.")
     (row,) = rows_of([f], "step")

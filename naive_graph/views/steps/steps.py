@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 from ...errors import NodeError
 from ...handles import CURRENT, handle
@@ -141,8 +139,8 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
     )
 
 
-class Steps(Sequence[Step]):
-    """All steps of a walk. `steps[12]`, `steps.find(...)`, `steps.save("walk.html")`; in a notebook it shows itself."""
+class StepLog(Sequence[Step]):
+    """All steps of a walk, as a sequence."""
 
     def __init__(self, runs: list[Run]) -> None:
         self.runs = runs
@@ -241,17 +239,6 @@ class Steps(Sequence[Step]):
     def table(self, first: int = 0, count: int = 60) -> str:
         """The steps as lines of text."""
         return "\n".join(f"{step.index:5}  {step.sentence}" for step in self.walk(first, min(len(self), first + count)))
-
-    def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
-        """Write the walk as one HTML page that needs nothing else: no network, no Python."""
-        from ..stepper.page import save
-
-        return save(self, Path(path), title)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        from ..stepper.widget import bundle
-
-        return bundle(self)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(run)} {run.phase}" for run in self.runs[:4])

@@ -1,0 +1,22 @@
+"""A walk with its face: it shows itself in a notebook, and saves itself as a page."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ..stepper.page import save
+from ..stepper.widget import bundle
+from .steps import StepLog
+
+
+class Steps(StepLog):
+    """All steps of a walk. `steps[12]`, `steps.find(...)`, `steps.save("walk.html")`; in a notebook it shows itself."""
+
+    def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
+        """Write the walk as one HTML page that needs nothing else: no network, no Python."""
+        return save(self, Path(path), title)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return bundle(self)
