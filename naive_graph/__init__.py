@@ -99,5 +99,7 @@ __all__ = [
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",
+    "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
+    "SimpleSGDTrainer",
     "tangent", "tangents", *_catalogue,
 ]  # fmt: skip

@@ -97,7 +97,7 @@ def test_three_unclipped_updates_of_scalars_are_golden(name):
 
 
 def test_a_cyclical_rate_starts_low_twice():
-    weights, f, trainer, _ = trained("cyclical, step_size 2")
+    _, f, trainer, _ = trained("cyclical, step_size 2")
     rates = []
     for _ in range(6):
         rates.append(trainer.learning_rate)
@@ -128,7 +128,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing():
 
 @pytest.mark.parametrize("name", ["momentum", "adagrad", "adadelta", "rmsprop", "adam"])
 def test_a_restart_forgets_the_memory_and_keeps_the_counters(name):
-    weights, f, trainer, _ = trained(name)
+    _, f, trainer, _ = trained(name)
     step(f, trainer, 2)
     trainer.restart(0.5)
     assert trainer.memory == {} and trainer.updates == 2 and trainer.learning_rate == 0.5
