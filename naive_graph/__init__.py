@@ -44,6 +44,15 @@ if TYPE_CHECKING:
         transform,
     )
     from .tensor.lower import lower
+    from .training.trainers import (
+        AdadeltaTrainer,
+        AdagradTrainer,
+        AdamTrainer,
+        CyclicalSGDTrainer,
+        MomentumSGDTrainer,
+        RMSPropTrainer,
+        SimpleSGDTrainer,
+    )
     from .views.draw import draw
     from .views.history import History
     from .views.steps.record import record, step
@@ -57,6 +66,10 @@ _TENSORS = (
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",
 )  # fmt: skip
+_TRAINERS = (
+    "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
+    "SimpleSGDTrainer",
+)  # fmt: skip
 _ROOMS = {
     "draw": "views.draw",
     "History": "views.history",
@@ -64,6 +77,7 @@ _ROOMS = {
     "step": "views.steps.record",
     "Steps": "views.steps.shown",
     **dict.fromkeys(_TENSORS, "tensor"),
+    **dict.fromkeys(_TRAINERS, "training.trainers"),
 }
 
 
@@ -85,5 +99,7 @@ __all__ = [
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",
+    "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
+    "SimpleSGDTrainer",
     "tangent", "tangents", *_catalogue,
 ]  # fmt: skip

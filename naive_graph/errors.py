@@ -107,3 +107,11 @@ class NoGradientError(NaiveGraphError, RuntimeError):
 
 class HistoryError(NaiveGraphError, ValueError):
     """A history is asked for something that it does not hold."""
+
+
+class TrainingError(NaiveGraphError, ValueError):
+    """A model or a trainer is asked for something that it cannot do."""
+
+
+class DivergedError(NaiveGraphError, ArithmeticError):
+    """A gradient is infinite or not a number, so a trainer cannot use it."""

@@ -1,0 +1,1 @@
+"""Learning: models, the formulas that move their parameters, and the trainers that apply them."""

@@ -1,0 +1,104 @@
+"""Seven ways downhill, each one a formula.
+
+A formula takes a weight, its gradient and what it remembers, and returns the
+new weight and the new memory. It is plain arithmetic, so floats, NumPy arrays
+and graph nodes can be given to it alike. Nothing is changed in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..catalogue import sqrt
+from ..rules import Arithmetic
+
+
+def sgd(w: Any, g: Any, *, rate: Any = 0.1) -> tuple[Any]:
+    """w <- w - rate * g. It remembers nothing.
+
+    >>> sgd(1.0, 2.0)
+    (0.8,)
+    """
+    return (w - rate * g,)
+
+
+def momentum(w: Any, g: Any, v: Any, *, rate: Any = 0.01, mom: Any = 0.9) -> tuple[Any, Any]:
+    """v <- mom * v - rate * g; w <- w + v: a heavy ball, which keeps most of its speed v.
+
+    >>> momentum(1.0, 2.0, 0.0, rate=0.5)
+    (0.0, -1.0)
+    """
+    v = mom * v - rate * g
+    return w + v, v
+
+
+def adagrad(w: Any, g: Any, s: Any, *, rate: Any = 0.1, eps: Any = 1e-20) -> tuple[Any, Any]:
+    """w <- w - rate * g / sqrt(s + eps), where s sums every g**2 so far.
+
+    w, g, s: floats, arrays of one shape, or nodes. Returns (w, s).
+    Source: Duchi, Hazan & Singer, JMLR 12 (2011).
+
+    >>> adagrad(1.0, 2.0, 0.0)
+    (0.9, 4.0)
+    """
+    s = s + g * g
+    return w - rate * g / root(s + eps), s
+
+
+def adadelta(w: Any, g: Any, s: Any, d: Any, *, eps: Any = 1e-6, rho: Any = 0.95) -> tuple[Any, Any, Any]:
+    """w <- w - g * sqrt(d + eps) / sqrt(s + eps): the step takes its unit from earlier steps, so there is no rate.
+
+    s: the moving average of g**2; d: that of the squared steps. Returns (w, s, d).
+    Source: Zeiler, arXiv:1212.5701 (2012).
+    """
+    s = rho * s + (1 - rho) * (g * g)
+    step = -(g * root(d + eps)) / root(s + eps)
+    return w + step, s, rho * d + (1 - rho) * (step * step)
+
+
+def rmsprop(w: Any, g: Any, s: Any, *, rate: Any = 0.1, eps: Any = 1e-20, rho: Any = 0.95) -> tuple[Any, Any]:
+    """w <- w - rate * g / sqrt(s + eps), where s is the moving average of g**2. Returns (w, s).
+
+    Source: Tieleman & Hinton, COURSERA lecture 6.5 (2012).
+    """
+    s = rho * s + (1 - rho) * (g * g)
+    return w - rate * g / root(s + eps), s
+
+
+def adam(
+    w: Any, g: Any, m: Any, v: Any, *, t: int, rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, eps: Any = 1e-8
+) -> tuple[Any, Any, Any]:
+    """w <- w - rate * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps).
+
+    m, v: moving averages of g and g**2, which begin at 0; the factor makes up
+    for that. t: the number of this update, from 1. Returns (w, m, v).
+    Source: Kingma & Ba, arXiv:1412.6980 (2014).
+    """
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * (g * g)
+    unbiased = (1 - beta2**t) ** 0.5 / (1 - beta1**t)
+    return w - rate * unbiased * m / (root(v) + eps), m, v
+
+
+def cyclical_rate(
+    it: int, *, low: float = 0.01, high: float = 0.1, step_size: float = 2000, gamma: float = 1.0
+) -> float:
+    """A rate that climbs from low to high in step_size updates, and comes down again.
+
+    Source: Smith, arXiv:1506.01186 (2015).
+
+    >>> [round(cyclical_rate(it, step_size=2), 3) for it in range(3)]
+    [0.01, 0.055, 0.1]
+    """
+    cycle = 1 + it // (2 * step_size)
+    away = abs(it / step_size - 2 * cycle + 1)
+    return low + (high - low) * max(0.0, 1 - away) * gamma**it
+
+
+def root(x: Any) -> Any:
+    """The square root, in whatever arithmetic x is."""
+    if isinstance(x, float | int | Arithmetic):
+        return sqrt(x)
+    import numpy
+
+    return numpy.sqrt(x)

@@ -1,0 +1,85 @@
+"""What a trainer moves: the face that Variables and parameters of a Model share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from ..errors import TrainingError
+from ..handles import CURRENT
+from ..nodes import Variable, rows_of
+
+
+class Movable(Protocol):
+    """A weight, or an array of weights, with its gradient.
+
+    `where` chooses a part: it is None for all of it, or an index of rows.
+    """
+
+    updated: bool
+
+    def touched(self, sparse: bool) -> Any:
+        """Which part an update moves. False if it moves nothing."""
+
+    def read(self, where: Any) -> Any:
+        """The weights there."""
+
+    def slope(self, where: Any) -> Any:
+        """Their gradient."""
+
+    def write(self, where: Any, weights: Any) -> None:
+        """Set the weights there."""
+
+    def clear_gradient(self) -> None:
+        """Set the gradient to zero."""
+
+    def zeros(self) -> Any:
+        """A zero, or an array of zeros, as large as the weights."""
+
+
+class ScalarWeight:
+    """One Variable as a weight."""
+
+    updated = True
+
+    def __init__(self, node: Variable) -> None:
+        self.node = node
+
+    def touched(self, sparse: bool) -> Any:
+        return None
+
+    def read(self, where: Any) -> float:
+        value: float = self.node.value
+        return value
+
+    def slope(self, where: Any) -> float:
+        slope = self.node.grad
+        if slope is None:
+            label = CURRENT.tables.label(self.node.row)
+            raise TrainingError(f"{label} has no gradient yet. Call Graph.forward() and Graph.backward(f) first.")
+        return float(slope)
+
+    def write(self, where: Any, weights: float) -> None:
+        self.node.value = weights
+
+    def clear_gradient(self) -> None:
+        CURRENT.tables.grads[self.node.row] = 0.0
+
+    def zeros(self) -> float:
+        return 0.0
+
+
+class Scalars:
+    """A list of Variables, as a trainer sees it."""
+
+    def __init__(self, nodes: Iterable[Variable]) -> None:
+        chosen: Sequence[Variable] = list(nodes)
+        if not chosen:
+            raise TrainingError("There is nothing to train. Give a Model, or Variables: AdamTrainer([x, y]).")
+        for node in chosen:
+            if not isinstance(node, Variable):
+                raise TrainingError(f"A trainer moves Variables or a Model's parameters, not {node!r}.")
+        if len(set(rows_of(chosen, "A trainer"))) < len(chosen):
+            raise TrainingError("A Variable stands twice in the list. Name each one once.")
+        self.weight_decay_lambda = 0.0
+        self.weights = [ScalarWeight(node) for node in chosen]

@@ -1,0 +1,171 @@
+"""The seven trainers, held to golden tables."""
+
+import math
+
+import pytest
+
+from naive_graph import Graph, Variable
+from naive_graph.errors import DivergedError, TrainingError
+from naive_graph.training.trainers import (
+    AdadeltaTrainer,
+    AdagradTrainer,
+    AdamTrainer,
+    CyclicalSGDTrainer,
+    MomentumSGDTrainer,
+    RMSPropTrainer,
+    SimpleSGDTrainer,
+)
+
+# f(w) = sum((w - (1, -2, 3))**2) from (.5, .5, .5): after 1, 2, 3 updates, and after 3 without clipping.
+GOLDEN = {
+    "sgd": (SimpleSGDTrainer, {}, 0, [
+        (0.570014004201, 0.149929978993, 0.850070021007), (0.640028008403, -0.200140042014, 1.20014004201),
+        (0.710042012604, -0.550210063021, 1.55021006302), (0.744, -0.72, 1.72)]),
+    "cyclical": (CyclicalSGDTrainer, {}, 0, [
+        (0.50700140042, 0.464992997899, 0.535007002101), (0.51400280084, 0.429985995799, 0.570014004201),
+        (0.521035707562, 0.394821462188, 0.605178537812), (0.529447218, 0.35276391, 0.64723609)]),
+    "cyclical, step_size 2": (CyclicalSGDTrainer, {"step_size": 2}, 0, [
+        (0.50700140042, 0.464992997899, 0.535007002101), (0.51400280084, 0.429985995799, 0.570014004201),
+        (0.552510503151, 0.237447484245, 0.762552515755), (0.572622, 0.13689, 0.86311)]),
+    "momentum": (MomentumSGDTrainer, {}, 0, [
+        (0.50700140042, 0.464992997899, 0.535007002101), (0.520304061218, 0.398479693908, 0.601520306092),
+        (0.539277856357, 0.303610718215, 0.696389281785), (0.555144, 0.22428, 0.77572)]),
+    "adagrad": (AdagradTrainer, {}, 0, [
+        (0.6, 0.4, 0.6), (0.664131920491, 0.329183171367, 0.670816828633),
+        (0.712714354788, 0.271324008188, 0.728675991812), (0.70910082322, 0.274939362033, 0.725060637967)]),
+    "adadelta": (AdadeltaTrainer, {}, 0, [
+        (0.504472044726, 0.495527867694, 0.504472132306), (0.508985465722, 0.490998454258, 0.509001545742),
+        (0.513516065564, 0.486430084637, 0.513569915363), (0.513501871541, 0.486444413257, 0.513555586743)]),
+    "rmsprop": (RMSPropTrainer, {}, 0, [
+        (0.9472135955, 0.0527864045, 0.9472135955), (1.00626234958, -0.268984930598, 1.2689849306),
+        (0.997916336644, -0.531001507236, 1.53100150724), (0.999703734699, -0.456293514204, 1.4562935142)]),
+    "rmsprop, legacy": (RMSPropTrainer, {"legacy": True}, 0, [
+        (0.503162277338, 0.496837722353, 0.503162277647), (0.505451015161, 0.494543457338, 0.505456542662),
+        (0.507364697355, 0.49262236687, 0.50737763313), (0.507361222638, 0.492625835007, 0.507374164993)]),
+    "adam": (AdamTrainer, {}, 0, [
+        (0.500999999548, 0.49900000009, 0.50099999991), (0.501999957983, 0.497999999337, 0.502000000663),
+        (0.502999847699, 0.496999997212, 0.503000002788), (0.502999806092, 0.497000038435, 0.502999961565)]),
+    "sgd, decay": (SimpleSGDTrainer, {}, 0.01, [
+        (0.564313864159, 0.148430679203, 0.841569320797), (0.628773047077, -0.198738206305, 1.180447216),
+        (0.693513417767, -0.541392300009, 1.51678389628), (0.727410816, -0.709632, 1.68543936)]),
+}  # fmt: skip
+TARGET = (1.0, -2.0, 3.0)
+
+
+@pytest.fixture(autouse=True)
+def scratch():
+    with Graph.scratch():
+        yield
+
+
+def bowl():
+    weights = [Variable(0.5) for _ in TARGET]
+    return weights, Graph.sum([(w - t) ** 2 for w, t in zip(weights, TARGET)])
+
+
+def step(f, trainer, times=1, scale=1.0):
+    for _ in range(times):
+        Graph.forward(f)
+        Graph.backward(f)
+        trainer.update(scale)
+
+
+def trained(name, clip=True):
+    kind, settings, decay, table = GOLDEN[name]
+    weights, f = bowl()
+    trainer = kind(weights, **settings)
+    trainer.model.weight_decay_lambda = decay
+    if not clip:
+        trainer.set_clip_threshold(0)
+    return weights, f, trainer, table
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_three_clipped_updates_of_scalars_are_golden(name):
+    weights, f, trainer, table = trained(name)
+    for golden in table[:3]:
+        step(f, trainer)
+        assert [w.value for w in weights] == pytest.approx(golden, rel=2e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_three_unclipped_updates_of_scalars_are_golden(name):
+    weights, f, trainer, table = trained(name, clip=False)
+    step(f, trainer, 3)
+    assert [w.value for w in weights] == pytest.approx(table[3], rel=2e-11, abs=1e-12)
+    assert trainer.clips == 0
+
+
+def test_a_cyclical_rate_starts_low_twice():
+    _, f, trainer, _ = trained("cyclical, step_size 2")
+    rates = []
+    for _ in range(6):
+        rates.append(trainer.learning_rate)
+        step(f, trainer)
+    assert rates == pytest.approx([0.01, 0.01, 0.055, 0.1, 0.055, 0.01])
+
+
+def test_an_update_clears_the_gradient_and_counts():
+    weights, f, trainer, _ = trained("sgd")
+    step(f, trainer)
+    assert [w.grad for w in weights] == [0.0] * 3 and (trainer.updates, trainer.clips) == (1, 1)
+
+
+def test_a_gradient_that_is_not_finite_changes_nothing():
+    x = Variable(1e200)
+    f = x * x * x
+    trainer = MomentumSGDTrainer([x])
+    Graph.on_invalid = "ignore"
+    try:
+        Graph.forward(f)
+        Graph.backward(f)
+        with pytest.raises(DivergedError, match="not finite"):
+            trainer.update()
+    finally:
+        Graph.on_invalid = "warn"
+    assert x.value == 1e200 and trainer.updates == 0 and trainer.memory == {}
+
+
+@pytest.mark.parametrize("name", ["momentum", "adagrad", "adadelta", "rmsprop", "adam"])
+def test_a_restart_forgets_the_memory_and_keeps_the_counters(name):
+    _, f, trainer, _ = trained(name)
+    step(f, trainer, 2)
+    trainer.restart(0.5)
+    assert trainer.memory == {} and trainer.updates == 2 and trainer.learning_rate == 0.5
+
+
+def test_an_epoch_divides_the_first_rate():
+    trainer = SimpleSGDTrainer([Variable(1.0)], 0.3, edecay=0.5)
+    trainer.update_epoch()
+    trainer.update_epoch(2)
+    assert trainer.learning_rate == 0.3 / (1 + 0.5 * 3)
+
+
+def test_a_scale_multiplies_the_gradient():
+    x = Variable(1.0)
+    f = x * x
+    step(f, SimpleSGDTrainer([x], 0.1), scale=0.5)
+    assert x.value == 1.0 - 0.1 * (0.5 * 2.0)
+
+
+@pytest.mark.parametrize("wrong", [[], [1.0], 3, "xy"])
+def test_only_variables_can_be_trained(wrong):
+    with pytest.raises(TrainingError):
+        SimpleSGDTrainer(wrong)
+
+
+def test_a_variable_stands_once_in_the_list():
+    x = Variable(1.0)
+    with pytest.raises(TrainingError, match="twice"):
+        SimpleSGDTrainer([x, x])
+
+
+def test_a_variable_without_a_gradient_is_named():
+    with pytest.raises(TrainingError, match="'x'"):
+        SimpleSGDTrainer([Variable(1.0, name="x")]).update()
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf])
+def test_a_rate_is_finite_and_above_zero(rate):
+    with pytest.raises(TrainingError, match="learning_rate"):
+        SimpleSGDTrainer([Variable(1.0)], rate)
