@@ -137,7 +137,11 @@ export function mount(el, walk, state) {
   // --- moving ---
 
   async function page(number) {
-    if (!pages.has(number)) pages.set(number, await state.page(number));
+    if (!pages.has(number)) {
+      const there = await state.page(number);
+      for (const [cast, nodes] of Object.entries(there?.nodes ?? {})) Object.assign(walk.casts[cast].nodes, nodes);
+      pages.set(number, there);
+    }
     return pages.get(number);
   }
 
@@ -197,7 +201,7 @@ export function mount(el, walk, state) {
 
   function stopChoices() {
     const operators = new Set();
-    for (const cast of walk.casts) for (const node of Object.values(cast.nodes)) if (node.rule) operators.add(node.kind);
+    for (const cast of walk.casts) for (const kind of cast.kinds) operators.add(kind);
     const option = (value, text) => make("option", { value }, text);
     return [option("", "nothing"), option("bad", "a number that is not finite"),
       ...[...operators].sort().map((name) => option(`operator:${name}`, `operator ${name}`)),
@@ -282,7 +286,7 @@ export function mount(el, walk, state) {
 
   function boxOf(row) {
     const found = walk.drawings[drawn];
-    const id = found && found.boxes[row];
+    const id = found && (found.boxes[row] ?? walk.casts[step?.cast ?? 0].nodes[row]?.boxes[drawn]);
     return id ? drawing.querySelector(`[id="${id}"]`) : null;
   }
 
@@ -345,9 +349,9 @@ export function mount(el, walk, state) {
     }
     if (node?.tensor && step.kind !== "started") part(node.tensor.element, make("pre", {}, node.tensor.equation));
     if (node && step.kind !== "started") part(`line ${node.line}`, make("pre", {}, ...source(node)));
-    part(step.queue.length ? `ready: ${step.queue.length}` : "nobody is ready", make("ol", { class: "ng-queue" },
+    part(step.ready ? `ready: ${step.ready}` : "nobody is ready", make("ol", { class: "ng-queue" },
       ...step.queue.slice(0, 20).map((row) => make("li", {}, cast.nodes[row]?.called ?? String(row))),
-      ...(step.queue.length > 20 ? [make("li", {}, `… ${step.queue.length - 20} more`)] : [])));
+      ...(step.ready > 20 ? [make("li", {}, `… ${step.ready - 20} more`)] : [])));
     const waiting = Object.entries(now.waiting).filter(([, count]) => count > 0);
     if (step.phase !== "update") {
       part(step.phase === "backward" ? "uses still to come" : "operands still to come", make("p", {},

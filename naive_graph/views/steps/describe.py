@@ -72,18 +72,23 @@ def slope_name(run: Run, row: int) -> str:
     return f"d{top}/d{bottom}" if len(top) == len(bottom) == 1 else f"d({top})/d({bottom})"
 
 
-def running(run: Run, row: int, terms: Sequence[Entry], total: float) -> str:
-    """`df/dx = 3.0 (left) + 3.0 (right) = 6.0`: everything that has arrived at a node."""
-    cast = run.cast
+def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
+    """`df/dx = 3.0 (left) + 3.0 (right) = 6.0`: everything that has arrived at a node.
+
+    places: where in the run its contributions stand. The middle of many is left out.
+    """
+    cast, many = run.cast, len(places) > MOST_TERMS
+    chosen = [places[0], *places[-(MOST_TERMS - 2) :]] if many else places
+    terms = [run.entry(place) for place in chosen]
     from_one = len({term.consumer for term in terms}) == 1
     texts = []
     for term in terms:
         place = place_of(cast, term.consumer, term.position)
         origin = place if from_one else " of ".join(part for part in (place, cast.called(term.consumer)) if part)
         texts.append(f"{figure(term.contribution)} ({origin})" if origin else figure(term.contribution))
-    if len(texts) > MOST_TERMS:
-        texts = [texts[0], f"... {len(texts) - MOST_TERMS + 1} more ...", *texts[-(MOST_TERMS - 2) :]]
-    summed = f" = {figure(total)}" if len(terms) > 1 else ""
+    if many:
+        texts.insert(1, f"... {len(places) - len(terms)} more ...")
+    summed = f" = {figure(total)}" if len(places) > 1 else ""
     return f"{slope_name(run, row)} = {' + '.join(texts)}{summed}"
 
 

@@ -30,6 +30,8 @@ class Walk:
                 self.casts.append(run.cast)
         self.runs = list(steps._starts())
         self.pictures: dict[str, Picture] = {}
+        self.drawn: dict[int, set[int]] = {place: set() for place in range(len(self.casts))}  # rows with boxes
+        self.made: dict[str, Any] | None = None
         self.title = title or self._title()
 
     def _title(self) -> str:
@@ -39,7 +41,12 @@ class Walk:
         return "A walk through " + ", ".join(first.called(row) for row in first.targets[:3])
 
     def contents(self) -> dict[str, Any]:
-        """Everything but the pages."""
+        """Everything but the pages. It says what is drawn, so it is made before any page."""
+        if self.made is None:
+            self.made = self._contents()
+        return self.made
+
+    def _contents(self) -> dict[str, Any]:
         drawings = {str(place): self._drawing(str(place), cast, None) for place, cast in enumerate(self.casts)}
         for place, cast in enumerate(self.casts):
             picture = self.pictures.get(str(place))
@@ -59,11 +66,36 @@ class Walk:
         }
 
     def page(self, number: int) -> dict[str, Any]:
-        """The steps of one page, and the state before its first."""
+        """The steps of one page, the state before its first, and the nodes that they speak of."""
+        self.contents()
         first, end = number * PAGE, min(self.count, (number + 1) * PAGE)
-        before = self._state_before(first)
-        steps = [self._step(step, self._run_at(step.index)) for step in self.steps.walk(first, end)]
-        return {"first": first, "state": before, "steps": steps}
+        before, steps, nodes = self._shown(State(), set()), list[dict[str, Any]](), dict[int, dict[int, Any]]()
+        for step, state in self.steps.states(max(0, first - 1), end):
+            if step.index < first:
+                before = self._shown(state, None)
+                continue
+            steps.append(self._step(step, self._run_at(step.index)))
+            self._gather(step, nodes)
+        return {"first": first, "state": before, "steps": steps, "nodes": nodes}
+
+    def _gather(self, step: Step, nodes: dict[int, dict[int, Any]]) -> None:
+        """The nodes that a step speaks of; those that are drawn are known already."""
+        cast = self._run_at(step.index).cast
+        place = self.casts.index(cast)
+        found = nodes.setdefault(place, {})
+        for row in {step.row, step.consumer, *step.queue[:20], *list(step.degrees)[:20]} - {None, -1}:
+            if row not in found and row not in self.drawn[place]:
+                found[row] = self._node(cast, row)  # type: ignore[index, arg-type]
+
+    def _shown(self, state: State, rows: set[int] | None) -> dict[str, Any]:
+        """A state, as far as it is drawn: of a large graph nothing else is worth sending."""
+        kept = set[int]().union(*self.drawn.values()) if rows is None else rows
+        return {
+            "values": {str(row): describe.figure(state.values[row]) for row in kept if row in state.values},
+            "grads": {str(row): describe.figure(state.grads[row]) for row in kept if row in state.grads},
+            "queue": state.queue[:20],
+            "waiting": {str(row): state.waiting[row] for row in sorted(kept) if row in state.waiting},
+        }
 
     def pages(self) -> range:
         return range(-(-self.count // PAGE))
@@ -86,9 +118,10 @@ class Walk:
         self.pictures[key] = picture
         box_of = picture.scene.box_of
         assert box_of is not None  # a drawing of scalars knows its rows
-        shown = {box.id for box in picture.scene.boxes}
-        boxes = {str(row): box_of(row) for row in cast.rows}
-        return {"svg": with_room(picture.svg), "boxes": {row: box for row, box in boxes.items() if box in shown}}
+        shown = {box.id for box in picture.scene.boxes if box.id.startswith("row-")}
+        rows = [int(name[4:]) for name in shown if int(name[4:]) in cast.step_of]
+        self.drawn[self.casts.index(cast)].update(rows)
+        return {"svg": with_room(picture.svg), "boxes": {str(row): f"row-{row}" for row in sorted(rows)}}
 
     def _drawing_of(self, cast: Cast, row: int) -> str:
         """The drawing in which this row can be seen best."""
@@ -98,45 +131,46 @@ class Walk:
         return opened if opened in self.pictures else place
 
     def _cast(self, cast: Cast) -> dict[str, Any]:
+        """The rules of a plan, and its nodes that are drawn; the others come with the pages that need them."""
         rules: dict[str, dict[str, Any]] = {}
-        nodes: dict[str, dict[str, Any]] = {}
-        for row in cast.rows:
-            rule, operands = cast.rule(row), cast.operands(row)
+        for step in range(len(cast.rows)):
+            rule, operands = cast.plan.rule(step), cast.plan.operands(step)
             key = "" if rule is None else f"{rule.name}/{len(operands)}"
             if rule is not None and key not in rules:
                 whole, partials = describe.rule_tex(rule, len(operands))
                 shown = [mathml(rf"\partial y / \partial {'abcdefgh'[at]} = {each}".replace(r"\partial", "∂"))
                          for at, each in enumerate(partials[:8])]  # fmt: skip
                 rules[key] = {"value": mathml(whole), "partials": shown}
-            origin = cast.origins[row]
-            nodes[str(row)] = {
-                "label": cast.labels[row],
-                "called": cast.called(row),
-                "kind": cast.kinds[row],
-                "rule": key,
-                "operands": operands,
-                "line": origin.line,
-                "source": origin.text,
-                "columns": _columns(origin),
-                "tensor": _tensor(cast, row),
-            }
-        return {"nodes": nodes, "rules": rules}
+        drawn = self.drawn[self.casts.index(cast)]
+        kinds = sorted({cast.kinds[row] for row, kind in zip(cast.rows, cast.plan.kinds) if kind >= 0})
+        return {"nodes": {str(row): self._node(cast, row) for row in sorted(drawn)}, "rules": rules, "kinds": kinds}
+
+    def _node(self, cast: Cast, row: int) -> dict[str, Any]:
+        """What is said of a node, and the folded boxes that it is in."""
+        rule, origin, place = cast.rule(row), cast.origins[row], self.casts.index(cast)
+        folded = {}
+        for key, picture in self.pictures.items():
+            if key.split("/")[0] == str(place) and picture.scene.box_of is not None:
+                box = picture.scene.box_of(row)
+                if box.startswith("scope-"):
+                    folded[key] = box
+        return {
+            "label": cast.labels[row],
+            "called": cast.called(row),
+            "kind": cast.kinds[row],
+            "rule": "" if rule is None else f"{rule.name}/{len(cast.operands(row))}",
+            "line": origin.line,
+            "source": origin.text,
+            "columns": _columns(origin),
+            "tensor": _tensor(cast, row),
+            "boxes": folded,
+        }
 
     # --- steps ---
 
     def _run_at(self, index: int) -> Run:
         place = bisect_right([start for _, start in self.runs], index) - 1
         return self.runs[place][0]
-
-    def _state_before(self, index: int) -> dict[str, Any]:
-        known = [state for _, state in self.steps.states(index - 1, index)] if index else []
-        state = known[0] if known else State()
-        return {
-            "values": {str(row): describe.figure(value) for row, value in state.values.items()},
-            "grads": {str(row): describe.figure(grad) for row, grad in state.grads.items()},
-            "queue": state.queue,
-            "waiting": {str(row): count for row, count in state.waiting.items()},
-        }
 
     def _step(self, step: Step, run: Run) -> dict[str, Any]:
         cast = run.cast
@@ -163,8 +197,9 @@ class Walk:
             "sentence": step.sentence,
             "value": value,
             "grad": grad,
-            "queue": list(step.queue),
-            "degrees": [[each, count] for each, count in step.degrees.items()],
+            "queue": list(step.queue[:21]),
+            "ready": len(step.queue),
+            "degrees": [[each, count] for each, count in list(step.degrees.items())[:20]],
             "begin": self._beginning(run) if told == "started" else None,
             "bad": not step.finite,
         }
@@ -175,10 +210,7 @@ class Walk:
         if run.phase == "update":
             return None
         state.begin(run)
-        return {
-            "values": {str(row): describe.figure(value) for row, value in state.values.items()},
-            "waiting": {str(row): count for row, count in state.waiting.items()},
-        }
+        return self._shown(state, self.drawn[self.casts.index(run.cast)])
 
 
 def _tensor(cast: Cast, row: int) -> dict[str, str] | None:

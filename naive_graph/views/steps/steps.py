@@ -25,7 +25,7 @@ class State:
     grads: dict[int, float] = field(default_factory=dict)
     queue: list[int] = field(default_factory=list)
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
-    terms: dict[int, list[Entry]] = field(default_factory=dict)  # contributions to each row
+    terms: dict[int, list[int]] = field(default_factory=dict)  # where in the run each row's contributions stand
 
     def begin(self, run: Run) -> None:
         """A new run: what it will compute is blank again."""
@@ -41,7 +41,7 @@ class State:
             self.values = {}
             self.waiting = {row: len(cast.operands(row)) for row in cast.rows}
 
-    def apply(self, run: Run, entry: Entry) -> list[int]:
+    def apply(self, run: Run, entry: Entry, place: int) -> list[int]:
         """Take one step; returns the rows that now wait for one thing less."""
         if entry.kind == ENQUEUED:
             self.queue.append(entry.row)
@@ -50,7 +50,7 @@ class State:
             return self._done(entry.row, run.cast.consumers(entry.row))
         elif entry.kind == CONTRIBUTED:
             self.grads[entry.row] = entry.value
-            self.terms.setdefault(entry.row, []).append(entry)
+            self.terms.setdefault(entry.row, []).append(place)
         elif entry.kind == FINISHED:
             self.grads[entry.row] = entry.value
             return self._done(entry.row, run.cast.operands(entry.row))
@@ -113,7 +113,7 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
     """The step after which `state` holds."""
     cast, contributed = run.cast, entry.kind == CONTRIBUTED
     evaluated = entry.kind == EVALUATED
-    terms = state.terms.get(entry.row, []) if contributed else []
+    terms = state.terms[entry.row] if contributed else []
     return Step(
         index=index,
         iteration=run.iteration,
@@ -192,7 +192,7 @@ class StepLog(Sequence[Step]):
                 return
             state.begin(run)
             for place, entry in enumerate(islice(run.entries(), end - start)):
-                changed = state.apply(run, entry)
+                changed = state.apply(run, entry, place)
                 if start + place >= first:
                     yield make_step(start + place, run, entry, state, changed), state
 
