@@ -10,11 +10,12 @@ except ImportError as missing:
         f'Tensors need {missing.name}, which is not installed: pip install "naive-graph[tensor]".'
     ) from missing
 
+from .base import TensorNode
 from .build import linear, nonlinear, transform
 from .differentiate import gradients, tangents
 from .evaluate import backward, forward, incremental_forward
 from .lower import element_of, lower
-from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TensorNode, TransformNode
+from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .operators import concat, stack
 from .reduce import log_softmax, softmax
 from .selection import SelectionNode, identity

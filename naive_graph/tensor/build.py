@@ -7,9 +7,10 @@ from typing import Any
 
 from ..errors import IndexSpecError, ShapeError
 from ..number import number
+from .base import TensorNode, check_tensors
 from .function import Function
 from .index import Extents, Ids, TransformIndex
-from .nodes import LinearNode, NonlinearNode, OpType, TensorNode, TransformNode, check_tensors, checked_op
+from .nodes import LinearNode, NonlinearNode, OpType, TransformNode, checked_op
 
 
 def transform(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from ..catalogue import where
+from .base import TensorNode
 from .derivatives import (
     one_sided_tangent,
     product_adjoint,
@@ -22,7 +23,7 @@ from .derivatives import (
 )
 from .function import Function, function_of
 from .index import Ids, LinearIndex, Shape, TransformIndex, fresh
-from .nodes import LinearNode, NonlinearNode, OpType, TensorNode, TransformNode
+from .nodes import LinearNode, NonlinearNode, OpType, TransformNode
 
 
 class Algebra(Protocol):

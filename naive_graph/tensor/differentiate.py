@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import NodeError
+from .base import TensorNode, check_tensors, method
 from .calculus import Calculus, Nodes, branch
 from .derivatives import straight
 from .index import Shape
-from .nodes import LeafNode, LeafType, TensorNode, TransformNode, check_tensors, method
+from .nodes import LeafNode, LeafType, TransformNode
 from .selection import identity
 
 

@@ -15,23 +15,14 @@ import numpy as np
 from ..errors import NoGradientError, PlaceHolderError, ShapeError
 from ..tables import Tables
 from .arrays import Array, namespace, together
+from .base import TensorNode, check_tensors, method
 from .calculus import Calculus
 from .contraction import Factor, contracted, product
 from .differentiate import ancestors, leading, reverse
 from .entries import Entries
 from .function import Function
 from .index import Ids, LinearIndex, Shape, TransformIndex
-from .nodes import (
-    LeafNode,
-    LeafType,
-    LinearNode,
-    NonlinearNode,
-    OpType,
-    TensorNode,
-    TransformNode,
-    check_tensors,
-    method,
-)
+from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .selection import SelectionNode
 
 MOST_FACTORS = 6  # that one contraction gathers from products of products
@@ -245,6 +236,9 @@ def backward(node: TensorNode, full: bool = False) -> None:
         if each._grad is None and each in wanted and not isinstance(each, SelectionNode):
             array = _kept_value(each)
             each._grad = namespace(array).full_like(array, 0.0)
+    for each in nodes:
+        if isinstance(each, LeafNode) and each in found:
+            each.receive(found[each])
     _RUNS[node.home] = Run(set(nodes), full)
 
 

@@ -22,8 +22,9 @@ from ..catalogue import abs as magnitude
 from ..catalogue import exp, greater, less, log, log1p, relu, square, where
 from ..errors import ShapeError
 from ..graph import scope
+from .base import TensorNode, size_of
 from .function import trace
-from .nodes import NonlinearNode, TensorNode, size_of
+from .nodes import NonlinearNode
 from .operators import as_tensor, broadcast, broadcast_shape, scaled
 from .reduce import log_softmax, mean, sum
 

@@ -20,18 +20,10 @@ from ..handles import handle
 from ..nodes import Node
 from ..tables import Tables
 from .arrays import Array
+from .base import TensorNode, check_tensors, method, size_of
 from .differentiate import ancestors
 from .index import Shape
-from .nodes import (
-    LeafNode,
-    LinearNode,
-    NonlinearNode,
-    TensorNode,
-    TransformNode,
-    check_tensors,
-    method,
-    size_of,
-)
+from .nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
 from .rows import Rows, Writer
 from .selection import SelectionNode
 from .unfold import unfold, written

@@ -11,9 +11,10 @@ from ..errors import ShapeError
 from ..nodes import Node
 from ..number import number
 from ..rules import Rule
+from .base import TensorNode, check_tensors, method
 from .function import trace
 from .index import Shape
-from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TensorNode, TransformNode, check_tensors, method
+from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from .picks import entry, pick, reshape, sliced
 
 LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array, like, namespace
+from .base import size_of
 from .index import Shape
-from .nodes import size_of
 from .selection import Picker
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ShapeError
+from .base import TensorNode, size_of
 from .index import Shape
-from .nodes import LinearNode, TensorNode, TransformNode, size_of
+from .nodes import LinearNode, TransformNode
 from .selection import Picker, SelectionNode
 
 

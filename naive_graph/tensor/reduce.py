@@ -7,8 +7,9 @@ from typing import Any
 
 from ..catalogue import held, less, maximum, minimum, mul, where
 from ..graph import scope
+from .base import TensorNode, method, size_of
 from .function import function_of
-from .nodes import NonlinearNode, TensorNode, TransformNode, method, size_of
+from .nodes import NonlinearNode, TransformNode
 from .operators import axes_of, transpose
 from .picks import entry, reshape
 

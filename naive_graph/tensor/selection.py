@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import Array
+from .base import size_of
 from .index import Shape
-from .nodes import LeafNode, LeafType, size_of
+from .nodes import LeafNode, LeafType
 
 
 class Picker(NamedTuple):

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..tables import CONSTANT, PLACEHOLDER, VARIABLE, Block, Scope, Tables
+from .base import TensorNode, size_of
 from .index import Ids, Shape
-from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TensorNode, TransformNode, size_of
+from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .rows import ADD, ONE, SUB, ZERO, Rows, Writer
 from .selection import Picker, SelectionNode
 

@@ -11,8 +11,9 @@ import numpy as np
 from ..catalogue import greater, sign, where
 from ..errors import ShapeError
 from ..graph import scope
+from .base import TensorNode
 from .function import function_of
-from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TensorNode, TransformNode
+from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from .operators import as_tensor, elementwise, transpose
 from .picks import pick, reshape
 

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from ..arithmetics.text import tex_name
 from ..errors import NodeError
+from .base import TensorNode, method
 from .differentiate import ancestors
 from .index import Ids
-from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TensorNode, TransformNode, method
+from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .selection import Picker, SelectionNode
 
 RESULT_LETTERS, DUMMY_LETTERS = "ijklmnpqrstuvw", "abcdefgh"

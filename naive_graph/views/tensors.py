@@ -8,8 +8,9 @@ from typing import Any
 from ..errors import DrawingError
 from ..handles import CURRENT
 from ..tables import Scope, Tables
+from ..tensor.base import TensorNode, check_tensors
 from ..tensor.differentiate import ancestors
-from ..tensor.nodes import LeafNode, LeafType, LinearNode, OpType, TensorNode, check_tensors
+from ..tensor.nodes import LeafNode, LeafType, LinearNode, OpType
 from ..tensor.selection import SelectionNode
 from ..tensor.writing import TEXT, Writing, names_among
 from .folding import Folder

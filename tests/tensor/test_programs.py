@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from programs import arrays, loops, nodes, programs
 
 from naive_graph import Graph, gradients, jacobian, lower, tangents
-from naive_graph.tensor.nodes import size_of
+from naive_graph.tensor.base import size_of
 
 LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 FEWER = settings(LAWS, max_examples=25)

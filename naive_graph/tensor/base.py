@@ -1,0 +1,134 @@
+"""What all tensor nodes are: a shape, sources, a name, and the graph that they were made in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from ..errors import ForeignNodeError, NodeError, ShapeError, StaleNodeError
+from ..handles import CURRENT, check_name
+from ..origin import Origin, learners_frame
+from ..rules import Arithmetic
+from ..tables import Tables
+from .arrays import Array
+from .index import Shape
+
+_serials = count()
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class TensorNode(Arithmetic):
+    """A tensor: its shape, and how its entries come from those of its sources."""
+
+    kind = "tensor"
+    sources: tuple[TensorNode, ...] = ()
+
+    def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
+        check_name(name)
+        frame = learners_frame()
+        self.shape = tuple(shape)
+        self.sources = tuple(sources)
+        self.name = name
+        self.serial = next(_serials)  # sources have lower ones, so serials sort a graph
+        self.origin = Origin(frame.f_code, frame.f_lasti)
+        self.scope = CURRENT.tables.scope_now
+        self._home = CURRENT.tables
+        self._value: Array | None = None
+        self._grad: Array | None = None
+
+    if TYPE_CHECKING:  # what other files of this room add with @method
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return size_of(self.shape)
+
+    @property
+    def home(self) -> Tables:
+        """The tables of the graph that the tensor was made in, which must be the current one."""
+        if self._home.closed:
+            raise StaleNodeError(f"{self.label} belongs to a graph that {self._home.closed}. Build it again.")
+        if self._home is not CURRENT.tables:
+            raise ForeignNodeError(f"{self.label} belongs to another graph than the current one. Build it in this one.")
+        return self._home
+
+    @property
+    def label(self) -> str:
+        """How messages speak of the tensor."""
+        shape = " x ".join(map(str, self.shape)) or "a single number"
+        return f"{type(self).__name__} {self.name!r} ({shape})" if self.name else f"{type(self).__name__} ({shape})"
+
+    def name_of(self, place: int) -> str | None:
+        """What the entry at this place of the flattened tensor is called: `y[0,2]`."""
+        return self.name and entry_name(self.name, self.shape, place)
+
+    def __repr__(self) -> str:
+        return f"<{self.label}>"
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ShapeError(f"{self.label} has no length: it is a single number.")
+        return self.shape[0]
+
+    def __bool__(self) -> NoReturn:
+        raise NodeError("A tensor node has no truth value: it stands for numbers that may change. Look at its eval().")
+
+    def __float__(self) -> NoReturn:
+        raise NodeError("A tensor node is not a number. Evaluate it: float(t.eval()).")
+
+    __int__ = __index__ = __float__
+
+    def __reduce__(self) -> NoReturn:
+        raise NodeError("A tensor node cannot be pickled: it belongs to this process's graph. Save t.eval() instead.")
+
+    def __copy__(self) -> TensorNode:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> TensorNode:
+        return self
+
+
+# --- shared by all ---
+
+
+def method(function: Method) -> Method:
+    """Make a function of a tensor node a method of tensor nodes as well."""
+    setattr(TensorNode, function.__name__, function)
+    return function
+
+
+def size_of(shape: Iterable[int]) -> int:
+    """The number of entries of a tensor of this shape."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
+def entry_name(name: str, shape: Shape, place: int) -> str:
+    """What the entry at a flattened place is called.
+
+    >>> entry_name("y", (2, 3), 5)
+    'y[1,2]'
+    """
+    index: list[int] = []
+    for extent in reversed(shape):
+        place, rest = divmod(place, extent)
+        index.insert(0, rest)
+    return f"{name}[{','.join(map(str, index))}]" if shape else name
+
+
+def check_tensors(who: str, nodes: Iterable[object]) -> None:
+    """All are tensor nodes of the current graph."""
+    for node in nodes:
+        if not isinstance(node, TensorNode):
+            raise NodeError(f"{who} takes tensor nodes, not {type(node).__name__}. Wrap it: LeafNode.constant(...).")
+        node.home  # noqa: B018 - refuses a stale node
