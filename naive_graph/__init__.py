@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         transform,
     )
     from .tensor.lower import lower
+    from .training.model import LookupParameter, Model, Parameter, ParameterCollection, lookup, parameter
     from .training.trainers import (
         AdadeltaTrainer,
         AdagradTrainer,
@@ -70,6 +71,7 @@ _TRAINERS = (
     "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
     "SimpleSGDTrainer",
 )  # fmt: skip
+_MODELS = ("LookupParameter", "Model", "Parameter", "ParameterCollection", "lookup", "parameter")
 _ROOMS = {
     "draw": "views.draw",
     "History": "views.history",
@@ -78,6 +80,7 @@ _ROOMS = {
     "Steps": "views.steps.shown",
     **dict.fromkeys(_TENSORS, "tensor"),
     **dict.fromkeys(_TRAINERS, "training.trainers"),
+    **dict.fromkeys(_MODELS, "training.model"),
 }
 
 
@@ -93,6 +96,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "LookupParameter", "Model", "Parameter", "ParameterCollection", "lookup", "parameter",
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Steps", "Variable", "__version__",
     "check_operator", "draw", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator", "record",
     "scope", "step",

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 from ..errors import DivergedError, TrainingError
 from ..nodes import Variable
 from . import formulas
 from .scalars import Movable, Scalars
+from .stored import read, write
 
-Change = tuple[Movable, Any, Any, list[Any], tuple[Any, ...]]
+
+class Change(NamedTuple):
+    """A new weight and new memory, worked out and not yet written."""
+
+    place: int
+    weight: Movable
+    where: Any
+    memory: list[Any]
+    new: tuple[Any, ...]
 
 
 class Trainer:
@@ -29,7 +40,8 @@ class Trainer:
         self.edecay, self.epoch = edecay, 0.0
         self.clip_threshold, self.clips, self.updates = 5.0, 0, 0
         self.sparse_updates = True
-        self.memory: dict[int, list[Any]] = {}
+        self.memory: dict[int, list[Any]] = {}  # by the weight's place in the model
+        self.average: Average | None = None
 
     # --- one step ---
 
@@ -39,14 +51,18 @@ class Trainer:
         scale: a factor for every gradient. Raises DivergedError, and changes
         nothing, if the gradient is not finite.
         """
-        parts = [(weight, weight.touched(self.sparse_updates)) for weight in self.model.weights if weight.updated]
-        parts = [(weight, where) for weight, where in parts if where is not False]
-        slopes = [weight.slope(where) for weight, where in parts]
+        if self.average is not None and self.average.swapped:
+            raise TrainingError("The weights are swapped for their average. Call swap_params_to_weights() first.")
+        weights = [(place, weight) for place, weight in enumerate(self.model.weights) if weight.updated]
+        touched = [(place, weight, weight.touched(self.sparse_updates)) for place, weight in weights]
+        parts = [part for part in touched if part[2] is not False]
+        slopes = [weight.slope(where) for _, weight, where in parts]
         norm = _norm(slopes)
         factor, clipped = scale, self.clip_threshold > 0 and abs(scale) * norm > self.clip_threshold
         if clipped:
             factor = scale * (self.clip_threshold / (abs(scale) * norm))
         changes = [self._change(*part, factor * slope) for part, slope in zip(parts, slopes)]
+        _check_finite(change.new[0] for change in changes)
         for change in changes:
             self._commit(*change)
         for weight in self.model.weights:
@@ -55,17 +71,19 @@ class Trainer:
         self.updates += 1
         self._decay()
         self._after()
+        if self.average is not None:
+            self.average.note([weight.read(None) for weight in self.model.weights])
 
     def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
         """The new weight and the new memory."""
         raise NotImplementedError
 
-    def _change(self, weight: Movable, where: Any, slope: Any) -> Change:
-        memory = self.memory.get(id(weight)) or [weight.zeros() for _ in range(self.memories)]
+    def _change(self, place: int, weight: Movable, where: Any, slope: Any) -> Change:
+        memory = self.memory.get(place) or [weight.zeros() for _ in range(self.memories)]
         known = [part if where is None else part[where] for part in memory]
-        return weight, where, slope, memory, self.formula(weight.read(where), slope, *known)
+        return Change(place, weight, where, memory, self.formula(weight.read(where), slope, *known))
 
-    def _commit(self, weight: Movable, where: Any, slope: Any, memory: list[Any], new: tuple[Any, ...]) -> None:
+    def _commit(self, place: int, weight: Movable, where: Any, memory: list[Any], new: tuple[Any, ...]) -> None:
         moved, *known = new
         weight.write(where, moved)
         if where is None:
@@ -73,7 +91,7 @@ class Trainer:
         else:
             for part, rows in zip(memory, known):
                 part[where] = rows
-        self.memory[id(weight)] = memory
+        self.memory[place] = memory
 
     def _decay(self) -> None:
         decay = self.model.weight_decay_lambda
@@ -101,6 +119,106 @@ class Trainer:
         """Count r epochs; the rate becomes its first value / (1 + edecay * epoch)."""
         self.epoch += r
         self.learning_rate = self.first_rate / (1 + self.edecay * self.epoch)
+
+    # --- averages of the weights ---
+
+    def exponential_moving_average(self, beta: float) -> None:
+        """Keep average <- beta * average + (1 - beta) * w after each update. Ask before the first."""
+        if not 0.0 <= beta < 1.0:
+            raise TrainingError(f"beta is at least 0 and below 1, not {beta!r}.")
+        self._begin_average(Average(beta))
+
+    def cumulative_moving_average(self) -> None:
+        """Keep the mean of the weights after every update. Ask before the first."""
+        self._begin_average(Average(None))
+
+    def _begin_average(self, average: Average) -> None:
+        if self.updates:
+            raise TrainingError("A moving average begins before the first update; this trainer has made some.")
+        self.average = average
+
+    def swap_params_to_moving_average(self) -> None:
+        """Put the averages in the weights' place, to use the model with them."""
+        if self.average is None or not self.average.values:
+            raise TrainingError("There is no moving average yet. Ask for one, and update.")
+        if not self.average.swapped:
+            self.average.kept = [weight.read(None) for weight in self.model.weights]
+            self._put(self.average.values)
+            self.average.swapped = True
+
+    def swap_params_to_weights(self) -> None:
+        """Put the weights themselves back."""
+        if self.average is not None and self.average.swapped:
+            self._put(self.average.kept)
+            self.average.swapped = False
+
+    def _put(self, values: Iterable[Any]) -> None:
+        for weight, value in zip(self.model.weights, values):
+            weight.write(None, value)
+
+    # --- on disk ---
+
+    def settings(self) -> dict[str, Any]:
+        """Every number of the trainer that is not remembered of a weight."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, (bool, int, float))}
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write settings, counters and memory as .npz: with the model's own file, all that a run needs to go on."""
+        arrays = {f"{place}/{at}": part for place, memory in self.memory.items() for at, part in enumerate(memory)}
+        if self.average is not None:
+            arrays |= {f"average/{place}": value for place, value in enumerate(self.average.values)}
+        about = {"average": None if self.average is None else [self.average.beta, self.average.count]}
+        return write(Path(path), type(self).__name__, {**self.settings(), "more": about}, arrays)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Read what `save` wrote. The run goes on with the same bits as if it had not stopped."""
+        settings, arrays = read(Path(path), type(self).__name__)
+        about = settings.pop("more")["average"]
+        if settings.keys() != self.settings().keys():
+            raise TrainingError(f"{path} was written by another version of {type(self).__name__}.")
+        memory: dict[int, list[Any]] = {}
+        for name in sorted((name for name in arrays if not name.startswith("average/")), key=_place_in):
+            memory.setdefault(_place_in(name)[0], []).append(self._fitted(_place_in(name)[0], arrays[name]))
+        average = None
+        if about is not None:
+            average = Average(about[0])
+            average.count = about[1]
+            count = sum(name.startswith("average/") for name in arrays)
+            average.values = [self._fitted(place, arrays[f"average/{place}"]) for place in range(count)]
+        vars(self).update(settings)
+        self.memory, self.average = memory, average
+
+    def _fitted(self, place: int, array: Any) -> Any:
+        """A stored array as the memory of the weight at this place: a float for a Variable."""
+        zeros = self.model.weights[place].zeros() if place < len(self.model.weights) else None
+        if zeros is None or getattr(zeros, "shape", ()) != array.shape:
+            raise TrainingError("The file remembers other weights than this trainer moves.")
+        return float(array) if isinstance(zeros, float) else array
+
+
+class Average:
+    """A moving average of all weights: exponential with `beta`, or the plain mean if it is None."""
+
+    def __init__(self, beta: float | None) -> None:
+        self.beta = beta
+        self.count = 0
+        self.values: list[Any] = []
+        self.kept: list[Any] = []
+        self.swapped = False
+
+    def note(self, weights: list[Any]) -> None:
+        self.count += 1
+        if self.count == 1:
+            self.values = weights
+        elif self.beta is None:
+            self.values = [mean + (w - mean) / self.count for mean, w in zip(self.values, weights)]
+        else:
+            self.values = [self.beta * mean + (1 - self.beta) * w for mean, w in zip(self.values, weights)]
+
+
+def _place_in(name: str) -> tuple[int, int]:
+    place, at = name.split("/")
+    return int(place), int(at)
 
 
 class SimpleSGDTrainer(Trainer):
@@ -238,6 +356,17 @@ def _norm(slopes: Iterable[Any]) -> float:
             'or find where it began: Graph.on_invalid = "raise".'
         )
     return norm
+
+
+def _check_finite(weights: Iterable[Any]) -> None:
+    """No new weight is beyond all floats; else nothing is written."""
+    for weight in weights:
+        finite = math.isfinite(weight) if isinstance(weight, float) else bool((abs(weight) < math.inf).all())
+        if not finite:
+            raise DivergedError(
+                "An update would make a weight infinite or not a number, so it was not made. Take a smaller "
+                "learning_rate."
+            )
 
 
 def _length(slope: Any) -> float:

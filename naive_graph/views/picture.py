@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import re
-import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -13,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from .. import files
 from ..errors import DrawingError, MissingToolError
 from .dot import dot_text, draws_letters, has_graphviz
 from .graphviz_tool import clean_svg, run_dot
@@ -117,18 +117,5 @@ class Picture:
 
 
 def write_whole(target: Path, data: bytes) -> None:
-    """Write a file that is there whole or not at all."""
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise DrawingError(f"Cannot write {target}: {error.strerror}. Choose a folder that exists.") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException as error:
-        os.unlink(name)
-        if isinstance(error, OSError):
-            raise DrawingError(f"Cannot write {target}: {error.strerror}.") from None
-        raise
+    """Write a file that is there whole or not at all. Raises DrawingError if it cannot be written."""
+    files.write_whole(target, data, DrawingError)

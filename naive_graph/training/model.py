@@ -1,0 +1,251 @@
+"""A model: the weights that outlive every graph, in one flat array of float64.
+
+    model = Model(seed=1)
+    W = model.add_parameters((2, 3))
+    table = model.add_lookup_parameters((1000, 50))
+
+A parameter is a view of its part of the array. `parameter(W)` brings it into a
+tensor expression as a leaf that always reads the present weights; backward adds
+its gradient to the parameter's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np  # the tensor room says what is missing
+
+from ..errors import ShapeError, TrainingError
+from ..tensor import nodes as tensors
+from ..tensor.arrays import as_array
+from ..tensor.base import size_of
+from .initialisers import Initialiser, glorot
+from .stored import read, write
+
+
+class Parameter:
+    """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays."""
+
+    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
+        self.model = model
+        self.start, self.end = start, start + size_of(shape)
+        self.shape = tuple(shape)
+        self.name = name
+        self.updated = True  # a parameter that is not stays as it is: no update, no decay, no part in clipping
+
+    @property
+    def values(self) -> Any:
+        """The weights, as an array that may be written into."""
+        return self.model.values[self.start : self.end].reshape(self.shape)
+
+    @values.setter
+    def values(self, values: Any) -> None:
+        array = as_array(values, self.label)
+        if tuple(array.shape) != self.shape:
+            raise ShapeError(f"{self.label} has shape {self.shape}; it cannot hold shape {tuple(array.shape)}.")
+        self.values[...] = array
+
+    @property
+    def g(self) -> Any:
+        """The gradient that backward has added up since the last update."""
+        return self.model.gradients[self.start : self.end].reshape(self.shape)
+
+    @property
+    def label(self) -> str:
+        return f"{type(self).__name__} {self.name!r}"
+
+    def receive(self, gradient: Any, rows: Any = None) -> None:
+        """Add a gradient, for some rows or for all."""
+        if rows is None:
+            self.g[...] += np.asarray(gradient)
+        else:
+            np.add.at(self.g, rows, np.asarray(gradient))  # a row that stands twice gets both
+
+    # --- what a trainer asks (see scalars.Movable) ---
+
+    def touched(self, sparse: bool) -> Any:
+        return None
+
+    def read(self, where: Any) -> Any:
+        return self.values.copy() if where is None else self.values[where]
+
+    def slope(self, where: Any) -> Any:
+        return self.g.copy() if where is None else self.g[where]
+
+    def write(self, where: Any, weights: Any) -> None:
+        self.values[... if where is None else where] = weights
+
+    def clear_gradient(self) -> None:
+        self.g[...] = 0.0
+
+    def zeros(self) -> Any:
+        return np.zeros(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<{self.label} {self.shape}>"
+
+
+class LookupParameter(Parameter):
+    """A table of rows, of which each sample uses a few. `non_zero_grads` are the rows that have a gradient."""
+
+    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
+        super().__init__(model, start, shape, name)
+        self.non_zero_grads: set[int] = set()
+
+    def receive(self, gradient: Any, rows: Any = None) -> None:
+        super().receive(gradient, rows)
+        self.non_zero_grads.update(range(self.shape[0]) if rows is None else np.ravel(rows).tolist())
+
+    def touched(self, sparse: bool) -> Any:
+        if not sparse:
+            return None
+        return np.array(sorted(self.non_zero_grads)) if self.non_zero_grads else False
+
+    def clear_gradient(self) -> None:
+        super().clear_gradient()
+        self.non_zero_grads.clear()
+
+
+class Model:
+    """The weights of a network, and nothing about how they are learned.
+
+    seed: where the random numbers of the initialisers start.
+
+    >>> from naive_graph.training.initialisers import const
+    >>> model = Model(seed=1)
+    >>> W = model.add_parameters((2, 2), name="W")
+    >>> b = model.add_parameters(2, init=const(0.5), name="b")
+    >>> b.values.tolist(), len(model.values)
+    ([0.5, 0.5], 6)
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.values = np.zeros(0)
+        self.gradients = np.zeros(0)
+        self.weights: list[Parameter] = []
+        self.weight_decay_lambda = 0.0
+        self.random = np.random.default_rng(seed)
+
+    def add_parameters(
+        self, shape: int | Sequence[int], init: Initialiser | None = None, name: str | None = None
+    ) -> Parameter:
+        """Weights of a shape, filled by an initialiser (glorot() if none is given)."""
+        return self._add(Parameter, shape, init, name, 0)
+
+    def add_lookup_parameters(
+        self, shape: Sequence[int], init: Initialiser | None = None, name: str | None = None
+    ) -> LookupParameter:
+        """A table of shape (rows, ...). The number of rows is no dimension to the initialiser."""
+        added = self._add(LookupParameter, shape, init, name, 1)
+        assert isinstance(added, LookupParameter)
+        return added
+
+    def _add(
+        self, kind: type[Parameter], shape: int | Sequence[int], init: Initialiser | None, name: str | None, rows: int
+    ) -> Parameter:
+        wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+        if len(wanted) < 1 + rows or not all(isinstance(each, int) and each > 0 for each in wanted):
+            raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shape!r}.")
+        name = name or f"p{len(self.weights)}"
+        if any(each.name == name for each in self.weights):
+            raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
+        make = init or glorot()
+        filled = (
+            np.stack([make(self.random, wanted[1:]) for _ in range(wanted[0])]) if rows else make(self.random, wanted)
+        )
+        added = kind(self, len(self.values), wanted, name)
+        self.values = np.concatenate([self.values, np.asarray(filled, dtype=np.float64).ravel()])
+        self.gradients = np.concatenate([self.gradients, np.zeros(added.end - added.start)])
+        self.weights.append(added)
+        return added
+
+    def __getitem__(self, name: str) -> Parameter:
+        for each in self.weights:
+            if each.name == name:
+                return each
+        known = ", ".join(repr(each.name) for each in self.weights) or "none"
+        raise TrainingError(f"The model has no parameter {name!r}. It has: {known}.")
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return iter(self.weights)
+
+    # --- on disk ---
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the weights as .npz. A kill or a full disk leaves the old file or the new one."""
+        arrays = {each.name: each.values for each in self.weights}
+        return write(Path(path), "model", {"decay": self.weight_decay_lambda}, arrays)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Read weights of the same names and shapes. On an error nothing is changed."""
+        settings, arrays = read(Path(path), "model")
+        expected = {each.name: each.shape for each in self.weights}
+        found = {name: array.shape for name, array in arrays.items()}
+        if expected != found:
+            differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+            raise TrainingError(
+                f"{path} holds other parameters than this model: "
+                + "; ".join(f"{name!r} is {found.get(name)} there and {expected.get(name)} here" for name in differing)
+            )
+        for each in self.weights:
+            each.values[...] = arrays[each.name]
+        self.weight_decay_lambda = float(settings["decay"])
+
+    def __repr__(self) -> str:
+        return f"<Model of {len(self.weights)} parameters, {len(self.values):,} weights>"
+
+
+ParameterCollection = Model
+
+
+# --- in expressions -------------------------------------------------------------
+
+
+class ParameterLeaf(tensors.LeafNode):
+    """A parameter, or some rows of a table, as a leaf: it reads the present weights, and hands gradients on."""
+
+    def __init__(self, source: Parameter, rows: Any = None) -> None:
+        part = source.values if rows is None else source.values[rows]
+        super().__init__(tensors.LeafType.PARAMETER, part.shape, part, source.name if rows is None else None)
+        self.source = source
+        self.rows = rows
+
+    @property  # type: ignore[misc]
+    def value(self) -> Any:
+        """The present weights."""
+        return self.source.values if self.rows is None else self.source.values[self.rows]
+
+    def receive(self, gradient: Any) -> None:
+        self.source.receive(gradient, self.rows)
+
+
+def parameter(source: Parameter) -> ParameterLeaf:
+    """Bring a parameter into a tensor expression.
+
+    >>> from naive_graph.training.initialisers import const
+    >>> from naive_graph.training.trainers import SimpleSGDTrainer
+    >>> model = Model()
+    >>> w = model.add_parameters(2, init=const(1.0))
+    >>> (parameter(w) * parameter(w)).sum().backward()
+    >>> w.g.tolist()
+    [2.0, 2.0]
+    >>> SimpleSGDTrainer(model).update()
+    >>> w.values.tolist()
+    [0.8, 0.8]
+    """
+    if not isinstance(source, Parameter):
+        raise TrainingError(f"parameter takes what model.add_parameters(...) gave, not {source!r}.")
+    return ParameterLeaf(source)
+
+
+def lookup(source: LookupParameter, index: int | Sequence[int]) -> ParameterLeaf:
+    """Bring one row of a table into a tensor expression, or several rows."""
+    if not isinstance(source, LookupParameter):
+        raise TrainingError(f"lookup takes what model.add_lookup_parameters(...) gave, not {source!r}.")
+    rows = np.asarray(index)
+    if rows.dtype.kind not in "iu" or (rows.size and (rows.min() < 0 or rows.max() >= source.shape[0])):
+        raise TrainingError(f"{source.label} has rows 0 to {source.shape[0] - 1}; {index!r} is none of them.")
+    return ParameterLeaf(source, rows if rows.ndim else int(rows))
