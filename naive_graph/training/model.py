@@ -146,8 +146,8 @@ class Model:
     def _add(
         self, kind: type[Parameter], shape: int | Sequence[int], init: Initialiser | None, name: str | None, rows: int
     ) -> Parameter:
-        wanted = (shape,) if isinstance(shape, int) else tuple(shape)
-        if len(wanted) < 1 + rows or not all(isinstance(each, int) and each > 0 for each in wanted):
+        wanted = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+        if len(wanted) < 1 + rows or not all(type(each) is int and each > 0 for each in wanted):
             raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shape!r}.")
         name = name or f"p{len(self.weights)}"
         if any(each.name == name for each in self.weights):

@@ -30,7 +30,7 @@ def read(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings and arrays of a file that `write` made."""
     np = _numpy()
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             head = json.loads(bytes(file["head"]).decode())
             arrays = {name.removeprefix("array/"): file[name] for name in file.files if name != "head"}
     except FileNotFoundError:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -61,7 +63,8 @@ class Trainer:
         factor, clipped = scale, self.clip_threshold > 0 and abs(scale) * norm > self.clip_threshold
         if clipped:
             factor = scale * (self.clip_threshold / (abs(scale) * norm))
-        changes = [self._change(*part, factor * slope) for part, slope in zip(parts, slopes)]
+        with _quiet():  # what overflows is refused below
+            changes = [self._change(*part, factor * slope) for part, slope in zip(parts, slopes)]
         _check_finite(change.new[0] for change in changes)
         for change in changes:
             self._commit(*change)
@@ -356,6 +359,12 @@ def _norm(slopes: Iterable[Any]) -> float:
             'or find where it began: Graph.on_invalid = "raise".'
         )
     return norm
+
+
+def _quiet() -> AbstractContextManager[Any]:
+    """No warnings of NumPy's, if it is in use."""
+    numpy = sys.modules.get("numpy")
+    return nullcontext() if numpy is None else numpy.errstate(all="ignore")
 
 
 def _check_finite(weights: Iterable[Any]) -> None:
