@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         RMSPropTrainer,
         SimpleSGDTrainer,
     )
+    from .views.compare import compare
     from .views.draw import draw
     from .views.history import History
     from .views.steps.record import record, step
@@ -75,6 +76,7 @@ _MODELS = ("LookupParameter", "Model", "Parameter", "ParameterCollection", "look
 _ROOMS = {
     "draw": "views.draw",
     "History": "views.history",
+    "compare": "views.compare",
     "record": "views.steps.record",
     "step": "views.steps.record",
     "Steps": "views.steps.shown",
@@ -96,7 +98,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "LookupParameter", "Model", "Parameter", "ParameterCollection", "lookup", "parameter",
+    "LookupParameter", "Model", "Parameter", "ParameterCollection", "compare", "lookup", "parameter",
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Steps", "Variable", "__version__",
     "check_operator", "draw", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator", "record",
     "scope", "step",

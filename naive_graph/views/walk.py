@@ -83,7 +83,7 @@ def set_stage(history: History, f: Node, x: Node, y: Node | None, title: str = "
         if y is None:
             _draw_curve(stage, f.name or "f")
         else:
-            _draw_contours(stage, f.name or "f")
+            draw_contours(stage, f.name or "f")
     return stage
 
 
@@ -118,7 +118,7 @@ def _draw_curve(stage: Stage, name: str) -> None:
     stage.explain(curve, name)
 
 
-def _draw_contours(stage: Stage, name: str) -> None:
+def draw_contours(stage: Stage, name: str) -> None:
     panel, walk = stage.panel, stage.walk
     across, up = [point[0] for point in walk.points], [point[1] for point in walk.points]
     count = stage.surface.affordable(GRID_POINTS**2, 15**2)

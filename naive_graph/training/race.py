@@ -1,0 +1,98 @@
+"""Several trainers from one start: each walks its own way down the same surface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import DivergedError, TrainingError
+from ..graph import Graph
+from ..nodes import Node, Variable
+from .surfaces import SURFACES, Ground
+from .trainers import (
+    AdadeltaTrainer,
+    AdagradTrainer,
+    AdamTrainer,
+    CyclicalSGDTrainer,
+    MomentumSGDTrainer,
+    RMSPropTrainer,
+    SimpleSGDTrainer,
+    Trainer,
+)
+
+Make = Callable[[list[Variable]], Trainer]
+FAR = 1e6  # beyond which a walk has left every picture
+
+
+def seven(rate: float = 0.01) -> dict[str, Make]:
+    """The seven trainers, with rates of one size for all that have one."""
+    return {
+        "SGD": lambda leaves: SimpleSGDTrainer(leaves, rate),
+        "cyclical SGD": lambda leaves: CyclicalSGDTrainer(leaves, rate / 10, rate, step_size=25),
+        "momentum": lambda leaves: MomentumSGDTrainer(leaves, rate),
+        "Adagrad": lambda leaves: AdagradTrainer(leaves, 10 * rate),
+        "Adadelta": lambda leaves: AdadeltaTrainer(leaves, eps=1e-4),
+        "RMSProp": lambda leaves: RMSPropTrainer(leaves, rate),
+        "Adam": lambda leaves: AdamTrainer(leaves, 10 * rate),
+    }
+
+
+@dataclass
+class Path:
+    """Where one trainer walked: points and heights, the start first."""
+
+    name: str
+    points: list[tuple[float, float]]
+    heights: list[float]
+    left: bool = False  # it was stopped: it ran away, or its gradient was not finite
+
+    def distance(self, ground: Ground) -> float | None:
+        """From the last point to the nearest minimum; None where there is none."""
+        x, y = self.points[-1]
+        return min((((x - a) ** 2 + (y - b) ** 2) ** 0.5 for a, b in ground.lowest), default=None)
+
+
+def race(makers: Mapping[str, Make], ground: Ground, start: Sequence[float], steps: int) -> list[Path]:
+    """Let each trainer walk `steps` steps, in a graph of its own."""
+    return [_walked(name, make, ground, start, steps) for name, make in makers.items()]
+
+
+def _walked(name: str, make: Make, ground: Ground, start: Sequence[float], steps: int) -> Path:
+    with Graph.scratch():
+        x, y = Variable(start[0], name="x"), Variable(start[1], name="y")
+        f = ground.height(x, y)
+        if not isinstance(f, Node):
+            raise TrainingError(
+                "compare needs a function that is made of its two arguments, such as lambda x, y: x*x + y*y."
+            )
+        trainer, path = make([x, y]), Path(name, [], [])
+        for _ in range(steps + 1):
+            Graph.forward(f)
+            path.points.append((x.value, y.value))
+            path.heights.append(f.value)
+            if max(abs(x.value), abs(y.value)) > FAR:
+                path.left = True
+                break
+            Graph.backward(f)
+            try:
+                trainer.update()
+            except DivergedError:
+                path.left = True
+                break
+        return path
+
+
+def ground_of(f: str | Callable[[Any, Any], Any], start: Sequence[float] | None) -> tuple[str, Ground, Sequence[float]]:
+    """The surface that a name or a function stands for, and where to start on it."""
+    if isinstance(f, str):
+        if f not in SURFACES:
+            raise TrainingError(f"There is no surface {f!r}. There are: {', '.join(SURFACES)}; or give a function.")
+        return f, SURFACES[f], SURFACES[f].start if start is None else start
+    if not callable(f):
+        raise TrainingError(
+            f"compare walks on a function of x and y, or on one of {', '.join(SURFACES)}; not on {f!r}."
+        )
+    if start is None:
+        raise TrainingError("Where shall the walks start? compare(trainers, f, start=(1.0, 2.0)).")
+    return getattr(f, "__name__", "f"), Ground(f, (0.0, 0.0), (), ""), start

@@ -1,0 +1,190 @@
+"""compare: several trainers on one surface, in one picture, one film and one table."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+from ..errors import HistoryError, TrainingError
+from ..graph import Graph
+from ..nodes import Variable
+from ..training.race import Make, Path, ground_of, race, seven
+from ..training.surfaces import Ground
+from .figure import COLOURS, MARKERS, STYLES, Plot, add_legend, finished, our_style
+from .picture import write_whole
+from .progress import progress
+from .surface import Surface
+from .walk import Stage, Walk, draw_contours, shown
+
+PACE, PAUSE = 100, 2000  # milliseconds for a frame, and for the last
+
+
+def compare(
+    trainers: Mapping[str, Make] | Sequence[Make] | None = None,
+    f: str | Callable[[Any, Any], Any] = "rosenbrock",
+    start: Sequence[float] | None = None,
+    steps: int = 200,
+) -> Comparison:
+    """Let several trainers walk down one surface from one start.
+
+    trainers: {label: function of [x, y] that makes a trainer}, or trainer
+    classes; the seven without it. f: a function of x and y, or "rosenbrock",
+    "beale", "himmelblau", "saddle" or "ravine". In a notebook the result shows
+    its picture.
+
+    >>> from naive_graph.training.trainers import AdamTrainer, SimpleSGDTrainer
+    >>> both = compare([SimpleSGDTrainer, AdamTrainer], lambda x, y: x * x + y * y, (1.0, 2.0), steps=20)
+    >>> [path.name for path in both.paths]
+    ['SimpleSGD', 'Adam']
+    """
+    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+        raise TrainingError(f"compare walks at least 1 step, not {steps!r}.")
+    name, ground, begin = ground_of(f, start)
+    if len(begin) != 2:
+        raise TrainingError(f"A start is two numbers, not {begin!r}.")
+    return Comparison(name, ground, race(_makers(trainers), ground, begin, steps))
+
+
+def _makers(trainers: Mapping[str, Make] | Sequence[Make] | None) -> Mapping[str, Make]:
+    if trainers is None:
+        return seven()
+    if isinstance(trainers, Mapping):
+        return trainers
+    if not trainers or not all(callable(each) for each in trainers):
+        raise TrainingError("compare takes trainer classes, or {label: function of [x, y] that makes a trainer}.")
+    return {
+        getattr(each, "__name__", f"trainer {at}").removesuffix("Trainer"): each for at, each in enumerate(trainers)
+    }
+
+
+@dataclass
+class Comparison:
+    """What `compare` returns: the paths, and how to look at them."""
+
+    name: str
+    ground: Ground
+    paths: list[Path]
+
+    def table(self) -> str:
+        """Where each walk ended, lowest first."""
+        head = ["trainer", "steps", "x", "y", self.name, "to the minimum"]
+        lines = [head, *(self._line(path) for path in sorted(self.paths, key=_end))]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
+
+    def _line(self, path: Path) -> list[str]:
+        (x, y), distance = path.points[-1], path.distance(self.ground)
+        far = "ran away" if path.left else "-" if distance is None else f"{distance:.4g}"
+        return [path.name, str(len(path.points) - 1), f"{x:.5g}", f"{y:.5g}", f"{path.heights[-1]:.5g}", far]
+
+    def plot(self, title: str = "", save: str | os.PathLike[str] | None = None) -> Plot:
+        """All walks on the contours of the surface."""
+        stage = self._stage()
+        with our_style([self.name, title, *(path.name for path in self.paths)]):
+            for place, path in enumerate(self.paths):
+                stage.explain(_line_of(stage, place, path), path.name)
+            _mark_ends(stage, self)
+            add_legend(stage.figure, stage.handles, stage.texts)
+            return finished(stage.figure, title, save)
+
+    def animate(self, path: str | os.PathLike[str], frames: int = 40) -> FilePath:
+        """The walks as a film, a .gif."""
+        target = FilePath(path)
+        if target.suffix.lower() != ".gif":
+            raise HistoryError(f"This film is saved as .gif, not {target.suffix or 'without a suffix'!r}.")
+        stage = self._stage()
+        longest = max(len(each.points) for each in self.paths)
+        with our_style([self.name]):
+            lines = [_line_of(stage, place, each) for place, each in enumerate(self.paths)]
+            for line, each in zip(lines, self.paths):
+                stage.explain(line, each.name)
+            add_legend(stage.figure, stage.handles, stage.texts)
+            moments = sorted({round((longest - 1) * at / max(1, frames - 1)) for at in range(frames)})
+            pictures = [_picture(stage, lines, self.paths, moment) for moment in progress(moments, label="frames")]
+        write_whole(target, _gif(pictures))
+        return target
+
+    def _stage(self) -> Stage:
+        """The contours around all walks. A walk that ran away is cut where the others' picture ends."""
+        points = [point for path in self.paths for point in _near(path, self.paths)]
+        with Graph.scratch():
+            x, y = Variable(points[0][0], name="x"), Variable(points[0][1], name="y")
+            f = self.ground.height(x, y)
+            way: list[tuple[float, ...]] = [*points]
+            walk = Walk(["x", "y"], list(range(len(points))), way, 0)
+            figure = Plot(figsize=(6.4, 5.6), layout="constrained")
+            with our_style([self.name]):
+                stage = Stage(figure, figure.subplots(), Surface(f, [x, y]), walk, points)
+                draw_contours(stage, self.name)
+        return stage
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return self.plot()._repr_mimebundle_(include, exclude)
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def _end(path: Path) -> float:
+    height = path.heights[-1]
+    return float("inf") if path.left or height != height else height
+
+
+def _near(path: Path, paths: list[Path]) -> list[tuple[float, float]]:
+    """The points of a path, without its last ones if it ran away."""
+    start = paths[0].points[0]
+    reach = max(
+        [10.0, *(3 * abs(value - begin) for each in paths if not each.left for point in each.points
+                 for value, begin in zip(point, start))]
+    )  # fmt: skip
+    return [point for point in path.points if all(abs(value - begin) <= reach for value, begin in zip(point, start))]
+
+
+def _line_of(stage: Stage, place: int, path: Path) -> Any:
+    xs, ys = zip(*path.points)
+    (line,) = stage.panel.plot(
+        xs, ys, color=COLOURS[place % len(COLOURS)], linestyle=STYLES[place % len(STYLES)], linewidth=1.6,
+        marker=MARKERS[place % len(MARKERS)], markersize=5, markevery=max(1, len(xs) // 12), zorder=4,
+    )  # fmt: skip
+    return line
+
+
+def _mark_ends(stage: Stage, comparison: Comparison) -> None:
+    x, y = comparison.paths[0].points[0]
+    start = stage.panel.plot(
+        x, y, "o", color="white", markeredgecolor="black", markersize=9, linestyle="none", zorder=6
+    )
+    stage.explain(start[0], "start")
+    low, high = stage.panel.get_xlim(), stage.panel.get_ylim()
+    inside = [spot for spot in comparison.ground.lowest if low[0] < spot[0] < low[1] and high[0] < spot[1] < high[1]]
+    if inside:
+        xs, ys = zip(*inside)
+        lowest = stage.panel.plot(
+            xs, ys, "*", color="#f0e442", markeredgecolor="black", markersize=15, linestyle="none", zorder=5
+        )
+        stage.explain(lowest[0], "minimum")
+
+
+def _picture(stage: Stage, lines: list[Any], paths: list[Path], moment: int) -> bytes:
+    for line, path in zip(lines, paths):
+        xs, ys = zip(*path.points[: moment + 1])
+        line.set_data(xs, ys)
+    stage.panel.set_title(f"step {shown(moment)}", loc="right", fontsize=10)
+    return stage.figure.drawn("png", dpi=80)
+
+
+def _gif(pictures: list[bytes]) -> bytes:
+    """The frames in one palette, so that what stands still does not flicker."""
+    from PIL import Image
+
+    frames = [Image.open(io.BytesIO(each)).convert("RGB") for each in pictures]
+    palette = frames[-1].quantize(colors=128)
+    images = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    buffer = io.BytesIO()
+    pace = [PACE] * (len(images) - 1) + [PAUSE]
+    images[0].save(buffer, format="GIF", save_all=True, append_images=images[1:], duration=pace, loop=0)
+    return buffer.getvalue()

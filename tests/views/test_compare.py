@@ -1,0 +1,91 @@
+"""compare: several trainers on one surface."""
+
+import pytest
+
+from naive_graph import AdamTrainer, Graph, SimpleSGDTrainer, Variable, compare
+from naive_graph.errors import HistoryError, TrainingError
+from naive_graph.training.surfaces import SURFACES
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_a_surface_is_level_and_lowest_where_it_says(name):
+    ground = SURFACES[name]
+    for a, b in ground.lowest:
+        x, y = Variable(a), Variable(b)
+        f = ground.height(x, y)
+        Graph.forward(f)
+        Graph.backward(f)
+        assert f.value == pytest.approx(0.0, abs=1e-18)
+        assert (x.grad, y.grad) == pytest.approx((0.0, 0.0), abs=1e-6)
+        assert ground.height(a + 0.1, b - 0.1) > 0.0
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_seven_trainers_walk_on_every_surface(name):
+    walks = compare(f=name, steps=30)
+    assert [path.points[0] for path in walks.paths] == [SURFACES[name].start] * 7
+    assert all(path.heights[-1] < path.heights[0] for path in walks.paths)
+    assert walks.plot()._repr_mimebundle_()
+
+
+def test_the_walk_of_a_trainer_is_its_own_loop():
+    (path,) = compare([SimpleSGDTrainer], lambda x, y: x * x + 3 * y, (1.0, 2.0), steps=3).paths
+    x, y = Variable(1.0), Variable(2.0)
+    f = x * x + 3 * y
+    trainer, points = SimpleSGDTrainer([x, y]), []
+    for _ in range(4):
+        points.append((x.value, y.value))
+        Graph.forward(f)
+        Graph.backward(f)
+        trainer.update()
+    assert path.points == points
+
+
+def test_the_learners_graph_is_left_alone():
+    before = len(Graph.node_list)
+    compare(steps=2).plot()
+    assert len(Graph.node_list) == before
+
+
+def test_the_table_begins_with_the_lowest():
+    table = compare({"slow": lambda v: SimpleSGDTrainer(v, 1e-6), "fast": AdamTrainer}, "ravine", steps=50).table()
+    assert [line.split()[0] for line in table.splitlines()] == ["trainer", "fast", "slow"]
+
+
+def test_a_walk_that_runs_away_is_stopped_and_named():
+    def reckless(leaves):
+        trainer = SimpleSGDTrainer(leaves, 10.0)
+        trainer.set_clip_threshold(0)
+        return trainer
+
+    walks = compare({"reckless": reckless, "Adam": AdamTrainer}, "ravine", steps=100)
+    assert walks.paths[0].left
+    assert len(walks.paths[0].points) < 20
+    assert "ran away" in walks.table().splitlines()[-1]
+    assert walks.plot()
+
+
+def test_a_film_is_a_gif_with_its_frames(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    path = compare(f="ravine", steps=20).animate(tmp_path / "walks.gif", frames=4)
+    with image.open(path) as film:
+        assert film.n_frames == 4
+    with pytest.raises(HistoryError, match=r"saved as \.gif"):
+        compare(steps=1).animate(tmp_path / "walks.mp4")
+
+
+@pytest.mark.parametrize(
+    "wrong, says",
+    [
+        ({"f": "hill"}, "There are: rosenbrock"),
+        ({"f": 3.0}, "function of x and y"),
+        ({"f": lambda x, y: x + y}, "Where shall the walks start"),
+        ({"f": lambda x, y: 1.0, "start": (0.0, 0.0)}, "made of its two arguments"),
+        ({"start": (1.0,)}, "two numbers"),
+        ({"steps": 0}, "at least 1 step"),
+        ({"trainers": []}, "trainer classes"),
+    ],
+)
+def test_a_wrong_wish_is_named(wrong, says):
+    with pytest.raises(TrainingError, match=says):
+        compare(**wrong)
