@@ -319,6 +319,7 @@ def _saved(page: Any, path: Path, cells: int) -> Any:
 
 PICTURES = """
 () => [...document.querySelectorAll('.jp-Notebook .jp-OutputArea-output img')]
+    .filter(image => !image.closest('[data-ng-still]'))
     .map(image => image.complete && image.naturalWidth > 0 && image.clientWidth > 0)
 """
 
