@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from operations import TORCH
 from programs import arrays, loops, nodes, programs
 
 from naive_graph import Graph, gradients, jacobian, lower, tangents
@@ -163,6 +164,8 @@ def in_torch(program, values, torch):
             found.append(step["alpha"] * spread(step["dst"], step["shape"], step["src"], sources[0], torch))
         elif step["kind"] == "linear":
             found.append(linear_in_torch(step, *sources, torch))
+        elif step["kind"] in TORCH:
+            found.append(TORCH[step["kind"]](step, *sources, torch))
         else:
             found.append(functions[step["name"]](*sources))
     return found[-1]
