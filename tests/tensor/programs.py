@@ -61,7 +61,7 @@ def linears(draw, shapes):
             extents[len(extents) + 1] = extent
             r_ids.append(len(extents))
     one_sided = draw(st.booleans())
-    dummies = [each for each in extents if (one_sided or each in l_ids and each in r_ids) and draw(st.booleans())]
+    dummies = [each for each in extents if (one_sided or (each in l_ids and each in r_ids)) and draw(st.booleans())]
     rest = draw(st.permutations([each for each in extents if each not in dummies]))
     if len(rest) > 4 or prod(extents.values()) > MOST:
         return draw(transforms(shapes))
