@@ -118,7 +118,7 @@ class Graph(metaclass=GraphType):
             check_ready(tables, plan, fed)
             tables.grow_values()
             values = [fed[row] if row in fed else tables.values[row] for row in plan.rows]
-            engine_named(engine).evaluate(plan, values)
+            engine_named(engine, plan).evaluate(plan, values)
             check_values(tables, plan, values, cls.on_invalid)
             commit_values(tables, plan, values, fed)
 
@@ -148,7 +148,7 @@ class Graph(metaclass=GraphType):
             check_fresh(tables, plan)
             values = [tables.values[row] for row in plan.rows]
             seeds = dict.fromkeys(plan.targets, 1.0)
-            adjoints = engine_named(engine).differentiate(plan, values, seeds, plan.varies())
+            adjoints = engine_named(engine, plan).differentiate(plan, values, seeds, plan.varies())
             check_grads(tables, plan, values, adjoints, cls.on_invalid)
             commit_grads(tables, plan, adjoints, accumulate)
 

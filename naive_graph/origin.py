@@ -30,6 +30,14 @@ def learners_frame(depth: int = 1) -> FrameType:
         frame = frame.f_back
 
 
+def learners_level() -> int:
+    """The `stacklevel` at which a warning from our caller points at the learner's line."""
+    target, frame, level = learners_frame(), sys._getframe(1), 1
+    while frame is not target and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 class Origin(NamedTuple):
     """The place in the learner's source that made a node."""
 
