@@ -24,6 +24,7 @@ from ..origin import learners_level
 from ..plan import Plan
 from ..sweep import Evaluated, Finished, forward, reverse
 from . import reference
+from .llvm.compile import assembly as assembled
 from .llvm.compile import compiled, llvmlite
 from .llvm.emit import Module, Opaque
 from .llvm.straight import Straight
@@ -35,9 +36,29 @@ _LOCK = RLock()
 POINTER = ctypes.c_void_p
 
 
+def compiles(plan: Plan) -> bool:
+    """Whether both sweeps of the plan can run as machine code. It is compiled on the way."""
+    seeds, wanted = dict.fromkeys(plan.targets, 1.0), plan.varies()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EngineWarning)
+        return _forward(plan) is not None and _reverse(plan, seeds, wanted) is not None
+
+
+def ir(plan: Plan) -> str:
+    """Both sweeps in LLVM's language, one instruction a line."""
+    seeds, wanted = dict.fromkeys(plan.targets, 1.0), plan.varies()
+    return f"{forward_code(plan)}\n\n{reverse_code(plan, seeds, wanted)}"
+
+
+def assembly(plan: Plan) -> str:
+    """Both sweeps as the processor's instructions."""
+    seeds, wanted = dict.fromkeys(plan.targets, 1.0), plan.varies()
+    return "\n".join(assembled(str(code)) for code in (forward_code(plan), reverse_code(plan, seeds, wanted)))
+
+
 def evaluate(plan: Plan, values: list[Any]) -> None:
     """Fill in the operators' values. `values`: one for each step, the leaves' set."""
-    run = _kept(("forward", _shape(plan)), lambda: forward_code(plan))
+    run = _forward(plan)
     if run is not None:
         numbers = array("d", values)
         run(numbers, numbers)
@@ -49,8 +70,7 @@ def evaluate(plan: Plan, values: list[Any]) -> None:
 
 def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]) -> list[Any]:
     """The adjoint of each step, 0.0 where the seeded results do not depend on it."""
-    key = ("reverse", _shape(plan), tuple(seeds.items()), tuple(wanted))
-    run = _kept(key, lambda: reverse_code(plan, seeds, wanted))
+    run = _reverse(plan, seeds, wanted)
     if run is not None:
         adjoints = array("d", bytes(8 * len(plan)))
         run(array("d", values), adjoints)
@@ -97,6 +117,15 @@ def _naming_the_opaque(plan: Plan, steps: Iterator[int]) -> Iterator[None]:
             f"The operator '{rule.name}' cannot be compiled: {error}. The reference engine runs this graph. "
             "Write its value and partials with naive_graph's functions, and where() for a choice."
         ) from error
+
+
+def _forward(plan: Plan) -> Run | None:
+    return _kept(("forward", *_shape(plan)), lambda: forward_code(plan))
+
+
+def _reverse(plan: Plan, seeds: dict[int, float], wanted: Sequence[bool]) -> Run | None:
+    key = ("reverse", *_shape(plan), tuple(seeds.items()), bytes(wanted))
+    return _kept(key, lambda: reverse_code(plan, seeds, wanted))
 
 
 def _kept(key: Any, write: Callable[[], Straight]) -> Run | None:
