@@ -65,6 +65,10 @@ class EngineError(NaiveGraphError, ValueError):
     """An engine's name is unknown, or the engine cannot run here."""
 
 
+class EngineWarning(RuntimeWarning):
+    """The engine that was asked for cannot run an operator; the reference engine runs instead."""
+
+
 class ThreadError(NaiveGraphError, RuntimeError):
     """Two threads want a scratch graph at once."""
 

@@ -118,7 +118,7 @@ class Graph(metaclass=GraphType):
             check_ready(tables, plan, fed)
             tables.grow_values()
             values = [fed[row] if row in fed else tables.values[row] for row in plan.rows]
-            engine_named(engine).evaluate(plan, values)
+            engine_named(engine, plan).evaluate(plan, values)
             check_values(tables, plan, values, cls.on_invalid)
             commit_values(tables, plan, values, fed)
 
@@ -148,7 +148,7 @@ class Graph(metaclass=GraphType):
             check_fresh(tables, plan)
             values = [tables.values[row] for row in plan.rows]
             seeds = dict.fromkeys(plan.targets, 1.0)
-            adjoints = engine_named(engine).differentiate(plan, values, seeds, plan.varies())
+            adjoints = engine_named(engine, plan).differentiate(plan, values, seeds, plan.varies())
             check_grads(tables, plan, values, adjoints, cls.on_invalid)
             commit_grads(tables, plan, adjoints, accumulate)
 
@@ -158,6 +158,33 @@ class Graph(metaclass=GraphType):
         tables = CURRENT.tables
         with tables.lock:
             tables.clear_grads()
+
+    @classmethod
+    def machine_code(cls, y: nodes.Node, form: str = "llvm") -> str:
+        """What y and its gradient compile to, for reading: the forward sweep, then the reverse one.
+
+        form: "llvm" for LLVM's language, which looks alike on every machine, or
+        "assembly" for the instructions of this one. Raises NodeError for
+        another form, and MissingToolError where llvmlite is not installed.
+
+        >>> x = Graph.Variable(3.0)
+        >>> print(Graph.machine_code(x * x))  # doctest: +ELLIPSIS
+        define void @"forward"(ptr %values, ptr %adjoints, ptr %scratch) {
+          %v0 = getelementptr double, ptr %values, i64 0
+          %v1 = load double, ptr %v0
+          %v2 = fmul double %v1, %v1
+          %v3 = getelementptr double, ptr %values, i64 1
+          store double %v2, ptr %v3
+          ...
+        """
+        if form not in ("llvm", "assembly"):
+            raise NodeError(f'Machine code is shown in the form "llvm" or "assembly", not {form!r}.')
+        tables = CURRENT.tables
+        with tables.lock:
+            plan = plan_for(tables, rows_of([y], "Graph.machine_code"))
+        native = engine_named("native", plan)
+        text: str = native.ir(plan) if form == "llvm" else native.assembly(plan)
+        return text
 
     # --- starting again ---
 

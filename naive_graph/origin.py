@@ -35,6 +35,14 @@ def _letters(written: bytes, size: int) -> int:
     return len(written[:size].decode(errors="ignore"))
 
 
+def learners_level() -> int:
+    """The `stacklevel` at which a warning from our caller points at the learner's line."""
+    target, frame, level = learners_frame(), sys._getframe(1), 1
+    while frame is not target and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 class Origin(NamedTuple):
     """The place in the learner's source that made a node."""
 

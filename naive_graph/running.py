@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from array import array
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from .errors import ArityError, FeedError, NumericError, NumericWarning, PlaceHo
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder
 from .number import number
-from .origin import learners_frame
+from .origin import learners_level
 from .plan import Plan
 from .rules import BY_NUMBER
 from .tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
@@ -81,7 +80,7 @@ def check_results(tables: Tables, plan: Plan) -> None:
         warnings.warn(
             f"The graph has {len(plan.targets)} results ({names}); their sum is differentiated. "
             "Name one: Graph.backward(y).",
-            stacklevel=_level(),
+            stacklevel=learners_level(),
         )
 
 
@@ -142,12 +141,4 @@ def complain(message: str, on_invalid: str) -> None:
     """Raise or warn, as `Graph.on_invalid` says, at the learner's line."""
     if on_invalid == "raise":
         raise NumericError(message)
-    warnings.warn(NumericWarning(message), stacklevel=_level())
-
-
-def _level() -> int:
-    """The `stacklevel` at which a warning from our caller points at the learner's line."""
-    target, frame, level = learners_frame(), sys._getframe(1), 1
-    while frame is not target and frame.f_back is not None:
-        frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(NumericWarning(message), stacklevel=learners_level())

@@ -1,31 +1,56 @@
-"""Which engine runs: the one asked for by name, or the best that is there.
+"""Which engine runs: the one asked for by name, or the one that pays.
 
 An engine has `evaluate(plan, values)` and `differentiate(plan, values, seeds,
 wanted)`, as reference.py has. While somebody watches, the watcher is the engine.
+
+Compiled code pays once it has run often enough. So a plan starts on the
+reference engine, and moves to machine code when the reference engine has spent
+as long on it as compiling will take: whatever comes next, the choice costs at
+most about twice what the better engine would have cost from the start.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache as once
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..errors import EngineError
+from ..plan import Plan
 from . import reference
 
 Engine = Any
-ENGINES = {"reference": reference}
+ENGINES = ("reference", "native")
+LARGEST = 400  # steps; straight-line code for more takes seconds to compile, and the tape is as quick
+PATIENCE = 25_000  # steps run by the reference engine (some 3 us each) before compiling (some 50 ms) pays
 WATCHERS: list[Engine] = []
+_steps_run: WeakKeyDictionary[Plan, int] = WeakKeyDictionary()
 
 
-def engine_named(name: str | None) -> Engine:
-    """The engine of that name; None chooses."""
+class Setting:
+    """The engine that runs where none is named; None chooses. $NAIVE_GRAPH_ENGINE sets it from outside."""
+
+    default: str | None = os.environ.get("NAIVE_GRAPH_ENGINE") or None
+
+
+def engine_named(name: str | None, plan: Plan) -> Engine:
+    """The engine of that name; None chooses one for the plan.
+
+    Raises EngineError if there is none of that name, and MissingToolError from
+    the engine's first run if it needs a tool that is not installed.
+    """
+    name = Setting.default if name is None else name
     if name is not None and name not in ENGINES:
         known = ", ".join(repr(each) for each in ENGINES)
         raise EngineError(f"There is no engine {name!r}. The engines are: {known}.")
     if WATCHERS:
         return WATCHERS[-1]
-    return reference if name is None else ENGINES[name]
+    return _paying(plan) if name is None else _engine(name)
 
 
 @contextmanager
@@ -36,3 +61,24 @@ def watched(watcher: Engine) -> Iterator[None]:
         yield
     finally:
         WATCHERS.remove(watcher)
+
+
+def _paying(plan: Plan) -> Engine:
+    steps = _steps_run.get(plan, 0)
+    if steps <= PATIENCE:
+        _steps_run[plan] = steps + len(plan)
+        return reference
+    if not _can_compile() or len(plan) > LARGEST:
+        return reference
+    engine = _engine("native")
+    return engine if engine.compiles(plan) else reference
+
+
+@once
+def _engine(name: str) -> Engine:
+    return import_module(f".{name}", __package__)
+
+
+@once
+def _can_compile() -> bool:
+    return find_spec("llvmlite") is not None and find_spec("numpy") is not None

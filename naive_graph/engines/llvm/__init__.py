@@ -1,0 +1,1 @@
+"""From arithmetic to machine code, through LLVM."""

@@ -1,0 +1,138 @@
+"""LLVM's assembly in, functions that can be called out.
+
+    library = compiled('define double @twice(double %x) {\\n %y = fadd double %x, %x\\n ret double %y\\n}')
+    library.function("twice", c_double, [c_double])(3.0)    # 6.0
+
+The text names no machine; the code is made for the machine at hand, and kept
+on disk under a name that says which one, so that the next process loads it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache as once
+from hashlib import sha256
+from threading import RLock
+from typing import Any
+
+from ...errors import MissingToolError
+from . import cache
+
+_LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
+_LOCK = RLock()
+MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
+
+
+class Library:
+    """Compiled functions, found by name. Whatever is taken from it keeps it alive."""
+
+    def __init__(self, code: bytes) -> None:
+        llvm = llvmlite()
+        nothing = llvm.parse_assembly("")
+        self._engine = llvm.create_mcjit_compiler(nothing, _machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where the function starts. The address is good for as long as the library is held.
+
+        Raises LookupError if there is no function of that name.
+        """
+        found: int = self._engine.get_function_address(name)
+        if found == 0:
+            raise LookupError(f"The compiled library has no function {name!r}.")
+        return found
+
+    def function(self, name: str, restype: Any, argtypes: Sequence[Any]) -> Callable[..., Any]:
+        """The function, to be called with Python's numbers and ctypes' pointers.
+
+        restype, argtypes: ctypes' types, such as c_double; None for no result.
+        The interpreter lock is let go while it runs.
+        """
+        function = ctypes.CFUNCTYPE(restype, *argtypes)(self.address(name))
+        function.library = self  # type: ignore[attr-defined]
+        return function
+
+
+def compiled(ir_text: str | Callable[[], str], key: str | None = None) -> Library:
+    """The library of this text: from memory, from disk, or compiled now.
+
+    ir_text: LLVM's assembly, or a function that writes it when it is needed.
+    key: a text that stands for ir_text and is quicker to have; without it,
+    ir_text itself. Two texts must never share a key.
+
+    >>> library = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }")
+    >>> library.function("half", ctypes.c_double, [ctypes.c_double])(3.0)
+    1.5
+    """
+    if key is None:
+        ir_text = ir_text if isinstance(ir_text, str) else ir_text()
+        key = ir_text
+    name = sha256(f"{_here()}\n{key}".encode()).hexdigest() + ".o"
+    with _LOCK:
+        if name not in _LIBRARIES:
+            code = cache.read(name)
+            if code is None:
+                code = object_code(ir_text if isinstance(ir_text, str) else ir_text())
+                cache.write(name, code)
+            while len(_LIBRARIES) >= MOST_LIBRARIES:
+                del _LIBRARIES[next(iter(_LIBRARIES))]
+            _LIBRARIES[name] = Library(code)
+        return _LIBRARIES[name]
+
+
+def object_code(ir_text: str) -> bytes:
+    """The text as machine code, with the addresses still open."""
+    module = llvmlite().parse_assembly(ir_text)
+    module.verify()
+    code: bytes = _machine().emit_object(module)
+    return code
+
+
+def assembly(ir_text: str) -> str:
+    """The text as instructions that a person can read."""
+    module = llvmlite().parse_assembly(ir_text)
+    module.verify()
+    text: str = _machine().emit_assembly(module)
+    return text
+
+
+@once
+def llvmlite() -> Any:
+    """The binding to LLVM, ready to compile for this machine."""
+    try:
+        from llvmlite import binding
+    except ImportError as error:
+        raise MissingToolError(
+            'Compiled engines need llvmlite. Install it: pip install "naive-graph[engines]".'
+        ) from error
+    with suppress(RuntimeError):  # newer versions do this unasked, and say so
+        binding.initialize()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@once
+def _features() -> str:
+    features: str = llvmlite().get_host_cpu_features().flatten()
+    return features
+
+
+@once
+def _machine() -> Any:
+    """This very processor. It fuses no multiplications and additions unasked."""
+    llvm = llvmlite()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_features(), opt=1, jit=True)
+
+
+@once
+def _here() -> str:
+    """All that the code depends on besides its text."""
+    import llvmlite as package
+
+    llvm = llvmlite()
+    return "\n".join((package.__version__, llvm.get_default_triple(), llvm.get_host_cpu_name(), _features()))

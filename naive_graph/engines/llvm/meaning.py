@@ -1,0 +1,95 @@
+"""The catalogue's value functions, in a world where `math` writes machine code.
+
+`ieee.log` is Python: it asks whether `a > 0` and calls `math.log`. The same
+code object, given other globals in which `math.log` stands for a call of the C
+library's log, writes the same function down in registers. So no value is
+written twice. A learner's own function is called as it is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from functools import cache as once
+from types import BuiltinFunctionType, CellType, FunctionType, SimpleNamespace
+from typing import Any
+
+from ... import catalogue, ieee
+from ...rules import Arithmetic
+
+C_LIBRARY = (
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "exp", "expm1", "fmod", "hypot",
+    "log", "log1p", "pow", "sin", "sinh", "tan", "tanh",
+)  # fmt: skip
+KNOWN_TO_LLVM = {"sqrt": "llvm.sqrt.f64", "copysign": "llvm.copysign.f64", "fabs": "llvm.fabs.f64"}
+
+
+def in_registers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, ready to be called with registers."""
+    if isinstance(function, BuiltinFunctionType):
+        return function if function.__module__ == builtins.__name__ else _math(function)
+    if isinstance(function, FunctionType) and function.__globals__ in (vars(ieee), vars(catalogue)):
+        return _moved(function)
+    return function
+
+
+def _moved(function: FunctionType) -> FunctionType:
+    """The same code with other globals, and with what it closes over moved as well."""
+    cells = tuple(CellType(in_registers(cell.cell_contents)) for cell in function.__closure__ or ())
+    return FunctionType(function.__code__, _world(function.__module__), function.__name__, None, cells)
+
+
+@once
+def _world(module: str) -> dict[str, Any]:
+    """The globals of `ieee` or `catalogue`, as registers need them."""
+    if module == catalogue.__name__:
+        moved = SimpleNamespace(**_world(ieee.__name__))
+        return {**vars(catalogue), "math": _mathematics(), "ieee": moved}
+    world: dict[str, Any] = {**vars(ieee), "math": _mathematics()}
+    for name, thing in vars(ieee).items():
+        if isinstance(thing, FunctionType):
+            world[name] = _called(name, thing)
+        elif isinstance(thing, BuiltinFunctionType):
+            world[name] = _math(thing)
+    return world
+
+
+def _called(name: str, function: FunctionType) -> Callable[..., Any]:
+    """The function: a call of its own where it takes and gives numbers, else its lines where it is called."""
+    numeric = function.__annotations__.get("return") == "float"
+
+    def call(*operands: Any) -> Any:
+        asked = [each for each in operands if isinstance(each, Arithmetic)]
+        if numeric and asked:
+            writer: Any = asked[0].writer  # type: ignore[attr-defined]
+            return writer.call(f"ieee.{name}", _moved(function), operands)
+        return _moved(function)(*operands)
+
+    return call
+
+
+@once
+def _mathematics() -> SimpleNamespace:
+    """Stands for the module `math`."""
+    return SimpleNamespace(**{**vars(math), **{name: _math(getattr(math, name)) for name in _known()}})
+
+
+def _known() -> tuple[str, ...]:
+    return (*C_LIBRARY, *KNOWN_TO_LLVM, "isinf")
+
+
+def _math(function: BuiltinFunctionType) -> Callable[..., Any]:
+    """A function of `math`: computed for numbers, called in the C library for registers."""
+    name = function.__name__
+
+    def call(*operands: Any) -> Any:
+        asked = [each for each in operands if isinstance(each, Arithmetic)]
+        if not asked:
+            return function(*operands)
+        if name == "isinf":
+            return abs(operands[0]) == math.inf
+        writer: Any = asked[0].writer  # type: ignore[attr-defined]
+        return writer.outside(KNOWN_TO_LLVM.get(name, name), operands)
+
+    return call
