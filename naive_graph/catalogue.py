@@ -180,6 +180,8 @@ held: Rule = define("held", lambda a: a, [None], symbol="=", reads_as=lambda a: 
 precedence: Rule = define("precedence", _precedence, [None, None], kink=lambda a, b: a - b,
     reads_as=lambda a, b: 0.5 * (1.0 + sign(a - b)))
 
+BUILT_IN = len(RULES)  # rules of a larger number are a learner's own
+
 UNARY = tuple(
     rule.name for rule in (
         neg, abs, sign, heaviside, exp, expm1, log, log1p, sqrt, square, reciprocal, sin, cos, tan, asin, acos, atan,

@@ -7,15 +7,15 @@ from naive_graph.engines.choice import ENGINES, Setting
 
 # Files whose laws hold on every engine: each of their tests runs once for each.
 ON_EVERY_ENGINE = {
-    "test_accuracy", "test_conventions", "test_graph", "test_histories", "test_merging", "test_modes", "test_on_invalid",
-    "test_seed_defects", "test_staleness",
+    "test_accuracy", "test_conventions", "test_graph", "test_histories", "test_merging", "test_modes",
+    "test_on_invalid", "test_seed_defects", "test_staleness",
 }  # fmt: skip
 
 
 def pytest_generate_tests(metafunc):
     if metafunc.module.__name__ in ON_EVERY_ENGINE:
         metafunc.fixturenames.append("engine")
-        metafunc.parametrize("engine", ENGINES, indirect=True)
+        metafunc.parametrize("engine", tuple(ENGINES), indirect=True)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from ..plan import Plan
 from . import reference
 
 Engine = Any
-ENGINES = ("reference", "native")
+ENGINES = {"reference": ".reference", "tape": ".tape.engine", "native": ".native"}  # name -> module
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile, and the tape is as quick
 PATIENCE = 25_000  # steps run by the reference engine (some 3 us each) before compiling (some 50 ms) pays
 WATCHERS: list[Engine] = []
@@ -68,15 +68,15 @@ def _paying(plan: Plan) -> Engine:
     if steps <= PATIENCE:
         _steps_run[plan] = steps + len(plan)
         return reference
-    if not _can_compile() or len(plan) > LARGEST:
+    if not _can_compile():
         return reference
-    engine = _engine("native")
+    engine = _engine("native" if len(plan) <= LARGEST else "tape")
     return engine if engine.compiles(plan) else reference
 
 
 @once
 def _engine(name: str) -> Engine:
-    return import_module(f".{name}", __package__)
+    return import_module(ENGINES[name], __package__)
 
 
 @once

@@ -26,7 +26,8 @@ from ..sweep import Evaluated, Finished, forward, reverse
 from . import reference
 from .llvm.compile import assembly as assembled
 from .llvm.compile import compiled, llvmlite
-from .llvm.emit import Module, Opaque
+from .llvm.emit import Opaque, opaque
+from .llvm.functions import Module
 from .llvm.straight import Straight
 
 Run = Callable[..., None]
@@ -113,10 +114,7 @@ def _naming_the_opaque(plan: Plan, steps: Iterator[int]) -> Iterator[None]:
     except Exception as error:
         rule = plan.rule(next(steps))
         assert rule is not None  # leaves have nothing to compile
-        raise Opaque(
-            f"The operator '{rule.name}' cannot be compiled: {error}. The reference engine runs this graph. "
-            "Write its value and partials with naive_graph's functions, and where() for a choice."
-        ) from error
+        raise opaque(rule, error) from error
 
 
 def _forward(plan: Plan) -> Run | None:

@@ -56,12 +56,13 @@ class Library:
         return function
 
 
-def compiled(ir_text: str | Callable[[], str], key: str | None = None) -> Library:
+def compiled(ir_text: str | Callable[[], str], key: str | None = None, optimised: bool = False) -> Library:
     """The library of this text: from memory, from disk, or compiled now.
 
     ir_text: LLVM's assembly, or a function that writes it when it is needed.
     key: a text that stands for ir_text and is quicker to have; without it,
     ir_text itself. Two texts must never share a key.
+    optimised: let LLVM rearrange loops and calls; straight code gains nothing by it.
 
     >>> library = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }")
     >>> library.function("half", ctypes.c_double, [ctypes.c_double])(3.0)
@@ -75,7 +76,7 @@ def compiled(ir_text: str | Callable[[], str], key: str | None = None) -> Librar
         if name not in _LIBRARIES:
             code = cache.read(name)
             if code is None:
-                code = object_code(ir_text if isinstance(ir_text, str) else ir_text())
+                code = object_code(ir_text if isinstance(ir_text, str) else ir_text(), optimised)
                 cache.write(name, code)
             while len(_LIBRARIES) >= MOST_LIBRARIES:
                 del _LIBRARIES[next(iter(_LIBRARIES))]
@@ -83,11 +84,17 @@ def compiled(ir_text: str | Callable[[], str], key: str | None = None) -> Librar
         return _LIBRARIES[name]
 
 
-def object_code(ir_text: str) -> bytes:
+def object_code(ir_text: str, optimised: bool = False) -> bytes:
     """The text as machine code, with the addresses still open."""
-    module = llvmlite().parse_assembly(ir_text)
+    llvm = llvmlite()
+    module = llvm.parse_assembly(ir_text)
     module.verify()
-    code: bytes = _machine().emit_object(module)
+    if optimised:
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
+        passes = llvm.create_pass_builder(_machine(True), options)
+        passes.getModulePassManager().run(module, passes)
+    code: bytes = _machine(optimised).emit_object(module)
     return code
 
 
@@ -122,11 +129,13 @@ def _features() -> str:
 
 
 @once
-def _machine() -> Any:
+def _machine(optimised: bool = False) -> Any:
     """This very processor. It fuses no multiplications and additions unasked."""
     llvm = llvmlite()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_features(), opt=1, jit=True)
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=_features(), opt=2 if optimised else 1, jit=True
+    )
 
 
 @once

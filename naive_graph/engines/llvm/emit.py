@@ -1,7 +1,7 @@
 """Rules applied to registers write machine code: one more arithmetic.
 
-An `Emitted` stands for a register that will hold a double when the code runs.
-Apply a rule to it, and the instructions are written down:
+An `Emitted` stands for a register that will hold a double when the code runs,
+or eight of them at once. Apply a rule to it, and the instructions are written down:
 
     %1 = fmul double %x, %x
     %2 = call double @"sin"(double %1)
@@ -21,12 +21,18 @@ from ...rules import Arithmetic, Rule
 from . import meaning
 
 Value = Any  # an Emitted, or a float that is known already
-MOST_FORKS = 64  # decisions in a row, and
-MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
 
 
 class Opaque(Exception):
     """A function does what registers cannot follow. The text says which and why."""
+
+
+def opaque(rule: Rule, error: Exception) -> Opaque:
+    """What to say of a rule that cannot be compiled."""
+    return Opaque(
+        f"The operator '{rule.name}' cannot be compiled: {error}. The reference engine runs this graph. "
+        "Write its value and partials with naive_graph's functions, and where() for a choice."
+    )
 
 
 class Emitted(Arithmetic):
@@ -86,29 +92,10 @@ class Truth:
         return float(self) - float(other)
 
 
-class Module:
-    """All functions of one text."""
-
-    def __init__(self) -> None:
-        self.functions: dict[str, str] = {}
-        self.declared: dict[str, str] = {}
-
-    def __str__(self) -> str:
-        return "\n\n".join(["\n".join(self.declared.values()), *self.functions.values()]) + "\n"
-
-    def define(self, name: str, function: Callable[..., Any], arity: int) -> str:
-        """The full name of the function with that many parameters; traced when it is met first."""
-        full = f"{name}/{arity}"
-        if full not in self.functions:
-            self.functions[full] = ""  # it may call itself
-            self.functions[full] = trace(self, full, function, arity)
-        return full
-
-
 class Writer:
     """Writes instructions, each only once: equal texts have equal results."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Any) -> None:
         self.module = module
 
     # --- what a kind of function answers by itself ---
@@ -123,7 +110,7 @@ class Writer:
 
     def operand(self, value: Value) -> str:
         """How the value is written in an instruction."""
-        return value.name if isinstance(value, Emitted) else literal(number(value))
+        return value.name if isinstance(value, Emitted) else self.module.literal(number(value))
 
     # --- instructions ---
 
@@ -135,10 +122,10 @@ class Writer:
         return self.call(f"{rule.name}", meaning.in_registers(rule.value), operands)
 
     def binary(self, name: str, left: Value, right: Value) -> Emitted:
-        return self.line(f"{name} double {self.operand(left)}, {self.operand(right)}")
+        return self.line(f"{name} {self.module.real} {self.operand(left)}, {self.operand(right)}")
 
     def compare(self, how: str, left: Value, right: Value) -> Truth:
-        return Truth(self, self.line(f"fcmp {how} double {self.operand(left)}, {self.operand(right)}").name)
+        return Truth(self, self.line(f"fcmp {how} {self.module.real} {self.operand(left)}, {self.operand(right)}").name)
 
     def call(self, name: str, function: Callable[..., Any], operands: Sequence[Value]) -> Emitted:
         """Call a function of the module, written when it is first called."""
@@ -146,76 +133,20 @@ class Writer:
 
     def outside(self, name: str, operands: Sequence[Value]) -> Emitted:
         """Call a function of the C library, or one that LLVM knows."""
-        kinds = ", ".join(["double"] * len(operands))
-        self.module.declared[name] = f'declare double @"{name}"({kinds})'
+        if self.module.width > 1:
+            if not name.startswith("llvm."):
+                return self._many_outside(name, operands)
+            name = name.replace(".f64", f".v{self.module.width}f64")
+        kinds = ", ".join([self.module.real] * len(operands))
+        self.module.declared[name] = f'declare {self.module.real} @"{name}"({kinds})'
         return self._call(name, operands)
 
+    def _many_outside(self, name: str, operands: Sequence[Value]) -> Emitted:
+        return self._call(self.module.many(name, len(operands)), operands)
+
     def _call(self, name: str, operands: Sequence[Value]) -> Emitted:
-        inside = ", ".join(f"double {self.operand(each)}" for each in operands)
-        return self.line(f'call double @"{name}"({inside})')
-
-
-class Tree(Writer):
-    """One way through a function: the decisions made so far, and a block of instructions after each."""
-
-    def __init__(self, module: Module, path: str, arity: int) -> None:
-        super().__init__(module)
-        self.path, self.here = path, ""  # decisions to follow, and those taken: "1" for true
-        self.blocks: dict[str, list[str]] = {"": []}
-        self.untried: list[str] = []
-        self.known: dict[str, Emitted] = {}
-        self.parameters = [Emitted(self, f"%x{place}") for place in range(arity)]
-
-    def line(self, instruction: str) -> Emitted:
-        if instruction not in self.known:
-            block = self.blocks[self.here]
-            name = f"%v{self.here}.{len(block)}"
-            block.append(f"{name} = {instruction}")
-            self.known[instruction] = Emitted(self, name)
-        return self.known[instruction]
-
-    def fork(self, condition: str) -> bool:
-        depth = len(self.here)
-        if depth == MOST_FORKS:
-            raise Opaque(f"it asks more than {MOST_FORKS} questions in a row")
-        answer = self.path[depth] if depth < len(self.path) else "1"
-        if depth >= len(self.path):
-            self.untried.append(self.here + "0")
-        self.blocks[self.here].append(f"br i1 {condition}, label %b{self.here}1, label %b{self.here}0")
-        self.here += answer
-        self.blocks[self.here] = []
-        return answer == "1"
-
-
-def trace(module: Module, name: str, function: Callable[..., Any], arity: int) -> str:
-    """The text of a Python function of floats: call it with registers, once for each way through it.
-
-    >>> print(trace(Module(), "relu", lambda x: x if x > 0 else 0.0, 1))
-    define internal double @"relu"(double %x0) {
-    b:
-      %v.0 = fcmp ogt double %x0, 0x0000000000000000
-      br i1 %v.0, label %b1, label %b0
-    b0:
-      ret double 0x0000000000000000
-    b1:
-      ret double %x0
-    }
-    """
-    blocks: dict[str, list[str]] = {}
-    waiting = [""]
-    for path in waiting:  # grows as ways are found
-        if len(waiting) > MOST_PATHS:
-            raise Opaque(f"there are more than {MOST_PATHS} ways through it")
-        tree = Tree(module, path, arity)
-        result = function(*tree.parameters)
-        tree.blocks[tree.here].append(f"ret double {tree.operand(result)}")
-        blocks.update(tree.blocks)
-        waiting.extend(tree.untried)
-    parameters = ", ".join(f"double %x{place}" for place in range(arity))
-    lines = [f'define internal double @"{name}"({parameters}) {{']
-    for path in sorted(blocks):
-        lines += [f"b{path}:", *(f"  {line}" for line in blocks[path])]
-    return "\n".join([*lines, "}"])
+        inside = ", ".join(f"{self.module.real} {self.operand(each)}" for each in operands)
+        return self.line(f'call {self.module.real} @"{name}"({inside})')
 
 
 def literal(value: float) -> str:
@@ -252,14 +183,14 @@ def _product(writer: Writer, left: Value, right: Value) -> Value:
 
 
 def _negated(writer: Writer, x: Value) -> Value:
-    return writer.line(f"fneg double {writer.operand(x)}") if isinstance(x, Emitted) else -x
+    return writer.line(f"fneg {writer.module.real} {writer.operand(x)}") if isinstance(x, Emitted) else -x
 
 
 def _selected(writer: Writer, condition: Value, a: Value, b: Value) -> Value:
     if not isinstance(condition, Emitted):
         return a if condition != 0 else b
-    holds = writer.compare("une", condition, 0.0).name
-    return writer.line(f"select i1 {holds}, double {writer.operand(a)}, double {writer.operand(b)}")
+    holds, real = writer.compare("une", condition, 0.0).name, writer.module.real
+    return writer.line(f"select {writer.module.truth} {holds}, {real} {writer.operand(a)}, {real} {writer.operand(b)}")
 
 
 INSTRUCTIONS: dict[str, Callable[..., Value]] = {

@@ -7,7 +7,8 @@ only; what a later part needs is stored, and loaded again there.
 
 from __future__ import annotations
 
-from .emit import Emitted, Module, Value, Writer
+from .emit import Emitted, Value, Writer
+from .functions import Module
 
 LONGEST = 400  # instructions from which a part is ended: LLVM takes some 20 ms for that
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"

@@ -1,0 +1,231 @@
+"""Python functions of floats as LLVM functions: of one number, or of eight at once.
+
+A function is called with registers, once for each way through it. What it does
+to one number may branch; of many numbers some would go one way and some the
+other, so there all ways are gone and each number picks its own result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import mathematics
+from .emit import Emitted, Opaque, Value, Writer, literal
+
+MOST_FORKS = 64  # decisions in a row, and
+MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
+PURE = "nounwind willreturn memory(none)"  # what C's functions of numbers are: they touch nothing else
+
+
+# If a number is too large for the fast function, all go the slow way.
+GUARDED = """define internal {real} @"{full}"({real} %x) {{
+  %size = call {real} @llvm.fabs.v{n}f64({real} %x)
+  %large = fcmp ugt {real} %size, {limit}
+  %any = call i1 @llvm.vector.reduce.or.v{n}i1({truth} %large)
+  br i1 %any, label %slow, label %fast
+fast:
+  %one = call {real} @"{fast}"({real} %x)
+  ret {real} %one
+slow:
+  %two = call {real} @"{slow}"({real} %x)
+  ret {real} %two
+}}"""
+
+
+class Module:
+    """All functions of one text. width: how many doubles a register holds."""
+
+    def __init__(self, width: int = 1) -> None:
+        self.width = width
+        self.real = _many("double", width)
+        self.truth = _many("i1", width)
+        self.whole = _many("i64", width)
+        self.functions: dict[str, str] = {}
+        self.declared: dict[str, str] = {}
+
+    def __str__(self) -> str:
+        return "\n\n".join(["\n".join(self.declared.values()), *self.functions.values()]) + "\n"
+
+    def define(self, name: str, function: Callable[..., Any], arity: int) -> str:
+        """The full name of the function with that many parameters; traced when it is met first."""
+        full = f"{name}/{arity}"
+        if full not in self.functions:
+            self.functions[full] = ""  # it may call itself
+            self.functions[full] = trace(self, full, function, arity)
+        return full
+
+    def many(self, name: str, arity: int) -> str:
+        """The full name of a function of C's, for many numbers at once."""
+        if name not in mathematics.FUNCTIONS:
+            return self.each_alone(name, arity)
+        fast = self.define(f"{name}.many", mathematics.FUNCTIONS[name], arity)
+        if name not in mathematics.LIMITS:
+            return fast
+        full = f"{name}.any"
+        if full not in self.functions:
+            slow, limit = self.each_alone(name, arity), self.literal(mathematics.LIMITS[name])
+            self.functions[full] = GUARDED.format(
+                full=full, fast=fast, slow=slow, limit=limit, real=self.real, truth=self.truth, n=self.width
+            )
+            fabs = f"llvm.fabs.v{self.width}f64"
+            self.declared[fabs] = f'declare {self.real} @"{fabs}"({self.real})'
+            self.declared["or"] = f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({self.truth})"
+        return full
+
+    def each_alone(self, name: str, arity: int) -> str:
+        """The full name of a function that gives every double of a register to the C library's function."""
+        full = f"{name}.each"
+        if full not in self.functions:
+            self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
+            self.functions[full] = _each_alone(self, full, name, arity)
+        return full
+
+    def literal(self, value: float) -> str:
+        return _splat("double", literal(value), self.width)
+
+    def integer(self, value: int) -> str:
+        return _splat("i64", str(value), self.width)
+
+
+class Tree(Writer):
+    """One way through a function: the decisions made so far, and a block of instructions after each."""
+
+    def __init__(self, module: Module, path: str, arity: int) -> None:
+        super().__init__(module)
+        self.path, self.here = path, ""  # decisions to follow, and those taken: "1" for true
+        self.blocks: dict[str, list[str]] = {"": []}
+        self.untried: list[str] = []
+        self.known: dict[str, Emitted] = {}
+        self.parameters = [Emitted(self, f"%x{place}") for place in range(arity)]
+
+    def line(self, instruction: str) -> Emitted:
+        if instruction not in self.known:
+            block = self.blocks[self.here]
+            name = f"%v{self.here}.{len(block)}"
+            block.append(f"{name} = {instruction}")
+            self.known[instruction] = Emitted(self, name)
+        return self.known[instruction]
+
+    def fork(self, condition: str) -> bool:
+        depth = len(self.here)
+        if depth == MOST_FORKS:
+            raise Opaque(f"it asks more than {MOST_FORKS} questions in a row")
+        answer = self.path[depth] if depth < len(self.path) else "1"
+        if depth >= len(self.path):
+            self.untried.append(self.here + "0")
+        self.blocks[self.here].append(f"br i1 {condition}, label %b{self.here}1, label %b{self.here}0")
+        self.here += answer
+        self.blocks[self.here] = []
+        return answer == "1"
+
+
+class Choices(Writer):
+    """A function of many numbers at once: all ways are gone, and each number picks its own result."""
+
+    def __init__(self, module: Module, arity: int) -> None:
+        super().__init__(module)
+        self.path, self.here = "", ""
+        self.lines: list[str] = []
+        self.conditions: dict[str, str] = {}  # by the decisions that led there
+        self.untried = [""]
+        self.known: dict[str, Emitted] = {}
+        self.parameters = [Emitted(self, f"%x{place}") for place in range(arity)]
+
+    def line(self, instruction: str) -> Emitted:
+        if instruction not in self.known:
+            name = f"%v{len(self.lines)}"
+            self.lines.append(f"{name} = {instruction}")
+            self.known[instruction] = Emitted(self, name)
+        return self.known[instruction]
+
+    def fork(self, condition: str) -> bool:
+        depth = len(self.here)
+        if depth == MOST_FORKS:
+            raise Opaque(f"it asks more than {MOST_FORKS} questions in a row")
+        if depth >= len(self.path):
+            self.conditions[self.here] = condition
+            self.path += "1"
+            self.untried.append(self.here + "0")
+        self.here = self.path[: depth + 1]
+        return self.here[-1] == "1"
+
+    def chosen(self, results: dict[str, Value], path: str = "") -> Value:
+        """The result that fits, of those at the ends of all ways from `path` on."""
+        if path in results:
+            return results[path]
+        yes, no = (self.operand(self.chosen(results, path + answer)) for answer in "10")
+        real = self.module.real
+        return self.line(f"select {self.module.truth} {self.conditions[path]}, {real} {yes}, {real} {no}")
+
+
+def trace(module: Module, name: str, function: Callable[..., Any], arity: int) -> str:
+    """The text of a Python function of floats: call it with registers, once for each way through it.
+
+    >>> print(trace(Module(), "relu", lambda x: x if x > 0 else 0.0, 1))
+    define internal double @"relu"(double %x0) {
+    b:
+      %v.0 = fcmp ogt double %x0, 0x0000000000000000
+      br i1 %v.0, label %b1, label %b0
+    b0:
+      ret double 0x0000000000000000
+    b1:
+      ret double %x0
+    }
+    """
+    blocks = _branches(module, function, arity) if module.width == 1 else _choices(module, function, arity)
+    parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
+    lines = [f'define internal {module.real} @"{name}"({parameters}) {{']
+    for path in sorted(blocks):
+        lines += [f"b{path}:", *(f"  {line}" for line in blocks[path])]
+    return "\n".join([*lines, "}"])
+
+
+def _branches(module: Module, function: Callable[..., Any], arity: int) -> dict[str, list[str]]:
+    blocks: dict[str, list[str]] = {}
+    waiting = [""]
+    for path in waiting:  # grows as ways are found
+        _bounded(len(waiting))
+        tree = Tree(module, path, arity)
+        result = function(*tree.parameters)
+        tree.blocks[tree.here].append(f"ret double {tree.operand(result)}")
+        blocks.update(tree.blocks)
+        waiting.extend(tree.untried)
+    return blocks
+
+
+def _choices(module: Module, function: Callable[..., Any], arity: int) -> dict[str, list[str]]:
+    writer, results = Choices(module, arity), {}
+    for path in writer.untried:  # grows as ways are found
+        _bounded(len(writer.untried))
+        writer.path, writer.here = path, ""
+        result = function(*writer.parameters)
+        results[writer.here] = result
+    writer.lines.append(f"ret {module.real} {writer.operand(writer.chosen(results))}")
+    return {"": writer.lines}
+
+
+def _bounded(ways: int) -> None:
+    if ways > MOST_PATHS:
+        raise Opaque(f"there are more than {MOST_PATHS} ways through it")
+
+
+def _each_alone(module: Module, full: str, name: str, arity: int) -> str:
+    lines, result = [], "poison"
+    for place in range(module.width):
+        taken = [f"%t{place}.{each}" for each in range(arity)]
+        lines += [f"{each} = extractelement {module.real} %x{at}, i32 {place}" for at, each in enumerate(taken)]
+        lines.append(f'%y{place} = call double @"{name}"({", ".join(f"double {each}" for each in taken)})')
+        lines.append(f"%r{place} = insertelement {module.real} {result}, double %y{place}, i32 {place}")
+        result = f"%r{place}"
+    parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
+    head = f'define internal {module.real} @"{full}"({parameters}) {{'
+    return "\n  ".join([head, *lines, f"ret {module.real} {result}"]) + "\n}"
+
+
+def _many(kind: str, width: int) -> str:
+    return kind if width == 1 else f"<{width} x {kind}>"
+
+
+def _splat(kind: str, text: str, width: int) -> str:
+    return text if width == 1 else "<" + ", ".join([f"{kind} {text}"] * width) + ">"

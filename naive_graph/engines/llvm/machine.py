@@ -1,0 +1,124 @@
+"""`@machine`: this function of the small subset of Python runs as machine code.
+
+The functions of one file are compiled together when the first of them is
+called, and kept on disk. `function.python` is the plain function, which gives
+the same numbers, slowly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache as once
+from functools import update_wrapper
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from .compile import Library, compiled
+from .python import ELEMENTS, LANES, SCALARS, VECTOR, Program, result_type, syntax
+
+# A call of the kernel at a place of a table of addresses, and the sum of a register's lanes.
+CALLS = f"""
+define internal void @call_run(ptr %table, i64 %k, ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length) {{
+  %place = getelementptr ptr, ptr %table, i64 %k
+  %kernel = load ptr, ptr %place
+  call void %kernel(ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length)
+  ret void
+}}
+define internal void @call_lanes(ptr %table, i64 %k, ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count) {{
+  %place = getelementptr ptr, ptr %table, i64 %k
+  %kernel = load ptr, ptr %place
+  call void %kernel(ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count)
+  ret void
+}}
+declare double @llvm.vector.reduce.fadd.v{LANES}f64(double, {VECTOR})
+define internal double @sum_lanes({VECTOR} %x) alwaysinline {{
+  %sum = call reassoc double @llvm.vector.reduce.fadd.v{LANES}f64(double -0.0, {VECTOR} %x)
+  ret double %sum
+}}
+"""
+KNOWN = {
+    "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
+    "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
+    "sum_lanes": ("sum_lanes", [VECTOR], "double"),
+}
+C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
+_OF_FILE: dict[str, list[Machine]] = {}
+
+
+class Machine:
+    """A function that compiles when it is first called."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self.python = function
+        self._call: Callable[..., Any] | None = None
+        _OF_FILE.setdefault(function.__module__, []).append(self)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function: arrays of NumPy's as they lie, whole numbers and floats."""
+        if self._call is None:
+            self._call = self._function()
+        return self._call(*[getattr(each, "ctypes", each) for each in arguments])
+
+    def address(self) -> int:
+        """Where the machine code starts."""
+        return library_of(self.python.__module__).address(self.python.__name__)
+
+    def _function(self) -> Callable[..., Any]:
+        tree = syntax(self.python)
+        kinds = [str(each.annotation.id) for each in tree.args.args]  # type: ignore[union-attr]
+        types = [C_TYPES[SCALARS[kind]] if kind in SCALARS else _Array(kind) for kind in kinds]
+        library = library_of(self.python.__module__)
+        return library.function(self.python.__name__, C_TYPES[result_type(tree)], types)
+
+
+class _Array:
+    """How ctypes takes an array's address."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = ELEMENTS[kind]
+
+    def from_param(self, view: Any) -> Any:
+        return view.data_as(ctypes.c_void_p) if hasattr(view, "data_as") else view
+
+
+def machine(function: Callable[..., Any]) -> Machine:
+    """Run this function as machine code."""
+    return Machine(function)
+
+
+@once
+def library_of(module: str) -> Library:
+    """The compiled functions of one file."""
+    return compiled(lambda: _text(module), key=f"{sources()} {module}", optimised=True)
+
+
+def _text(module: str) -> str:
+    program = Program(KNOWN)
+    for each in _OF_FILE[module]:
+        program.add(each.python)
+    return "\n".join([CALLS, str(program), *(_entry(each) for each in _OF_FILE[module])])
+
+
+def _entry(function: Machine) -> str:
+    """The function again, as NAME.packed, with all its arguments in one array: one is quicker to pass than many."""
+    tree = syntax(function.python)
+    kinds = [SCALARS.get(each.annotation.id, "ptr") for each in tree.args.args]  # type: ignore[union-attr]
+    lines = [f'define void @"{tree.name}.packed"(ptr %packed) {{']
+    for place, kind in enumerate(kinds):
+        lines.append(f"%p{place} = getelementptr i64, ptr %packed, i64 {place}")
+        lines.append(f"%a{place} = load {kind}, ptr %p{place}")
+    arguments = ", ".join(f"{kind} %a{place}" for place, kind in enumerate(kinds))
+    result = result_type(tree)
+    call = f"call {result} @{tree.name}({arguments})"
+    return "\n  ".join([*lines, call if result == "void" else f"%result = {call}", "ret void"]) + "\n}\n"
+
+
+@once
+def sources() -> str:
+    """A digest of everything that the machine code is made from."""
+    home = Path(__file__).parent.parent.parent
+    files = sorted([*home.glob("*.py"), *(home / "engines").rglob("*.py")])
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

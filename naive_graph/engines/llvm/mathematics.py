@@ -1,0 +1,156 @@
+"""exp, log, sin, cos and tanh of eight numbers at once.
+
+The C library takes them one by one. Here each is a polynomial on a small
+interval, reached by exact steps, without a branch: 1 to 2 ns a number, and
+within 2 units in the last place of the true value. Coefficients and reductions:
+FDLIBM (Sun Microsystems, 1993) for log and sin, Cephes (Moshier) for tanh,
+Taylor's series for exp.
+
+The functions take and give registers; `x.writer` writes what happens to them.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from .emit import Emitted
+
+ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest whole number in the last bits
+LARGEST_ANGLE = 1e5  # up to here three pieces of pi/2 are enough
+SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+       2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
+COS = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+       -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)  # fmt: skip
+LOG = (6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
+       1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01)  # fmt: skip
+TANH_OVER = (-1.61468768441708447952e3, -9.92877231001918586564e1, -9.64399179425052238628e-1)
+TANH_UNDER = (4.84406305325125486048e3, 2.23548839060100448583e3, 1.12811678491632931402e2, 1.0)
+EXP = tuple(1 / math.factorial(k) for k in range(2, 14))
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+HALF_PI = (-1.5707963267948966, -6.123233995736766e-17, 1.4973849048591833e-33)
+
+
+def exp(x: Emitted) -> Any:
+    """2**n * exp(r) with x = n log 2 + r and abs(r) <= log(2) / 2."""
+    high, low = 709.782712893384, -745.2
+    inside = _select(x > high, high, _select(x < low, low, x))
+    n, bits = _nearest(inside, 1 / math.log(2))
+    r = _fma(n, -LN2_LOW, _fma(n, -LN2_HIGH, inside))
+    near_one = _fma(r * r, _polynomial(r, EXP), r) + 1.0
+    halves = _whole(bits, "sub", _as_bits(ROUND))
+    first = _whole(halves, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
+    second = x.writer.line(f"sub {x.writer.module.whole} {halves.name}, {first.name}")
+    result = near_one * _power_of_two(first) * _power_of_two(second)
+    return _select(x != x, x, _select(x > high, math.inf, _select(x < low, 0.0, result)))
+
+
+def log(x: Emitted) -> Any:
+    """k log 2 + log(m) with x = 2**k m and m near 1."""
+    tiny = x < 2.2250738585072014e-308
+    bits = _whole(_bits(_select(tiny, x * 2.0**54, x)), "add", 0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
+    exponent = _whole(_whole(bits, "ashr", 52), "sub", 1023)
+    m = _number(_whole(_whole(bits, "and", 0xFFFFFFFFFFFFF), "add", 0x3FE6A09E667F3BCD))
+    k = _number(_whole(exponent, "add", _as_bits(ROUND))) - ROUND - _select(tiny, 54.0, 0.0)
+    f = m - 1.0
+    s = f / (f + 2.0)
+    z = s * s
+    half = f * f * 0.5
+    correction = _fma(s, half + z * _polynomial(z, LOG), k * LN2_LOW)
+    y = _fma(k, LN2_HIGH, f - (half - correction))
+    y = _select(x > 0.0, y, _select(x == 0.0, -math.inf, math.nan))
+    return _select(x == math.inf, x, y)
+
+
+def sin(x: Emitted) -> Any:
+    return _wave(x, 0)
+
+
+def cos(x: Emitted) -> Any:
+    return _wave(x, 1)
+
+
+def tanh(x: Emitted) -> Any:
+    """x times a rational function near 0, else 1 - 2 / (exp(2 x) + 1)."""
+    size, square = abs(x), x * x
+    near = _fma(x * square, _polynomial(square, TANH_OVER) / _polynomial(square, TANH_UNDER), x)
+    bounded = _select(size > 22.0, 22.0, size)
+    far = x.writer.outside("llvm.copysign.f64", [1.0 - 2.0 / (exp(bounded + bounded) + 1.0), x])
+    return _select(x != x, x, _select(size < 0.625, near, far))
+
+
+FUNCTIONS = {"exp": exp, "log": log, "sin": sin, "cos": cos, "tanh": tanh}
+LIMITS = {"sin": LARGEST_ANGLE, "cos": LARGEST_ANGLE}  # beyond, the C library is asked
+
+
+def _wave(x: Emitted, quarter: int) -> Any:
+    """The sine, `quarter` turns further on, from sine and cosine of x - n pi/2."""
+    n, bits = _nearest(x, 2 / math.pi)
+    r = x
+    for piece in HALF_PI:
+        r = _fma(n, piece, r)
+    z = r * r
+    sine = _fma(z * r, _polynomial(z, SIN), r)
+    cosine = _fma(z * z, _polynomial(z, COS), _fma(z, -0.5, 1.0))
+    turn = _whole(bits, "add", quarter)
+    writer = x.writer
+    odd = writer.line(f"trunc {writer.module.whole} {turn.name} to {writer.module.truth}")
+    sign = _whole(_whole(turn, "and", 2), "shl", 62)
+    value = _bits(_pick(odd, cosine, sine))
+    return _number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
+
+
+def _nearest(x: Emitted, factor: float) -> tuple[Any, Emitted]:
+    """The whole number nearest to factor * x; and bits whose last ones are that number's."""
+    shifted = _fma(x, factor, ROUND)
+    return shifted - ROUND, _bits(shifted)
+
+
+def _polynomial(x: Any, coefficients: Sequence[float]) -> Any:
+    """c0 + c1 x + c2 x**2 + ..., neighbours first: half as deep as Horner's way. Source: Estrin (1960)."""
+    terms: list[Any] = list(coefficients)
+    while len(terms) > 1:
+        pairs = [_fma(terms[k + 1], x, terms[k]) for k in range(0, len(terms) - 1, 2)]
+        terms = pairs + terms[2 * len(pairs) :]
+        if len(terms) > 1:
+            x = x * x
+    return terms[0]
+
+
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once."""
+    writer = next(each.writer for each in (a, b, c) if isinstance(each, Emitted))
+    return writer.outside("llvm.fma.f64", [a, b, c])
+
+
+def _select(condition: Any, a: Any, b: Any) -> Any:
+    return _pick(Emitted(condition.writer, condition.name), a, b)
+
+
+def _pick(condition: Emitted, a: Any, b: Any) -> Any:
+    writer, real = condition.writer, condition.writer.module.real
+    yes, no = writer.operand(a), writer.operand(b)
+    return writer.line(f"select {writer.module.truth} {condition.name}, {real} {yes}, {real} {no}")
+
+
+def _bits(x: Emitted) -> Emitted:
+    return x.writer.line(f"bitcast {x.writer.module.real} {x.name} to {x.writer.module.whole}")
+
+
+def _number(bits: Emitted) -> Any:
+    return bits.writer.line(f"bitcast {bits.writer.module.whole} {bits.name} to {bits.writer.module.real}")
+
+
+def _whole(bits: Emitted, operation: str, value: int) -> Emitted:
+    module = bits.writer.module
+    return bits.writer.line(f"{operation} {module.whole} {bits.name}, {module.integer(value)}")
+
+
+def _power_of_two(n: Emitted) -> Any:
+    return _number(_whole(_whole(n, "add", 1023), "shl", 52))
+
+
+def _as_bits(value: float) -> int:
+    return int(struct.unpack("<q", struct.pack("<d", value))[0])

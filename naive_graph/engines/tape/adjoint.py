@@ -1,0 +1,361 @@
+"""The reverse sweep over columns: it appends the rows of the derivatives.
+
+    0 leaf              4 cos 0
+    1 leaf              5 mul 2 1    the adjoint of row 0 is
+    2 leaf (seed)       6 dot 2*4*1, written  dot 5*4
+    3 ...
+
+A row's adjoint is a dot product: the sum, over everything that uses the row, of
+that consumer's adjoint times its partial. So nothing is scattered; the rows that
+follow only ever look back. What many samples share gets a REDUCE over them.
+
+This is the sweep of sweep.py, step by step, for plans of millions of rows;
+tests hold the two to the same numbers. A row that no wanted leaf feeds gets no
+adjoint. `where` works as there: a branch that was not taken passes nothing on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...tables import CONSTANT, PLACEHOLDER
+from ..llvm.machine import machine
+from ..llvm.python import Bytes, Ints, Longs
+from .flat import DOT, MUL, NONE, REDUCE, WHERE, Array, Flat
+from .templates import FIRST_NUMBER, NOTHING, PLAIN, templates
+
+
+class Count(NamedTuple):
+    """Where a leaf's value comes from: it is how many samples the group has."""
+
+    group: int
+
+
+def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
+    """The plan with the derivatives of the seeded rows' sum behind it, and the row of each row's adjoint.
+
+    seeds: rows whose adjoint begins at 1. wanted: rows whose adjoints are asked
+    for. The adjoint of a row that has none is NONE: it is 0.
+    """
+    rows, degrees = len(flat), np.diff(flat.starts)
+    known = templates(flat.kinds, degrees)
+    needed = np.zeros(rows, np.uint8)
+    needed[wanted] = 1
+    lead(rows, flat.kinds, flat.starts, flat.operands, known.of_row, known.partial_starts, known.partials, needed)
+    numbers = (rows + np.arange(len(known.numbers) + len(flat.samples))).astype(np.int32)  # the last: how many samples
+    made = np.diff(known.row_starts)[known.of_row]
+    terms = len(flat.operands) + len(seeds) + 1
+    most = rows + len(numbers) + int(made.sum()) + 3 * terms + (3 + len(flat.samples)) * rows
+    edges = (
+        len(flat.operands) + int(_edges_of(known)[known.of_row].sum()) + 12 * terms + (8 + 2 * len(flat.samples)) * rows
+    )
+    kinds, starts, operands, groups = (np.empty(size, np.int32) for size in (most, most + 1, edges, most))
+    kinds[:rows], starts[:rows], operands[: len(flat.operands)], groups[:rows] = (
+        flat.kinds, flat.starts[:rows], flat.operands, flat.groups,
+    )  # fmt: skip
+    kinds[rows : rows + len(numbers)], groups[rows : rows + len(numbers)] = CONSTANT, 0
+    starts[rows : rows + len(numbers)] = len(flat.operands)
+    end = np.array([rows + len(numbers), len(flat.operands), 0], np.int64)
+    counts_at = numbers[len(known.numbers) :].copy()
+    kinds[counts_at] = PLACEHOLDER
+    report, adjoints = np.zeros(rows, np.uint8), np.full(rows, NONE, np.int32)
+    report[wanted] = 1
+    heads, tails = np.full(rows, NONE, np.int32), np.full(rows, NONE, np.int32)
+    term_columns = [np.empty(terms, np.int32) for _ in range(5)]
+    for seed in seeds:
+        plant(seed, int(numbers[0]), int(flat.groups[seed]), heads, tails, *term_columns, end)
+    sweep(
+        rows, len(flat.samples), known.of_row, known.selects, known.row_starts, known.kinds, known.operand_starts,
+        known.operands, known.partial_starts, known.partials, numbers, counts_at, needed, report, heads, tails, *term_columns,
+        kinds, starts, operands, groups, adjoints, np.full(rows, NONE, np.int32), np.empty(made.max(initial=0) + 1, np.int32),
+        end,
+    )  # fmt: skip
+    size = int(end[0])
+    starts[size] = end[1]
+    constants = {**flat.constants, **dict(zip(numbers.tolist(), known.numbers, strict=False))}
+    counts = numbers[len(known.numbers) :].tolist()
+    sources = {**flat.sources, **{row: Count(group) for group, row in enumerate(counts)}}
+    grown = replace(
+        flat, kinds=kinds[:size].copy(), starts=starts[: size + 1].copy(), operands=operands[: end[1]].copy(),
+        groups=groups[:size].copy(), constants=constants, sources=sources,
+    )  # fmt: skip
+    return grown, adjoints
+
+
+def _edges_of(known: object) -> Array:
+    """How many operands the rows of each template have."""
+    starts, rows = known.operand_starts, known.row_starts  # type: ignore[attr-defined]
+    edges: Array = starts[rows[1:]] - starts[rows[:-1]]
+    return edges
+
+
+@machine
+def lead(
+    rows: int, kinds: Ints, starts: Ints, operands: Ints, of_row: Ints, partial_starts: Ints, partials: Ints,
+    needed: Bytes,
+) -> None:  # fmt: skip
+    """Mark every row that a wanted one leads to, through operands that it responds to."""
+    for row in range(rows):
+        for at in range(starts[row], starts[row + 1]):
+            if operands[at] >= 0 and needed[operands[at]] and needed[row] == 0:
+                if kinds[row] < 0 or partials[partial_starts[of_row[row]] + at - starts[row]] != NOTHING:
+                    needed[row] = 1
+
+
+@machine
+def plant(
+    row: int, one: int, group: int, heads: Ints, tails: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints,
+    term_groups: Ints, end: Longs,
+) -> None:  # fmt: skip
+    """The adjoint of `row` begins at 1."""
+    give(row, one, NONE, one, NONE, group, heads, tails, nexts, xs, ys, masks, term_groups, end)
+
+
+def give(
+    row: int, x: int, y: int, one: int, mask: int, group: int, heads: Ints, tails: Ints, nexts: Ints, xs: Ints, ys: Ints,
+    masks: Ints, term_groups: Ints, end: Longs,
+) -> None:  # fmt: skip
+    """One more term of a row's adjoint: x * y (x alone if y is NONE), where `mask` holds. one: the row of 1."""
+    if x == one and y >= 0:
+        x, y = y, NONE
+    term = end[2]
+    end[2] += 1
+    nexts[term] = NONE
+    xs[term] = x
+    ys[term] = y
+    masks[term] = mask
+    term_groups[term] = group
+    if tails[row] >= 0:
+        nexts[tails[row]] = term
+    else:
+        heads[row] = term
+    tails[row] = term
+
+
+def new_row(kind: int, group: int, kinds: Ints, starts: Ints, groups: Ints, end: Longs) -> int:
+    """Begin a row; its operands are pushed next."""
+    row = end[0]
+    kinds[row] = kind
+    groups[row] = group
+    starts[row] = end[1]
+    end[0] += 1
+    return row
+
+
+def push(operand: int, operands: Ints, end: Longs) -> None:
+    operands[end[1]] = operand
+    end[1] += 1
+
+
+def chosen(
+    mask: int, value: int, other: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, end: Longs
+) -> int:
+    """where(mask, value, other) as a row."""
+    group = groups[mask]
+    if groups[value] > group:
+        group = groups[value]
+    if groups[other] > group:
+        group = groups[other]
+    row = new_row(WHERE, group, kinds, starts, groups, end)
+    push(mask, operands, end)
+    push(value, operands, end)
+    push(other, operands, end)
+    return row
+
+
+def guard(
+    head: int, numbers: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, kinds: Ints, starts: Ints, operands: Ints,
+    groups: Ints, end: Longs,
+) -> int:  # fmt: skip
+    """Put each term under its own mask; the mask of their sum, NONE if one is certain."""
+    either = masks[head]
+    term = head
+    while term >= 0:
+        mask = masks[term]
+        if term != head:
+            if mask < 0 or either < 0:
+                either = NONE
+            elif mask != either:
+                either = chosen(either, numbers[0], mask, kinds, starts, operands, groups, end)
+        if mask >= 0:
+            value = xs[term]
+            if ys[term] >= 0:
+                group = groups[xs[term]] if groups[xs[term]] > groups[ys[term]] else groups[ys[term]]
+                value = new_row(MUL, group, kinds, starts, groups, end)
+                push(xs[term], operands, end)
+                push(ys[term], operands, end)
+            xs[term] = chosen(mask, value, numbers[1], kinds, starts, operands, groups, end)
+            ys[term] = NONE
+            masks[term] = NONE
+        term = nexts[term]
+    return either
+
+
+def summed(
+    row: int, head: int, samples: int, counts: Ints, nexts: Ints, xs: Ints, ys: Ints, term_groups: Ints, kinds: Ints, starts: Ints,
+    operands: Ints, groups: Ints, end: Longs,
+) -> int:  # fmt: skip
+    """The sum of a row's terms, as one row."""
+    group = groups[row]
+    if group == 0:
+        term = head
+        while term >= 0:
+            times(term, counts, xs, ys, term_groups, kinds, starts, operands, groups, end)
+            term = nexts[term]
+    if nexts[head] < 0 and ys[head] < 0 and (group != 0 or term_groups[head] == 0):
+        return xs[head]
+    first = NONE
+    second = 0
+    if group == 0:
+        for each in range(1, samples):
+            made = NONE
+            term = head
+            while term >= 0:
+                if term_groups[term] == each:
+                    if made < 0:
+                        made = new_row(REDUCE, 0, kinds, starts, groups, end)
+                    push(xs[term], operands, end)
+                    push(ys[term], operands, end)
+                term = nexts[term]
+            if made >= 0:
+                if first >= 0:
+                    made = with_first(made, first, kinds, starts, operands, groups, end)
+                first = made
+                second += 1
+    made = first
+    term = head
+    while term >= 0:
+        if group != 0 or term_groups[term] == 0:
+            if made == first:
+                made = new_row(DOT, group, kinds, starts, groups, end)
+                if first >= 0:
+                    push(first, operands, end)
+                    push(NONE, operands, end)
+            push(xs[term], operands, end)
+            push(ys[term], operands, end)
+        term = nexts[term]
+    return made
+
+
+def times(
+    term: int, counts: Ints, xs: Ints, ys: Ints, term_groups: Ints, kinds: Ints, starts: Ints, operands: Ints,
+    groups: Ints, end: Longs,
+) -> None:  # fmt: skip
+    """A term that is the same for all samples counts once for each."""
+    group = term_groups[term]
+    if group == 0 or groups[xs[term]] != 0 or (ys[term] >= 0 and groups[ys[term]] != 0):
+        return
+    if ys[term] >= 0:
+        product = new_row(MUL, 0, kinds, starts, groups, end)
+        push(xs[term], operands, end)
+        push(ys[term], operands, end)
+        xs[term] = product
+    ys[term] = counts[group]
+    term_groups[term] = 0
+
+
+def with_first(made: int, first: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, end: Longs) -> int:
+    """first + made as a row."""
+    row = new_row(DOT, 0, kinds, starts, groups, end)
+    push(first, operands, end)
+    push(NONE, operands, end)
+    push(made, operands, end)
+    push(NONE, operands, end)
+    return row
+
+
+@machine
+def sweep(
+    rows: int, samples: int, of_row: Ints, selects: Bytes, row_starts: Ints, made_kinds: Ints, made_starts: Ints,
+    made_operands: Ints, partial_starts: Ints, partials: Ints, numbers: Ints, counts: Ints, needed: Bytes, report: Bytes, heads: Ints,
+    tails: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, term_groups: Ints, kinds: Ints, starts: Ints,
+    operands: Ints, groups: Ints, adjoints: Ints, taken: Ints, local: Ints, end: Longs,
+) -> None:  # fmt: skip
+    """Walk backwards: sum up each row's terms, and hand every operand its own."""
+    for row in range(rows - 1, -1, -1):
+        head = heads[row]
+        if head < 0 or needed[row] == 0:
+            continue
+        mask = masks[head]
+        same = 1
+        term = head
+        while term >= 0:
+            if masks[term] != mask or (mask >= 0 and groups[row] == 0 and term_groups[term] > 0):
+                same = 0
+            term = nexts[term]
+        if same == 0:
+            mask = guard(head, numbers, nexts, xs, ys, masks, kinds, starts, operands, groups, end)
+            if groups[row] == 0 and mask >= 0 and groups[mask] > 0:
+                mask = NONE
+        incoming = summed(row, head, samples, counts, nexts, xs, ys, term_groups, kinds, starts, operands, groups, end)
+        if report[row]:
+            adjoints[row] = incoming
+            if mask >= 0:
+                adjoints[row] = chosen(mask, incoming, numbers[1], kinds, starts, operands, groups, end)
+        if kinds[row] <= DOT:
+            for at in range(starts[row], starts[row + 1], 2):
+                x, y = operands[at], operands[at + 1]
+                group = groups[row] if groups[row] > groups[x] else groups[x]
+                if y >= 0 and groups[y] > group:
+                    group = groups[y]
+                if needed[x]:
+                    give(x, incoming, y, numbers[0], mask, group, heads, tails, nexts, xs, ys, masks, term_groups, end)
+                if y >= 0 and needed[y]:
+                    give(y, incoming, x, numbers[0], mask, group, heads, tails, nexts, xs, ys, masks, term_groups, end)
+            continue
+        if kinds[row] < 0:
+            continue
+        shape = of_row[row]
+        degree = starts[row + 1] - starts[row]
+        first = row_starts[shape]
+        for made in range(first, row_starts[shape + 1]):
+            group = 0
+            new = new_row(made_kinds[made], 0, kinds, starts, groups, end)
+            for at in range(made_starts[made], made_starts[made + 1]):
+                operand = resolved(made_operands[at], row, degree, starts, operands, numbers, local)
+                push(operand, operands, end)
+                if groups[operand] > group:
+                    group = groups[operand]
+            groups[new] = group
+            local[made - first] = new
+        for place in range(degree):
+            operand = operands[starts[row] + place]
+            partial = partials[partial_starts[shape] + place]
+            if needed[operand] and partial != NOTHING:
+                below = NONE
+                if partial != PLAIN:
+                    below = resolved(partial, row, degree, starts, operands, numbers, local)
+                under = mask
+                if selects[shape]:
+                    under = below
+                    below = NONE
+                    if mask >= 0:
+                        under = chosen(under, mask, numbers[1], kinds, starts, operands, groups, end)
+                give(
+                    operand,
+                    incoming,
+                    below,
+                    numbers[0],
+                    under,
+                    groups[row],
+                    heads,
+                    tails,
+                    nexts,
+                    xs,
+                    ys,
+                    masks,
+                    term_groups,
+                    end,
+                )
+
+
+def resolved(reference: int, row: int, degree: int, starts: Ints, operands: Ints, numbers: Ints, local: Ints) -> int:
+    """The row that a template's reference stands for."""
+    if reference <= FIRST_NUMBER:
+        return numbers[FIRST_NUMBER - reference]
+    if reference < degree:
+        return operands[starts[row] + reference]
+    return row if reference == degree else local[reference - degree - 1]

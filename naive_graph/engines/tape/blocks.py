@@ -1,0 +1,202 @@
+"""A section of lanes as instructions, and a slot for every value while it is needed.
+
+    slot 0: x   slot 1: w*x + b   slot 2: its relu   slot 1 again: its derivative
+
+A slot is a row of memory, a block of samples wide. A value that nobody will read
+again gives its slot back, and the next value takes the one given back last: it
+is still warm in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .flat import DOT, NONE, TOTAL, Flat
+from .kernels import (
+    DENSE,
+    DOT_MIXED,
+    EXPORT,
+    FEED,
+    FIRST_KERNEL,
+    LANE,
+    OUTER,
+    PRODUCT,
+    REDUCE_PAIRS,
+    SCALAR,
+    SCALED,
+    SPREAD,
+    SUM,
+)  # fmt: skip
+from .operators import Shape, shape_of
+from .runs import MOST_TERMS
+from .sections import Section
+from .tiles import Dense, Outer, Step, tiles
+
+ALL = (1 << 31) - 1  # the time of a last use that never comes
+
+
+class Slot(NamedTuple):
+    """Stands in an instruction for the slot of a row's lanes; `spread` if the row is a scalar, the same in all."""
+
+    row: int
+    spread: bool = False
+
+
+class Scalar(NamedTuple):
+    """Stands in an instruction for the place of a scalar."""
+
+    row: int
+
+
+class Instruction(NamedTuple):
+    """What to do, and to what: slots, scalars and plain numbers."""
+
+    what: int
+    fields: list[Any]
+
+
+class Block(NamedTuple):
+    """A section's instructions, how many slots they use, and the scalars to pack as weights before."""
+
+    code: list[int]
+    slots: int
+    weights: list[int]
+
+
+class Writer:
+    """Writes the instructions of one section of lanes."""
+
+    def __init__(self, flat: Flat, kernel_of: Callable[[Shape], int], weights: int) -> None:
+        self.flat, self.kernel_of, self.first_weight = flat, kernel_of, weights
+        self.instructions: list[Instruction] = []
+        self.weights: list[int] = []
+        self.known: set[Slot] = set()
+
+    def lane(self, row: int) -> Slot:
+        """The slot of an operand; a scalar is spread out first."""
+        slot = Slot(row, self.flat.groups[row] == 0)
+        if slot.spread and slot not in self.known:
+            self.known.add(slot)
+            self.instructions.append(Instruction(SPREAD, [slot, Scalar(row)]))
+        return slot
+
+    def step(self, step: Step) -> None:
+        if isinstance(step, Dense):
+            self.dense(step)
+        elif isinstance(step, Outer):
+            self.outer(step)
+        else:
+            self.row(step.row)
+
+    def dense(self, step: Dense) -> None:
+        outputs, spare = [Slot(row) for row in step.outputs], -len(step.outputs) % 4
+        outputs += [Slot(NONE - 1 - each) for each in range(spare)]
+        weights = [*step.weights, *[[NONE] * len(step.inputs)] * spare]
+        bias = [*step.bias, *[NONE] * spare]
+        inputs = [self.lane(row) for row in step.inputs]
+        head = [len(outputs), len(inputs), self.first_weight + len(self.weights)]
+        self.instructions.append(Instruction(DENSE, [*outputs, *head, *inputs]))
+        for four in range(0, len(outputs), 4):
+            self.weights += bias[four : four + 4]
+            for column in zip(*weights[four : four + 4], strict=True):
+                self.weights += column
+
+    def outer(self, step: Outer) -> None:
+        slots = [self.lane(row) for row in (*step.lefts, *step.rights)]
+        into = [Scalar(row) for results in step.results for row in results]
+        self.instructions.append(Instruction(OUTER, [len(step.lefts), len(step.rights), *slots, *into]))
+
+    def row(self, row: int) -> None:
+        kind, operands = int(self.flat.kinds[row]), self.flat.of(row)
+        if kind < DOT:
+            self.total(row, kind, operands)
+        elif kind == DOT and (len(operands) > 2 * MOST_TERMS or any(self.flat.groups[x] == 0 for x in operands)):
+            self.dot(row, operands)
+        else:
+            shape = shape_of(kind, operands)
+            slots = [self.lane(each) for each in operands if each >= 0]
+            self.instructions.append(Instruction(FIRST_KERNEL + self.kernel_of(shape), [Slot(row), *slots]))
+
+    def total(self, row: int, kind: int, operands: list[int]) -> None:
+        slots = [self.lane(each) if each >= 0 else NONE for each in operands]
+        if kind == TOTAL:
+            for x, y in zip(slots[::2], slots[1::2], strict=True):
+                self.instructions.append(Instruction(SUM, [Scalar(row), x, y]))
+        else:
+            self.instructions.append(Instruction(REDUCE_PAIRS, [Scalar(row), len(slots) // 2, *slots]))
+
+    def dot(self, row: int, operands: list[int]) -> None:
+        terms: list[Any] = []
+        for x, y in zip(operands[::2], operands[1::2], strict=True):
+            terms += self.term(x, y)
+        self.instructions.append(Instruction(DOT_MIXED, [Slot(row), len(operands) // 2, *terms]))
+
+    def term(self, x: int, y: int) -> list[Any]:
+        if y == NONE:
+            return [SCALAR, Scalar(x), 0] if self.flat.groups[x] == 0 else [LANE, Slot(x), 0]
+        if self.flat.groups[x] > 0 and self.flat.groups[y] == 0:
+            x, y = y, x
+        if self.flat.groups[x] == 0:
+            return [SCALED, Scalar(x), self.lane(y)]
+        return [PRODUCT, Slot(x), Slot(y)]
+
+
+def block(
+    flat: Flat, section: Section, feeds: list[int], exports: list[int], weights: int,
+    kernel_of: Callable[[Shape], int], scalar_of: Any, nothing: int, slot_of: dict[Slot, int], keep: bool,
+) -> Block:  # fmt: skip
+    """The section's instructions.
+
+    feeds, exports: rows to be read and handed out, in order. weights: how many are
+    packed already. kernel_of: gives a shape's number. scalar_of: rows' places.
+    nothing: the scalar that holds the beginning of a sum. slot_of: slots that
+    earlier sections of the group filled. keep: whether later ones read ours.
+    """
+    writer = Writer(flat, kernel_of, weights)
+    for place, row in enumerate(feeds):
+        writer.instructions.append(Instruction(FEED, [Slot(row), place]))
+    for step in tiles(flat, section):
+        writer.step(step)
+    for place, row in enumerate(exports):
+        writer.instructions.append(Instruction(EXPORT, [writer.lane(row), place]))
+    slots = give_slots(writer.instructions, slot_of, keep)
+    packed = [nothing if row == NONE else int(scalar_of[row]) for row in writer.weights]
+    return Block(encode(writer.instructions, slot_of, scalar_of), slots, packed)
+
+
+def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:
+    """Choose a slot for everything that is written; returns how many there are."""
+    last = {field: time for time, each in enumerate(instructions) for field in each.fields if isinstance(field, Slot)}
+    size, free = len(set(slot_of.values())), []
+    for time, each in enumerate(instructions):
+        for slot in each.fields:
+            if isinstance(slot, Slot) and slot not in slot_of:
+                slot_of[slot] = free.pop() if free else size
+                size = max(size, slot_of[slot] + 1)
+        if not keep:
+            free += [
+                slot_of[slot] for slot in dict.fromkeys(each.fields) if isinstance(slot, Slot) and last[slot] == time
+            ]
+    return size
+
+
+def encode(instructions: list[Instruction], slot_of: dict[Slot, int], scalar_of: Any) -> list[int]:
+    """The instructions as numbers, each with its length."""
+    code: list[int] = []
+    for what, fields in instructions:
+        if what == DENSE:
+            fields = _dense_fields(fields)
+        code += [what, len(fields) + 2]
+        for field in fields:
+            if isinstance(field, Slot):
+                code.append(slot_of[field])
+            else:
+                code.append(int(scalar_of[field.row]) if isinstance(field, Scalar) else field)
+    return code
+
+
+def _dense_fields(fields: list[Any]) -> list[Any]:
+    """The counts before the outputs' slots, as the kernel reads them."""
+    outputs = next(place for place, field in enumerate(fields) if isinstance(field, int))
+    return [*fields[outputs : outputs + 3], *fields[:outputs], *fields[outputs + 3 :]]

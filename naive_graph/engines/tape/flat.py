@@ -1,0 +1,108 @@
+"""A plan as columns: what the passes read and write.
+
+    row  kind  operands                  of x * y + x, with z fed for every sample: x * y * z
+     0   -2                 x            a leaf's kind, as in the tables,
+     1   -2                 y
+     2   mul   0 1                       or a rule's number,
+     3   add   2 0                       or one of three kinds of this room:
+                                         DOT, TOTAL and REDUCE
+
+A DOT's operands come in pairs: (x0, y0, x1, y1, ...) is x0*y0 + x1*y1 + ..., and
+a pair (x, NONE) is x alone. It adds up from the left, as the written sum did.
+TOTAL adds such a sum up over all samples, in their order; REDUCE in any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...plan import Plan
+from ...rules import BY_NUMBER, RULES
+
+Array = Any  # of NumPy's
+NONE = -1
+DOT, TOTAL, REDUCE = -4, -5, -6
+NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce"}
+ADD, SUB, MUL, NEG, WHERE = (RULES[name].number for name in ("add", "sub", "mul", "neg", "where"))
+
+
+@dataclass
+class Flat:
+    """Rows in an order in which every operand comes before its consumers.
+
+    kinds: int32, one for each row. starts, operands: int32; row i's operands are
+    operands[starts[i]:starts[i + 1]]. groups: int32; 0 where a row has one
+    value, else the number of the group of samples that it has a value for each
+    of. leaves: row -> the number that a Constant holds, or where a leaf's value
+    comes from. samples: how many samples each group has.
+    """
+
+    kinds: Array
+    starts: Array
+    operands: Array
+    groups: Array
+    constants: dict[int, float] = field(default_factory=dict)
+    sources: dict[int, Any] = field(default_factory=dict)
+    samples: list[int] = field(default_factory=lambda: [1])
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def of(self, row: int) -> list[int]:
+        """The operands of a row."""
+        found: list[int] = self.operands[self.starts[row] : self.starts[row + 1]].tolist()
+        return found
+
+    def name(self, row: int) -> str:
+        """What the row computes, in a word."""
+        kind = int(self.kinds[row])
+        return BY_NUMBER[kind].name if kind >= 0 else NAMES.get(kind, "leaf")
+
+    def leaves(self) -> Array:
+        return np.flatnonzero((self.kinds < 0) & (self.kinds > DOT))
+
+    def counts(self) -> dict[str, int]:
+        """How many rows there are of each name."""
+        kinds, counts = np.unique(self.kinds, return_counts=True)
+        named: dict[str, int] = {}
+        for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
+            name = BY_NUMBER[kind].name if kind >= 0 else NAMES.get(kind, "leaf")
+            named[name] = named.get(name, 0) + count
+        return named
+
+    def __str__(self) -> str:
+        return "\n".join(self._line(row) for row in range(len(self)))
+
+    def _line(self, row: int) -> str:
+        held = f" {self.constants[row]!r}" if row in self.constants else ""
+        mark = f"  (group {self.groups[row]})" if self.groups[row] else ""
+        name = self.name(row)
+        if name in NAMES.values():
+            pairs = self.of(row)
+            text = " + ".join(f"{x}" if y == NONE else f"{x}*{y}" for x, y in zip(pairs[::2], pairs[1::2], strict=True))
+        else:
+            text = " ".join(map(str, self.of(row)))
+        return f"{row:>4} {name} {text}".rstrip() + held + mark
+
+
+def flat_of(plan: Plan) -> Flat:
+    """The plan as columns. Every leaf, a Constant too, is loaded from its own step.
+
+    >>> from naive_graph import Graph
+    >>> from naive_graph.plan import plan_for
+    >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+    >>> z = x * y + x
+    >>> print(flat_of(plan_for(z.tables, [z.row])))
+       0 leaf
+       1 leaf
+       2 mul 0 1
+       3 add 2 0
+    """
+    columns = (plan.kinds, plan.starts, plan.operand_steps)
+    kinds, starts, operands = (np.array(column, np.int32) for column in columns)
+    flat = Flat(kinds, starts, operands, np.zeros(len(kinds), np.int32))
+    flat.sources = {row: row for row in flat.leaves().tolist()}
+    return flat

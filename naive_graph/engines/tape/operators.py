@@ -1,0 +1,146 @@
+"""One kernel for each rule: over many rows at once, and over many samples at once.
+
+A rule's value is written over registers of eight numbers (`llvm.functions`), and
+two loops are put around it. `run` takes the operands of many rows from wherever
+they lie among the scalars, and leaves the results side by side. `lanes` goes
+along the samples of one row. A dot of a few terms is a rule like any other here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache as once
+from typing import Any, NamedTuple
+
+from ...catalogue import BUILT_IN
+from ...rules import BY_NUMBER, Rule
+from ..llvm.compile import Library, compiled
+from ..llvm.emit import opaque
+from ..llvm.functions import Module
+from ..llvm.machine import sources
+from ..llvm.python import LANES, VECTOR, Program
+from .flat import DOT
+
+# Eight scalars from anywhere, and eight to one place; of the last ones, only as many as there are.
+SCATTERED = f"""
+declare <8 x i32> @llvm.masked.load.v8i32.p0(ptr, i32, <8 x i1>, <8 x i32>)
+declare {VECTOR} @llvm.masked.gather.v8f64.v8p0(<8 x ptr>, i32, <8 x i1>, {VECTOR})
+declare void @llvm.masked.store.v8f64.p0({VECTOR}, ptr, i32, <8 x i1>)
+define internal <8 x i1> @first(i64 %left) alwaysinline {{
+  %one = insertelement <8 x i64> poison, i64 %left, i64 0
+  %all = shufflevector <8 x i64> %one, <8 x i64> poison, <8 x i32> zeroinitializer
+  %mask = icmp slt <8 x i64> <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>, %all
+  ret <8 x i1> %mask
+}}
+define internal {VECTOR} @gathered(ptr %scalars, ptr %index, i64 %at, i64 %left) alwaysinline {{
+  %mask = call <8 x i1> @first(i64 %left)
+  %where = getelementptr i32, ptr %index, i64 %at
+  %rows = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr %where, i32 4, <8 x i1> %mask, <8 x i32> zeroinitializer)
+  %places = getelementptr double, ptr %scalars, <8 x i32> %rows
+  %ones = insertelement {VECTOR} poison, double 1.0, i64 0
+  %rest = shufflevector {VECTOR} %ones, {VECTOR} poison, <8 x i32> zeroinitializer
+  %found = call {VECTOR} @llvm.masked.gather.v8f64.v8p0(<8 x ptr> %places, i32 8, <8 x i1> %mask, {VECTOR} %rest)
+  ret {VECTOR} %found
+}}
+define internal void @stored(ptr %scalars, i64 %at, i64 %left, {VECTOR} %values) alwaysinline {{
+  %mask = call <8 x i1> @first(i64 %left)
+  %place = getelementptr double, ptr %scalars, i64 %at
+  call void @llvm.masked.store.v8f64.p0({VECTOR} %values, ptr %place, i32 8, <8 x i1> %mask)
+  ret void
+}}
+"""
+KNOWN: dict[str, tuple[str, list[str], str]] = {
+    "gathered": ("gathered", ["ptr", "ptr", "i64", "i64"], VECTOR),
+    "stored": ("stored", ["ptr", "i64", "i64", VECTOR], "void"),
+}
+
+
+class Shape(NamedTuple):
+    """What a kernel computes: a rule's number and how many operands; or DOT, and 1 for each product, 0 for a lone term."""
+
+    kind: int
+    terms: tuple[int, ...]
+
+    @property
+    def arity(self) -> int:
+        return sum(1 + term for term in self.terms)
+
+    @property
+    def name(self) -> str:
+        if self.kind == DOT:
+            return "dot" + "".join(map(str, self.terms))
+        return f"{BY_NUMBER[self.kind].name}{self.arity}"
+
+
+def shape_of(kind: int, operands: Sequence[int]) -> Shape:
+    """The shape of a row."""
+    if kind == DOT:
+        return Shape(DOT, tuple(int(y >= 0) for y in operands[1::2]))
+    return Shape(kind, (0,) * len(operands))
+
+
+class Kernels:
+    """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
+
+    def __init__(self, shape: Shape) -> None:
+        key = f"{sources()} {shape.name}" if shape.kind < BUILT_IN else None  # a learner's own may change
+        self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
+        self.run = self.library.address("run")
+        self.lanes = self.library.address("lanes")
+
+
+@once
+def kernels(shape: Shape) -> Kernels:
+    return Kernels(shape)
+
+
+def text(shape: Shape) -> str:
+    """Both kernels of a shape, in LLVM's language."""
+    module = Module(LANES)
+    try:
+        value = module.define(shape.name, _value(shape), shape.arity)
+    except Exception as error:  # whatever a learner's function does when it meets registers
+        raise opaque(BY_NUMBER[shape.kind], error) from error
+    program = Program({**KNOWN, "value": (value, [VECTOR] * shape.arity, VECTOR)})
+    program.add_source(_run_source(shape.arity))
+    program.add_source(_lanes_source(shape.arity))
+    return f"{module}\n{SCATTERED}\n{program}"
+
+
+def _value(shape: Shape) -> Any:
+    """The function that is traced: a rule's value, or a sum of products from the left."""
+    if shape.kind != DOT:
+        rule: Rule = BY_NUMBER[shape.kind]
+        return lambda *xs: xs[0].writer.apply(rule, xs)
+
+    def dot(*xs: Any) -> Any:
+        left, total = list(xs), None
+        for product in shape.terms:
+            term = left.pop(0)
+            if product:
+                term = term * left.pop(0)
+            total = term if total is None else total + term
+        return total
+
+    return dot
+
+
+def _run_source(arity: int) -> str:
+    operands = ", ".join(f"gathered(scalars, index, base + {place} * length + i, length - i)" for place in range(arity))
+    return f"""
+    def run(scalars: Floats, index: Ints, base: int, target: int, length: int) -> None:
+        for i in range(0, length, LANES):
+            stored(scalars, target + i, length - i, value({operands}))
+    """
+
+
+def _lanes_source(arity: int) -> str:
+    operands = ", ".join(f"values[a{place} + i : a{place} + i + LANES]" for place in range(arity))
+    places = "\n        ".join(f"a{place} = code[at + {place + 1}] * width" for place in range(arity))
+    return f"""
+    def lanes(code: Ints, at: int, values: Floats, width: int, count: int) -> None:
+        target = code[at] * width
+        {places}
+        for i in range(0, count, LANES):
+            values[target + i : target + i + LANES] = value({operands})
+    """

@@ -1,0 +1,72 @@
+"""What varies with the sample, and what does not: the plan falls into sections.
+
+    section 0    scalars    what needs no sample: learning rates, norms of weights
+    section 1    lanes      every sample: its values, its derivatives
+    section 2    scalars    what needs their totals
+
+Scalars are computed once, lanes once for each sample. A section needs only what
+the ones before it computed. Most plans have the three above; one whose samples
+need a total over the samples (a normalisation, say) has more.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..llvm.machine import machine
+from ..llvm.python import Ints
+from .flat import DOT, REDUCE, TOTAL, Array, Flat
+
+
+class Section(NamedTuple):
+    """Rows that run together, in order. group: 0 for scalars, else whose samples they are."""
+
+    stage: int
+    group: int
+    rows: Array
+
+
+def sections(flat: Flat) -> list[Section]:
+    """The plan's sections, in the order in which they run; leaves belong to none."""
+    stages = np.zeros(len(flat), np.int32)
+    stage_rows(len(flat), flat.kinds, flat.starts, flat.operands, flat.groups, stages)
+    computed = (flat.kinds >= 0) | (flat.kinds <= DOT)
+    collecting = (flat.kinds == TOTAL) | (flat.kinds == REDUCE)
+    runs_in = np.where(collecting, stages - 1, stages)
+    groups = flat.groups.copy()
+    for row in np.flatnonzero(collecting).tolist():
+        groups[row] = max(flat.groups[each] for each in flat.of(row) if each >= 0)
+    found = []
+    for stage in range(int(runs_in.max(initial=0)) + 1):
+        here = computed & (runs_in == stage)
+        found += [
+            Section(stage, group, np.flatnonzero(here & (groups == group)).astype(np.int32))
+            for group in sorted(set(groups[here].tolist()))
+        ]
+    return found
+
+
+def lives_on(parts: list[Section]) -> set[int]:
+    """Groups that have more than one section: their lanes' values must all be kept in between."""
+    groups = [part.group for part in parts if part.group]
+    return {group for group in groups if groups.count(group) > 1}
+
+
+@machine
+def stage_rows(rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, stages: Ints) -> None:
+    """After how many sections each row is known: an even number of scalars, an odd one of lanes."""
+    for row in range(rows):
+        stage = 1 if groups[row] > 0 else 0
+        for at in range(starts[row], starts[row + 1]):
+            operand = operands[at]
+            if operand >= 0:
+                before = stages[operand]
+                if groups[operand] == 0 and (groups[row] > 0 or kinds[row] == TOTAL or kinds[row] == REDUCE):
+                    before += 1
+                if before > stage:
+                    stage = before
+        if kinds[row] == TOTAL or kinds[row] == REDUCE:
+            stage += 1
+        stages[row] = stage

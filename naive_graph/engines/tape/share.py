@@ -1,0 +1,117 @@
+"""Nothing is computed twice, or for nobody.
+
+    2 sin 0
+    3 sin 0          becomes        2 sin 0
+    4 add 2 3                       3 add 2 2
+
+Rows of one kind over the same operands have the same value. Rows that no result
+depends on have none that matters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..llvm.machine import machine
+from ..llvm.python import Bytes, Ints
+from .dots import moved
+from .flat import NONE, Array, Flat
+
+LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
+
+
+def share(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
+    """The plan without what is there twice or for nobody, and where each row went (NONE: nowhere)."""
+    rows, edges = len(flat), len(flat.operands)
+    same = _sames(flat)
+    live, kept = np.zeros(rows, np.uint8), np.zeros(rows, np.uint8)
+    kept[wanted] = 1
+    slots = 1 << (2 * rows + 1).bit_length()
+    unify(rows, flat.kinds, flat.starts, flat.operands, same, flat.groups, np.full(slots, NONE, np.int32), slots)
+    spread(rows, flat.starts, flat.operands, same, kept, live)
+    place, kinds = np.empty(rows, np.int32), np.empty(rows, np.int32)
+    starts, operands = np.empty(rows + 1, np.int32), np.empty(edges, np.int32)
+    size = pack(rows, flat.kinds, flat.starts, flat.operands, same, live, place, kinds, starts, operands)
+    only = np.where(same == np.arange(rows), place, NONE)
+    return moved(flat, only, kinds[:size], starts[: size + 1], operands[: starts[size]]), place
+
+
+def _sames(flat: Flat) -> Array:
+    """For each row the one that it equals: itself, but for a Constant that holds the same bits as an earlier one."""
+    same = np.arange(len(flat), dtype=np.int32)
+    seen: dict[Any, int] = {}
+    for row, value in flat.constants.items():
+        same[row] = seen.setdefault((np.float64(value).tobytes(), int(flat.groups[row])), row)
+    return same
+
+
+@machine
+def unify(
+    rows: int, kinds: Ints, starts: Ints, operands: Ints, same: Ints, groups: Ints, table: Ints, slots: int
+) -> None:
+    """Find for each row the first that computes the same. table: room for a hash table, full of NONE."""
+    for row in range(rows):
+        if starts[row + 1] == starts[row]:
+            continue
+        mixed = kinds[row] + LEAST_KIND + groups[row] * 977
+        for at in range(starts[row], starts[row + 1]):
+            operand = operands[at]
+            mixed = ((mixed * 1000003) ^ (same[operand] if operand >= 0 else 7919)) & 0x3FFFFFFFFFFF
+        slot = ((mixed * 40503) >> 7) % slots
+        while table[slot] >= 0 and equal(row, table[slot], kinds, starts, operands, same, groups) == 0:
+            slot = (slot + 1) % slots
+        if table[slot] >= 0:
+            same[row] = table[slot]
+        else:
+            table[slot] = row
+
+
+def equal(one: int, two: int, kinds: Ints, starts: Ints, operands: Ints, same: Ints, groups: Ints) -> int:
+    """Whether two rows have one kind and the same operands."""
+    size = starts[one + 1] - starts[one]
+    if kinds[one] != kinds[two] or groups[one] != groups[two] or starts[two + 1] - starts[two] != size:
+        return 0
+    for at in range(size):
+        a, b = operands[starts[one] + at], operands[starts[two] + at]
+        if (same[a] if a >= 0 else a) != (same[b] if b >= 0 else b):
+            return 0
+    return 1
+
+
+@machine
+def spread(rows: int, starts: Ints, operands: Ints, same: Ints, kept: Bytes, live: Bytes) -> None:
+    """Mark what the wanted rows depend on."""
+    for row in range(rows - 1, -1, -1):
+        if kept[row]:
+            live[same[row]] = 1
+    for row in range(rows - 1, -1, -1):
+        if live[row] and same[row] == row:
+            for at in range(starts[row], starts[row + 1]):
+                if operands[at] >= 0:
+                    live[same[operands[at]]] = 1
+
+
+@machine
+def pack(
+    rows: int, kinds: Ints, starts: Ints, operands: Ints, same: Ints, live: Bytes, place: Ints, new_kinds: Ints,
+    new_starts: Ints, new_operands: Ints,
+) -> int:  # fmt: skip
+    """Write the rows that stay."""
+    size = 0
+    edge = 0
+    for row in range(rows):
+        place[row] = NONE
+        if same[row] != row:
+            place[row] = place[same[row]]
+        elif live[row]:
+            place[row] = size
+            new_kinds[size] = kinds[row]
+            new_starts[size] = edge
+            for at in range(starts[row], starts[row + 1]):
+                new_operands[edge] = place[operands[at]] if operands[at] >= 0 else NONE
+                edge += 1
+            size += 1
+    new_starts[size] = edge
+    return size

@@ -1,0 +1,130 @@
+"""How each rule passes an adjoint on, worked out once for all rows that apply it.
+
+The partials of a rule are called with stand-ins for its operands and its
+result. What they do is written down as rows of a template, which the reverse
+sweep copies behind the plan wherever the rule is applied:
+
+    sin, one operand:    partial 0 is row 0 = cos(operand 0)
+    mul, two operands:   partial 0 is operand 1, partial 1 is operand 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...number import number
+from ...rules import BY_NUMBER, Arithmetic, Rule
+from ..llvm.emit import opaque
+from .flat import Array
+
+PLAIN, NOTHING = -1, -2  # a partial of 1, and none at all
+FIRST_NUMBER = -3  # from here down: constants, by their place in a list
+
+
+class Template(NamedTuple):
+    """A reference is an operand's position, then the result, then the template's rows; or one of the above."""
+
+    rows: list[tuple[int, list[int]]]
+    partials: list[int]
+
+
+class _Stand(Arithmetic):
+    """Stands for an operand, the result, or what a partial made of them."""
+
+    __slots__ = ("place", "writer")
+
+    def __init__(self, writer: _Writer, place: int) -> None:
+        self.writer = writer
+        self.place = place
+
+    def apply(self, rule: Rule, *operands: Any) -> Any:
+        return self.writer.row(rule, operands)
+
+
+class _Writer:
+    """Writes one template down."""
+
+    def __init__(self, first: int, numbers: dict[float, int]) -> None:
+        self.first, self.numbers = first, numbers
+        self.rows: list[tuple[int, list[int]]] = []
+
+    def row(self, rule: Rule, operands: Sequence[Any]) -> _Stand:
+        rule.check_arity(len(operands))
+        self.rows.append((rule.number, [self.place(each) for each in operands]))
+        return _Stand(self, self.first + len(self.rows) - 1)
+
+    def place(self, value: Any) -> int:
+        if isinstance(value, _Stand):
+            return value.place
+        return FIRST_NUMBER - self.numbers.setdefault(number(value), len(self.numbers))
+
+
+def template(rule: Rule, arity: int, numbers: dict[float, int]) -> Template:
+    """The template of a rule over so many operands. numbers: constants so far, and their places.
+
+    >>> from ...rules import RULES
+    >>> sin, cos = RULES["sin"], RULES["cos"]
+    >>> template(sin, 1, {}) == Template([(cos.number, [0])], [2])
+    True
+    """
+    writer = _Writer(arity + 1, numbers)
+    operands = [_Stand(writer, place) for place in range(arity)]
+    try:
+        partials = rule.partials_at(operands, _Stand(writer, arity), [True] * arity)
+    except Exception as error:  # whatever a learner's function does when it meets something else than numbers
+        raise opaque(rule, error) from error
+    return Template(writer.rows, [_reference(writer, partial) for partial in partials])
+
+
+def _reference(writer: _Writer, partial: Any) -> int:
+    if partial is None:
+        return NOTHING
+    return PLAIN if isinstance(partial, float) and partial == 1.0 else writer.place(partial)
+
+
+class Templates(NamedTuple):
+    """The templates of a plan as columns."""
+
+    of_row: Array  # which template each row follows
+    selects: Array  # whether its rule is differentiated along the branch taken only
+    row_starts: Array  # per template, into kinds
+    kinds: Array
+    operand_starts: Array  # per template row, into operands
+    operands: Array
+    partial_starts: Array  # per template, into partials
+    partials: Array
+    numbers: list[float]
+
+
+def templates(kinds: Array, degrees: Array) -> Templates:
+    """The templates for rows of these kinds, with so many operands each."""
+    keys = np.where(kinds >= 0, kinds.astype(np.int64) * 2**32 + degrees, -1)
+    unique, of_row = np.unique(keys, return_inverse=True)
+    numbers: dict[float, int] = {1.0: 0, 0.0: 1}
+    found = [
+        Template([], []) if key < 0 else template(BY_NUMBER[key >> 32], key & 0xFFFFFFFF, numbers)
+        for key in unique.tolist()
+    ]
+    rows = [row for each in found for row in each.rows]
+    return Templates(
+        of_row.astype(np.int32),
+        np.array([key >= 0 and BY_NUMBER[key >> 32].selects for key in unique.tolist()], np.uint8),
+        _starts([each.rows for each in found]),
+        _column([kind for kind, _ in rows]),
+        _starts([operands for _, operands in rows]),
+        _column([operand for _, operands in rows for operand in operands]),
+        _starts([each.partials for each in found]),
+        _column([partial for each in found for partial in each.partials]),
+        list(numbers),
+    )
+
+
+def _column(entries: list[int]) -> Array:
+    return np.array(entries, np.int32)
+
+
+def _starts(lists: Sequence[Sequence[Any]]) -> Array:
+    return np.cumsum([0, *map(len, lists)]).astype(np.int32)

@@ -1,0 +1,117 @@
+"""Dots that share operands become matrices.
+
+    5 dot w00*x0 + w01*x1            dense   rows (5, 6)  inputs (x0, x1)
+    6 dot w10*x0 + w11*x1  becomes           weights [[w00, w01], [w10, w11]]
+
+    7 reduce g0*x0   8 reduce g0*x1          outer   (g0, g1) by (x0, x1)
+    9 reduce g1*x0  10 reduce g1*x1  becomes         into [[7, 8], [9, 10]]
+
+A layer's outputs are dots over the same inputs; the gradients of its weights are
+all products of one adjoint and one input. Found together, they are computed in
+tiles whose numbers stay in registers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from .flat import DOT, NONE, REDUCE, Flat
+from .sections import Section
+
+
+class Dense(NamedTuple):
+    """outputs[j] = bias[j] + sum over k of weights[j][k] * inputs[k], for every sample. bias: NONE where there is none."""
+
+    outputs: list[int]
+    inputs: list[int]
+    weights: list[list[int]]
+    bias: list[int]
+
+
+class Outer(NamedTuple):
+    """results[j][k] = the sum over the samples of lefts[j] * rights[k]."""
+
+    lefts: list[int]
+    rights: list[int]
+    results: list[list[int]]
+
+
+class Single(NamedTuple):
+    """One row by itself."""
+
+    row: int
+
+
+Step = Dense | Outer | Single
+
+
+def tiles(flat: Flat, section: Section) -> list[Step]:
+    """The steps of a section of lanes, in an order in which operands come first."""
+    dense, outer = _dense(flat, section), _outer(flat, section)
+    first: dict[int, Step] = {}  # at the place of its first row a Dense's operands are all there,
+    last: dict[int, Step] = {}  # an Outer's at that of its last
+    for each in dense:
+        first[min(each.outputs)] = each
+    for tile in outer:
+        last[max(row for results in tile.results for row in results)] = tile
+    taken = {row for each in dense for row in each.outputs} | {
+        row for tile in outer for results in tile.results for row in results
+    }
+    steps: list[Step] = []
+    for row in section.rows.tolist():
+        steps += [each[row] for each in (first, last) if row in each]
+        if row not in taken:
+            steps.append(Single(row))
+    return steps
+
+
+def _dense(flat: Flat, section: Section) -> list[Dense]:
+    alike = defaultdict(list)
+    for row in section.rows.tolist():
+        if flat.kinds[row] == DOT:
+            read = _layer_row(flat, row)
+            if read is not None:
+                inputs, weights, bias = read
+                alike[inputs, bias >= 0].append((row, weights, bias))
+    return [
+        Dense(
+            [row for row, _, _ in rows], list(inputs), [weights for _, weights, _ in rows], [bias for *_, bias in rows]
+        )
+        for (inputs, _), rows in alike.items()
+        if len(rows) >= 2
+    ]
+
+
+def _layer_row(flat: Flat, row: int) -> tuple[tuple[int, ...], list[int], int] | None:
+    """The inputs, weights and bias of a dot that is one output of a layer; None if it is not.
+
+    The bias must come first: it is where the sum begins.
+    """
+    pairs = flat.of(row)
+    bias = NONE
+    if pairs[1] == NONE and flat.groups[pairs[0]] == 0:
+        bias, pairs = pairs[0], pairs[2:]
+    inputs, weights = [], []
+    for x, y in zip(pairs[::2], pairs[1::2], strict=True):
+        if y == NONE or (flat.groups[x] > 0) == (flat.groups[y] > 0):
+            return None
+        inputs.append(x if flat.groups[x] > 0 else y)
+        weights.append(y if flat.groups[x] > 0 else x)
+    return (tuple(inputs), weights, bias) if inputs else None
+
+
+def _outer(flat: Flat, section: Section) -> list[Outer]:
+    by_left: dict[int, dict[int, int]] = defaultdict(dict)
+    for row in section.rows.tolist():
+        if flat.kinds[row] == REDUCE:
+            pairs = flat.of(row)
+            if len(pairs) == 2 and pairs[1] >= 0 and all(flat.groups[each] > 0 for each in pairs):
+                by_left[pairs[0]].setdefault(pairs[1], row)
+    grids = defaultdict(list)
+    for left, rights in by_left.items():
+        grids[tuple(sorted(rights))].append(left)
+    return [
+        Outer(lefts, list(rights), [[by_left[left][right] for right in rights] for left in lefts])
+        for rights, lefts in grids.items()
+    ]
