@@ -76,9 +76,11 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
     check_name(name)
     home = CURRENT.tables
     with home.lock:
-        mark = home.mark()
+        rows, edges = len(home.operators), len(home.sources)
         try:
-            frame = learners_frame()
+            frame = _getframe(2)
+            if is_ours.get(frame.f_code.co_filename, True):
+                frame = learners_frame()
             row = home.add_row(kind, (), 0, frame.f_code, frame.f_lasti)
             if value is not None:
                 home.write(row, value)
@@ -86,7 +88,7 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
                 home.names[row] = name
             bind(node, home, row)
         except BaseException:
-            home.cut(mark)
+            home.cut(Mark(rows, edges, len(home.scopes)))
             raise
 
 
