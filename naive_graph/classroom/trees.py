@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Protocol
 
-from ..graph import Graph
+from ..graph import Graph, scope
 from ..tensor.base import TensorNode
 from ..tensor.losses import sigmoid_cross_entropy
 from ..training.initialisers import const
 from ..training.loop import Outcome, fit
-from ..training.model import Model, lookup, parameter
+from ..training.model import LookupParameter, Model, lookup, parameter
 from ..training.trainers import Trainer
 from .sentences import JOINTS, WORDS, Sentence, Tree, fold
 
@@ -54,22 +54,31 @@ class TreeReader:
 
     def word(self, word: str) -> TensorNode:
         """The meaning of a word: its row of the table."""
-        return lookup(self.words, WORDS.index(word))
+        leaf: TensorNode = _row(self.words, WORDS.index(word), word)
+        return leaf
 
     def joint(self, name: str, *parts: TensorNode) -> TensorNode:
-        """The meaning of an inner node, from the meanings of its parts."""
+        """The meaning of an inner node, from the meanings of its parts. A drawing folds it into one box."""
         row = JOINTS.index(name)
-        total: Any = lookup(self.shift, row)
-        for table, part in zip((self.left, self.right), parts):
-            layer: Any = lookup(table, row)
-            total = total + layer @ part
-        meant: TensorNode = total.tanh()
+        with scope(name):
+            total = _row(self.shift, row, "b")
+            for name, table, part in zip("LR", (self.left, self.right), parts):
+                total = total + _row(table, row, name) @ part
+            meant: TensorNode = total.tanh()
         return meant
 
     def score(self, tree: Tree) -> TensorNode:
         out: Any = parameter(self.out)
         score: TensorNode = out @ fold(tree, self.word, self.joint)
+        score.name = "score"
         return score
+
+
+def _row(table: LookupParameter, row: int, name: str) -> Any:
+    """A row of a table as a leaf, called so in drawings."""
+    leaf = lookup(table, row)
+    leaf.name = name
+    return leaf
 
 
 class WordCounter:
