@@ -238,9 +238,9 @@ class Tables:
 
     def close(self, reason: str) -> None:
         """Free the columns; nodes that still point here say why they cannot be used."""
-        self.closed, self.scope_now = reason, None
-        self.cut(Mark(0, 0, 1))
-        self.handles.clear()
+        blank = Tables()
+        blank.closed, blank.lock = reason, self.lock
+        self.__dict__ = blank.__dict__  # at once: a Ctrl-C comes before it or after it, whatever the size
 
     # --- asking ---
 
