@@ -130,9 +130,12 @@ def grow_short(home: Tables, operator: int, associative: bool, left: int, right:
             row, count = rows, 1
             frame = _getframe(2)
             code = frame.f_code
-            if is_ours.get(code.co_filename, True):
-                frame = learners_frame()
-                code = frame.f_code
+            if code is not home.code_now:  # what it wrote before was the learner's
+                if is_ours.get(code.co_filename, True):
+                    frame = learners_frame()
+                    code = frame.f_code
+                if code is not home.code_now:
+                    home.written_by(code)
             if right is not None:
                 count = 2
                 if isinstance(right, float):
@@ -148,8 +151,6 @@ def grow_short(home: Tables, operator: int, associative: bool, left: int, right:
                 home.sources.append(left)
             home.targets.append(row)
             home.in_degrees.append(count)
-            if code is not home.code_now:
-                home.written_by(code)
             home.instructions.append(frame.f_lasti)
             home.operators.append(operator)
             if home.cache:
