@@ -18,7 +18,8 @@ from ..tensor.base import TensorNode
 from ..tensor.losses import sigmoid_cross_entropy
 from ..training.initialisers import const
 from ..training.loop import Outcome, fit
-from ..training.model import LookupParameter, Model, lookup, parameter
+from ..training.model import Model, lookup, parameter
+from ..training.parameters import LookupParameter
 from ..training.trainers import Trainer
 from .sentences import JOINTS, WORDS, Sentence, Tree, fold
 

@@ -20,93 +20,9 @@ import numpy as np  # the tensor room says what is missing
 
 from ..errors import ShapeError, TrainingError
 from ..tensor import nodes as tensors
-from ..tensor.arrays import as_array
-from ..tensor.base import size_of
 from .initialisers import Initialiser, glorot
+from .parameters import LookupParameter, Parameter
 from .stored import read, write
-
-
-class Parameter:
-    """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays."""
-
-    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
-        self.model = model
-        self.start, self.end = start, start + size_of(shape)
-        self.shape = tuple(shape)
-        self.name = name
-        self.updated = True  # a parameter that is not stays as it is: no update, no decay, no part in clipping
-
-    @property
-    def values(self) -> Any:
-        """The weights, as an array that may be written into."""
-        return self.model.values[self.start : self.end].reshape(self.shape)
-
-    @values.setter
-    def values(self, values: Any) -> None:
-        array = as_array(values, self.label)
-        if tuple(array.shape) != self.shape:
-            raise ShapeError(f"{self.label} has shape {self.shape}; it cannot hold shape {tuple(array.shape)}.")
-        self.values[...] = array
-
-    @property
-    def g(self) -> Any:
-        """The gradient that backward has added up since the last update."""
-        return self.model.gradients[self.start : self.end].reshape(self.shape)
-
-    @property
-    def label(self) -> str:
-        return f"{type(self).__name__} {self.name!r}"
-
-    def receive(self, gradient: Any, rows: Any = None) -> None:
-        """Add a gradient, for some rows or for all."""
-        if rows is None:
-            self.g[...] += np.asarray(gradient)
-        else:
-            np.add.at(self.g, rows, np.asarray(gradient))  # a row that stands twice gets both
-
-    # --- what a trainer asks (see scalars.Movable) ---
-
-    def touched(self, sparse: bool) -> Any:
-        return None
-
-    def read(self, where: Any) -> Any:
-        return self.values.copy() if where is None else self.values[where]
-
-    def slope(self, where: Any) -> Any:
-        return self.g.copy() if where is None else self.g[where]
-
-    def write(self, where: Any, weights: Any) -> None:
-        self.values[... if where is None else where] = weights
-
-    def clear_gradient(self) -> None:
-        self.g[...] = 0.0
-
-    def zeros(self) -> Any:
-        return np.zeros(self.shape)
-
-    def __repr__(self) -> str:
-        return f"<{self.label} {self.shape}>"
-
-
-class LookupParameter(Parameter):
-    """A table of rows, of which each sample uses a few. `non_zero_grads` are the rows that have a gradient."""
-
-    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
-        super().__init__(model, start, shape, name)
-        self.non_zero_grads: set[int] = set()
-
-    def receive(self, gradient: Any, rows: Any = None) -> None:
-        super().receive(gradient, rows)
-        self.non_zero_grads.update(range(self.shape[0]) if rows is None else np.ravel(rows).tolist())
-
-    def touched(self, sparse: bool) -> Any:
-        if not sparse:
-            return None
-        return np.array(sorted(self.non_zero_grads)) if self.non_zero_grads else False
-
-    def clear_gradient(self) -> None:
-        super().clear_gradient()
-        self.non_zero_grads.clear()
 
 
 class Model:
