@@ -39,11 +39,22 @@ class Model:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.values = np.zeros(0)
+        self.held = np.zeros(0)  # the weights as they are held: a table's may wait for a factor
         self.gradients = np.zeros(0)
         self.weights: list[Parameter] = []
         self.weight_decay_lambda = 0.0
         self.random = np.random.default_rng(seed)
+
+    @property
+    def values(self) -> Any:
+        """All the weights, as one flat array that may be written into."""
+        for each in self.weights:
+            each.settle()
+        return self.held
+
+    @values.setter
+    def values(self, values: Any) -> None:
+        self.values[...] = values
 
     def add_parameters(
         self, shape: int | Sequence[int], init: Initialiser | None = None, name: str | None = None
@@ -72,8 +83,8 @@ class Model:
         filled = (
             np.stack([make(self.random, wanted[1:]) for _ in range(wanted[0])]) if rows else make(self.random, wanted)
         )
-        added = kind(self, len(self.values), wanted, name)
-        self.values = np.concatenate([self.values, np.asarray(filled, dtype=np.float64).ravel()])
+        added = kind(self, len(self.held), wanted, name)
+        self.held = np.concatenate([self.held, np.asarray(filled, dtype=np.float64).ravel()])
         self.gradients = np.concatenate([self.gradients, np.zeros(added.end - added.start)])
         self.weights.append(added)
         return added
@@ -111,7 +122,7 @@ class Model:
         self.weight_decay_lambda = float(settings["decay"])
 
     def __repr__(self) -> str:
-        return f"<Model of {len(self.weights)} parameters, {len(self.values):,} weights>"
+        return f"<Model of {len(self.weights)} parameters, {len(self.held):,} weights>"
 
 
 ParameterCollection = Model
@@ -124,7 +135,7 @@ class ParameterLeaf(tensors.LeafNode):
     """A parameter, or some rows of a table, as a leaf: it reads the present weights, and hands gradients on."""
 
     def __init__(self, source: Parameter, rows: Any = None) -> None:
-        part = source.values if rows is None else source.values[rows]
+        part = source.values if rows is None else source.read(rows)
         super().__init__(tensors.LeafType.PARAMETER, part.shape, part, source.name if rows is None else None)
         self.source = source
         self.rows = rows
@@ -132,7 +143,7 @@ class ParameterLeaf(tensors.LeafNode):
     @property  # type: ignore[misc]
     def value(self) -> Any:
         """The present weights."""
-        return self.source.values if self.rows is None else self.source.values[self.rows]
+        return self.source.values if self.rows is None else self.source.read(self.rows)
 
     def receive(self, gradient: Any) -> None:
         self.source.receive(gradient, self.rows)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from .model import Model
 
 
+SMALLEST_FACTOR = 0.25  # of a table that decays lazily
+
+
 class Parameter:
     """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays."""
 
@@ -28,7 +31,8 @@ class Parameter:
     @property
     def values(self) -> Any:
         """The weights, as an array that may be written into."""
-        return self.model.values[self.start : self.end].reshape(self.shape)
+        self.settle()
+        return self.held
 
     @values.setter
     def values(self, values: Any) -> None:
@@ -36,6 +40,14 @@ class Parameter:
         if tuple(array.shape) != self.shape:
             raise ShapeError(f"{self.label} has shape {self.shape}; it cannot hold shape {tuple(array.shape)}.")
         self.values[...] = array
+
+    @property
+    def held(self) -> Any:
+        """This parameter's part of the model's array."""
+        return self.model.held[self.start : self.end].reshape(self.shape)
+
+    def settle(self) -> None:
+        """Do to the held weights what was put off; only a table puts something off."""
 
     @property
     def g(self) -> Any:
@@ -67,6 +79,9 @@ class Parameter:
     def write(self, where: Any, weights: Any) -> None:
         self.values[... if where is None else where] = weights
 
+    def shrink(self, factor: float, lazily: bool) -> None:
+        self.values[...] *= factor
+
     def clear_gradient(self) -> None:
         self.g[...] = 0.0
 
@@ -78,11 +93,40 @@ class Parameter:
 
 
 class LookupParameter(Parameter):
-    """A table of rows, of which each sample uses a few. `non_zero_grads` are the rows that have a gradient."""
+    """A table of rows, of which each sample uses a few. `non_zero_grads` are the rows that have a gradient.
+
+    A table that decays lazily holds its weights divided by a factor, until
+    somebody asks for all of them.
+    """
 
     def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
         super().__init__(model, start, shape, name)
         self.non_zero_grads: set[int] = set()
+        self.factor = 1.0
+
+    def settle(self) -> None:
+        if self.factor != 1.0:
+            weights = self.held * self.factor
+            self.held[...], self.factor = weights, 1.0
+
+    def read(self, where: Any) -> Any:
+        if where is None or self.factor == 1.0:
+            return super().read(where)
+        return self.held[where] * self.factor
+
+    def write(self, where: Any, weights: Any) -> None:
+        if where is None:
+            super().write(None, weights)
+        else:
+            self.held[where] = weights / self.factor
+
+    def shrink(self, factor: float, lazily: bool) -> None:
+        if not lazily:
+            super().shrink(factor, lazily)
+        else:
+            self.factor *= factor
+            if self.factor < SMALLEST_FACTOR:
+                self.settle()  # before the held weights grow too large
 
     def receive(self, gradient: Any, rows: Any = None) -> None:
         super().receive(gradient, rows)
