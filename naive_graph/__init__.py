@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     )
     from .tensor.lower import lower
     from .training.loop import fit
-    from .training.model import LookupParameter, Model, Parameter, ParameterCollection, lookup, parameter
+    from .training.model import Model, ParameterCollection, lookup, parameter
+    from .training.parameters import LookupParameter, Parameter
     from .training.trainers import (
         AdadeltaTrainer,
         AdagradTrainer,
@@ -73,7 +74,7 @@ _TRAINERS = (
     "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
     "SimpleSGDTrainer",
 )  # fmt: skip
-_MODELS = ("LookupParameter", "Model", "Parameter", "ParameterCollection", "lookup", "parameter")
+_MODELS = ("Model", "ParameterCollection", "lookup", "parameter")
 _ROOMS = {
     "draw": "views.draw",
     "History": "views.history",
@@ -85,6 +86,7 @@ _ROOMS = {
     **dict.fromkeys(_TENSORS, "tensor"),
     **dict.fromkeys(_TRAINERS, "training.trainers"),
     **dict.fromkeys(_MODELS, "training.model"),
+    **dict.fromkeys(("LookupParameter", "Parameter"), "training.parameters"),
 }
 
 

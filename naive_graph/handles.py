@@ -76,9 +76,11 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
     check_name(name)
     home = CURRENT.tables
     with home.lock:
-        mark = home.mark()
+        rows, edges = len(home.operators), len(home.sources)
         try:
-            frame = learners_frame()
+            frame = _getframe(2)
+            if is_ours.get(frame.f_code.co_filename, True):
+                frame = learners_frame()
             row = home.add_row(kind, (), 0, frame.f_code, frame.f_lasti)
             if value is not None:
                 home.write(row, value)
@@ -86,7 +88,7 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
                 home.names[row] = name
             bind(node, home, row)
         except BaseException:
-            home.cut(mark)
+            home.cut(Mark(rows, edges, len(home.scopes)))
             raise
 
 
@@ -128,9 +130,12 @@ def grow_short(home: Tables, operator: int, associative: bool, left: int, right:
             row, count = rows, 1
             frame = _getframe(2)
             code = frame.f_code
-            if is_ours.get(code.co_filename, True):
-                frame = learners_frame()
-                code = frame.f_code
+            if code is not home.code_now:  # what it wrote before was the learner's
+                if is_ours.get(code.co_filename, True):
+                    frame = learners_frame()
+                    code = frame.f_code
+                if code is not home.code_now:
+                    home.written_by(code)
             if right is not None:
                 count = 2
                 if isinstance(right, float):
@@ -146,8 +151,6 @@ def grow_short(home: Tables, operator: int, associative: bool, left: int, right:
                 home.sources.append(left)
             home.targets.append(row)
             home.in_degrees.append(count)
-            if code is not home.code_now:
-                home.written_by(code)
             home.instructions.append(frame.f_lasti)
             home.operators.append(operator)
             if home.cache:

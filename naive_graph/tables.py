@@ -181,8 +181,10 @@ class Tables:
 
     def grow_values(self) -> None:
         """Give every row a value and a stamp; a new row's stamp says that its value was never computed."""
+        rows = len(self.operators)
         for column in (self.stamps, self.values):  # each by its own length, should an interrupt part them
-            column.frombytes(bytes(8 * (len(self) - len(column))))
+            if len(column) < rows:
+                column.frombytes(bytes(8 * (rows - len(column))))
 
     def clear_grads(self) -> None:
         """Give every row a gradient of 0.0."""
@@ -236,9 +238,9 @@ class Tables:
 
     def close(self, reason: str) -> None:
         """Free the columns; nodes that still point here say why they cannot be used."""
-        self.closed, self.scope_now = reason, None
-        self.cut(Mark(0, 0, 1))
-        self.handles.clear()
+        blank = Tables()
+        blank.closed, blank.lock = reason, self.lock
+        self.__dict__ = blank.__dict__  # at once: a Ctrl-C comes before it or after it, whatever the size
 
     # --- asking ---
 

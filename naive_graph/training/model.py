@@ -20,93 +20,9 @@ import numpy as np  # the tensor room says what is missing
 
 from ..errors import ShapeError, TrainingError
 from ..tensor import nodes as tensors
-from ..tensor.arrays import as_array
-from ..tensor.base import size_of
 from .initialisers import Initialiser, glorot
+from .parameters import LookupParameter, Parameter
 from .stored import read, write
-
-
-class Parameter:
-    """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays."""
-
-    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
-        self.model = model
-        self.start, self.end = start, start + size_of(shape)
-        self.shape = tuple(shape)
-        self.name = name
-        self.updated = True  # a parameter that is not stays as it is: no update, no decay, no part in clipping
-
-    @property
-    def values(self) -> Any:
-        """The weights, as an array that may be written into."""
-        return self.model.values[self.start : self.end].reshape(self.shape)
-
-    @values.setter
-    def values(self, values: Any) -> None:
-        array = as_array(values, self.label)
-        if tuple(array.shape) != self.shape:
-            raise ShapeError(f"{self.label} has shape {self.shape}; it cannot hold shape {tuple(array.shape)}.")
-        self.values[...] = array
-
-    @property
-    def g(self) -> Any:
-        """The gradient that backward has added up since the last update."""
-        return self.model.gradients[self.start : self.end].reshape(self.shape)
-
-    @property
-    def label(self) -> str:
-        return f"{type(self).__name__} {self.name!r}"
-
-    def receive(self, gradient: Any, rows: Any = None) -> None:
-        """Add a gradient, for some rows or for all."""
-        if rows is None:
-            self.g[...] += np.asarray(gradient)
-        else:
-            np.add.at(self.g, rows, np.asarray(gradient))  # a row that stands twice gets both
-
-    # --- what a trainer asks (see scalars.Movable) ---
-
-    def touched(self, sparse: bool) -> Any:
-        return None
-
-    def read(self, where: Any) -> Any:
-        return self.values.copy() if where is None else self.values[where]
-
-    def slope(self, where: Any) -> Any:
-        return self.g.copy() if where is None else self.g[where]
-
-    def write(self, where: Any, weights: Any) -> None:
-        self.values[... if where is None else where] = weights
-
-    def clear_gradient(self) -> None:
-        self.g[...] = 0.0
-
-    def zeros(self) -> Any:
-        return np.zeros(self.shape)
-
-    def __repr__(self) -> str:
-        return f"<{self.label} {self.shape}>"
-
-
-class LookupParameter(Parameter):
-    """A table of rows, of which each sample uses a few. `non_zero_grads` are the rows that have a gradient."""
-
-    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
-        super().__init__(model, start, shape, name)
-        self.non_zero_grads: set[int] = set()
-
-    def receive(self, gradient: Any, rows: Any = None) -> None:
-        super().receive(gradient, rows)
-        self.non_zero_grads.update(range(self.shape[0]) if rows is None else np.ravel(rows).tolist())
-
-    def touched(self, sparse: bool) -> Any:
-        if not sparse:
-            return None
-        return np.array(sorted(self.non_zero_grads)) if self.non_zero_grads else False
-
-    def clear_gradient(self) -> None:
-        super().clear_gradient()
-        self.non_zero_grads.clear()
 
 
 class Model:
@@ -123,11 +39,22 @@ class Model:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.values = np.zeros(0)
+        self.held = np.zeros(0)  # the weights as they are held: a table's may wait for a factor
         self.gradients = np.zeros(0)
         self.weights: list[Parameter] = []
         self.weight_decay_lambda = 0.0
         self.random = np.random.default_rng(seed)
+
+    @property
+    def values(self) -> Any:
+        """All the weights, as one flat array that may be written into."""
+        for each in self.weights:
+            each.settle()
+        return self.held
+
+    @values.setter
+    def values(self, values: Any) -> None:
+        self.values[...] = values
 
     def add_parameters(
         self, shape: int | Sequence[int], init: Initialiser | None = None, name: str | None = None
@@ -156,8 +83,8 @@ class Model:
         filled = (
             np.stack([make(self.random, wanted[1:]) for _ in range(wanted[0])]) if rows else make(self.random, wanted)
         )
-        added = kind(self, len(self.values), wanted, name)
-        self.values = np.concatenate([self.values, np.asarray(filled, dtype=np.float64).ravel()])
+        added = kind(self, len(self.held), wanted, name)
+        self.held = np.concatenate([self.held, np.asarray(filled, dtype=np.float64).ravel()])
         self.gradients = np.concatenate([self.gradients, np.zeros(added.end - added.start)])
         self.weights.append(added)
         return added
@@ -195,7 +122,7 @@ class Model:
         self.weight_decay_lambda = float(settings["decay"])
 
     def __repr__(self) -> str:
-        return f"<Model of {len(self.weights)} parameters, {len(self.values):,} weights>"
+        return f"<Model of {len(self.weights)} parameters, {len(self.held):,} weights>"
 
 
 ParameterCollection = Model
@@ -208,7 +135,7 @@ class ParameterLeaf(tensors.LeafNode):
     """A parameter, or some rows of a table, as a leaf: it reads the present weights, and hands gradients on."""
 
     def __init__(self, source: Parameter, rows: Any = None) -> None:
-        part = source.values if rows is None else source.values[rows]
+        part = source.values if rows is None else source.read(rows)
         super().__init__(tensors.LeafType.PARAMETER, part.shape, part, source.name if rows is None else None)
         self.source = source
         self.rows = rows
@@ -216,7 +143,7 @@ class ParameterLeaf(tensors.LeafNode):
     @property  # type: ignore[misc]
     def value(self) -> Any:
         """The present weights."""
-        return self.source.values if self.rows is None else self.source.values[self.rows]
+        return self.source.values if self.rows is None else self.source.read(self.rows)
 
     def receive(self, gradient: Any) -> None:
         self.source.receive(gradient, self.rows)

@@ -30,6 +30,9 @@ class Movable(Protocol):
     def write(self, where: Any, weights: Any) -> None:
         """Set the weights there."""
 
+    def shrink(self, factor: float, lazily: bool) -> None:
+        """Multiply all the weights by a factor; lazily: when somebody asks for them, if that saves work."""
+
     def clear_gradient(self) -> None:
         """Set the gradient to zero."""
 
@@ -61,6 +64,9 @@ class ScalarWeight:
 
     def write(self, where: Any, weights: float) -> None:
         self.node.value = weights
+
+    def shrink(self, factor: float, lazily: bool) -> None:
+        self.node.value *= factor
 
     def clear_gradient(self) -> None:
         CURRENT.tables.grads[self.node.row] = 0.0

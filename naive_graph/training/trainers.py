@@ -31,7 +31,9 @@ class Trainer:
     """What the seven have in common. `update()` makes one step downhill.
 
     model: a Model, or a list of Variables. sparse_updates: whether a lookup
-    table moves only the rows that have a gradient.
+    table moves only the rows that have a gradient. lazy_decay: whether weight
+    decay of such a table is one factor for all its rows, not a pass over them;
+    an array taken from `table.values` is then good until the next update.
     """
 
     memories: ClassVar[int] = 0  # how many numbers the formula remembers of each weight
@@ -41,7 +43,7 @@ class Trainer:
         self.learning_rate = self.first_rate = _positive(learning_rate, "learning_rate")
         self.edecay, self.epoch = edecay, 0.0
         self.clip_threshold, self.clips, self.updates = 5.0, 0, 0
-        self.sparse_updates = True
+        self.sparse_updates, self.lazy_decay = True, False
         self.memory: dict[int, list[Any]] = {}  # by the weight's place in the model
         self.average: Average | None = None
 
@@ -101,7 +103,7 @@ class Trainer:
         if decay:
             for weight in self.model.weights:
                 if weight.updated:
-                    weight.write(None, (1 - decay) * weight.read(None))
+                    weight.shrink(1 - decay, self.lazy_decay)
 
     def _after(self) -> None:
         """What a trainer does when a step is over."""

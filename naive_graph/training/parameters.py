@@ -1,0 +1,142 @@
+"""Parameters: the weights of a model, in pieces of one shape, each with its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np  # the tensor room says what is missing
+
+from ..errors import ShapeError
+from ..tensor.arrays import as_array
+from ..tensor.base import size_of
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+SMALLEST_FACTOR = 0.25  # of a table that decays lazily
+
+
+class Parameter:
+    """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays."""
+
+    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
+        self.model = model
+        self.start, self.end = start, start + size_of(shape)
+        self.shape = tuple(shape)
+        self.name = name
+        self.updated = True  # a parameter that is not stays as it is: no update, no decay, no part in clipping
+
+    @property
+    def values(self) -> Any:
+        """The weights, as an array that may be written into."""
+        self.settle()
+        return self.held
+
+    @values.setter
+    def values(self, values: Any) -> None:
+        array = as_array(values, self.label)
+        if tuple(array.shape) != self.shape:
+            raise ShapeError(f"{self.label} has shape {self.shape}; it cannot hold shape {tuple(array.shape)}.")
+        self.values[...] = array
+
+    @property
+    def held(self) -> Any:
+        """This parameter's part of the model's array."""
+        return self.model.held[self.start : self.end].reshape(self.shape)
+
+    def settle(self) -> None:
+        """Do to the held weights what was put off; only a table puts something off."""
+
+    @property
+    def g(self) -> Any:
+        """The gradient that backward has added up since the last update."""
+        return self.model.gradients[self.start : self.end].reshape(self.shape)
+
+    @property
+    def label(self) -> str:
+        return f"{type(self).__name__} {self.name!r}"
+
+    def receive(self, gradient: Any, rows: Any = None) -> None:
+        """Add a gradient, for some rows or for all."""
+        if rows is None:
+            self.g[...] += np.asarray(gradient)
+        else:
+            np.add.at(self.g, rows, np.asarray(gradient))  # a row that stands twice gets both
+
+    # --- what a trainer asks (see scalars.Movable) ---
+
+    def touched(self, sparse: bool) -> Any:
+        return None
+
+    def read(self, where: Any) -> Any:
+        return self.values.copy() if where is None else self.values[where]
+
+    def slope(self, where: Any) -> Any:
+        return self.g.copy() if where is None else self.g[where]
+
+    def write(self, where: Any, weights: Any) -> None:
+        self.values[... if where is None else where] = weights
+
+    def shrink(self, factor: float, lazily: bool) -> None:
+        self.values[...] *= factor
+
+    def clear_gradient(self) -> None:
+        self.g[...] = 0.0
+
+    def zeros(self) -> Any:
+        return np.zeros(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<{self.label} {self.shape}>"
+
+
+class LookupParameter(Parameter):
+    """A table of rows, of which each sample uses a few. `non_zero_grads` are the rows that have a gradient.
+
+    A table that decays lazily holds its weights divided by a factor, until
+    somebody asks for all of them.
+    """
+
+    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
+        super().__init__(model, start, shape, name)
+        self.non_zero_grads: set[int] = set()
+        self.factor = 1.0
+
+    def settle(self) -> None:
+        if self.factor != 1.0:
+            weights = self.held * self.factor
+            self.held[...], self.factor = weights, 1.0
+
+    def read(self, where: Any) -> Any:
+        if where is None or self.factor == 1.0:
+            return super().read(where)
+        return self.held[where] * self.factor
+
+    def write(self, where: Any, weights: Any) -> None:
+        if where is None:
+            super().write(None, weights)
+        else:
+            self.held[where] = weights / self.factor
+
+    def shrink(self, factor: float, lazily: bool) -> None:
+        if not lazily:
+            super().shrink(factor, lazily)
+        else:
+            self.factor *= factor
+            if self.factor < SMALLEST_FACTOR:
+                self.settle()  # before the held weights grow too large
+
+    def receive(self, gradient: Any, rows: Any = None) -> None:
+        super().receive(gradient, rows)
+        self.non_zero_grads.update(range(self.shape[0]) if rows is None else np.ravel(rows).tolist())
+
+    def touched(self, sparse: bool) -> Any:
+        if not sparse:
+            return None
+        return np.array(sorted(self.non_zero_grads)) if self.non_zero_grads else False
+
+    def clear_gradient(self) -> None:
+        super().clear_gradient()
+        self.non_zero_grads.clear()
