@@ -139,6 +139,12 @@ where: Rule = define("where", lambda condition, a, b: a if condition != 0 else b
     onnx="Where", tensorflow=("SelectV2", "Select"),
     tex=r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}")
 
+# --- over a batch -------------------------------------------------------------
+
+# Of one sample, the sample itself. A Program that is fed many adds them up, in their order.
+total: Rule = define("total", lambda a: a, [lambda a, y: 1.0], symbol="Σ", tex=r"\sum")
+mean: Rule = define("mean", lambda a: a, [lambda a, y: 1.0], symbol="mean", tex=r"\operatorname{mean}")
+
 # --- helpers: derivatives that keep their digits ------------------------------
 
 # Guards the domain: 1/a goes on below 0, where log(a) has ended. It reads as `a` itself.

@@ -87,8 +87,12 @@ def run_scalars(
             for i in range(length):
                 weights[to + i] = scalars[index[base + i]]
         elif what == STORE:
+            amiss = 0.0
             for i in range(length):
-                out[to + i] = scalars[index[base + i]]
+                x = scalars[index[base + i]]
+                out[to + i] = x
+                amiss += x - x  # 0, unless x is infinite or NaN
+            out[to + length] = amiss
         elif what == BEGIN:
             for i in range(length):
                 scalars[index[base + i]] = NOTHING_YET

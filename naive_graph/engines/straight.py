@@ -1,0 +1,138 @@
+"""A small plan as straight-line machine code: every row once, in order, without a table to look anything up in.
+
+It is what `tape.Tape` is for large plans: `run` computes the wanted rows,
+`repeat` goes on from where a run left.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..rules import BY_NUMBER, RULES
+from .llvm.compile import compiled
+from .llvm.emit import opaque
+from .llvm.functions import Module
+from .llvm.straight import Straight
+from .tape.flat import DOT, NONE, Array, Flat
+
+MOST_ROWS = 400  # LLVM takes some 0.1 s for as many
+ADD, MUL, SUB = RULES["add"], RULES["mul"], RULES["sub"]
+
+# Runs the code again and again; then each of `moves` results takes the place of a leaf.
+LOOP = """
+define void @again(ptr %values, ptr %results, ptr %scratch, i64 %steps, ptr %history, i64 %watched, ptr %moves, i64 %count) {
+  br label %step
+step:
+  %done = phi i64 [0, %0], [%next, %end]
+  call void @run(ptr %values, ptr %results, ptr %scratch)
+  %seen = getelementptr double, ptr %results, i64 %watched
+  %value = load double, ptr %seen
+  %place = getelementptr double, ptr %history, i64 %done
+  store double %value, ptr %place
+  br label %move
+move:
+  %k = phi i64 [0, %step], [%k1, %one]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %end
+one:
+  %twice = mul i64 %k, 2
+  %fromat = getelementptr i64, ptr %moves, i64 %twice
+  %from = load i64, ptr %fromat
+  %toat = getelementptr i64, ptr %fromat, i64 1
+  %to = load i64, ptr %toat
+  %source = getelementptr double, ptr %results, i64 %from
+  %moved = load double, ptr %source
+  %target = getelementptr double, ptr %values, i64 %to
+  store double %moved, ptr %target
+  %k1 = add i64 %k, 1
+  br label %move
+end:
+  %next = add i64 %done, 1
+  %going = icmp slt i64 %next, %steps
+  br i1 %going, label %step, label %out
+out:
+  ret void
+}
+"""
+
+
+class StraightLine:
+    """The wanted rows of a plan without lanes, as one piece of code.
+
+    A leaf's value lies at its source's place among the values that `run` is
+    given; results lie in `out`, in the order wanted.
+    """
+
+    def __init__(self, flat: Flat, wanted: Sequence[int]) -> None:
+        code = written(flat, wanted)
+        self.text = str(code)
+        self.library = compiled(f"{self.text}\n{LOOP}")
+        self.out = np.zeros(len(wanted) + 1)
+        self._scratch = np.zeros(code.spilled + 1)
+        self._run = self.library.function("run", None, [ctypes.c_void_p] * 3)
+        self._places = (self.out.ctypes.data, self._scratch.ctypes.data)
+
+    def run(self, source: int) -> None:
+        """Run once. source: the address of the leaves' values."""
+        self._run(source, *self._places)
+
+    def repeat(self, source: int, steps: int, watched: int, moves: Sequence[tuple[int, int]]) -> Array:
+        """Run so many times; after each, results take the place of leaves: (result, place) for each that does."""
+        history, pairs = np.zeros(max(steps, 1)), np.array(moves, np.int64).reshape(-1)
+        function = self.library.function(
+            "again", None, [ctypes.c_void_p] * 3 + [ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64] + [ctypes.c_void_p, ctypes.c_int64]
+        )
+        function(source, *self._places, steps, history.ctypes.data, watched, pairs.ctypes.data, len(moves))
+        return history[:steps]
+
+
+def fits(flat: Flat) -> bool:
+    """Whether straight-line code is worth it: few rows, and no lanes."""
+    return len(flat.samples) == 1 and len(flat) <= MOST_ROWS + len(flat.leaves())
+
+
+def written(flat: Flat, wanted: Sequence[int]) -> Straight:
+    """The code, as a function of the leaves' values and the array for the results. The last result is 0 if all are finite."""
+    code = Straight(Module(), "run")
+    registers: list[Any] = [_leaf(flat, code, row) for row in range(len(flat))]
+    for row in range(len(flat)):
+        if flat.starts[row] < flat.starts[row + 1]:
+            registers[row] = _row(code, int(flat.kinds[row]), [registers[x] if x != NONE else None for x in flat.of(row)])
+            code.breathe()
+    amiss: Any = 0.0
+    for place, row in enumerate(wanted):
+        code.store("adjoints", place, registers[row])
+        amiss = code.apply(ADD, [amiss, code.apply(SUB, [registers[row], registers[row]])])
+        code.breathe()
+    code.store("adjoints", len(wanted), amiss)
+    return code
+
+
+def _leaf(flat: Flat, code: Straight, row: int) -> Any:
+    if row in flat.constants:
+        return flat.constants[row]
+    return code.leaf("values", flat.sources[row]) if row in flat.sources else None
+
+
+def _row(code: Straight, kind: int, operands: list[Any]) -> Any:
+    if kind == DOT:
+        total = None
+        for x, y in zip(operands[::2], operands[1::2], strict=True):
+            term = x if y is None else code.apply(MUL, [x, y])
+            total = term if total is None else code.apply(ADD, [total, term])
+        return total
+    try:
+        return _applied(code, kind, operands)
+    except Exception as error:  # whatever a learner's function does when it meets registers
+        raise opaque(BY_NUMBER[kind], error) from error
+
+
+def _applied(code: Straight, kind: int, operands: list[Any]) -> Any:
+    rule = BY_NUMBER[kind]
+    if all(isinstance(each, float) for each in operands):
+        return rule.value(*operands)
+    return code.apply(rule, operands)

@@ -1,0 +1,156 @@
+"""From a graph to a tape: the passes, one after the other.
+
+Each pass takes a plan and gives a plan, and what it made can be looked at:
+`stages` keeps every one, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from ...rules import RULES
+from ...tables import PLACEHOLDER, Tables
+from ..llvm.machine import machine
+from ..llvm.python import Ints
+from .adjoint import Count, adjoint
+from .dots import dots
+from .flat import NONE, TOTAL, Array, Flat
+from .lanes import Sample, lanes
+from .powers import powers
+from .rows import flat_of_tables
+from .share import share
+
+SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the sum is divided by the count
+DIV = RULES["div"].number
+
+
+class Stage(NamedTuple):
+    """What a pass made, and how long it took, in seconds."""
+
+    name: str
+    flat: Flat
+    seconds: float
+
+
+class Fed(NamedTuple):
+    """Where a leaf's value comes from: it is fed, for the PlaceHolder of that row of the tables."""
+
+    row: int
+
+
+class Lowering:
+    """The rows that compute some outputs, and their derivatives with respect to some leaves.
+
+    outputs, wrt: rows of the tables. batched: PlaceHolders that are fed a
+    number for each of many samples. Afterwards `values[k]` says where output k
+    is, and `slopes[k][i]` where its derivative with respect to wrt[i] is.
+    """
+
+    def __init__(self, tables: Tables, outputs: Sequence[int], wrt: Sequence[int], batched: frozenset[int]) -> None:
+        self.stages: list[Stage] = []
+        self._since = perf_counter()
+        flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
+        place = np.full(len(tables) + 1, NONE, np.int32)
+        place[chosen] = np.arange(len(chosen))
+        self._note("plan", flat)
+        flat = powers(flat)
+        flat, place = self._batched(flat, place, batched)
+        asked = [int(place[row]) for row in (*outputs, *wrt)]
+        flat, moved = dots(flat, np.array(asked, np.int32))
+        self._note("dots", flat)
+        now = [Sample(int(moved[row]), NONE) for row in asked]
+        if not batched:
+            flat, found = lanes(flat, np.array([at.row for at in now[len(outputs) :]], np.int32), np.array([at.row for at in now], np.int32))
+            now = [found[at.row] for at in now]
+            self._note("lanes", flat)
+        flat, now = self._shared(flat, now)
+        self._differentiate(flat, now[: len(outputs)], now[len(outputs) :])
+
+    def _note(self, name: str, flat: Flat) -> None:
+        now = perf_counter()
+        self.stages.append(Stage(name, flat, now - self._since))
+        self._since = perf_counter()
+
+    def _batched(self, flat: Flat, place: Array, batched: frozenset[int]) -> tuple[Flat, Array]:
+        """What depends on a batched PlaceHolder varies with the sample, up to a total or a mean."""
+        groups = np.zeros(len(flat), np.int32)
+        groups[[int(place[row]) for row in batched if place[row] >= 0]] = 1
+        sources = {
+            row: Fed(source) if flat.kinds[row] == PLACEHOLDER else source for row, source in flat.sources.items()
+        }
+        flat = replace(flat, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
+        if not batched:
+            return flat, place
+        vary(len(flat), flat.kinds, flat.starts, flat.operands, groups, *SUMS)
+        flat, moved = with_totals(flat)
+        self._note("batch", flat)
+        return flat, np.where(place >= 0, moved[place], NONE).astype(np.int32)
+
+    def _shared(self, flat: Flat, now: list[Sample]) -> tuple[Flat, list[Sample]]:
+        flat, moved = share(flat, np.array([at.row for at in now], np.int32))
+        self._note("share", flat)
+        return flat, [Sample(int(moved[at.row]), at.lane) for at in now]
+
+    def _differentiate(self, flat: Flat, values: list[Sample], wrt: list[Sample]) -> None:
+        slopes: list[list[Sample]] = []
+        leaves = np.array([at.row for at in wrt], np.int32)
+        for at in values if wrt else ():
+            zero = len(flat) + 1  # where `adjoint` puts the constant 0
+            flat, adjoints = adjoint(flat, [at.row], leaves)
+            found = [int(adjoints[leaf]) for leaf in leaves.tolist()]
+            slopes.append([Sample(row if row >= 0 else zero, leaf.lane) for row, leaf in zip(found, wrt, strict=True)])
+        self._note("adjoint", flat)
+        flat, now = self._shared(flat, [*values, *(each for row in slopes for each in row)])
+        self.flat, self.values, rest = flat, now[: len(values)], now[len(values) :]
+        self.slopes = [rest[k * len(wrt) : (k + 1) * len(wrt)] for k in range(len(slopes))]
+
+
+@machine
+def vary(
+    rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, total: int, mean: int
+) -> None:
+    """Spread the group of the batched leaves to all that depends on them; a total has one value again."""
+    for row in range(rows):
+        if kinds[row] != total and kinds[row] != mean:
+            for at in range(starts[row], starts[row + 1]):
+                if groups[operands[at]] > groups[row]:
+                    groups[row] = groups[operands[at]]
+
+
+def with_totals(flat: Flat) -> tuple[Flat, Array]:
+    """The plan with TOTAL rows for totals and means over the samples, and where each row went."""
+    operands, kinds, groups, moved = [], [], [], np.empty(len(flat), np.int32)
+    count = len(flat)  # a leaf that holds the number of samples goes first
+    kinds.append(PLACEHOLDER)
+    operands.append([])
+    groups.append(0)
+    for row in range(count):
+        kind, below = int(flat.kinds[row]), [int(moved[each]) for each in flat.of(row)]
+        if kind in SUMS and groups[below[0]]:
+            kinds.append(TOTAL)
+            operands.append([below[0], NONE])
+            groups.append(0)
+            if SUMS[kind]:
+                kinds.append(DIV)
+                operands.append([len(kinds) - 2, 0])
+                groups.append(0)
+        else:
+            kinds.append(kind)
+            operands.append(below)
+            groups.append(int(flat.groups[row]))
+        moved[row] = len(kinds) - 1
+    new = replace(
+        flat,
+        kinds=np.array(kinds, np.int32),
+        starts=np.cumsum([0, *map(len, operands)]).astype(np.int32),
+        operands=np.array([each for some in operands for each in some], np.int32),
+        groups=np.array(groups, np.int32),
+        constants={int(moved[row]): value for row, value in flat.constants.items()},
+        sources={0: Count(1), **{int(moved[row]): source for row, source in flat.sources.items()}},
+    )
+    return new, moved

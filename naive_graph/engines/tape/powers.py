@@ -1,0 +1,30 @@
+"""Squares are products.
+
+    2 pow 0 1   (row 1 holds 2.0)    becomes    2 mul 0 0
+
+A product takes a nanosecond where the C library's pow takes twenty; both round
+the exact square once, or nearly so: at most the last bit differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...rules import RULES
+from .flat import MUL, Flat
+
+POW = RULES["pow"].number
+
+
+def powers(flat: Flat) -> Flat:
+    """The plan with products for squares."""
+    rows = np.flatnonzero(flat.kinds == POW)
+    exponents = flat.operands[flat.starts[rows] + 1]
+    twos = [row for row, value in flat.constants.items() if value == 2.0]
+    rows = rows[np.isin(exponents, twos)]
+    kinds, operands = flat.kinds.copy(), flat.operands.copy()
+    kinds[rows] = MUL
+    operands[flat.starts[rows] + 1] = operands[flat.starts[rows]]
+    return replace(flat, kinds=kinds, operands=operands)
