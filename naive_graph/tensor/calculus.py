@@ -215,3 +215,21 @@ def condition_of(node: TensorNode) -> TensorNode:
     """The source that decides in a `where`."""
     assert isinstance(node, NonlinearNode)
     return next(node.sources[position] for position, place in node.function.branches.items() if place == 0)
+
+
+def responds(node: TensorNode, position: int) -> bool:
+    """Whether a node moves with one of its sources anywhere: a heaviside never does."""
+    if not isinstance(node, NonlinearNode) or branch(node, position):
+        return True
+    return node.function.derivative(position) != 0.0
+
+
+def values_read(node: TensorNode, position: int) -> Sequence[TensorNode]:
+    """The sources whose values a node's contribution to one of them is made of."""
+    if branch(node, position):
+        return [condition_of(node)]
+    if isinstance(node, LinearNode) and node.op == OpType.mul:
+        return [node.sources[1 - position]]
+    if isinstance(node, NonlinearNode):
+        return [] if isinstance(node.function.derivative(position), float) else node.sources
+    return []

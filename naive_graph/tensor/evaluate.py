@@ -6,7 +6,7 @@ again. Arrays of NumPy, torch, JAX and Dask take the same path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -106,23 +106,23 @@ def value_of(node: TensorNode) -> Array:
     """The array of a node, computing what is missing."""
     nodes = missing(node, lambda each: each._value is not None)
     check_fed(nodes)
-    for recipe in recipes(nodes, node):
-        recipe.node._value = computed(recipe, operand)
+    with np.errstate(all="ignore"):  # values follow IEEE 754, and say so themselves
+        for recipe in recipes(nodes, node):
+            recipe.node._value = computed(recipe, operand)
     return written_out(operand(node))
 
 
 def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
     """The array of one node, from what `value` gives for those that it reads."""
     node, algebra = recipe.node, Arrays()
-    with np.errstate(all="ignore"):  # values follow IEEE 754, and say so themselves
-        if isinstance(node, LinearNode):
-            if node.op == OpType.mul:
-                return product([(value(source), ids) for source, ids in recipe.factors], node.index.dst)
-            return algebra.linear(node.op, node.index, *map(value, node.sources))
-        if isinstance(node, TransformNode):
-            return algebra.transform(node.index, value(node.sources[0]), node.alpha, node.shape)
-        assert isinstance(node, NonlinearNode)
-        return algebra.nonlinear(node.function, [value(source) for source in node.sources])
+    if isinstance(node, LinearNode):
+        if node.op == OpType.mul:
+            return product([(value(source), ids) for source, ids in recipe.factors], node.index.dst)
+        return algebra.linear(node.op, node.index, *map(value, node.sources))
+    if isinstance(node, TransformNode):
+        return algebra.transform(node.index, value(node.sources[0]), node.alpha, node.shape)
+    assert isinstance(node, NonlinearNode)
+    return algebra.nonlinear(node.function, [value(source) for source in node.sources])
 
 
 def operand(node: TensorNode) -> Any:
@@ -171,15 +171,36 @@ def backward(node: TensorNode, full: bool = False) -> None:
     >>> w.gradient().tolist()
     [6.0, 8.0]
     """
-    check_tensors("backward", [node])
-    if node.size != 1:
-        raise ShapeError(f"backward starts from a single number, and {node.label} has {node.size}. Sum it: t.sum().")
+    check_single(node)
     value = value_of(node)
     nodes = ancestors([node])
-    wanted = set(nodes) if full else leading(nodes, filter(_learned, nodes))
+    wanted = wanted_among(nodes, full)
     seed = namespace(value).full_like(value, 1.0)
     with np.errstate(all="ignore"):
         found = reverse(Calculus(Arrays(), (), _kept_value), node, seed, wanted)
+    commit(node, nodes, wanted, found, full)
+
+
+def check_single(node: TensorNode) -> None:
+    """Only a tensor of one entry is differentiated."""
+    check_tensors("backward", [node])
+    if node.size != 1:
+        raise ShapeError(f"backward starts from a single number, and {node.label} has {node.size}. Sum it: t.sum().")
+
+
+def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
+    """The nodes (sources first) that get gradients."""
+    return set(nodes) if full else leading(nodes, filter(_learned, nodes))
+
+
+def commit(
+    output: TensorNode,
+    nodes: Sequence[TensorNode],
+    wanted: set[TensorNode],
+    found: Mapping[TensorNode, Array],
+    full: bool,
+) -> None:
+    """Write what a backward run found; what the output does not respond to gets zeros."""
     for each in nodes:
         each._grad = found.get(each)
         if each._grad is None and each in wanted and not isinstance(each, SelectionNode):
@@ -188,7 +209,7 @@ def backward(node: TensorNode, full: bool = False) -> None:
     for each in nodes:
         if isinstance(each, LeafNode) and each in found:
             each.receive(found[each])
-    _RUNS[node.home] = Run(set(nodes), full)
+    _RUNS[output.home] = Run(set(nodes), full)
 
 
 def _kept_value(node: TensorNode) -> Any:
