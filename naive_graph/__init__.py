@@ -25,6 +25,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .tensor import (
+        DAGExecutionEngine,
         ElementwiseNode,
         LeafNode,
         LinearNode,
@@ -65,6 +66,7 @@ naive_Graph = Graph
 
 # Rooms that are entered only when somebody asks: they bring tools of their own.
 _TENSORS = (
+    "DAGExecutionEngine",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",
@@ -105,6 +107,7 @@ __all__ = [
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Steps", "Variable", "__version__",
     "check_operator", "draw", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator", "record",
     "scope", "step",
+    "DAGExecutionEngine",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",

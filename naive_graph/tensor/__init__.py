@@ -13,6 +13,7 @@ except ImportError as missing:
 from .base import TensorNode
 from .build import linear, nonlinear, transform
 from .differentiate import gradients, tangents
+from .engine import DAGExecutionEngine
 from .evaluate import backward, forward, incremental_forward
 from .lower import element_of, lower
 from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
@@ -23,6 +24,7 @@ from .windows import avg_pool2d, conv2d, max_pool2d
 from .writing import equation, equations
 
 __all__ = [
+    "DAGExecutionEngine",
     "ElementwiseNode", "LeafNode", "LeafType", "LinearNode", "NonlinearNode", "OpType", "SelectionNode", "TensorNode",
     "TransformNode", "avg_pool2d", "backward", "concat", "conv2d", "element_of", "equation", "equations", "forward",
     "gradients", "identity",

@@ -1,0 +1,93 @@
+"""What each task of a tensor expression computes: the steps of the simple engine, one at a time.
+
+    F(v)     the value of v
+    B(v,k)   what v contributes to its k-th source
+    G(v)     the derivative with respect to v, the sum of what its consumers contributed
+
+A work is called with the results of the tasks that it needs, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .arrays import Array, namespace
+from .base import TensorNode
+from .calculus import Calculus
+from .differentiate import Adjoint, contribution, joined, settled
+from .evaluate import Arrays, computed, operand
+from .recipes import Recipe
+from .selection import SelectionNode
+
+ONE = Adjoint(None)  # the derivative of the result with respect to itself: a 1, whose array is made when F is known
+
+
+class Kept(NamedTuple):
+    """F of a leaf, or of a node that was evaluated before: its value is there."""
+
+    node: TensorNode
+
+    def __call__(self) -> Array:
+        return operand(self.node)
+
+
+class Evaluate(NamedTuple):
+    """F of a node that is computed."""
+
+    recipe: Recipe
+
+    def __call__(self, *values: Array) -> Array:
+        known = dict(zip(filter(_is_computed, self.recipe.reads), values))
+        with np.errstate(all="ignore"):  # one for each thread
+            return computed(self.recipe, _lookup(known))
+
+
+class Contribute(NamedTuple):
+    """B: `values` are those of the `known` nodes, the node itself and its sources."""
+
+    node: TensorNode
+    position: int
+    known: tuple[TensorNode, ...]
+
+    def __call__(self, adjoint: Adjoint, *values: Array) -> Adjoint:
+        known = dict(zip(self.known, values))
+        if adjoint.sum is None:
+            adjoint = Adjoint(ones_like(known[self.node]))
+        with np.errstate(all="ignore"):
+            share = contribution(Calculus(Arrays(), (), _lookup(known)), self.node, self.position, adjoint)
+        assert share is not None  # tasks are made only where the node responds
+        return share
+
+
+class Total(NamedTuple):
+    """G: contributions are added in their order, which is that of the simple engine."""
+
+    node: TensorNode
+
+    def __call__(self, first: Adjoint = ONE, *others: Adjoint) -> Adjoint:
+        if first.sum is None:
+            return first
+        calculus = Calculus(Arrays(), (), operand)
+        with np.errstate(all="ignore"):
+            for each in others:
+                first = joined(calculus, self.node, first, each)
+            return settled(calculus, self.node, first)
+
+
+Work = Kept | Evaluate | Contribute | Total
+
+
+def ones_like(value: Array) -> Array:
+    """Where a backward run begins: a 1 of the value's shape, type and library."""
+    return namespace(value).full_like(value, 1.0)
+
+
+def _is_computed(node: TensorNode) -> bool:
+    return not isinstance(node, SelectionNode)  # a selection is known without computing, and never written out
+
+
+def _lookup(known: Mapping[TensorNode, Array]) -> Callable[[TensorNode], Any]:
+    return lambda node: node if isinstance(node, SelectionNode) else known[node]
