@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     )
     from .views.compare import compare
     from .views.draw import draw
+    from .views.gantt import gantt
     from .views.history import History
     from .views.steps.record import record, step
     from .views.steps.shown import Steps
@@ -81,6 +82,7 @@ _ROOMS = {
     "History": "views.history",
     "compare": "views.compare",
     "fit": "training.loop",
+    "gantt": "views.gantt",
     "record": "views.steps.record",
     "step": "views.steps.record",
     "Steps": "views.steps.shown",
@@ -105,8 +107,8 @@ __all__ = [
     "LookupParameter", "Model", "Parameter", "ParameterCollection", "compare", "fit", "lookup",
     "parameter",
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Steps", "Variable", "__version__",
-    "check_operator", "draw", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator", "record",
-    "scope", "step",
+    "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator",
+    "record", "scope", "step",
     "DAGExecutionEngine",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
