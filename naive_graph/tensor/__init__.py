@@ -13,13 +13,13 @@ except ImportError as missing:
 from .base import TensorNode
 from .build import linear, nonlinear, transform
 from .differentiate import gradients, tangents
-from .engine import DAGExecutionEngine
 from .evaluate import backward, forward, incremental_forward
 from .lower import element_of, lower
 from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .operators import concat, stack
 from .reduce import log_softmax, softmax
 from .selection import SelectionNode, identity
+from .tasks.engine import DAGExecutionEngine
 from .windows import avg_pool2d, conv2d, max_pool2d
 from .writing import equation, equations
 

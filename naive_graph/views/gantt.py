@@ -8,8 +8,8 @@ from typing import Any
 from matplotlib.patches import Patch
 
 from ..errors import DrawingError
-from ..tensor.engine import DAGExecutionEngine
-from ..tensor.scheduling import Bar, TaskRun
+from ..tensor.tasks.engine import DAGExecutionEngine
+from ..tensor.tasks.scheduling import Bar, TaskRun
 from .figure import Plot, add_legend, finished, label_axes, our_style
 
 # Colour, hatching and what it is; hatching, so that colour is not the only sign.

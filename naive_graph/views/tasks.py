@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import DrawingError
-from ..tensor.tasks import TaskGraph
+from ..tensor.tasks.graph import TaskGraph
 from .lettering import visible
 from .scene import READABLE, Arrow, Box, Scene, Wishes
 

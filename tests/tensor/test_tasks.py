@@ -11,7 +11,7 @@ from programs import arrays, nodes, programs
 import naive_graph as ng
 from naive_graph import DAGExecutionEngine, Graph, LeafNode, Model, conv2d, parameter
 from naive_graph.errors import EngineError, NodeError, NoGradientError, PlaceHolderError, ShapeError
-from naive_graph.tensor.tasks import Key, task_graph
+from naive_graph.tensor.tasks.graph import Key, task_graph
 
 LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

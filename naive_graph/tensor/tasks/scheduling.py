@@ -9,7 +9,7 @@ from threading import get_ident
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from .tasks import TaskGraph
+from .graph import TaskGraph
 
 Mapped = Callable[[Callable[[int], Any], Sequence[int]], Iterable[Any]]
 

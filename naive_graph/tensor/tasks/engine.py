@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import EngineError
-from .arrays import Array
-from .base import TensorNode
-from .differentiate import ancestors
-from .evaluate import check_fed, commit, operand, written_out
-from .recipes import missing
+from ...errors import EngineError
+from ..arrays import Array
+from ..base import TensorNode
+from ..differentiate import ancestors
+from ..evaluate import check_fed, commit, operand, written_out
+from ..recipes import missing
+from .graph import Key, TaskGraph, task_graph
 from .scheduling import TaskRun, run_tasks
-from .tasks import Key, TaskGraph, task_graph
 from .work import ones_like
 
 
@@ -22,7 +22,7 @@ class DAGExecutionEngine:
     Python's lock while they compute, so large arrays gain and small ones do not.
     `last_run` says when each task ran; draw it with `gantt(engine)`.
 
-    >>> from . import LeafNode
+    >>> from .. import LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0], "w")
     >>> engine = DAGExecutionEngine(workers=2)
     >>> engine.backward((w * w).sum())

@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from .base import TensorNode, check_tensors
-from .calculus import responds, values_read
-from .differentiate import ancestors, leading
-from .evaluate import check_single, wanted_among
-from .recipes import Recipe, missing, recipes
-from .selection import SelectionNode
+from ..base import TensorNode, check_tensors
+from ..calculus import responds, values_read
+from ..differentiate import ancestors, leading
+from ..evaluate import check_single, wanted_among
+from ..recipes import Recipe, missing, recipes
+from ..selection import SelectionNode
+from ..writing import names_among
 from .work import Contribute, Evaluate, Kept, Total, Work
-from .writing import names_among
 
 
 class Key(NamedTuple):
@@ -45,7 +45,7 @@ class Task(NamedTuple):
 class TaskGraph:
     """All tasks of one run, each after those that it needs.
 
-    >>> from . import LeafNode
+    >>> from .. import LeafNode
     >>> a, b, c, d = (LeafNode.parameter(2.0, name) for name in "abcd")
     >>> y = a * b + c * d
     >>> y.name = "y"

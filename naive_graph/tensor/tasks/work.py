@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Array, namespace
-from .base import TensorNode
-from .calculus import Calculus
-from .differentiate import Adjoint, contribution, joined, settled
-from .evaluate import Arrays, computed, operand
-from .recipes import Recipe
-from .selection import SelectionNode
+from ..arrays import Array, namespace
+from ..base import TensorNode
+from ..calculus import Calculus
+from ..differentiate import Adjoint, contribution, joined, settled
+from ..evaluate import Arrays, computed, operand
+from ..recipes import Recipe
+from ..selection import SelectionNode
 
 ONE = Adjoint(None)  # the derivative of the result with respect to itself: a 1, whose array is made when F is known
 
