@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         transform,
     )
     from .tensor.lower import lower
+    from .tensor.tasks.on_dask import DaskEngine
     from .training.loop import fit
     from .training.model import LookupParameter, Model, Parameter, ParameterCollection, lookup, parameter
     from .training.trainers import (
@@ -80,6 +81,7 @@ _MODELS = ("LookupParameter", "Model", "Parameter", "ParameterCollection", "look
 _ROOMS = {
     "draw": "views.draw",
     "History": "views.history",
+    "DaskEngine": "tensor.tasks.on_dask",
     "compare": "views.compare",
     "fit": "training.loop",
     "gantt": "views.gantt",
@@ -109,7 +111,7 @@ __all__ = [
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Steps", "Variable", "__version__",
     "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator",
     "record", "scope", "step",
-    "DAGExecutionEngine",
+    "DAGExecutionEngine", "DaskEngine",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",

@@ -175,10 +175,14 @@ def backward(node: TensorNode, full: bool = False) -> None:
     value = value_of(node)
     nodes = ancestors([node])
     wanted = wanted_among(nodes, full)
-    seed = namespace(value).full_like(value, 1.0)
     with np.errstate(all="ignore"):
-        found = reverse(Calculus(Arrays(), (), _kept_value), node, seed, wanted)
+        found = reverse(Calculus(Arrays(), (), _kept_value), node, ones_like(value), wanted)
     commit(node, nodes, wanted, found, full)
+
+
+def ones_like(value: Array) -> Array:
+    """Where a backward run begins: a 1 of the value's shape, type and library."""
+    return namespace(value).full_like(value, 1.0)
 
 
 def check_single(node: TensorNode) -> None:

@@ -1,5 +1,6 @@
 """The DAG execution engine: its tasks, and that its bits are those of the simple engine."""
 
+import pickle
 import re
 
 import numpy as np
@@ -11,7 +12,9 @@ from programs import arrays, nodes, programs
 import naive_graph as ng
 from naive_graph import DAGExecutionEngine, Graph, LeafNode, Model, conv2d, parameter
 from naive_graph.errors import EngineError, NodeError, NoGradientError, PlaceHolderError, ShapeError
-from naive_graph.tensor.tasks.graph import Key, task_graph
+from naive_graph.tensor.tasks.graph import Key, TaskGraph, task_graph
+from naive_graph.tensor.tasks.on_dask import Measure, Measured
+from naive_graph.tensor.tasks.scheduling import run_tasks
 
 LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -141,6 +144,42 @@ def test_forward_finds_the_bits_of_the_simple_engine(program, looked_at, workers
 
     expected = differentiated(program, simple, looked_at, False)
     assert differentiated(program, tasks, looked_at, False) == expected
+
+
+class Sent:
+    """A work that was pickled and rebuilt, and what it finds is pickled too."""
+
+    def __init__(self, work):
+        self.work = pickle.loads(pickle.dumps(Measure(work)))
+        assert isinstance(self.work.work, bytes)
+
+    def __call__(self, *results):
+        return pickle.loads(pickle.dumps(self.work(*(Measured(each, 0.0, 0.0, (0, 0)) for each in results)))).result
+
+
+class Travelled(DAGExecutionEngine):
+    """Runs tasks as if each ran in a process of its own."""
+
+    def _perform(self, graph):
+        tasks = [task._replace(work=Sent(task.work)) for task in graph.tasks]
+        return run_tasks(TaskGraph(graph.output, tasks, graph.wanted))
+
+
+@LAWS
+@given(programs(most=8), st.lists(st.integers(0, 9), max_size=3), st.booleans())
+def test_works_that_travelled_find_the_same_bits(program, looked_at, full):
+    def simple(total, full):
+        total.backward(full)
+
+    expected = differentiated(program, simple, looked_at, full)
+    assert differentiated(program, Travelled().backward, looked_at, full) == expected
+
+
+def test_a_work_that_travels_leaves_the_rest_of_the_graph_behind():
+    y = leaf("w", 10)
+    for _ in range(300):
+        y = y.tanh()
+    assert max(len(pickle.dumps(task.work)) for task in task_graph(y.sum()).tasks) < 3000
 
 
 def network():

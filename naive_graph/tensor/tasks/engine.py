@@ -8,11 +8,10 @@ from ...errors import EngineError
 from ..arrays import Array
 from ..base import TensorNode
 from ..differentiate import ancestors
-from ..evaluate import check_fed, commit, operand, written_out
+from ..evaluate import check_fed, commit, ones_like, operand, written_out
 from ..recipes import missing
 from .graph import Key, TaskGraph, task_graph
 from .scheduling import TaskRun, run_tasks
-from .work import ones_like
 
 
 class DAGExecutionEngine:
