@@ -25,6 +25,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .tensor import (
+        DAGExecutionEngine,
         ElementwiseNode,
         LeafNode,
         LinearNode,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         transform,
     )
     from .tensor.lower import lower
+    from .tensor.tasks.on_dask import DaskEngine
     from .training.loop import fit
     from .training.model import Model, ParameterCollection, lookup, parameter
     from .training.parameters import LookupParameter, Parameter
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     )
     from .views.compare import compare
     from .views.draw import draw
+    from .views.gantt import gantt
     from .views.history import History
     from .views.steps.record import record, step
     from .views.steps.shown import Steps
@@ -66,6 +69,7 @@ naive_Graph = Graph
 
 # Rooms that are entered only when somebody asks: they bring tools of their own.
 _TENSORS = (
+    "DAGExecutionEngine",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",
@@ -78,8 +82,10 @@ _MODELS = ("Model", "ParameterCollection", "lookup", "parameter")
 _ROOMS = {
     "draw": "views.draw",
     "History": "views.history",
+    "DaskEngine": "tensor.tasks.on_dask",
     "compare": "views.compare",
     "fit": "training.loop",
+    "gantt": "views.gantt",
     "record": "views.steps.record",
     "step": "views.steps.record",
     "Steps": "views.steps.shown",
@@ -105,8 +111,9 @@ __all__ = [
     "LookupParameter", "Model", "Parameter", "ParameterCollection", "compare", "fit", "lookup",
     "parameter",
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Steps", "Variable", "__version__",
-    "check_operator", "draw", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator", "record",
-    "scope", "step",
+    "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator",
+    "record", "scope", "step",
+    "DAGExecutionEngine", "DaskEngine",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",

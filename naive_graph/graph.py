@@ -13,7 +13,7 @@ from typing import Any
 
 from . import nodes
 from .engines.choice import engine_named
-from .errors import ArityError, NodeError, OperatorNameError, ThreadError
+from .errors import ArityError, EngineError, NodeError, OperatorNameError, ThreadError
 from .handles import CURRENT, abandon, handle
 from .nodes import Constant, Node, build, rows_of
 from .plan import plan_for
@@ -194,10 +194,22 @@ class Graph(metaclass=GraphType):
         _replace(Tables(), "was cleared")
 
     @classmethod
-    def renew(cls) -> None:
-        """Start the next graph: as clear, with a new `Graph.version`. One call for each sample."""
+    def renew(cls, immediate_compute: bool = False, check_validity: bool = False) -> None:
+        """Start the next graph: as clear, with a new `Graph.version`. One call for each sample.
+
+        immediate_compute: tensors are computed as they are written, until the next
+        renew or clear. check_validity: they then raise NumericError for NaN and
+        infinity.
+        """
+        if check_validity and not immediate_compute:
+            raise EngineError(
+                "check_validity=True checks tensors as they are computed at once. "
+                "Write Graph.renew(immediate_compute=True, check_validity=True)."
+            )
+        tables = Tables()
+        tables.computes_at_once, tables.checks_validity = bool(immediate_compute), bool(check_validity)
         GraphType.version += 1
-        _replace(Tables(), f"was renewed (version {GraphType.version - 1})")
+        _replace(tables, f"was renewed (version {GraphType.version - 1})")
 
     @classmethod
     def checkpoint(cls) -> None:

@@ -102,6 +102,7 @@ class Tables:
         self.clock = 1  # the number of the next forward run
         self.redrawn = NEVER  # when an edge was last drawn by hand
         self.grads_are_blank = True  # nothing since the last kill_grad
+        self.computes_at_once = self.checks_validity = False  # tensors, while they are written
         self.closed: str | None = None  # why the graph is gone, if it is
         self.handles: dict[int, Any] = {}  # row -> weak reference to its Node
         self.most_handles = 1000  # at which the dead ones are swept out

@@ -10,6 +10,7 @@ except ImportError as missing:
         f'Tensors need {missing.name}, which is not installed: pip install "naive-graph[tensor]".'
     ) from missing
 
+from .at_once import compute_at_once
 from .base import TensorNode
 from .build import linear, nonlinear, transform
 from .differentiate import gradients, tangents
@@ -19,12 +20,15 @@ from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNod
 from .operators import concat, stack
 from .reduce import log_softmax, softmax
 from .selection import SelectionNode, identity
+from .tasks.engine import DAGExecutionEngine
 from .windows import avg_pool2d, conv2d, max_pool2d
 from .writing import equation, equations
 
 __all__ = [
+    "DAGExecutionEngine",
     "ElementwiseNode", "LeafNode", "LeafType", "LinearNode", "NonlinearNode", "OpType", "SelectionNode", "TensorNode",
-    "TransformNode", "avg_pool2d", "backward", "concat", "conv2d", "element_of", "equation", "equations", "forward",
+    "TransformNode", "avg_pool2d", "backward", "compute_at_once", "concat", "conv2d", "element_of",
+    "equation", "equations", "forward",
     "gradients", "identity",
     "incremental_forward", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "softmax", "stack", "tangents",
     "transform",

@@ -36,6 +36,8 @@ class TensorNode(Arithmetic):
         self._home = CURRENT.tables
         self._value: Array | None = None
         self._grad: Array | None = None
+        if self.sources and self._home.computes_at_once:  # subclasses end with this, so the node is whole
+            self.compute_at_once()
 
     if TYPE_CHECKING:  # what other files of this room add with @method
 

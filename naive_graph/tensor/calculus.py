@@ -94,10 +94,12 @@ class Calculus:
         index = TransformIndex(own + new, own)
         return self.algebra.transform(index, a, 1.0, shape + self.h_shape) if new else a
 
-    def slopes(self, node: NonlinearNode, position: int) -> Any:
-        """f' along one source: a number, or what it is in the algebra."""
+    def along_slope(self, node: NonlinearNode, position: int, move: Any) -> Any:
+        """f' along one source, times a derivative; None if f' is 0 everywhere."""
         slope = node.function.derivative(position)
-        return slope if isinstance(slope, float) else self.algebra.nonlinear(slope, self.values(node))
+        if isinstance(slope, float):
+            return self.scaled(move, slope, node.shape) if slope != 0.0 else None
+        return self.along(move, self.algebra.nonlinear(slope, self.values(node)), node.rank)
 
     def values(self, node: TensorNode) -> list[Any]:
         return [self.value(source) for source in node.sources]
@@ -119,10 +121,7 @@ class Calculus:
             index = sum_adjoint(node.index, position, self.h(*node.index))
             return self.algebra.transform(index, adjoint, sign, shape)
         assert isinstance(node, NonlinearNode)
-        slope = self.slopes(node, position)
-        if isinstance(slope, float):
-            return self.scaled(adjoint, slope, node.shape) if slope != 0.0 else None
-        return self.along(adjoint, slope, node.rank)
+        return self.along_slope(node, position, adjoint)
 
     def taken(self, node: TensorNode, position: int, taken: Any) -> Any:
         """Which entries of a source are reached by a branch that some `where` took; None for all."""
@@ -186,11 +185,7 @@ class Calculus:
             return self._chosen(node, moves)
         total = None
         for place in moving:
-            slope = self.slopes(node, place)
-            if isinstance(slope, float):
-                term = self.scaled(moves[place], slope, node.shape) if slope != 0.0 else None
-            else:
-                term = self.along(moves[place], slope, node.rank)
+            term = self.along_slope(node, place, moves[place])
             if term is not None:
                 total = term if total is None else self.add(total, term, node.rank)
         return total
@@ -215,3 +210,21 @@ def condition_of(node: TensorNode) -> TensorNode:
     """The source that decides in a `where`."""
     assert isinstance(node, NonlinearNode)
     return next(node.sources[position] for position, place in node.function.branches.items() if place == 0)
+
+
+def responds(node: TensorNode, position: int) -> bool:
+    """Whether a node moves with one of its sources anywhere: a heaviside never does."""
+    if not isinstance(node, NonlinearNode) or branch(node, position):
+        return True
+    return node.function.derivative(position) != 0.0
+
+
+def values_read(node: TensorNode, position: int) -> Sequence[TensorNode]:
+    """The sources whose values a node's contribution to one of them is made of."""
+    if branch(node, position):
+        return [condition_of(node)]
+    if isinstance(node, LinearNode) and node.op == OpType.mul:
+        return [node.sources[1 - position]]
+    if isinstance(node, NonlinearNode):
+        return [] if isinstance(node.function.derivative(position), float) else node.sources
+    return []

@@ -61,29 +61,32 @@ def reverse(calculus: Calculus, output: TensorNode, seed: Any, wanted: Iterable[
         adjoint = adjoints.pop(node, None)
         if adjoint is None:
             continue
-        total = calculus.guarded(adjoint.sum, adjoint.taken, node.shape)
+        adjoint = settled(calculus, node, adjoint)
         if node in wanted:
-            answers[node] = total
+            answers[node] = adjoint.sum
         for position, source in enumerate(node.sources):
-            if source in varying:
-                _contribute(calculus, node, position, Adjoint(total, adjoint.taken), adjoints)
+            share = contribution(calculus, node, position, adjoint) if source in varying else None
+            if share is not None:
+                before = adjoints.get(source)
+                adjoints[source] = share if before is None else joined(calculus, source, before, share)
     return answers
 
 
-def _contribute(
-    calculus: Calculus, node: TensorNode, position: int, adjoint: Adjoint, adjoints: dict[TensorNode, Adjoint]
-) -> None:
-    source = node.sources[position]
+def settled(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:
+    """The derivative with respect to a node, once all its consumers have contributed."""
+    return Adjoint(calculus.guarded(adjoint.sum, adjoint.taken, node.shape), adjoint.taken)
+
+
+def contribution(calculus: Calculus, node: TensorNode, position: int, adjoint: Adjoint) -> Adjoint | None:
+    """What a node hands to one of its sources; None if it does not respond to it."""
     share = adjoint.sum if branch(node, position) else calculus.share(node, position, adjoint.sum)
-    if share is None:
-        return
-    taken = calculus.taken(node, position, adjoint.taken)
-    before = adjoints.get(source)
-    if before is None:
-        adjoints[source] = Adjoint(share, taken)
-        return
-    parts = [calculus.guarded(each.sum, each.taken, source.shape) for each in (before, Adjoint(share, taken))]
-    adjoints[source] = Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.either(before.taken, taken))
+    return None if share is None else Adjoint(share, calculus.taken(node, position, adjoint.taken))
+
+
+def joined(calculus: Calculus, source: TensorNode, before: Adjoint, share: Adjoint) -> Adjoint:
+    """The sum of what was contributed before and one contribution more."""
+    parts = [calculus.guarded(each.sum, each.taken, source.shape) for each in (before, share)]
+    return Adjoint(calculus.add(parts[0], parts[1], source.rank), calculus.either(before.taken, share.taken))
 
 
 def forward(calculus: Calculus, nodes: Sequence[TensorNode], start: TensorNode, seed: Any) -> dict[TensorNode, Any]:

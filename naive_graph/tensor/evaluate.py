@@ -6,7 +6,7 @@ again. Arrays of NumPy, torch, JAX and Dask take the same path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -23,9 +23,8 @@ from .entries import Entries
 from .function import Function
 from .index import Ids, LinearIndex, Shape, TransformIndex
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from .recipes import Recipe, missing, recipes
 from .selection import SelectionNode
-
-MOST_FACTORS = 6  # that one contraction gathers from products of products
 
 
 class Arrays:
@@ -105,26 +104,25 @@ def forward(node: TensorNode) -> Array:
 
 def value_of(node: TensorNode) -> Array:
     """The array of a node, computing what is missing."""
-    nodes = _missing(node)
-    _check_fed(nodes)
-    pending: dict[TensorNode, tuple[list[Factor], Ids]] = {}
-    gathered = _gathered(nodes, node)
-    algebra = Arrays()
+    nodes = missing(node, lambda each: each._value is not None)
+    check_fed(nodes)
     with np.errstate(all="ignore"):  # values follow IEEE 754, and say so themselves
-        for each in nodes:
-            if isinstance(each, LinearNode) and each.op == OpType.mul:
-                parts = _unfolded(each, pending)
-                if each in gathered and len(parts) < MOST_FACTORS:
-                    pending[each] = (parts, each.index.dst)
-                else:
-                    each._value = product(parts, each.index.dst)
-            elif isinstance(each, LinearNode):
-                each._value = algebra.linear(each.op, each.index, *map(operand, each.sources))
-            elif isinstance(each, TransformNode):
-                each._value = algebra.transform(each.index, operand(each.sources[0]), each.alpha, each.shape)
-            elif isinstance(each, NonlinearNode):
-                each._value = algebra.nonlinear(each.function, [operand(source) for source in each.sources])
+        for recipe in recipes(nodes, node):
+            recipe.node._value = computed(recipe, operand)
     return written_out(operand(node))
+
+
+def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
+    """The array of one node, from what `value` gives for those that it reads."""
+    node, algebra = recipe.node, Arrays()
+    if isinstance(node, LinearNode):
+        if node.op == OpType.mul:
+            return product([(value(source), ids) for source, ids in recipe.factors], node.index.dst)
+        return algebra.linear(node.op, node.index, *map(value, node.sources))
+    if isinstance(node, TransformNode):
+        return algebra.transform(node.index, value(node.sources[0]), node.alpha, node.shape)
+    assert isinstance(node, NonlinearNode)
+    return algebra.nonlinear(node.function, [value(source) for source in node.sources])
 
 
 def operand(node: TensorNode) -> Any:
@@ -134,19 +132,7 @@ def operand(node: TensorNode) -> Any:
     return node.value if isinstance(node, LeafNode) else node._value
 
 
-def _missing(node: TensorNode) -> list[TensorNode]:
-    """What has to be computed, sources first, and the leaves that it needs."""
-    found: dict[TensorNode, None] = {}
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if each not in found and each._value is None:
-            found[each] = None
-            waiting.extend(each.sources)
-    return sorted(found, key=lambda each: each.serial)
-
-
-def _check_fed(nodes: Iterable[TensorNode]) -> None:
+def check_fed(nodes: Iterable[TensorNode]) -> None:
     for node in nodes:
         if isinstance(node, SelectionNode) or not isinstance(node, LeafNode):
             continue
@@ -157,43 +143,6 @@ def _check_fed(nodes: Iterable[TensorNode]) -> None:
             )
         if node.value is None:
             raise PlaceHolderError(f"{node.label}: one of its scalar nodes has no value. Call Graph.forward() first.")
-
-
-def _gathered(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode]:
-    """Products that one other product uses, and nobody else: they become part of its contraction."""
-    users: dict[TensorNode, list[TensorNode]] = {}
-    for node in nodes:
-        for source in node.sources:
-            users.setdefault(source, []).append(node)
-    return {
-        node
-        for node, by in users.items()
-        if node is not target and _multiplies(node) and len(by) == 1 and _multiplies(by[0])
-    }
-
-
-def _multiplies(node: TensorNode) -> bool:
-    return isinstance(node, LinearNode) and node.op == OpType.mul
-
-
-def _unfolded(node: LinearNode, pending: dict[TensorNode, tuple[list[Factor], Ids]]) -> list[Factor]:
-    """The factors of a product, those of gathered products in their place."""
-    found: list[Factor] = []
-    top = max(map(abs, (0, *node.index.left, *node.index.right)))
-    for source, ids in zip(node.sources, node.index[1:]):
-        ids = tuple(map(abs, ids))
-        if source not in pending:
-            found.append((operand(source), ids))
-            continue
-        inner, dst = pending.pop(source)
-        renamed = dict(zip(dst, ids))
-        for array, own in inner:
-            for each in own:
-                if each not in renamed:
-                    top += 1
-                    renamed[each] = top
-            found.append((array, tuple(renamed[each] for each in own)))
-    return found
 
 
 # --- differentiating ----------------------------------------------------------
@@ -222,15 +171,40 @@ def backward(node: TensorNode, full: bool = False) -> None:
     >>> w.gradient().tolist()
     [6.0, 8.0]
     """
+    check_single(node)
+    value = value_of(node)
+    nodes = ancestors([node])
+    wanted = wanted_among(nodes, full)
+    with np.errstate(all="ignore"):
+        found = reverse(Calculus(Arrays(), (), _kept_value), node, ones_like(value), wanted)
+    commit(node, nodes, wanted, found, full)
+
+
+def ones_like(value: Array) -> Array:
+    """Where a backward run begins: a 1 of the value's shape, type and library."""
+    return namespace(value).full_like(value, 1.0)
+
+
+def check_single(node: TensorNode) -> None:
+    """Only a tensor of one entry is differentiated."""
     check_tensors("backward", [node])
     if node.size != 1:
         raise ShapeError(f"backward starts from a single number, and {node.label} has {node.size}. Sum it: t.sum().")
-    value = value_of(node)
-    nodes = ancestors([node])
-    wanted = set(nodes) if full else leading(nodes, filter(_learned, nodes))
-    seed = namespace(value).full_like(value, 1.0)
-    with np.errstate(all="ignore"):
-        found = reverse(Calculus(Arrays(), (), _kept_value), node, seed, wanted)
+
+
+def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
+    """The nodes (sources first) that get gradients."""
+    return set(nodes) if full else leading(nodes, filter(_learned, nodes))
+
+
+def commit(
+    output: TensorNode,
+    nodes: Sequence[TensorNode],
+    wanted: set[TensorNode],
+    found: Mapping[TensorNode, Array],
+    full: bool,
+) -> None:
+    """Write what a backward run found; what the output does not respond to gets zeros."""
     for each in nodes:
         each._grad = found.get(each)
         if each._grad is None and each in wanted and not isinstance(each, SelectionNode):
@@ -239,7 +213,7 @@ def backward(node: TensorNode, full: bool = False) -> None:
     for each in nodes:
         if isinstance(each, LeafNode) and each in found:
             each.receive(found[each])
-    _RUNS[node.home] = Run(set(nodes), full)
+    _RUNS[output.home] = Run(set(nodes), full)
 
 
 def _kept_value(node: TensorNode) -> Any:

@@ -33,7 +33,7 @@ class Pencil(Arithmetic):
     def apply(self, rule: Rule, *operands: Any) -> Pencil:
         rule.check_arity(len(operands))
         rows = [self._row(operand, rule) for operand in operands]
-        return Pencil(self.tables, _append(self.tables, rule.number, rows))
+        return Pencil(self.tables, add_row(self.tables, rule.number, rows))
 
     def _row(self, operand: Any, rule: Rule) -> int:
         if isinstance(operand, Pencil) and operand.tables is self.tables:
@@ -46,13 +46,14 @@ class Pencil(Arithmetic):
         return constant_row(self.tables, number(operand, f"'{rule.name}'"))
 
 
-def _append(tables: Tables, kind: int, sources: Sequence[int]) -> int:
+def add_row(tables: Tables, kind: int, sources: Sequence[int]) -> int:
+    """A row of a function's tables: a rule's number or a leaf kind, and the operands."""
     frame = learners_frame()
     return tables.add_row(kind, sources, len(sources), frame.f_code, frame.f_lasti)
 
 
 def constant_row(tables: Tables, value: float) -> int:
-    row = _append(tables, CONSTANT, ())
+    row = add_row(tables, CONSTANT, ())
     tables.write(row, value)
     return row
 
@@ -72,7 +73,7 @@ class Function:
         self.tables = tables
         self.arguments = arguments
         self.result = result
-        self._slopes: dict[int, Function | float] = {}
+        self.slopes: dict[int, Function | float] = {}  # by argument, once asked for
 
     @property
     def arity(self) -> int:
@@ -120,15 +121,15 @@ class Function:
 
     def derivative(self, position: int) -> Function | float:
         """The slope along one argument; a bare number if it is one."""
-        if position not in self._slopes:
+        if position not in self.slopes:
             with self.tables.lock:
                 plan = self.plan
                 row = self.arguments[position]
                 step = plan.rows.index(row) if row in plan.rows else None
                 book, answers = drafted(self.tables, plan, [step])
                 (slope,) = book.rows(answers)
-            self._slopes[position] = slope if isinstance(slope, float) else Function(self.tables, self.arguments, slope)
-        return self._slopes[position]
+            self.slopes[position] = slope if isinstance(slope, float) else Function(self.tables, self.arguments, slope)
+        return self.slopes[position]
 
     def formula(self, names: Sequence[str], style: str = "text") -> str:
         """The function written down, in these names for its arguments."""
@@ -146,7 +147,7 @@ class Function:
 def trace(function: Callable[..., Any], arity: int) -> Function:
     """The graph that a Python function of `arity` numbers draws. Raises OperandError if it is not made of rules."""
     tables = Tables()
-    arguments = [_append(tables, PLACEHOLDER, ()) for _ in range(arity)]
+    arguments = [add_row(tables, PLACEHOLDER, ()) for _ in range(arity)]
     result = function(*[Pencil(tables, row) for row in arguments])
     if not isinstance(result, Pencil):
         return Function(tables, arguments, constant_row(tables, number(result, "A function of tensors' elements")))

@@ -44,7 +44,8 @@ def draw(
     each operand position: x * x has two.
 
     Tensor nodes are drawn with their shapes and equations. open: which of them
-    to show as their scalars, once they were lowered: one, several, or True.
+    to show as their scalars, once they were lowered: one, several, or True. The
+    tasks of a tensor, `DAGExecutionEngine().tasks(t)`, are drawn by their levels.
 
     Raises DrawingError for a wish that cannot be met, NodeError for what is no
     node.
@@ -70,6 +71,12 @@ def draw(
             described = tensor_scene(what, wishes, open)
             described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
             return Picture(described, direction)
+        if _is_tasks(what):
+            from .tasks import task_scene  # brings NumPy
+
+            described = task_scene(what, wishes)
+            described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
+            return Picture(described, direction)
         rows, results = _chosen(what, absorbed)
         described = scene(tables, rows, results, wishes)
         described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
@@ -80,6 +87,11 @@ def _is_tensor(what: Any) -> bool:
     """Whether these are tensors: nodes of the graph are not, and nothing else is made of rules."""
     first = what[0] if isinstance(what, (list, tuple)) and what else what
     return isinstance(first, Arithmetic) and not isinstance(first, Node)
+
+
+def _is_tasks(what: Any) -> bool:
+    """Whether this is a TaskGraph: nothing else has levels."""
+    return hasattr(type(what), "levels")
 
 
 def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:

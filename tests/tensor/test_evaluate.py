@@ -100,6 +100,13 @@ def test_ten_million_parameters_are_ordinary():
     assert float(w.gradient().sum()) == pytest.approx(4000.0)
 
 
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_an_infinite_slope_times_a_zero_is_nan_in_tensors_of_any_rank(shape):
+    x = LeafNode.parameter(np.zeros(shape))
+    (x**2).log().sum().backward()
+    assert np.isnan(x.gradient()).all()
+
+
 def test_a_large_identity_is_never_written_out():
     w = LeafNode.parameter(np.ones(100_000))
     slope = gradients(w.tanh(), w)  # a tensor of 10**10 entries, of which a dot product needs the diagonal

@@ -1,0 +1,103 @@
+"""What evaluating a tensor has to compute, and in which order: known before any array is touched.
+
+A product that one other product uses, and nobody else, is folded into it: both
+become one contraction, whose order opt_einsum chooses. So each recipe says
+which tensors' arrays it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from .base import TensorNode
+from .index import Ids
+from .nodes import LeafNode, LinearNode, OpType
+
+MOST_FACTORS = 6  # that one contraction gathers from products of products
+Factors = list[tuple[TensorNode, Ids]]
+
+
+class Recipe(NamedTuple):
+    """How one tensor is computed: a product from its factors, any other from its sources."""
+
+    node: TensorNode
+    factors: Factors
+
+    @property
+    def reads(self) -> list[TensorNode]:
+        """The tensors whose arrays it needs, each once."""
+        return list(dict.fromkeys([source for source, _ in self.factors] or self.node.sources))
+
+
+def missing(target: TensorNode, valued: Callable[[TensorNode], bool]) -> list[TensorNode]:
+    """What has to be computed, sources first, and the leaves without a value that it needs."""
+    found: dict[TensorNode, None] = {}
+    waiting = [target]
+    while waiting:
+        each = waiting.pop()
+        if each not in found and not valued(each):
+            found[each] = None
+            waiting.extend(each.sources)
+    return sorted(found, key=lambda each: each.serial)
+
+
+def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:
+    """How to compute these nodes, sources first; products that are folded into others have no recipe.
+
+    >>> from . import LeafNode
+    >>> a, b, v = (LeafNode.parameter([[1.0]], name) for name in "abv")
+    >>> product = (a @ b) @ v
+    >>> (recipe,) = recipes(missing(product, lambda node: not node.sources), product)
+    >>> [node.name for node in recipe.reads]
+    ['a', 'b', 'v']
+    """
+    pending: dict[TensorNode, Factors] = {}
+    gathered = _gathered(nodes, target)
+    found: list[Recipe] = []
+    for node in nodes:
+        if isinstance(node, LeafNode):
+            continue
+        factors = _unfolded(node, pending) if isinstance(node, LinearNode) and _multiplies(node) else []
+        if node in gathered and len(factors) < MOST_FACTORS:
+            pending[node] = factors
+        else:
+            found.append(Recipe(node, factors))
+    return found
+
+
+def _gathered(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode]:
+    """Products that one other product uses, and nobody else: they become part of its contraction."""
+    users: dict[TensorNode, list[TensorNode]] = {}
+    for node in nodes:
+        for source in node.sources:
+            users.setdefault(source, []).append(node)
+    return {
+        node
+        for node, by in users.items()
+        if node is not target and _multiplies(node) and len(by) == 1 and _multiplies(by[0])
+    }
+
+
+def _multiplies(node: TensorNode) -> bool:
+    return isinstance(node, LinearNode) and node.op == OpType.mul
+
+
+def _unfolded(node: LinearNode, pending: dict[TensorNode, Factors]) -> Factors:
+    """The factors of a product, those of gathered products in their place."""
+    found: Factors = []
+    top = max(map(abs, (0, *node.index.left, *node.index.right)))
+    for source, ids in zip(node.sources, node.index[1:]):
+        ids = tuple(map(abs, ids))
+        if source not in pending:
+            found.append((source, ids))
+            continue
+        assert isinstance(source, LinearNode)
+        renamed = dict(zip(source.index.dst, ids))
+        for factor, own in pending.pop(source):
+            for each in own:
+                if each not in renamed:
+                    top += 1
+                    renamed[each] = top
+            found.append((factor, tuple(renamed[each] for each in own)))
+    return found

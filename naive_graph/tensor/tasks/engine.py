@@ -1,0 +1,84 @@
+"""The DAG execution engine: the simple engine's forward and backward as tasks, some of which run at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import EngineError
+from ..arrays import Array
+from ..base import TensorNode
+from ..differentiate import ancestors
+from ..evaluate import check_fed, commit, ones_like, operand, written_out
+from ..recipes import missing
+from .graph import Key, TaskGraph, task_graph
+from .scheduling import TaskRun, run_tasks
+
+
+class DAGExecutionEngine:
+    """Evaluates and differentiates tensors by tasks; its numbers are those of the simple engine, bit for bit.
+
+    workers: how many threads run tasks of one level. Array libraries let go of
+    Python's lock while they compute, so large arrays gain and small ones do not.
+    `last_run` says when each task ran; draw it with `gantt(engine)`.
+
+    >>> from .. import LeafNode
+    >>> w = LeafNode.parameter([3.0, 4.0], "w")
+    >>> engine = DAGExecutionEngine(workers=2)
+    >>> engine.backward((w * w).sum())
+    >>> w.gradient().tolist()
+    [6.0, 8.0]
+    """
+
+    def __init__(self, workers: int = 1) -> None:
+        if type(workers) is not int or workers < 1:
+            raise EngineError(f"A DAGExecutionEngine has a whole number of workers, at least 1, not {workers!r}.")
+        self.workers = workers
+        self.last_run: TaskRun | None = None
+
+    def tasks(self, output: TensorNode, full: bool = False) -> TaskGraph:
+        """The tasks of a forward and a backward run, computing nothing: print them, or draw them."""
+        return task_graph(output, full)
+
+    def forward(self, output: TensorNode) -> Array:
+        """The tensor's array, with everything that it needs computed again."""
+        return self._evaluate(output, kept=False)
+
+    def incremental_forward(self, output: TensorNode) -> Array:
+        """The tensor's array; what was not computed before is computed now."""
+        return self._evaluate(output, kept=True)
+
+    def backward(self, output: TensorNode, full: bool = False) -> None:
+        """Differentiate a tensor of one entry; see `TensorNode.backward`. Nothing is written if a task fails."""
+        graph = task_graph(output, full, kept=True)
+        results = self._run(graph, kept=True)
+        nodes = ancestors([output])
+        value = written_out(operand(output))
+        found = {node: results[at] for node, at in _gradients(graph).items()}
+        arrays = {node: ones_like(value) if each.sum is None else each.sum for node, each in found.items()}
+        commit(output, nodes, graph.wanted, arrays, full)
+
+    def _evaluate(self, output: TensorNode, kept: bool) -> Array:
+        self._run(task_graph(output, kept=kept, back=False), kept)
+        return written_out(operand(output))
+
+    def _run(self, graph: TaskGraph, kept: bool) -> list[Any]:
+        """Run all tasks, then keep the values that they found."""
+        check_fed(missing(graph.output, lambda node: bool(node._value is not None and (kept or not node.sources))))
+        results, self.last_run = self._perform(graph)
+        for node in ancestors([graph.output]):
+            at = graph.number.get(Key("F", node))
+            if node.sources and (at is not None or not kept):
+                node._value = None if at is None else results[at]
+        return results
+
+    def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:
+        return run_tasks(graph, self.workers)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}, {self.workers} worker{'s' if self.workers > 1 else ''}>"
+
+
+def _gradients(graph: TaskGraph) -> dict[TensorNode, int]:
+    """The number of G of each node whose gradient is asked for, where there is one."""
+    numbers = {node: graph.number.get(Key("G", node)) for node in graph.wanted}
+    return {node: at for node, at in numbers.items() if at is not None}

@@ -1,0 +1,40 @@
+"""What a picture of tasks shows: each F, B and G with its level, and who needs whom."""
+
+from __future__ import annotations
+
+from ..errors import DrawingError
+from ..tensor.tasks.graph import TaskGraph
+from .lettering import visible
+from .scene import READABLE, Arrow, Box, Scene, Wishes
+
+
+def task_scene(graph: TaskGraph, wishes: Wishes) -> Scene:
+    """Describe the tasks of a run, those of the first levels if there are too many."""
+    if wishes.fold not in (None, False):
+        raise DrawingError("Tasks have no scopes to fold. Leave fold out, and show fewer with most=...")
+    shown = _first(graph, wishes.most or READABLE)
+    described = Scene()
+    described.boxes = [_box(graph, number) for number in shown]
+    described.arrows = [
+        Arrow(f"need-{need}-{number}", f"task-{need}", f"task-{number}")
+        for need, number in graph.edges
+        if number in shown
+    ]
+    if len(shown) < len(graph):
+        left_out = len(graph) - len(shown)
+        described.caption = f"{left_out:,} tasks of higher levels are left out. See more with most=..."
+    return described
+
+
+def _first(graph: TaskGraph, most: int) -> dict[int, None]:
+    """The tasks of the lowest levels; what they need is among them."""
+    return dict.fromkeys([number for level in graph.levels for number in level][:most])
+
+
+def _box(graph: TaskGraph, number: int) -> Box:
+    task = graph.tasks[number]
+    node = task.key.node if task.key.kind != "B" else task.key.node.sources[task.key.position]
+    lines = [visible(graph.label(number))]
+    if node.rank:
+        lines.append(f"({' × '.join(map(str, node.shape))})")
+    return Box(f"task-{number}", f"task {task.key.kind}", [*lines, f"level {task.level}"])

@@ -1,0 +1,194 @@
+"""Tasks on Dask: the same bits, in threads here and in processes elsewhere; data-parallel training."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shards
+from hypothesis import HealthCheck, given, settings
+from programs import nodes, programs
+
+import naive_graph as ng
+from naive_graph import Graph, LeafNode
+from naive_graph.errors import EngineError, MissingToolError
+from naive_graph.tensor.differentiate import ancestors
+from naive_graph.tensor.tasks.graph import task_graph
+from naive_graph.tensor.tasks.on_dask import DaskEngine, dask_graph
+
+FEWER = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+HOUSE = Path(__file__).parent.parent.parent
+PATIENCE = 60  # seconds for a cluster to come up
+
+
+def bits(array):
+    return None if array is None else (np.shape(array), np.asarray(array).tobytes())
+
+
+def found_by(run, build):
+    """What every node holds after a run."""
+    with Graph.scratch():
+        total = build()
+        run(total)
+        return [(bits(node._value), bits(node._grad)) for node in ancestors([total])]
+
+
+def network():
+    rng = np.random.default_rng(3)
+    x = LeafNode.constant(rng.normal(size=(2, 6, 6, 1)))
+    hidden = ng.conv2d(x, LeafNode.parameter(rng.normal(size=(3, 3, 1, 2)))).relu()
+    return (ng.max_pool2d(hidden, 2).reshape(2, -1) @ LeafNode.parameter(rng.normal(size=(8, 3)))).log_softmax().mean()
+
+
+def simple(total):
+    total.backward()
+
+
+# --- without Dask ---------------------------------------------------------------
+
+
+def test_without_dask_the_engine_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask.threaded", None)
+    with pytest.raises(MissingToolError, match=r'pip install "naive-graph\[dask\]"'):
+        DaskEngine()
+
+
+def test_a_client_is_one_of_dasks():
+    with pytest.raises(EngineError, match=r"a distributed\.Client, or nothing, not 'localhost'"):
+        DaskEngine("localhost")
+
+
+def test_every_task_is_a_key_and_every_need_an_argument():
+    y = network()
+    graph = task_graph(y)
+    drawn = dask_graph(graph, "run")
+    keys = list(drawn)
+    assert keys == [f"{graph.label(number)}-run" for number in range(len(graph))]
+    edges = [(keys.index(need), number) for number, key in enumerate(keys) for need in drawn[key][1:]]
+    assert edges == graph.edges
+
+
+# --- in threads -------------------------------------------------------------------
+
+
+@FEWER
+@given(programs(most=6))
+def test_dasks_threads_find_the_bits_of_the_simple_engine(program):
+    pytest.importorskip("dask")
+
+    def build():
+        return nodes(program)[-1].sum()
+
+    assert found_by(DaskEngine().backward, build) == found_by(simple, build)
+
+
+def test_a_run_on_dask_was_timed():
+    pytest.importorskip("dask")
+    engine, y = DaskEngine(), network()
+    engine.backward(y)
+    graph, bars = engine.last_run
+    assert [bar.task for bar in bars] == list(range(len(graph)))
+    assert all(0.0 <= bar.start <= bar.end for bar in bars)
+    assert ng.gantt(engine)
+
+
+def test_forward_on_dask_reads_the_leaves_again():
+    pytest.importorskip("dask")
+    w, engine = LeafNode.parameter([1.0]), DaskEngine()
+    y = w * w
+    assert engine.forward(y).tolist() == [1.0]
+    w.value = [3.0]
+    assert engine.incremental_forward(y).tolist() == [1.0]
+    assert engine.forward(y).tolist() == [9.0]
+
+
+# --- in processes -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def random_programs():
+    """Drawn before the client starts: its threads use `random`, which Hypothesis does not allow beside itself."""
+    found = []
+
+    @settings(FEWER, max_examples=10, database=None)
+    @given(programs(most=6))
+    def draw(program):
+        found.append(program)
+
+    draw()
+    return found
+
+
+@pytest.fixture(scope="module")
+def client(random_programs, tmp_path_factory):
+    """A scheduler and two worker processes, started by hand."""
+    distributed = pytest.importorskip("distributed")
+    room = tmp_path_factory.mktemp("cluster")
+    address = ["--scheduler-file", str(room / "scheduler.json"), "--no-dashboard"]
+    worker = ["worker", *address, "--no-nanny", "--nthreads", "1", "--local-directory", str(room)]
+    running = []
+    try:
+        for command in (["scheduler", "--host", "127.0.0.1", "--port", "0", *address], worker, worker):
+            running.append(started(command, room / f"{len(running)}.log"))
+        with distributed.Client(scheduler_file=str(room / "scheduler.json"), timeout=PATIENCE) as client:
+            client.wait_for_workers(2, timeout=PATIENCE)
+            yield client
+    finally:
+        for process in reversed(running):
+            ended(process)
+
+
+def started(command, log):
+    paths = [str(HOUSE), str(HOUSE / "tests" / "tensor"), os.environ.get("PYTHONPATH", "")]
+    settings = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    with open(log, "w") as output:
+        return subprocess.Popen([sys.executable, "-m", "dask", *command], env=settings, stdout=output, stderr=output)
+
+
+def ended(process):
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def test_two_processes_find_the_bits_of_the_simple_engine(client):
+    engine = DaskEngine(client)
+    assert found_by(engine.backward, network) == found_by(simple, network)
+    assert {bar.worker for bar in engine.last_run.bars} <= {0, 1}
+
+
+def test_two_processes_find_the_same_bits_on_random_programs(client, random_programs):
+    for program in random_programs:
+
+        def build(program=program):
+            return nodes(program)[-1].sum()
+
+        assert found_by(DaskEngine(client).backward, build) == found_by(simple, build)
+
+
+def test_training_on_two_processes_gives_the_numbers_of_one(client):
+    who = set()
+
+    def on_workers(gradient, each):
+        futures = [client.submit(gradient, *arguments, pure=False) for arguments in each]
+        found = client.gather(futures)
+        who.update(*client.who_has(futures).values())
+        return found
+
+    losses, weights = shards.train(on_workers)
+    expected, alone = shards.train(lambda gradient, each: [gradient(*arguments) for arguments in each])
+    assert losses == expected
+    assert weights.tobytes() == alone.tobytes()
+    assert losses[-1] < 0.9 * losses[0]
+    assert len(who) == 2
+
+
+def test_an_operator_that_the_workers_do_not_know_is_named(client):
+    cube = ng.operator("cube_known_here_alone", lambda a: a * a * a, [lambda a, y: 3.0 * a * a])
+    with pytest.raises(ng.errors.OperatorNameError, match="no operator 'cube_known_here_alone'"):
+        DaskEngine(client).forward(cube(LeafNode.parameter([1.0, 2.0])))
