@@ -126,6 +126,8 @@ def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array)
         flat.operands, flat.groups, uses, closed, rows.reshape(-1), shared, inside,
     ):  # fmt: skip
         return None
+    if shared.all():  # one term again and again: nothing varies
+        return None
     return Alike(dot, places, template, rows, shared.astype(bool))
 
 
