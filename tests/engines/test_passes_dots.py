@@ -3,6 +3,7 @@
 from random import Random
 
 import numpy as np
+from drawn import drawn
 from flats import edges, evaluated, same, table_values
 from hypothesis import given, settings
 from random_graphs import random_graph, seeds, sizes
@@ -77,3 +78,16 @@ def test_minus_zero_survives_in_a_dot():
     x, zero = Constant(-0.0), Constant(1.0)
     fused, _ = dots(*flattened(Graph.sum([x * zero, x, x])))
     assert same(evaluated(fused, [])[-1], -0.0)
+
+
+def test_a_total_over_samples_goes_through():
+    flat = drawn("""
+        0 leaf
+        1 leaf (group 1)
+        2 mul 0 1 (group 1)
+        3 total 2
+        4 mul 0 0
+        5 add 3 4
+    """)
+    fused, _ = dots(flat, np.array([5], np.int32))
+    assert str(fused).splitlines()[3:] == ["   3 total 2", "   4 dot 3 + 0*0"]
