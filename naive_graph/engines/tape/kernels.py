@@ -233,8 +233,8 @@ def outer(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real:
     lefts, rights = code[at], code[at + 1]
     left, right = at + 2, at + 2 + lefts
     into = right + rights
-    for j in range(lefts):
-        clear(lanes, code[left + j] * width, real, count)
+    for each in range(left, into):
+        clear(lanes, code[each] * width, real, count)
     j = 0
     while j + 4 <= lefts:
         g0, g1 = code[left + j] * width, code[left + j + 1] * width
@@ -318,6 +318,7 @@ def reduce_pairs(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int
         x, y = code[term] * width, code[term + 1] * width
         clear(lanes, x, real, count)
         if y >= 0:
+            clear(lanes, y, real, count)  # this one too: 0 times what log(0) left there would be NaN
             scalars[code[at]] += product(lanes, x, y, count)
         else:
             sum = many(0.0)
