@@ -122,7 +122,7 @@ def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array)
     uses = np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat)).astype(np.int32)
     shared, inside = np.zeros(len(template), np.uint8), np.zeros(len(template), np.int32)
     if not lockstep(
-        len(template), len(places), template, position, np.ascontiguousarray(roots), flat.kinds, flat.starts,
+        len(template), len(places), template, position, roots.reshape(-1), flat.kinds, flat.starts,
         flat.operands, flat.groups, uses, closed, rows.reshape(-1), shared, inside,
     ):  # fmt: skip
         return None
