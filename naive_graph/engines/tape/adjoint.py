@@ -25,7 +25,7 @@ from ...tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints, Longs
 from .flat import DOT, NONE, Array, Flat
-from .templates import FIRST_NUMBER, NOTHING, PLAIN, templates
+from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
 from .terms import chosen, give, guard, new_row, plant, push, summed
 
 
@@ -41,56 +41,62 @@ def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
     seeds: rows whose adjoint begins at 1. wanted: rows whose adjoints are asked
     for. The adjoint of a row that has none is NONE: it is 0.
     """
-    rows, degrees = len(flat), np.diff(flat.starts)
-    known = templates(flat.kinds, degrees)
-    needed = np.zeros(rows, np.uint8)
-    needed[wanted] = 1
+    rows, samples = len(flat), len(flat.samples)
+    known = templates(flat.kinds, np.diff(flat.starts))
+    needed, report = (_marked(rows, wanted) for _ in range(2))
     lead(rows, flat.kinds, flat.starts, flat.operands, known.of_row, known.partial_starts, known.partials, needed)
-    numbers = (rows + np.arange(len(known.numbers) + len(flat.samples))).astype(np.int32)  # the last: how many samples
-    made = np.diff(known.row_starts)[known.of_row]
-    terms = len(flat.operands) + len(seeds) + 1
-    most = rows + len(numbers) + int(made.sum()) + 3 * terms + (3 + len(flat.samples)) * rows
-    edges = (
-        len(flat.operands) + int(_edges_of(known)[known.of_row].sum()) + 12 * terms + (8 + 2 * len(flat.samples)) * rows
-    )
-    kinds, starts, operands, groups = (np.empty(size, np.int32) for size in (most, most + 1, edges, most))
-    kinds[:rows], starts[:rows], operands[: len(flat.operands)], groups[:rows] = (
-        flat.kinds, flat.starts[:rows], flat.operands, flat.groups,
-    )  # fmt: skip
-    kinds[rows : rows + len(numbers)], groups[rows : rows + len(numbers)] = CONSTANT, 0
-    starts[rows : rows + len(numbers)] = len(flat.operands)
+    terms, made = len(flat.operands) + len(seeds), np.diff(known.row_starts)
+    numbers = rows + np.arange(len(known.numbers) + samples, dtype=np.int32)  # then how many samples each group has
+    counts = numbers[len(known.numbers) :].copy()
+    kinds, starts, operands, groups = _room(flat, known, numbers, terms)
+    kinds[counts] = PLACEHOLDER
     end = np.array([rows + len(numbers), len(flat.operands), 0], np.int64)
-    counts_at = numbers[len(known.numbers) :].copy()
-    kinds[counts_at] = PLACEHOLDER
-    report, adjoints = np.zeros(rows, np.uint8), np.full(rows, NONE, np.int32)
-    report[wanted] = 1
-    heads, tails = np.full(rows, NONE, np.int32), np.full(rows, NONE, np.int32)
-    term_columns = [np.empty(terms, np.int32) for _ in range(5)]
+    adjoints, heads, tails = (np.full(rows, NONE, np.int32) for _ in range(3))
+    columns = [np.empty(terms, np.int32) for _ in range(5)]
     for seed in seeds:
-        plant(seed, int(numbers[0]), int(flat.groups[seed]), heads, tails, *term_columns, end)
+        plant(seed, int(numbers[0]), int(flat.groups[seed]), heads, tails, *columns, end)
     sweep(
-        rows, len(flat.samples), known.of_row, known.selects, known.row_starts, known.kinds, known.operand_starts,
-        known.operands, known.partial_starts, known.partials, numbers, counts_at, needed, report, heads, tails, *term_columns,
-        kinds, starts, operands, groups, adjoints, np.full(rows, NONE, np.int32), np.empty(made.max(initial=0) + 1, np.int32),
-        end,
+        rows, samples, known.of_row, known.selects, known.row_starts, known.kinds, known.operand_starts, known.operands,
+        known.partial_starts, known.partials, numbers, counts, needed, report, heads, tails, *columns, kinds, starts,
+        operands, groups, adjoints, np.empty(made.max(initial=0) + 1, np.int32), end,
     )  # fmt: skip
-    size = int(end[0])
-    starts[size] = end[1]
-    constants = {**flat.constants, **dict(zip(numbers.tolist(), known.numbers, strict=False))}
-    counts = numbers[len(known.numbers) :].tolist()
-    sources = {**flat.sources, **{row: Count(group) for group, row in enumerate(counts)}}
+    size, edges = int(end[0]), int(end[1])
+    starts[size] = edges
     grown = replace(
-        flat, kinds=kinds[:size].copy(), starts=starts[: size + 1].copy(), operands=operands[: end[1]].copy(),
-        groups=groups[:size].copy(), constants=constants, sources=sources,
-    )  # fmt: skip
+        flat,
+        kinds=kinds[:size].copy(),
+        starts=starts[: size + 1].copy(),
+        operands=operands[:edges].copy(),
+        groups=groups[:size].copy(),
+        constants={**flat.constants, **dict(zip(numbers.tolist(), known.numbers))},
+        sources={**flat.sources, **{row: Count(group) for group, row in enumerate(counts.tolist())}},
+    )
     return grown, adjoints
 
 
-def _edges_of(known: object) -> Array:
-    """How many operands the rows of each template have."""
-    starts, rows = known.operand_starts, known.row_starts  # type: ignore[attr-defined]
-    edges: Array = starts[rows[1:]] - starts[rows[:-1]]
-    return edges
+def _marked(rows: int, these: Array) -> Array:
+    marks = np.zeros(rows, np.uint8)
+    marks[these] = 1
+    return marks
+
+
+def _room(flat: Flat, known: Templates, numbers: Array, terms: int) -> tuple[Array, Array, Array, Array]:
+    """Kinds, starts, operands and groups, begun with the plan and the numbers, with room for all that may follow.
+
+    A term may need seven rows with 23 operands: a condition and its sum over
+    the samples, the either-or of two of them, a product, a choice and its share
+    in two sums. A row may need three with five: a sum and a choice.
+    """
+    rows, made = len(flat), np.diff(known.row_starts)
+    per_template = known.operand_starts[known.row_starts[1:]] - known.operand_starts[known.row_starts[:-1]]
+    most = rows + len(numbers) + int(made[known.of_row].sum()) + 7 * terms + 3 * rows
+    edges = len(flat.operands) + int(per_template[known.of_row].sum()) + 23 * terms + 5 * rows
+    kinds, starts, operands, groups = (np.empty(size, np.int32) for size in (most, most + 1, edges, most))
+    kinds[:rows], starts[:rows], groups[:rows] = flat.kinds, flat.starts[:rows], flat.groups
+    operands[: len(flat.operands)] = flat.operands
+    after = slice(rows, rows + len(numbers))
+    kinds[after], starts[after], groups[after] = CONSTANT, len(flat.operands), 0
+    return kinds, starts, operands, groups
 
 
 @machine
@@ -109,9 +115,9 @@ def lead(
 @machine
 def sweep(
     rows: int, samples: int, of_row: Ints, selects: Bytes, row_starts: Ints, made_kinds: Ints, made_starts: Ints,
-    made_operands: Ints, partial_starts: Ints, partials: Ints, numbers: Ints, counts: Ints, needed: Bytes, report: Bytes, heads: Ints,
-    tails: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, term_groups: Ints, kinds: Ints, starts: Ints,
-    operands: Ints, groups: Ints, adjoints: Ints, taken: Ints, local: Ints, end: Longs,
+    made_operands: Ints, partial_starts: Ints, partials: Ints, numbers: Ints, counts: Ints, needed: Bytes,
+    report: Bytes, heads: Ints, tails: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, term_groups: Ints,
+    kinds: Ints, starts: Ints, operands: Ints, groups: Ints, adjoints: Ints, local: Ints, end: Longs,
 ) -> None:  # fmt: skip
     """Walk backwards: sum up each row's terms, and hand every operand its own."""
     for row in range(rows - 1, -1, -1):
@@ -174,21 +180,9 @@ def sweep(
                     if mask >= 0:
                         under = chosen(under, mask, numbers[1], kinds, starts, operands, groups, end)
                 give(
-                    operand,
-                    incoming,
-                    below,
-                    numbers[0],
-                    under,
-                    groups[row],
-                    heads,
-                    tails,
-                    nexts,
-                    xs,
-                    ys,
-                    masks,
-                    term_groups,
-                    end,
-                )
+                    operand, incoming, below, numbers[0], under, groups[row], heads, tails, nexts, xs, ys, masks,
+                    term_groups, end,
+                )  # fmt: skip
 
 
 def resolved(reference: int, row: int, degree: int, starts: Ints, operands: Ints, numbers: Ints, local: Ints) -> int:

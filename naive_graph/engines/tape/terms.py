@@ -27,8 +27,8 @@ def plant(
 
 
 def give(
-    row: int, x: int, y: int, one: int, mask: int, group: int, heads: Ints, tails: Ints, nexts: Ints, xs: Ints, ys: Ints,
-    masks: Ints, term_groups: Ints, end: Longs,
+    row: int, x: int, y: int, one: int, mask: int, group: int, heads: Ints, tails: Ints, nexts: Ints, xs: Ints,
+    ys: Ints, masks: Ints, term_groups: Ints, end: Longs,
 ) -> None:  # fmt: skip
     """One more term of a row's adjoint: x * y (x alone if y is NONE), where `mask` holds. one: the row of 1."""
     if x == one and y >= 0:
@@ -107,8 +107,8 @@ def guard(
 
 
 def summed(
-    row: int, head: int, samples: int, counts: Ints, nexts: Ints, xs: Ints, ys: Ints, term_groups: Ints, kinds: Ints, starts: Ints,
-    operands: Ints, groups: Ints, end: Longs,
+    row: int, head: int, samples: int, counts: Ints, nexts: Ints, xs: Ints, ys: Ints, term_groups: Ints, kinds: Ints,
+    starts: Ints, operands: Ints, groups: Ints, end: Longs,
 ) -> int:  # fmt: skip
     """The sum of a row's terms, as one row."""
     group = groups[row]
