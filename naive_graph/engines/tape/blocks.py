@@ -168,7 +168,8 @@ def block(
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:
     """Choose a slot for everything that is written; returns how many there are."""
     last = {field: time for time, each in enumerate(instructions) for field in each.fields if isinstance(field, Slot)}
-    size, free = len(set(slot_of.values())), []
+    free: list[int] = []
+    size = len(set(slot_of.values()))
     for time, each in enumerate(instructions):
         for slot in each.fields:
             if isinstance(slot, Slot) and slot not in slot_of:

@@ -107,7 +107,7 @@ def long_dot(to: int, length: int, base: int, index: Ints, scalars: Floats) -> N
         terms = index[at]
         at += 1
         sum = NOTHING_YET
-        for term in range(terms):
+        for _term in range(terms):
             x, y = index[at], index[at + 1]
             at += 2
             if y >= 0:
@@ -127,7 +127,8 @@ def run_lanes(
         real = samples - block if samples - block < width else width
         run_block(
             parts[part + FROM], parts[part + TO], block, real, width, parts[part + STRIDE], code, table, scalars,
-            lanes[parts[part + LANES_AT] :], feeds[parts[part + FEEDS_AT] :], weights, out_lanes[parts[part + OUT_AT] :],
+            lanes[parts[part + LANES_AT] :], feeds[parts[part + FEEDS_AT] :], weights,
+            out_lanes[parts[part + OUT_AT] :],
         )  # fmt: skip
 
 

@@ -219,9 +219,9 @@ def lockstep(
     size: int, count: int, template: Ints, position: Ints, roots: Ints, kinds: Ints, starts: Ints, operands: Ints,
     groups: Ints, uses: Ints, closed: Bytes, rows: Ints, shared: Bytes, inside: Ints,
 ) -> int:  # fmt: skip
-    """Walk all lanes along the template. rows: [template row, lane], full of NONE. 0 if they differ in more than leaves.
+    """Walk all lanes along the template; 0 if they differ in more than leaves.
 
-    closed: rows that nothing outside their own lane may use.
+    rows: [template row, lane], full of NONE at first. closed: rows that nothing outside their own lane may use.
     """
     for lane in range(count):
         for side in range(2):

@@ -65,7 +65,8 @@ class Lowering:
         self._note("dots", flat)
         now = [Sample(int(moved[row]), NONE) for row in asked]
         if not batched:
-            flat, found = lanes(flat, np.array([at.row for at in now[len(outputs) :]], np.int32), np.array([at.row for at in now], np.int32))
+            rows = np.array([at.row for at in now], np.int32)
+            flat, found = lanes(flat, rows[len(outputs) :], rows)
             now = [found[at.row] for at in now]
             self._note("lanes", flat)
         flat, now = self._shared(flat, now)
@@ -111,9 +112,7 @@ class Lowering:
 
 
 @machine
-def vary(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, total: int, mean: int
-) -> None:
+def vary(rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, total: int, mean: int) -> None:
     """Spread the group of the batched leaves to all that depends on them; a total has one value again."""
     for row in range(rows):
         if kinds[row] != total and kinds[row] != mean:
@@ -124,12 +123,9 @@ def vary(
 
 def with_totals(flat: Flat) -> tuple[Flat, Array]:
     """The plan with TOTAL rows for totals and means over the samples, and where each row went."""
-    operands, kinds, groups, moved = [], [], [], np.empty(len(flat), np.int32)
-    count = len(flat)  # a leaf that holds the number of samples goes first
-    kinds.append(PLACEHOLDER)
-    operands.append([])
-    groups.append(0)
-    for row in range(count):
+    operands: list[list[int]] = [[]]
+    kinds, groups, moved = [PLACEHOLDER], [0], np.empty(len(flat), np.int32)  # the number of samples goes first
+    for row in range(len(flat)):
         kind, below = int(flat.kinds[row]), [int(moved[each]) for each in flat.of(row)]
         if kind in SUMS and groups[below[0]]:
             kinds.append(TOTAL)

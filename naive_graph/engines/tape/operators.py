@@ -56,7 +56,7 @@ KNOWN: dict[str, tuple[str, list[str], str]] = {
 
 
 class Shape(NamedTuple):
-    """What a kernel computes: a rule's number and how many operands; or DOT, and 1 for each product, 0 for a lone term."""
+    """What a kernel computes: a rule's number, with 0 for each operand; or DOT, with 1 for a product, 0 for a term."""
 
     kind: int
     terms: tuple[int, ...]

@@ -226,4 +226,5 @@ def _width(count: int, slots: int, whole: bool) -> int:
     """How many samples go through the tape together: as many as stay warm, shared out evenly."""
     most = count if whole else min(WIDEST, max(LANES, WARM // max(slots, 1) // LANES * LANES))
     blocks = max(1, -(-count // most))
-    return -(-(-(-count // blocks)) // LANES) * LANES
+    share = -(-count // blocks)
+    return -(-share // LANES) * LANES

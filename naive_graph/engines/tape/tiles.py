@@ -21,7 +21,7 @@ from .sections import Section
 
 
 class Dense(NamedTuple):
-    """outputs[j] = bias[j] + sum over k of weights[j][k] * inputs[k], for every sample. bias: NONE where there is none."""
+    """outputs[j] = bias[j] (if not NONE) + sum over k of weights[j][k] * inputs[k], for every sample."""
 
     outputs: list[int]
     inputs: list[int]
