@@ -5,6 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from drawn import drawn
 from flats import edges, evaluated, near, plan_values, same
 from hypothesis import given, settings
 from random_graphs import random_graph, seeds, sizes
@@ -125,3 +126,26 @@ def test_the_adjoint_of_the_result_is_one():
     x = Variable(2.0)
     agree_with_the_sweep([x], lambda plan: [0])
     agree_with_the_sweep([x.sin()], lambda plan: [0, 1])
+
+
+BOTH_GROUPS = """
+    0 leaf
+    1 leaf (group 1)
+    2 leaf (group 2)
+    3 sqrt 0
+    4 where 1 3 1 (group 1)
+    5 where 2 3 2 (group 2)
+    6 total 4
+    7 total 5
+    8 add 6 7
+"""
+
+
+@pytest.mark.parametrize(
+    "ones, twos, slope", [([0.0, 0.0], [0.0], 0.0), ([0.0, 1.0], [0.0], np.inf), ([0.0, 0.0], [1.0], np.inf)]
+)
+def test_what_samples_share_is_taken_if_one_of_them_takes_it(ones, twos, slope):
+    """The slope of sqrt at 0 is infinite: 0 times it would be NaN."""
+    grown, adjoints = adjoint(drawn(BOTH_GROUPS, [2, 1]), [8], np.array([0], np.int32))
+    edges(grown)
+    assert evaluated(grown, [0.0, ones, twos])[adjoints[0]] == slope

@@ -146,3 +146,21 @@ def test_several_outputs_have_a_row_of_slopes_each():
 def test_an_output_that_does_not_depend_on_a_leaf_has_slope_zero():
     x, y = Variable(2.0), Variable(3.0)
     assert on_tape(lowered([x * x], [x, y])) == [4.0, 4.0, 0.0]
+
+
+def test_a_shared_branch_that_no_sample_takes_passes_nothing_on():
+    w = Variable(0.0)
+    root = w.sqrt()
+    terms = [ng.where(Constant(0.1 * k) > 2.0, root * 3.0, w * float(k)) for k in range(10)]
+    low = agrees(Graph.sum(terms), [w])
+    assert len(low.flat.samples) == 2 and on_tape(low) == [0.0, 45.0]
+
+
+def test_a_condition_costs_a_weight_no_choice_of_its_own():
+    w, terms = Variable(0.5), []
+    for k in range(10):
+        z = w * Constant(0.1 * k - 0.5)
+        terms.append(ng.leaky_relu(z).tanh())
+    low = agrees(Graph.sum(terms), [w], exact=False)
+    choices = [row for row in range(len(low.flat)) if low.flat.name(row) == "where"]
+    assert all(low.flat.groups[row] for row in choices)

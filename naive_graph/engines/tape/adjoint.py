@@ -132,13 +132,11 @@ def sweep(
                 same = 0
             term = nexts[term]
         if same == 0:
-            mask = guard(head, numbers, nexts, xs, ys, masks, kinds, starts, operands, groups, end)
-            if groups[row] == 0 and mask >= 0 and groups[mask] > 0:
-                mask = NONE
+            mask = guard(head, groups[row] == 0, numbers, nexts, xs, ys, masks, kinds, starts, operands, groups, end)
         incoming = summed(row, head, samples, counts, nexts, xs, ys, term_groups, kinds, starts, operands, groups, end)
         if report[row]:
             adjoints[row] = incoming
-            if mask >= 0:
+            if mask >= 0 and same:  # terms that stand under masks of their own add up to 0 where none holds
                 adjoints[row] = chosen(mask, incoming, numbers[1], kinds, starts, operands, groups, end)
         if kinds[row] <= DOT:
             for at in range(starts[row], starts[row + 1], 2):

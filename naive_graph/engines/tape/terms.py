@@ -78,20 +78,32 @@ def chosen(
     return row
 
 
+def how_many(mask: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, end: Longs) -> int:
+    """In how many samples a mask holds: what they share is taken unless this is 0."""
+    row = new_row(REDUCE, 0, kinds, starts, groups, end)
+    push(mask, operands, end)
+    push(NONE, operands, end)
+    return row
+
+
 def guard(
-    head: int, numbers: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, kinds: Ints, starts: Ints, operands: Ints,
-    groups: Ints, end: Longs,
+    head: int, alone: int, numbers: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, kinds: Ints, starts: Ints,
+    operands: Ints, groups: Ints, end: Longs,
 ) -> int:  # fmt: skip
-    """Put each term under its own mask; the mask of their sum, NONE if one is certain."""
-    either = masks[head]
+    """Put each term under its own mask; the mask of their sum, NONE if one is certain. alone: the row has one value."""
+    either = NONE
     term = head
     while term >= 0:
         mask = masks[term]
-        if term != head:
-            if mask < 0 or either < 0:
-                either = NONE
-            elif mask != either:
-                either = chosen(either, numbers[0], mask, kinds, starts, operands, groups, end)
+        taken = mask
+        if alone and mask >= 0 and groups[mask] > 0:
+            taken = how_many(mask, kinds, starts, operands, groups, end)
+        if term == head:
+            either = taken
+        elif taken < 0 or either < 0:
+            either = NONE
+        elif taken != either:
+            either = chosen(either, numbers[0], taken, kinds, starts, operands, groups, end)
         if mask >= 0:
             value = xs[term]
             if ys[term] >= 0:
