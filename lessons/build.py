@@ -43,6 +43,9 @@ QUIET = {
 }
 
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
 class LessonError(Exception):
     """A lesson cannot be built, or is not what its source makes."""
 
@@ -56,8 +59,8 @@ def without_widgets(notebook: Any) -> None:
     """A widget lives in a kernel, under a random name: the committed notebook keeps its still picture."""
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+        if "outputs" in cell:
+            cell.outputs = [each for each in cell.outputs if WIDGET not in each.get("data", {})]
 
 
 def read(source: Path) -> Any:

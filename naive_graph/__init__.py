@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         transform,
     )
     from .tensor.lower import lower
+    from .training.loop import fit
     from .training.model import LookupParameter, Model, Parameter, ParameterCollection, lookup, parameter
     from .training.trainers import (
         AdadeltaTrainer,
@@ -77,6 +78,7 @@ _ROOMS = {
     "draw": "views.draw",
     "History": "views.history",
     "compare": "views.compare",
+    "fit": "training.loop",
     "record": "views.steps.record",
     "step": "views.steps.record",
     "Steps": "views.steps.shown",
@@ -98,7 +100,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "LookupParameter", "Model", "Parameter", "ParameterCollection", "compare", "lookup", "parameter",
+    "LookupParameter", "Model", "Parameter", "ParameterCollection", "compare", "fit", "lookup",
+    "parameter",
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Steps", "Variable", "__version__",
     "check_operator", "draw", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator", "record",
     "scope", "step",

@@ -26,7 +26,7 @@ from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
 from .rows import Rows, Writer
 from .selection import SelectionNode
-from .unfold import unfold, written
+from .unfold import Unfolding, unfold, written
 
 BUDGET = 50_000_000  # scalar nodes that a tensor may unfold into, if nobody says
 BYTES_PER_NODE = 60  # with its edges, value and gradient
@@ -109,9 +109,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
         try:
             for node in _waiting(tensor, tables):
                 unfold(node, tables)
-            rows = written(tables.unfolded[tensor].rows)
-            if (rows < 0).any():
-                rows = Writer(tables, tensor.origin).real(rows)
+            rows = _asked_for(tensor, tables)
         except BaseException:
             tables.scope_now = outer
             tables.cut(mark)
@@ -120,6 +118,17 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
             if tables.scope_now is not outer:
                 tables.enter(outer)
     return Lowered(tensor, tables, rows)
+
+
+def _asked_for(tensor: TensorNode, tables: Tables) -> Rows:
+    """The rows of a tensor's elements; its structural entries become Constants, once."""
+    rows, key = written(tables.unfolded[tensor].rows), (tensor, "written out")
+    if not (rows < 0).any():
+        return rows
+    if key not in tables.unfolded:
+        first, real = len(tables), Writer(tables, tensor.origin).real(rows)
+        tables.unfolded[key] = Unfolding(tensor, real, first, len(tables))
+    return tables.unfolded[key].rows
 
 
 class Element(NamedTuple):

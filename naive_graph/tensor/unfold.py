@@ -59,7 +59,7 @@ def unfold(node: TensorNode, tables: Tables) -> None:
         rows = _linear(node, writer, sources)
     else:
         assert isinstance(node, NonlinearNode)
-        rows = writer.function(node.function, [each.reshape(-1) for each in sources])
+        rows = writer.function(node.function, [written(each).reshape(-1) for each in sources])
     found = Unfolding(node, rows.reshape(node.shape), first, max(len(tables), int(rows.max(initial=-1)) + 1))
     tables.unfolded[node] = found
     if len(tables) > first:

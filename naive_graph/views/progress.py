@@ -75,3 +75,30 @@ def _counted(items: Iterable[Item], label: str, total: int | None) -> Iterator[I
         if shown:
             stream.write(f"\r{head}{done:,}{of}\n")
             stream.flush()
+
+
+class Bar:
+    """A reporter for a training loop: steps, loss and rate on one line of standard error.
+
+    Shown where `progress` would be, silent elsewhere. Close it, or use `with`.
+    """
+
+    def __init__(self, total: int | None = None, label: str = "training") -> None:
+        tqdm = _tqdm() if is_watched() else None
+        settings = {"total": total, "desc": label, "delay": PATIENCE, "mininterval": PACE, "file": sys.stderr}
+        self.bar: Any = None if tqdm is None else tqdm(**settings)
+
+    def __call__(self, **numbers: float) -> None:
+        if self.bar is not None:
+            self.bar.set_postfix({name: f"{value:.4g}" for name, value in numbers.items()}, refresh=False)
+            self.bar.update()
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

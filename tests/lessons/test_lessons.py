@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -289,8 +290,13 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
+TAKEN = "[...document.querySelectorAll('.jp-InputPrompt')].some(each => /\\[(\\*|\\d+)\\]/.test(each.innerText))"
+
+
 def _run_all(page: Any, address: str) -> None:
     """Open a notebook and run all its cells by the menu; return when the last has been executed."""
+    from playwright.sync_api import TimeoutError as NotYet
+
     page.goto(address)
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached", timeout=90_000)
@@ -298,8 +304,13 @@ def _run_all(page: Any, address: str) -> None:
     page.get_by_role("menuitem", name="Edit", exact=True).first.click()
     page.locator(".lm-Menu-item:visible", has_text="Clear Outputs of All Cells").first.click()
     page.wait_for_function("document.querySelectorAll('.jp-Notebook .jp-OutputArea-output').length === 0")
-    page.get_by_role("menuitem", name="Run", exact=True).first.click()
-    page.locator(".lm-Menu-item:visible", has_text="Run All Cells").first.click()
+    for _ in range(5):  # on a busy machine a click may come before the menu is ready for it
+        page.get_by_role("menuitem", name="Run", exact=True).first.click()
+        page.locator(".lm-Menu-item:visible", has_text="Run All Cells").first.click()
+        with suppress(NotYet):
+            page.wait_for_function(TAKEN, timeout=15_000)
+            return
+    raise AssertionError("the notebook did not begin to run")
 
 
 def _saved(page: Any, path: Path, cells: int) -> Any:
@@ -319,6 +330,7 @@ def _saved(page: Any, path: Path, cells: int) -> Any:
 
 PICTURES = """
 () => [...document.querySelectorAll('.jp-Notebook .jp-OutputArea-output img')]
+    .filter(image => !image.closest('[data-ng-still]'))
     .map(image => image.complete && image.naturalWidth > 0 && image.clientWidth > 0)
 """
 

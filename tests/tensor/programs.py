@@ -1,17 +1,20 @@
 """Random index programs, and what they mean in plain loops."""
 
 from itertools import product
+from math import prod
 
 import numpy as np
 from hypothesis import strategies as st
+from operations import LOOPS, NODES, STEPS
 
-from naive_graph import LeafNode, LinearNode, NonlinearNode, TransformNode, cos, sin, tanh
+from naive_graph import LeafNode, LinearNode, NonlinearNode, TransformNode, cos, linear, sin, tanh
 
 FUNCTIONS = {  # smooth, and tame wherever the numbers below can lead
     "sin": (sin, np.sin),
     "tanh": (tanh, np.tanh),
     "bell": (lambda x: cos(x * x) - 0.5 * x, lambda x: np.cos(x * x) - 0.5 * x),
 }
+MOST = 500  # entries that one step loops over
 PAIRS = {"product": (lambda a, b: a * sin(b), lambda a, b: a * np.sin(b))}
 
 
@@ -22,8 +25,7 @@ def programs(draw, most=5):
     seed = draw(st.integers(0, 10**6))
     steps = []
     for _ in range(draw(st.integers(1, most))):
-        kind = draw(st.sampled_from(["transform", "linear", "linear", "nonlinear", "pair"]))
-        step = {"transform": transforms, "linear": linears, "nonlinear": nonlinears, "pair": pairs}[kind]
+        step = draw(st.sampled_from([transforms, linears, linears, nonlinears, pairs, *STEPS.values()]))
         steps.append(draw(step(shapes)))
         shapes = [*shapes, steps[-1]["shape"]]
     return shapes[: len(shapes) - len(steps)], seed, steps
@@ -46,7 +48,7 @@ def transforms(draw, shapes):
 
 @st.composite
 def linears(draw, shapes):
-    """Two sources whose indices meet where extents allow it; dummies only where both have them."""
+    """Two sources whose indices meet where extents allow it; a dummy is in both, or in one alone."""
     left, right = draw(st.integers(0, len(shapes) - 1)), draw(st.integers(0, len(shapes) - 1))
     ids = list(range(1, len(shapes[left]) + 1))
     extents = dict(zip(ids, shapes[left]))
@@ -58,9 +60,10 @@ def linears(draw, shapes):
         else:
             extents[len(extents) + 1] = extent
             r_ids.append(len(extents))
-    dummies = [each for each in l_ids if each in r_ids and draw(st.booleans())]
+    one_sided = draw(st.booleans())
+    dummies = [each for each in extents if (one_sided or (each in l_ids and each in r_ids)) and draw(st.booleans())]
     rest = draw(st.permutations([each for each in extents if each not in dummies]))
-    if len(rest) > 4:  # keep results small: what only one source has cannot be summed here
+    if len(rest) > 4 or prod(extents.values()) > MOST:
         return draw(transforms(shapes))
     sign = {each: -each if each in dummies else each for each in extents}
     return {
@@ -101,11 +104,22 @@ def nodes(program, values=None):
         if step["kind"] == "transform":
             node = TransformNode(step["dst"], step["src"], sources[0], step["alpha"], step["shape"])
         elif step["kind"] == "linear":
-            node = LinearNode(step["op"], step["dst"], *step["ids"], *sources)
+            node = _linear_node(step, *sources)
+        elif step["kind"] in NODES:
+            node = NODES[step["kind"]](step, *sources)
         else:
             node = NonlinearNode((FUNCTIONS | PAIRS)[step["name"]][0], *sources)
         found.append(node)
     return found
+
+
+def _linear_node(step, left, right):
+    """By index arrays; by letters if only one source has a dummy, which LinearNode refuses."""
+    dummies = [{each for each in ids if each < 0} for ids in step["ids"]]
+    if dummies[0] == dummies[1]:
+        return LinearNode(step["op"], step["dst"], *step["ids"], left, right)
+    l, r, dst = ("".join(chr(ord("a") + abs(each)) for each in ids) for ids in (*step["ids"], step["dst"]))  # noqa: E741
+    return linear(f"{l},{r}->{dst}", left, right, op=step["op"])
 
 
 def loops(program, values=None):
@@ -117,6 +131,8 @@ def loops(program, values=None):
             found.append(_transform(step, sources[0]))
         elif step["kind"] == "linear":
             found.append(_linear(step, *sources))
+        elif step["kind"] in LOOPS:
+            found.append(LOOPS[step["kind"]](step, *sources))
         else:
             found.append((FUNCTIONS | PAIRS)[step["name"]][1](*sources))
     return found

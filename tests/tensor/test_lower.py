@@ -208,3 +208,12 @@ def test_a_derivative_is_lowered_like_any_tensor():
     Graph.forward()
     Graph.backward(scalar)
     assert slopes.values == pytest.approx(lower(w).grads, abs=1e-12)
+
+
+def test_a_derivative_through_a_branch_at_the_end_is_lowered():
+    from naive_graph import gradients, where
+
+    x = leaf(3)
+    slopes = lower(gradients(where(x > 0, x * x, x), x))
+    Graph.forward()
+    assert slopes.values == pytest.approx(np.diag(np.where(x.value > 0, 2 * x.value, 1.0)))

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from operations import TORCH
 from programs import arrays, loops, nodes, programs
 
-from naive_graph import Graph, gradients, jacobian, lower, tangents
+from naive_graph import Constant, Graph, gradients, jacobian, lower, tangents
 from naive_graph.tensor.base import size_of
 
 LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -87,10 +88,12 @@ def test_backward_on_arrays_is_backward_on_scalars(program):
         total.backward()
         scalar = lower(total)[()]
         Graph.forward(scalar)
-        Graph.backward(scalar)
+        constant = isinstance(scalar, Constant)  # everything was cut off
+        if not constant:
+            Graph.backward(scalar)
         for leaf in leaves_of(program, found):
             if leaf in total_ancestors(total):
-                close(lower(leaf).grads, leaf.gradient())
+                close(np.zeros(leaf.shape) if constant else lower(leaf).grads, leaf.gradient())
 
 
 @FEWER
@@ -163,6 +166,8 @@ def in_torch(program, values, torch):
             found.append(step["alpha"] * spread(step["dst"], step["shape"], step["src"], sources[0], torch))
         elif step["kind"] == "linear":
             found.append(linear_in_torch(step, *sources, torch))
+        elif step["kind"] in TORCH:
+            found.append(TORCH[step["kind"]](step, *sources, torch))
         else:
             found.append(functions[step["name"]](*sources))
     return found[-1]

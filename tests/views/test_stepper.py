@@ -90,13 +90,27 @@ def test_a_long_walk_carries_its_ends_and_says_so() -> None:
 
 def test_where_scripts_are_dropped_a_still_picture_says_how_to_run_it() -> None:
     pytest.importorskip("anywidget")
-    data, _ = bundle(step(small()))
+    data = bundle(step(small()))
     assert "<script" not in data["text/html"]
     assert "run this cell in a notebook" in data["text/html"]
     svg = base64.b64decode(data["text/html"].split("base64,")[1].split('"')[0]).decode()
     assert 'id="row-0"' in unescape(svg)
     assert "0000value" not in svg
-    assert "application/vnd.jupyter.widget-view+json" in data
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
+
+
+def test_an_exported_notebook_shows_the_still_picture(tmp_path: Path) -> None:
+    """An exporter leaves a widget's place blank: the picture is an output of its own."""
+    nbclient, nbconvert = pytest.importorskip("nbclient"), pytest.importorskip("nbconvert")
+    pytest.importorskip("anywidget")
+    import nbformat
+
+    lonely_notebook(tmp_path / "walk.ipynb")
+    notebook = nbformat.read(tmp_path / "walk.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    html, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
+    assert "To step through it" in html
+    assert "data-ng-still" in html
 
 
 def test_without_anywidget_the_page_stands_in_a_frame() -> None:
@@ -453,6 +467,7 @@ def test_a_kernel_sends_the_pages_that_a_notebook_asks_for(server: Any, browser:
         seen.click("next step")
         seen.at(1)
         assert seen.sentence == steps[1].sentence
+        view.wait_for_function("document.querySelector('[data-ng-still]').hidden")
         seen.root.locator(".ng-drawing").focus()
         seen.press("ArrowRight")
         seen.at(2)

@@ -435,6 +435,10 @@ export default {
       }),
     };
     const view = mount(el, model.get("walk"), state);
+    const stills = () => document.querySelectorAll(`[data-ng-still="${model.get("still")}"]`);
+    const hide = () => { for (const each of stills()) each.hidden = true; };
+    hide();
+    setTimeout(hide, 500);  // the picture may come after us
     const moved = () => view.go(model.get("index"));
     model.on("change:index", moved);
     return () => { view.end(); model.off("change:index", moved); };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from contextlib import suppress
+from hashlib import sha256
 from html import escape
 from typing import Any
 
@@ -15,35 +16,51 @@ from .page import page, stepper_js
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
 
-def bundle(steps: StepLog) -> Any:
-    """What the notebook shows of a walk, in the forms that it may choose from."""
+def show(steps: StepLog) -> None:
+    """Show a walk in a notebook: the still picture, and below it the widget, which hides the picture once it lives.
+
+    They are two outputs. A page that an exporter makes would leave a widget's
+    place blank, and has the picture; so has a notebook that is not trusted.
+    """
+    from IPython import display as shown
+
+    display: Any = shown.display
     walk = Walk(steps)
-    still, png = still_picture(walk)
-    shown = {"text/html": still, "text/plain": repr(steps), **png}
+    display(bundle(steps, walk), raw=True)
+    with suppress(ImportError):
+        display(_widget(walk))
+
+
+def bundle(steps: StepLog, walk: Walk | None = None) -> dict[str, str]:
+    """What stands for a walk where no kernel answers."""
+    still, png = still_picture(walk or Walk(steps))
     try:
         import anywidget  # noqa: F401
     except ImportError:
-        return {**shown, "text/html": in_frame(steps, still)}
-    view = _widget(walk)._repr_mimebundle_()
-    data, metadata = view if isinstance(view, tuple) else (view or {}, {})
-    return {**data, **shown}, metadata
+        still = in_frame(steps, still)
+    return {"text/html": still, "text/plain": repr(steps), **png}
+
+
+def still_key(walk: Walk) -> str:
+    """By what a widget finds its still picture: the same for the same walk, so that lessons are built alike."""
+    picture = walk.casts[0].picture(room=False) if walk.casts else None
+    return sha256(f"{walk.title} {walk.count} {picture and picture.svg}".encode()).hexdigest()[:16]
 
 
 def still_picture(walk: Walk) -> tuple[str, dict[str, str]]:
     """The graph before the first step as an image, which also shows where scripts are dropped; and its PNG."""
     said = f"<p>{escape(walk.title)}: {walk.count:,} steps. {escape(HOW)}</p>"
     picture = walk.casts[0].picture(room=False) if walk.casts else None
-    if picture is None:
-        return said, {}
-    data = base64.b64encode(picture.svg.encode()).decode()
     png: dict[str, str] = {}
-    with suppress(MissingToolError, DrawingError):  # the SVG stands without it
-        png["image/png"] = base64.b64encode(picture.png).decode()
-    image = (
-        f'<img style="max-width:100%" alt="{escape(walk.title)}: the graph before the first step" '
-        f'src="data:image/svg+xml;base64,{data}">'
-    )
-    return image + said, png
+    if picture is not None:
+        data = base64.b64encode(picture.svg.encode()).decode()
+        said = (
+            f'<img style="max-width:100%" alt="{escape(walk.title)}: the graph before the first step" '
+            f'src="data:image/svg+xml;base64,{data}">{said}'
+        )
+        with suppress(MissingToolError, DrawingError):  # the SVG stands without it
+            png["image/png"] = base64.b64encode(picture.png).decode()
+    return f'<div data-ng-still="{still_key(walk)}">{said}</div>', png
 
 
 def in_frame(steps: StepLog, still: str) -> str:
@@ -65,10 +82,12 @@ def _widget(walk: Walk) -> Any:
         walk = traitlets.Dict().tag(sync=True)
         first_page = traitlets.Dict().tag(sync=True)
         index = traitlets.Int(0).tag(sync=True)
+        still = traitlets.Unicode().tag(sync=True)
 
         def __init__(self, walk: Walk) -> None:
             self.pages = walk
-            super().__init__(walk=walk.contents(), first_page=walk.page(0) if walk.count else {})
+            first = walk.page(0) if walk.count else {}
+            super().__init__(walk=walk.contents(), first_page=first, still=still_key(walk))
             self.on_msg(self._asked)
 
         def _asked(self, _: Any, message: Any, __: Any) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..stepper.page import save
-from ..stepper.widget import bundle
+from ..stepper.widget import bundle, show
 from .steps import StepLog
 
 
@@ -18,5 +18,8 @@ class Steps(StepLog):
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""
         return save(self, Path(path), title)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+    def _ipython_display_(self) -> None:
+        show(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return bundle(self)

@@ -1,0 +1,192 @@
+"""The loop that people expect around a trainer: minibatches, validation, stopping early, and a clean end on Ctrl-C.
+
+The loop knows no screen. It tells each step to reporters, functions of named
+numbers: `History().record` is one, `Bar()` of views/progress.py another.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import TrainingError
+from ..graph import Graph
+from ..nodes import Node
+from .trainers import Trainer
+
+Report = Callable[..., object]
+Schedule = Callable[[int], float]
+
+
+@dataclass
+class Outcome:
+    """How a loop ended."""
+
+    steps: int
+    epochs: int
+    stopped: str  # "epochs", "patience" or "interrupt"
+    best: float | None = None  # the lowest validation loss
+    best_epoch: int | None = None
+
+
+def batches(samples: Sequence[Any], size: int, seed: int | None = None) -> Iterator[list[Any]]:
+    """The samples in lists of `size`, shuffled by a seed; the last list may be shorter.
+
+    >>> list(batches([1, 2, 3], 2))
+    [[1, 2], [3]]
+    """
+    order = list(range(len(samples)))
+    if seed is not None:
+        random.Random(seed).shuffle(order)
+    for start in range(0, len(order), size):
+        yield [samples[place] for place in order[start : start + size]]
+
+
+def fit(
+    trainer: Trainer,
+    loss_of: Callable[[list[Any]], Any],
+    samples: Sequence[Any],
+    *,
+    epochs: int = 10,
+    batch_size: int = 32,
+    seed: int = 0,
+    validate: Callable[[], float] | None = None,
+    patience: int | None = None,
+    schedule: Schedule | None = None,
+    report: Iterable[Report] = (),
+    save: Callable[[], object] | None = None,
+) -> Outcome:
+    """Train: for each minibatch build or feed the loss, go back, update, and tell it to the reporters.
+
+    loss_of: gives the loss of a list of samples, a scalar node or a tensor of
+    one entry. seed: epoch e is shuffled by (seed, e), so a run can be repeated.
+    validate: a loss on other samples, after each epoch; with `patience`, the
+    loop ends after so many epochs without a new lowest. schedule: the learning
+    rate for each epoch. save: called at the end, whatever ended the loop.
+    Ctrl-C ends the loop after the step at hand; a second one ends it at once.
+
+    >>> from naive_graph import Variable
+    >>> from naive_graph.training.trainers import SimpleSGDTrainer
+    >>> mean = Variable(0.0)
+    >>> outcome = fit(SimpleSGDTrainer([mean], 0.25), lambda batch: (mean - batch[0]) ** 2, [2.0], epochs=20)
+    >>> outcome.stopped, round(mean.value, 3)
+    ('epochs', 2.0)
+    """
+    _check(samples, epochs=epochs, batch_size=batch_size, patience=patience)
+    outcome = Outcome(0, 0, "epochs")
+    tell = list(report)
+    try:
+        with _polite() as asked:
+            for epoch in range(epochs):
+                if schedule is not None:
+                    trainer.learning_rate = schedule(epoch)
+                for batch in batches(samples, batch_size, _mixed(seed, epoch)):
+                    loss = _step(trainer, loss_of(batch))
+                    outcome.steps += 1
+                    for each in tell:
+                        each(epoch=epoch, loss=loss, rate=trainer.learning_rate)
+                    if asked.is_set():
+                        outcome.stopped = "interrupt"
+                        return outcome
+                outcome.epochs += 1
+                if validate is not None and _enough(outcome, validate(), patience):
+                    outcome.stopped = "patience"
+                    return outcome
+    finally:
+        if save is not None:
+            save()
+    return outcome
+
+
+def _step(trainer: Trainer, loss: Any) -> float:
+    """One update from one loss; returns its value."""
+    if isinstance(loss, Node):
+        Graph.forward(loss)
+        Graph.backward(loss)
+        value = float(loss.value)
+    elif hasattr(loss, "backward"):
+        value = float(loss.forward())
+        loss.backward()
+    else:
+        raise TrainingError(f"loss_of gives a node or a tensor, not {loss!r}. Does it forget to return?")
+    trainer.update()
+    return value
+
+
+def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:
+    """Note a validation loss; say whether the patience is at its end."""
+    if outcome.best is None or loss < outcome.best:
+        outcome.best, outcome.best_epoch = float(loss), outcome.epochs - 1
+    assert outcome.best_epoch is not None
+    return patience is not None and outcome.epochs - 1 - outcome.best_epoch >= patience
+
+
+def _mixed(seed: int, epoch: int) -> int:
+    """A seed of its own for each epoch."""
+    return seed * 1_000_003 + epoch
+
+
+@contextmanager
+def _polite() -> Iterator[threading.Event]:
+    """Ctrl-C sets the event; a second one interrupts as usual."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked  # signals go to the main thread alone
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(*_: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _check(samples: Sequence[Any], **counts: int | None) -> None:
+    if not len(samples):
+        raise TrainingError("fit needs at least one sample.")
+    for name, count in counts.items():
+        if count is not None and (type(count) is not int or count < 1):
+            raise TrainingError(f"{name} is a whole number of at least 1, not {count!r}.")
+
+
+# --- learning rates, epoch by epoch ---------------------------------------------
+
+
+def steps_down(first: float, factor: float = 0.1, every: int = 10) -> Schedule:
+    """The rate falls by a factor every so many epochs.
+
+    >>> [round(steps_down(1.0, 0.5, 2)(epoch), 3) for epoch in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+    return lambda epoch: first * factor ** (epoch // every)
+
+
+def cosine(first: float, last: float, epochs: int) -> Schedule:
+    """The rate falls from first to last along half a cosine. Source: Loshchilov & Hutter, ICLR 2017.
+
+    >>> [round(cosine(1.0, 0.0, 4)(epoch), 3) for epoch in range(5)]
+    [1.0, 0.854, 0.5, 0.146, 0.0]
+    """
+    from math import cos, pi
+
+    return lambda epoch: last + 0.5 * (first - last) * (1 + cos(pi * min(epoch, epochs) / epochs))
+
+
+def warmed_up(schedule: Schedule, epochs: int) -> Schedule:
+    """The schedule, reached in a straight line over the first epochs.
+
+    >>> [round(warmed_up(lambda epoch: 1.0, 4)(epoch), 2) for epoch in range(5)]
+    [0.25, 0.5, 0.75, 1.0, 1.0]
+    """
+    return lambda epoch: schedule(epoch) * min(1.0, (epoch + 1) / epochs)
