@@ -23,7 +23,8 @@ class Entries:
     def __getitem__(self, key):
         at = key if isinstance(key, tuple) else (key,)
         assert len(at) == self.array.ndim
-        return float(self.array[at]) if all(0 <= p < n for p, n in zip(at, self.array.shape)) else 0.0
+        within = all(0 <= p < n for p, n in zip(at, self.array.shape))
+        return np.float64(self.array[at]) if within else np.float64(0.0)  # of IEEE 754, so that 1/0 is inf
 
 
 class Conditions:
@@ -37,7 +38,7 @@ def read(node):
     """The array that a node's equation gives, from the arrays of its sources."""
     names = names_among(ancestors([node]))
     known = {names[source]: source.eval() for source in node.sources}
-    tensors = {name: Entries(array) if np.ndim(array) else float(array) for name, array in known.items()}
+    tensors = {name: Entries(array) if np.ndim(array) else np.float64(array) for name, array in known.items()}
     left, right = node.equation().split(" = ", 1)
     letters = re.findall(r"\w+", left.removeprefix(names[node]))
     assert len(letters) == node.rank and not set(letters) & set(names.values())
@@ -51,8 +52,9 @@ def read(node):
         code = f"{code[: summed.start()]}sum({body} {loops})"
     result = np.empty(node.shape)
     scope = FUNCTIONS | tensors | {"holds": Conditions()}
-    for at in product(*map(range, node.shape)):
-        result[at] = eval(code, scope | dict(zip(letters, at)))
+    with np.errstate(all="ignore"):
+        for at in product(*map(range, node.shape)):
+            result[at] = eval(code, scope | dict(zip(letters, at)))
     return result
 
 

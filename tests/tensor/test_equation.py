@@ -133,12 +133,19 @@ def test_letters_never_run_out():
     assert r"i_{1},i_{2}" in many.exp().equation("tex")
 
 
+def assert_equations_say_what_is_computed(ends, most=1000):
+    """Each node on the way to these is what its equation gives; where a value is NaN, a guard may go unwritten."""
+    for node in ancestors(ends):
+        if node.sources and node.size <= most and "..." not in node.equation():  # a long function is shortened
+            value = node.eval()
+            np.testing.assert_allclose(np.where(np.isnan(value), value, read(node)), value, rtol=1e-12, atol=1e-12)
+
+
 @settings(max_examples=60, deadline=None)
 @given(programs())
 def test_an_equation_says_what_its_node_computes(program):
     with Graph.scratch():
-        for node in nodes(program)[len(program[0]) :]:
-            np.testing.assert_allclose(read(node), node.eval(), rtol=1e-12, atol=1e-12)
+        assert_equations_say_what_is_computed(nodes(program))
 
 
 @settings(max_examples=40, deadline=None)
@@ -146,10 +153,7 @@ def test_an_equation_says_what_its_node_computes(program):
 def test_the_equations_of_derivatives_say_what_they_compute(program):
     with Graph.scratch():
         *_, y = found = nodes(program)
-        slopes = [*gradients(y, found[:1]), *tangents(found[0], [y])]
-        for node in ancestors(slopes):
-            if node.sources and node.size <= 200:
-                np.testing.assert_allclose(read(node), node.eval(), rtol=1e-12, atol=1e-12)
+        assert_equations_say_what_is_computed([*gradients(y, found[:1]), *tangents(found[0], [y])], most=200)
 
 
 MOVES = {
@@ -177,9 +181,7 @@ def test_the_equations_of_moves_and_of_their_derivatives_say_what_they_compute(m
     leaf_of = next(each for each in ancestors([y]) if each in (v, a, im))
     for _ in range(order):
         y = gradients(y, leaf_of)
-    for node in ancestors([y]):
-        if node.sources and node.size <= 1000:
-            np.testing.assert_allclose(read(node), node.eval(), rtol=1e-12, atol=1e-12)
+    assert_equations_say_what_is_computed([y])
 
 
 SHIFTS = [(stride, offset) for stride in (-1, 1, 2) for offset in (-1, 0, 1)]
