@@ -8,13 +8,25 @@ from graphs import any_graph, build, snapshot, tame
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from naive_graph import Constant, Graph, PlaceHolder, Steps, Variable, gradients, record, scope, step, tangent, where
+from naive_graph import (
+    Constant,
+    Graph,
+    PlaceHolder,
+    Steps,
+    Variable,
+    gradients,
+    record,
+    scope,
+    step,
+    tangent,
+    where,
+)
 from naive_graph.errors import NodeError, PlaceHolderError
 from naive_graph.handles import CURRENT
 from naive_graph.views.steps.describe import figure, rule_tex
 from naive_graph.views.steps.mathml import mathml
 from naive_graph.views.steps.pages import PAGE, Walk
-from naive_graph.views.steps.steps import State
+from naive_graph.views.steps.state import State
 
 LAWS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -12,7 +12,9 @@ from ..picture import Picture
 from . import describe
 from .mathml import mathml
 from .run import GRAD_ROOM, VALUE_ROOM, Cast, Run
-from .steps import State, Step, StepLog
+from .state import State
+from .step import Step
+from .steps import StepLog
 
 PAGE = 500  # steps
 MOST_OPENED = 30  # drawings with one scope open, of a graph that is drawn folded
