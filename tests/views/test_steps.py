@@ -62,8 +62,10 @@ def test_a_walk_ends_with_the_bits_of_forward_and_backward(recipe):
         assert {row: bits(value) for row, value in state.values.items()} == {
             row: bits(nodes[row].value) for row in state.values
         }
+        merged = {row for _, row, _ in CURRENT.tables.absorbed_by(range(len(nodes)))}
         for row, grad in state.grads.items():
-            if not isinstance(nodes[row], Constant):
+            # Of x + x in (x + x) + x, node.grad also has what the merged sum would pass on; no edge leads there.
+            if not isinstance(nodes[row], Constant) and row not in merged:
                 assert bits(grad) == bits(nodes[row].grad)
 
 
