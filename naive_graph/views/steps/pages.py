@@ -62,7 +62,6 @@ class Walk:
             "count": self.count,
             "page_size": PAGE,
             "iterations": self.steps.iterations,
-            "breaks": {"nonfinite": [step.index for step in self.steps.find(finite=False)]},
             "drawings": drawings,
             "casts": [self._cast(cast) for cast in self.casts],
         }
