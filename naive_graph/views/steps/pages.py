@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate
 from typing import Any
 
 from ...tables import Scope
@@ -26,11 +27,9 @@ class Walk:
     def __init__(self, steps: StepLog, title: str = "") -> None:
         self.steps = steps
         self.count = len(steps)
-        self.casts: list[Cast] = []
-        for run in steps.runs:
-            if run.cast not in self.casts:
-                self.casts.append(run.cast)
-        self.runs = list(steps._starts())
+        self.casts = list(dict.fromkeys(run.cast for run in steps.runs))
+        self.place_of = {cast: place for place, cast in enumerate(self.casts)}
+        self.runs, self.starts = list(steps.runs), list(accumulate(map(len, steps.runs), initial=0))
         self.pictures: dict[str, Picture] = {}
         self.drawn: dict[int, set[int]] = {place: set() for place in range(len(self.casts))}  # rows with boxes
         self.made: dict[str, Any] | None = None
@@ -82,7 +81,7 @@ class Walk:
     def _gather(self, step: Step, nodes: dict[int, dict[int, Any]]) -> None:
         """The nodes that a step speaks of; those that are drawn are known already."""
         cast = self._run_at(step.index).cast
-        place = self.casts.index(cast)
+        place = self.place_of[cast]
         found = nodes.setdefault(place, {})
         for row in {step.row, step.consumer, *step.queue[:20], *list(step.degrees)[:20]} - {None, -1}:
             if row not in found and row not in self.drawn[place]:
@@ -121,12 +120,12 @@ class Walk:
         assert box_of is not None  # a drawing of scalars knows its rows
         shown = {box.id for box in picture.scene.boxes if box.id.startswith("row-")}
         rows = [int(name[4:]) for name in shown if int(name[4:]) in cast.step_of]
-        self.drawn[self.casts.index(cast)].update(rows)
+        self.drawn[self.place_of[cast]].update(rows)
         return {"svg": with_room(picture.svg), "boxes": {str(row): f"row-{row}" for row in sorted(rows)}}
 
     def _drawing_of(self, cast: Cast, row: int) -> str:
         """The drawing in which this row can be seen best."""
-        place = str(self.casts.index(cast))
+        place = str(self.place_of[cast])
         scope = cast.scopes.get(row)
         opened = f"{place}/{path(scope)}" if scope is not None else place
         return opened if opened in self.pictures else place
@@ -142,13 +141,13 @@ class Walk:
                 shown = [mathml(rf"\partial y / \partial {'abcdefgh'[at]} = {each}".replace(r"\partial", "∂"))
                          for at, each in enumerate(partials[:8])]  # fmt: skip
                 rules[key] = {"value": mathml(whole), "partials": shown}
-        drawn = self.drawn[self.casts.index(cast)]
+        drawn = self.drawn[self.place_of[cast]]
         kinds = sorted({cast.kinds[row] for row, kind in zip(cast.rows, cast.plan.kinds) if kind >= 0})
         return {"nodes": {str(row): self._node(cast, row) for row in sorted(drawn)}, "rules": rules, "kinds": kinds}
 
     def _node(self, cast: Cast, row: int) -> dict[str, Any]:
         """What is said of a node, and the folded boxes that it is in."""
-        rule, origin, place = cast.rule(row), cast.origins[row], self.casts.index(cast)
+        rule, origin, place = cast.rule(row), cast.origins[row], self.place_of[cast]
         folded = {}
         for key, picture in self.pictures.items():
             if key.split("/")[0] == str(place) and picture.scene.box_of is not None:
@@ -170,8 +169,7 @@ class Walk:
     # --- steps ---
 
     def _run_at(self, index: int) -> Run:
-        place = bisect_right([start for _, start in self.runs], index) - 1
-        return self.runs[place][0]
+        return self.runs[bisect_right(self.starts, index, hi=len(self.runs)) - 1]
 
     def _step(self, step: Step, run: Run) -> dict[str, Any]:
         cast = run.cast
@@ -187,7 +185,7 @@ class Walk:
             "it": step.iteration,
             "phase": step.phase,
             "kind": told,
-            "cast": self.casts.index(cast),
+            "cast": self.place_of[cast],
             "row": step.row,
             "by": step.consumer,
             "position": step.position,
@@ -211,7 +209,7 @@ class Walk:
         if run.phase == "update":
             return None
         state.begin(run)
-        return self._shown(state, self.drawn[self.casts.index(run.cast)])
+        return self._shown(state, self.drawn[self.place_of[run.cast]])
 
 
 def _tensor(cast: Cast, row: int) -> dict[str, str] | None:

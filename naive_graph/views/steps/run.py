@@ -96,18 +96,33 @@ class Log:
         if isinstance(event, Enqueued):
             self.add(ENQUEUED, event.row)
         elif isinstance(event, Contributed):
-            numbers = event.partial, event.incoming, event.contribution, event.total
-            self._append(CONTRIBUTED, event.row, event.consumer, event.position, *numbers)
+            row, consumer, position, partial, incoming, contribution, total = event
+            self._append(CONTRIBUTED, row, consumer, position, partial, incoming, contribution, total)
         elif isinstance(event, Finished):
             self.add(FINISHED, event.row, event.adjoint)
         else:
             self.add(EVALUATED, event.row, number_of(event.value))
 
-    def _append(self, kind: int, row: int, consumer: int, position: int, *numbers: float) -> None:
-        for column, number in zip(self.numbers, numbers):
-            column.append(number)
-        for place, each in zip((self.rows, self.consumers, self.positions), (row, consumer, position)):
-            place.append(each)
+    def _append(
+        self,
+        kind: int,
+        row: int,
+        consumer: int,
+        position: int,
+        partial: float,
+        incoming: float,
+        share: float,
+        value: float,
+    ) -> None:
+        """Column by column, without a loop: a walk has millions of events."""
+        partials, incomings, contributions, values = self.numbers
+        self.rows.append(row)
+        self.consumers.append(consumer)
+        self.positions.append(position)
+        partials.append(partial)
+        incomings.append(incoming)
+        contributions.append(share)
+        values.append(value)
         self.kinds.append(kind)  # last: the event counts once it is whole
 
 
@@ -146,13 +161,16 @@ class Run:
         return len(self.log)
 
     def entry(self, place: int) -> Entry:
-        log = self.log
+        log, (partials, incomings, contributions, values) = self.log, self.log.numbers
         return Entry(
             log.kinds[place],
             log.rows[place],
             log.consumers[place],
             log.positions[place],
-            *(column[place] for column in log.numbers),
+            partials[place],
+            incomings[place],
+            contributions[place],
+            values[place],
         )
 
     def entries(self) -> Iterator[Entry]:
