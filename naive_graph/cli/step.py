@@ -83,7 +83,7 @@ def shown(steps: Steps, step: Step) -> str:
 
 
 def _called(steps: Steps, step: Step, row: int) -> str:
-    cast = next(run.cast for run in steps.runs if row in run.cast.labels)
+    cast = next(run.cast for run in steps.runs if row in run.cast.step_of)
     return cast.called(row)
 
 

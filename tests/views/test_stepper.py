@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from naive_graph import Graph, Steps, Variable, record, step
+from naive_graph.tables import CONSTANT
 from naive_graph.views.stepper.page import MOST_STEPS, page
 from naive_graph.views.stepper.widget import bundle, in_frame
 from naive_graph.views.steps.describe import figure
@@ -113,7 +114,8 @@ def test_an_empty_walk_is_a_page_too() -> None:
 def expected(steps: Any, index: int) -> tuple[dict[int, str], dict[int, str]]:
     """The values and gradients that are known after a step, as they are written."""
     *_, (_, state) = steps.states(0, index + 1)
-    constants = {row for run in steps.runs for row, kind in run.cast.kinds.items() if kind == "Constant"}
+    plans = [run.cast.plan for run in steps.runs]
+    constants = {row for plan in plans for row, kind in zip(plan.rows, plan.kinds) if kind == CONSTANT}
     values = {row: figure(value) for row, value in state.values.items() if row not in constants}
     return values, {row: f"grad {figure(grad)}" for row, grad in state.grads.items() if row not in constants}
 

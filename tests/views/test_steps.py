@@ -217,6 +217,14 @@ def test_an_untaken_branch_is_handed_nothing():
     assert steps[-1].value == 0.0 or steps.find(node=x, kind="finished")[0].value == 0.0
 
 
+def test_a_walk_keeps_the_names_of_its_time():
+    x = Variable(3.0, name="x")
+    f = x.sin()
+    steps = step(f)
+    x.name = "y"
+    assert steps[1].sentence == "Variable 'x' is ready. It waits for nothing: it joins the queue."
+
+
 def test_the_first_number_that_is_not_finite_is_found():
     x = Variable(0.0, name="x")
     f = (x.log() * 2.0).exp()

@@ -95,7 +95,7 @@ def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
 def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
     """The step in one plain sentence."""
     cast, said = run.cast, arithmetic(run, entry, known)
-    who = cast.labels.get(entry.row, "")
+    who = cast.label(entry.row)
     if entry.kind == STARTED:
         return f"{run.phase.capitalize()} begins{f', iteration {run.iteration}' if run.iteration else ''}."
     if entry.kind == ENQUEUED:
@@ -110,7 +110,7 @@ def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
     if entry.kind == CONTRIBUTED:
         place = place_of(cast, entry.consumer, entry.position)
         side = f" as its {place} operand" if place else ""
-        return f"{cast.labels[entry.consumer]} hands to {who}{side}: incoming gradient times local partial, {said}."
+        return f"{cast.label(entry.consumer)} hands to {who}{side}: incoming gradient times local partial, {said}."
     if entry.kind == FINISHED:
         return f"{who} is done: {said}."
     return f"{who} moves: {said}."

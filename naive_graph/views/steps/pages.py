@@ -103,15 +103,14 @@ class Walk:
     # --- drawings ---
 
     def _innermost(self, cast: Cast) -> list[Scope]:
-        scopes = dict.fromkeys(scope for scope in cast.scopes.values() if scope is not None)
-        return list(scopes)[:MOST_OPENED]
+        return cast.scopes()[:MOST_OPENED]
 
     def _drawing(self, key: str, cast: Cast, opened: Scope | None) -> dict[str, Any]:
         """A drawing and the boxes of its rows; with one scope open, all others are folded."""
         fold: Any = None
         if opened is not None:
             kept = {path(each) for each in around(opened)}
-            fold = sorted({path(each) for scope in cast.scopes.values() for each in around(scope)} - kept) or False
+            fold = sorted({path(each) for scope in cast.scopes() for each in around(scope)} - kept) or False
         picture = cast.picture(fold)
         if picture is None:
             return {"svg": "", "boxes": {}}
@@ -126,7 +125,7 @@ class Walk:
     def _drawing_of(self, cast: Cast, row: int) -> str:
         """The drawing in which this row can be seen best."""
         place = str(self.place_of[cast])
-        scope = cast.scopes.get(row)
+        scope = cast.then.scope(row)
         opened = f"{place}/{path(scope)}" if scope is not None else place
         return opened if opened in self.pictures else place
 
@@ -142,12 +141,12 @@ class Walk:
                          for at, each in enumerate(partials[:8])]  # fmt: skip
                 rules[key] = {"value": mathml(whole), "partials": shown}
         drawn = self.drawn[self.place_of[cast]]
-        kinds = sorted({cast.kinds[row] for row, kind in zip(cast.rows, cast.plan.kinds) if kind >= 0})
+        kinds = sorted({cast.then.kind(row) for row, kind in zip(cast.rows, cast.plan.kinds) if kind >= 0})
         return {"nodes": {str(row): self._node(cast, row) for row in sorted(drawn)}, "rules": rules, "kinds": kinds}
 
     def _node(self, cast: Cast, row: int) -> dict[str, Any]:
         """What is said of a node, and the folded boxes that it is in."""
-        rule, origin, place = cast.rule(row), cast.origins[row], self.place_of[cast]
+        rule, origin, place = cast.rule(row), cast.then.origin(row), self.place_of[cast]
         folded = {}
         for key, picture in self.pictures.items():
             if key.split("/")[0] == str(place) and picture.scene.box_of is not None:
@@ -155,9 +154,9 @@ class Walk:
                 if box.startswith("scope-"):
                     folded[key] = box
         return {
-            "label": cast.labels[row],
+            "label": cast.label(row),
             "called": cast.called(row),
-            "kind": cast.kinds[row],
+            "kind": cast.then.kind(row),
             "rule": "" if rule is None else f"{rule.name}/{len(cast.operands(row))}",
             "line": origin.line,
             "source": origin.text,
@@ -214,7 +213,7 @@ class Walk:
 
 def _tensor(cast: Cast, row: int) -> dict[str, str] | None:
     """The equation of the tensor that a lowered row is an element of, or helps to compute."""
-    block = cast.blocks.get(row)
+    block = cast.then.block(row)
     if block is None:
         return None
     tensor = block.owner.tensor

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ...handles import CURRENT, handle
 from ...origin import Origin
 from ...plan import Plan
 from ...rules import Rule
 from ...sweep import Contributed, Enqueued, Event, Finished
-from ...tables import Tables, packed
+from ...tables import Scope, Tables, packed
 from ..draw import draw
 from ..picture import Picture
 
@@ -26,16 +27,11 @@ class Cast:
 
     def __init__(self, tables: Tables, plan: Plan) -> None:
         self.tables = tables
+        self.then = remembered(tables)
         self.plan = plan
         self.rows = plan.rows
         self.step_of = {row: step for step, row in enumerate(plan.rows)}
-        self.labels = {row: tables.label(row) for row in plan.rows}
-        self.names = {row: tables.name(row) for row in plan.rows}
-        self.kinds = {row: tables.kind(row) for row in plan.rows}
-        self.origins: dict[int, Origin] = {row: tables.origin(row) for row in plan.rows}
         self.targets = [plan.rows[step] for step in plan.targets]
-        self.scopes = {row: tables.scope(row) for row in plan.rows}
-        self.blocks = {row: tables.block(row) for row in plan.rows} if tables.blocks else {}
 
     def rule(self, row: int) -> Rule | None:
         return self.plan.rule(self.step_of[row])
@@ -44,9 +40,22 @@ class Cast:
         """The rows that feed this one, one for each operand position."""
         return [self.rows[step] for step in self.plan.operands(self.step_of[row])]
 
+    def label(self, row: int) -> str:
+        """How messages speak of the node; nothing for -1, which is no node."""
+        return "" if row < 0 else self.then.label(row)
+
     def called(self, row: int) -> str:
         """The node's name, or its operator and row: short enough for d(...)/d(...)."""
-        return self.names[row] or f"{self.kinds[row]}_{row}"
+        return self.then.name(row) or f"{self.then.kind(row)}_{row}"
+
+    def origin(self, row: int) -> Origin | None:
+        """The line of Python that made the node."""
+        return None if row < 0 else self.then.origin(row)
+
+    def scopes(self) -> list[Scope]:
+        """Every scope that a node was made in, in the order of their first node."""
+        found = dict.fromkeys(map(self.then.scope, sorted(self.rows))) if len(self.then.scopes) > 1 else {}
+        return [scope for scope in found if scope is not None]
 
     @cached_property
     def followers(self) -> tuple[array[int], array[int]]:
@@ -63,18 +72,27 @@ class Cast:
 
     def picture(self, fold: Any = None, room: bool = True) -> Picture | None:
         """The drawn graph with no values on it, but room for them; None once the graph is gone."""
-        if self.tables.closed:
+        if not self.is_there():
             return None
-        from ...handles import CURRENT, handle
-
-        if CURRENT.tables is not self.tables:
-            return None
-        nodes = [handle(self.tables, row) for row in self.targets]
-        picture = draw(nodes, values=False, grads=False, fold=fold)
+        picture = draw([handle(self.tables, row) for row in self.targets], values=False, grads=False, fold=fold)
         for box in picture.scene.boxes if room else []:
             if box.id.startswith("row-") and box.kind != "constant":
                 box.lines += [VALUE_ROOM, GRAD_ROOM]
         return picture
+
+    def is_there(self) -> bool:
+        """Whether the rows can still be drawn: their graph is the one at hand, and was not cleared or cut."""
+        last = max(self.rows, default=-1)
+        return CURRENT.tables is self.tables and not self.tables.closed and last < len(self.tables)
+
+
+def remembered(tables: Tables) -> Tables:
+    """What the rows of a graph are called now, in tables of their own: some bytes a row, and no object."""
+    then = Tables()
+    then.operators, then.instructions = tables.operators[:], tables.instructions[:]
+    then.codes, then.scopes = list(tables.codes), list(tables.scopes)
+    then.names, then.blocks = dict(tables.names), list(tables.blocks)
+    return then
 
 
 class Log:

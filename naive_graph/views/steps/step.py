@@ -81,6 +81,6 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
         sentence=describe.sentence(run, entry, state.values),
         queue=tuple(state.queue),
         degrees={row: state.waiting[row] for row in changed},
-        label=cast.labels.get(entry.row, ""),
-        origin=cast.origins.get(entry.row),
+        label=cast.label(entry.row),
+        origin=cast.origin(entry.row),
     )

@@ -101,7 +101,7 @@ class StepLog(Sequence[Step]):
             for place, entry in enumerate(run.entries())
             if (wanted is None or entry.kind == wanted)
             and (row is None or entry.row == row)
-            and (operator is None or run.cast.kinds.get(entry.row) == operator)
+            and (operator is None or (entry.row >= 0 and run.cast.then.kind(entry.row) == operator))
             and (finite is None or all(map(math.isfinite, entry[4:])) == finite)
         ]
         return self._at(places)
