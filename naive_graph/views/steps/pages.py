@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import accumulate
+from collections.abc import Iterator
+from itertools import accumulate, islice
 from typing import Any
 
 from ...tables import Scope
@@ -32,6 +33,7 @@ class Walk:
         self.runs, self.starts = list(steps.runs), list(accumulate(map(len, steps.runs), initial=0))
         self.pictures: dict[str, Picture] = {}
         self.drawn: dict[int, set[int]] = {place: set() for place in range(len(self.casts))}  # rows with boxes
+        self.following: tuple[int, Iterator[tuple[Step, State]], dict[str, Any]] | None = None  # where a page left off
         self.made: dict[str, Any] | None = None
         self.title = title or self._title()
 
@@ -69,14 +71,22 @@ class Walk:
         """The steps of one page, the state before its first, and the nodes that they speak of."""
         self.contents()
         first, end = number * PAGE, min(self.count, (number + 1) * PAGE)
-        before, steps, nodes = self._shown(State(), set()), list[dict[str, Any]](), dict[int, dict[int, Any]]()
-        for step, state in self.steps.states(max(0, first - 1), end):
-            if step.index < first:
-                before = self._shown(state, None)
-                continue
+        walk, before = self._walk_from(number, first)
+        steps, nodes = list[dict[str, Any]](), dict[int, dict[int, Any]]()
+        for step, state in islice(walk, max(0, end - first)):
             steps.append(self._step(step, self._run_at(step.index)))
             self._gather(step, nodes)
+            last = state
+        if steps:
+            self.following = number + 1, walk, self._shown(last, None)
         return {"first": first, "state": before, "steps": steps, "nodes": nodes}
+
+    def _walk_from(self, number: int, first: int) -> tuple[Iterator[tuple[Step, State]], dict[str, Any]]:
+        """The walk from a page on, and the state before it. Page after page, it is one walk."""
+        if self.following is not None and self.following[0] == number:
+            return self.following[1:]
+        walk = self.steps.states(max(0, first - 1), self.count)
+        return walk, self._shown(next(walk)[1] if first else State(), None)
 
     def _gather(self, step: Step, nodes: dict[int, dict[int, Any]]) -> None:
         """The nodes that a step speaks of; those that are drawn are known already."""
@@ -93,7 +103,7 @@ class Walk:
         return {
             "values": {str(row): describe.figure(state.values[row]) for row in kept if row in state.values},
             "grads": {str(row): describe.figure(state.grads[row]) for row in kept if row in state.grads},
-            "queue": state.queue[:20],
+            "queue": list(islice(state.queue, 20)),
             "waiting": {str(row): state.waiting[row] for row in sorted(kept) if row in state.waiting},
         }
 

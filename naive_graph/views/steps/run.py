@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
+from math import isfinite
 from typing import Any, NamedTuple
 
 from ...handles import CURRENT, handle
@@ -143,6 +144,10 @@ class Log:
         values.append(value)
         self.kinds.append(kind)  # last: the event counts once it is whole
 
+    def finite(self, place: int) -> bool:
+        """Whether every number of an event is finite."""
+        return all(isfinite(column[place]) for column in self.numbers)
+
 
 class Entry(NamedTuple):
     """One event of a log."""
@@ -190,9 +195,6 @@ class Run:
             contributions[place],
             values[place],
         )
-
-    def entries(self) -> Iterator[Entry]:
-        return map(self.entry, range(len(self)))
 
     def operands_values(self, row: int, known: dict[int, float]) -> Sequence[float]:
         """What the operands of a row were, as far as it was computed by now."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Entry, Run
+from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Run
+
+COMPUTED = (READ, EVALUATED)
 
 
 @dataclass
@@ -14,14 +17,14 @@ class State:
 
     values: dict[int, float] = field(default_factory=dict)
     grads: dict[int, float] = field(default_factory=dict)
-    queue: list[int] = field(default_factory=list)
+    queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # of ready rows; both ends are near
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
     terms: dict[int, list[int]] = field(default_factory=dict)  # where in the run each row's contributions stand
 
     def begin(self, run: Run) -> None:
         """A new run: what it will compute is blank again."""
         cast = run.cast
-        self.queue = []
+        self.queue = OrderedDict()
         if run.phase == UPDATE:
             return
         self.grads, self.terms = {}, {}
@@ -32,27 +35,56 @@ class State:
             self.values = {}
             self.waiting = {row: len(cast.operands(row)) for row in cast.rows}
 
-    def apply(self, run: Run, entry: Entry, place: int) -> list[int]:
+    def take(self, run: Run, place: int) -> list[int]:
         """Take one step; returns the rows that now wait for one thing less."""
-        if entry.kind == ENQUEUED:
-            self.queue.append(entry.row)
-        elif entry.kind in (READ, EVALUATED):
-            self.values[entry.row] = entry.value
-            return self._done(entry.row, run.cast.consumers(entry.row))
-        elif entry.kind == CONTRIBUTED:
-            self.grads[entry.row] = entry.value
-            self.terms.setdefault(entry.row, []).append(place)
-        elif entry.kind == FINISHED:
-            self.grads[entry.row] = entry.value
-            return self._done(entry.row, run.cast.operands(entry.row))
-        elif entry.kind == MOVED:
-            self.values[entry.row] = entry.value
+        log = run.log
+        kind, row, value = log.kinds[place], log.rows[place], log.numbers[3][place]
+        if kind == ENQUEUED:
+            self.queue[row] = None
+        elif kind in COMPUTED:
+            self.values[row] = value
+            return self._done(row, run.cast.consumers(row))
+        elif kind == CONTRIBUTED:
+            self.grads[row] = value
+            self.terms.setdefault(row, []).append(place)
+        elif kind == FINISHED:
+            self.grads[row] = value
+            return self._done(row, run.cast.operands(row))
+        elif kind == MOVED:
+            self.values[row] = value
         return []
 
-    def _done(self, row: int, waiting: Iterable[int]) -> list[int]:
-        if row in self.queue:
-            self.queue.remove(row)
-        changed = list(waiting)
-        for each in changed:
+    def _done(self, row: int, waiting: list[int]) -> list[int]:
+        self.queue.pop(row, None)  # a leaf that nobody uses was never in it
+        for each in waiting:
             self.waiting[each] -= 1
-        return changed
+        return waiting
+
+    def leap(self, run: Run, count: int) -> None:
+        """The state after the first `count` events of a run, as if each had been taken."""
+        self.begin(run)
+        rows, values = run.log.rows[:count], run.log.numbers[3][:count]
+        kinds = run.log.kinds[:count]
+        if run.phase == UPDATE:
+            self.values |= {row: value for kind, row, value in zip(kinds, rows, values) if kind == MOVED}
+        elif run.phase == BACKWARD:
+            told = (CONTRIBUTED, FINISHED)
+            self.grads = {row: value for kind, row, value in zip(kinds, rows, values) if kind in told}
+            for place, (kind, row) in enumerate(zip(kinds, rows)):
+                if kind == CONTRIBUTED:
+                    self.terms.setdefault(row, []).append(place)
+            self._settle(run, kinds, rows, len(run.cast.rows) - kinds.count(FINISHED))
+        else:
+            self.values = {row: value for kind, row, value in zip(kinds, rows, values) if kind in COMPUTED}
+            self._settle(run, kinds, rows, len(self.values))
+
+    def _settle(self, run: Run, kinds: Sequence[int], rows: Sequence[int], turn: int) -> None:
+        """Who is in the queue and who waits, when it is the turn of this step of the plan."""
+        cast, back = run.cast, run.phase == BACKWARD
+        ready = [row for kind, row in zip(kinds, rows) if kind == ENQUEUED]
+        done = range(turn, len(cast.rows)) if back else range(turn)
+        self.queue = OrderedDict.fromkeys(row for row in ready if cast.step_of[row] not in done)
+        for step in done:
+            row = cast.rows[step]
+            for each in cast.operands(row) if back else cast.consumers(row):
+                self.waiting[each] -= 1

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import overload
 
 from ...errors import NodeError
-from ...nodes import Node
-from .run import KINDS, Run
+from ...nodes import Node, rows_of
+from .run import KINDS, UPDATE, Run
 from .state import State
-from .step import Step, make_step
+from .step import Step, Visit
+
+LEAP = 8  # so many times faster an event is leapt over than taken
+
+
+def _whole(starts: Sequence[tuple[Run, int]], at: int) -> int:
+    """The last run, at `at` or before, that begins with a state of its own: an update keeps what is there."""
+    while at > 0 and starts[at][0].phase == UPDATE:
+        at -= 1
+    return max(0, at)
+
+
+def _neighbours(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The places in groups; between two groups it is cheaper to leap than to walk."""
+    first = 0
+    for at in range(1, len(places)):
+        if LEAP * (places[at] - places[at - 1]) > places[at]:
+            yield places[first:at]
+            first = at
+    if places:
+        yield places[first:]
 
 
 class StepLog(Sequence[Step]):
@@ -45,7 +63,7 @@ class StepLog(Sequence[Step]):
     def __getitem__(self, place: int | slice) -> Step | list[Step]:
         if isinstance(place, slice):
             places = range(*place.indices(len(self)))
-            found = {step.index: step for step in self.walk(min(places), max(places) + 1)} if places else {}
+            found = {step.index: step for step in self.at(sorted(places))}
             return [found[each] for each in places]
         index = range(len(self))[place]
         return next(self.walk(index, index + 1))
@@ -60,17 +78,22 @@ class StepLog(Sequence[Step]):
 
     def states(self, first: int, end: int) -> Iterator[tuple[Step, State]]:
         """Steps with the state after each. The state is one object that moves on."""
-        state = State()
-        starts = list(self._starts())
+        for visit in self._visits(first, end):
+            yield visit.step(), visit.state
+
+    def _visits(self, first: int, end: int) -> Iterator[Visit]:
+        """Every event from `first` up to `end`; what comes before is leapt over."""
+        starts, state = list(self._starts()), State()
         at = bisect_right([start for _, start in starts], first) - 1
+        for run, _ in starts[_whole(starts, at) : at]:
+            state.leap(run, len(run))
         for run, start in starts[max(0, at) :]:
             if start >= end:
                 return
-            state.begin(run)
-            for place, entry in enumerate(islice(run.entries(), end - start)):
-                changed = state.apply(run, entry, place)
-                if start + place >= first:
-                    yield make_step(start + place, run, entry, state, changed), state
+            begun = max(0, first - start)
+            state.leap(run, begun)
+            for place in range(begun, min(len(run), end - start)):
+                yield Visit(start + place, run, run.entry(place), state, state.take(run, place))
 
     def find(
         self,
@@ -90,27 +113,42 @@ class StepLog(Sequence[Step]):
         >>> [each.total for each in step(x * x).find(node=x, kind="contributed")]
         [2.0, 4.0]
         """
+        return self.at(self.places(node, kind, operator, phase, iteration, finite))
+
+    def places(
+        self,
+        node: Node | None = None,
+        kind: str | None = None,
+        operator: str | None = None,
+        phase: str | None = None,
+        iteration: int | None = None,
+        finite: bool | None = None,
+    ) -> list[int]:
+        """Where the steps of a kind stand that are spoken of so; see `find`."""
         if kind is not None and kind not in KINDS:
             raise NodeError(f"There is no kind of step {kind!r}. The kinds are: {', '.join(KINDS)}.")
-        row = None if node is None else node.row
+        row = None if node is None else rows_of([node], "find")[0]
         wanted = None if kind is None else KINDS.index(kind)
-        places = [
+        return [
             start + place
             for run, start in self._starts()
-            if (phase is None or run.phase == phase) and (iteration is None or run.iteration == iteration)
-            for place, entry in enumerate(run.entries())
-            if (wanted is None or entry.kind == wanted)
-            and (row is None or entry.row == row)
-            and (operator is None or (entry.row >= 0 and run.cast.then.kind(entry.row) == operator))
-            and (finite is None or all(map(math.isfinite, entry[4:])) == finite)
+            if (phase is None or run.phase == phase)
+            and (iteration is None or run.iteration == iteration)
+            and (node is None or run.cast.tables is node.tables)
+            for place, (each, its) in enumerate(zip(run.log.kinds, run.log.rows))
+            if (wanted is None or each == wanted)
+            and (row is None or its == row)
+            and (operator is None or (its >= 0 and run.cast.then.kind(its) == operator))
+            and (finite is None or run.log.finite(place) == finite)
         ]
-        return self._at(places)
 
-    def _at(self, places: Sequence[int]) -> list[Step]:
-        if not places:
-            return []
-        wanted = set(places)
-        return [step for step in self.walk(places[0], places[-1] + 1) if step.index in wanted]
+    def at(self, places: Sequence[int]) -> list[Step]:
+        """The steps at these places, which ascend."""
+        found: list[Step] = []
+        for near in _neighbours(places):
+            wanted = set(near)
+            found += [visit.step() for visit in self._visits(near[0], near[-1] + 1) if visit.index in wanted]
+        return found
 
     def table(self, first: int = 0, count: int = 60) -> str:
         """The steps as lines of text."""
