@@ -227,9 +227,17 @@ def test_a_step_knows_the_line_that_made_its_node():
 
 
 def test_an_untaken_branch_is_handed_nothing():
-    x = Variable(-1.0, name="x")
-    steps = step(where(x > 0, x.sqrt(), 0.0))
-    assert steps[-1].value == 0.0 or steps.find(node=x, kind="finished")[0].value == 0.0
+    x = Variable(0.0, name="x")
+    root = x.sqrt()
+    root.name = "root"
+    f = where(x > 0, root, x * 3.0)
+    f.name = "f"
+    steps = step(f)
+    assert steps.find(node=x, kind="finished")[0].value == 3.0
+    (handed,) = steps.find(node=root, kind="contributed")
+    assert not handed.taken
+    assert handed.sentence == ("'where' 'f' hands nothing to 'sqrt' 'root' as its 2nd operand: branch not taken: 0.0.")
+    assert "(root, not taken)" in steps.find(node=x, kind="contributed")[-1].running
 
 
 def test_a_walk_keeps_the_names_of_its_time():

@@ -160,6 +160,7 @@ class Entry(NamedTuple):
     incoming: float
     contribution: float
     value: float  # the total so far of a contribution
+    taken: bool  # False for a contribution to a branch that was not taken
 
 
 def number_of(value: Any) -> float:
@@ -178,6 +179,7 @@ class Run:
         self.values: dict[int, float] = {}  # of a reverse sweep: what forward had computed
         self.slopes: dict[int, float | None] = {}  # of a forward sweep over dual numbers
         self.before: dict[int, float] = {}  # of an update: the old values
+        self.untaken: set[int] = set()  # of a reverse sweep: where a branch that was not taken is handed nothing
         self.log.add(STARTED, cast.targets[0] if cast.targets else -1)
 
     def __len__(self) -> int:
@@ -194,6 +196,7 @@ class Run:
             incomings[place],
             contributions[place],
             values[place],
+            place not in self.untaken,
         )
 
     def operands_values(self, row: int, known: dict[int, float]) -> Sequence[float]:

@@ -39,6 +39,7 @@ class Step:
     degrees: dict[int, int]  # rows whose count of what they wait for changed, and what it is now
     label: str
     origin: Origin | None
+    taken: bool = True  # False for a contribution to a branch that `where` did not take
 
     @property
     def node(self) -> Node:
@@ -83,6 +84,7 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
         degrees={row: state.waiting[row] for row in changed},
         label=cast.label(entry.row),
         origin=cast.origin(entry.row),
+        taken=entry.taken,
     )
 
 
