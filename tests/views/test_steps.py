@@ -391,17 +391,31 @@ def test_pages_hold_the_whole_walk(recipe):
 def test_a_page_begins_with_the_state_before_it():
     x = Variable(1.0, name="x")
     y = x
-    for _ in range(400):
+    for _ in range(2000):
         y = y.sin()
     steps = step(y)
     walk = Walk(steps)
     assert len(walk.pages()) == -(-len(steps) // PAGE)
-    page = walk.page(1)
+    page = walk.page(len(walk.pages()) // 2)
     *_, (_, state) = steps.states(0, page["first"])
     drawn = walk.drawn[0]  # of a large graph, only what is drawn is sent
     assert 0 < len(drawn) < len(state.values)
     assert page["state"]["values"] == {str(row): figure(state.values[row]) for row in drawn if row in state.values}
     assert page["state"]["queue"] == list(state.queue)[:20]
+
+
+def test_a_node_that_no_drawing_shows_is_drawn_with_its_neighbours():
+    x = Variable(1.0, name="x")
+    y = x
+    for _ in range(500):
+        y = y.sin()
+    steps = step(y, mode="forward")
+    walk = Walk(steps)
+    drawings = walk.contents()["drawings"]
+    assert str(x.row) not in drawings["0"]["boxes"]
+    there = steps.find(node=x)[-1].index
+    shown = walk.page(there // PAGE)["steps"][there % PAGE]["drawing"]
+    assert drawings[shown]["boxes"][str(x.row)] == f"row-{x.row}"
 
 
 def test_a_million_events_are_columns_not_objects():

@@ -20,6 +20,7 @@ from .steps import StepLog
 
 PAGE = 500  # steps
 MOST_OPENED = 30  # drawings with one scope open, of a graph that is drawn folded
+NEARBY, MOST_NEARBY = 50, 20  # rows in a drawing of a part, and how many such drawings there are at most
 
 
 class Walk:
@@ -32,7 +33,9 @@ class Walk:
         self.place_of = {cast: place for place, cast in enumerate(self.casts)}
         self.runs, self.starts = list(steps.runs), list(accumulate(map(len, steps.runs), initial=0))
         self.pictures: dict[str, Picture] = {}
-        self.drawn: dict[int, set[int]] = {place: set() for place in range(len(self.casts))}  # rows with boxes
+        self.boxed: dict[str, set[int]] = {}  # the rows with a box of their own in each drawing
+        self.drawn: dict[int, set[int]] = {place: set() for place in range(len(self.casts))}  # in any drawing
+        self.near: dict[tuple[int, int], str] = {}  # the drawing of a row that no other drawing shows
         self.following: tuple[int, Iterator[tuple[Step, State]], dict[str, Any]] | None = None  # where a page left off
         self.made: dict[str, Any] | None = None
         self.title = title or self._title()
@@ -57,6 +60,8 @@ class Walk:
                 for scope in self._innermost(cast):
                     key = f"{place}/{path(scope)}"
                     drawings[key] = self._drawing(key, cast, scope)
+            if picture is not None:
+                drawings |= self._nearby(place, cast)
         return {
             "format": 1,
             "title": self.title,
@@ -121,7 +126,20 @@ class Walk:
         if opened is not None:
             kept = {path(each) for each in around(opened)}
             fold = sorted({path(each) for scope in cast.scopes() for each in around(scope)} - kept) or False
-        picture = cast.picture(fold)
+        return self._kept(key, cast, cast.picture(fold))
+
+    def _nearby(self, place: int, cast: Cast) -> dict[str, Any]:
+        """Drawings of the rows that no drawing shows so far, some rows at a time: of a graph that is too large."""
+        hidden = [row for row in sorted(cast.rows) if row not in self.boxed[self._drawing_of(cast, row)]]
+        found = {}
+        for first in range(0, min(len(hidden), MOST_NEARBY * NEARBY), NEARBY):
+            rows, key = hidden[first : first + NEARBY], f"{place}/rows {hidden[first]}"
+            self.near |= {(place, row): key for row in rows}
+            found[key] = self._kept(key, cast, cast.close_up(rows))
+        return found
+
+    def _kept(self, key: str, cast: Cast, picture: Picture | None) -> dict[str, Any]:
+        """A drawing as JSON; which rows it shows is remembered."""
         if picture is None:
             return {"svg": "", "boxes": {}}
         self.pictures[key] = picture
@@ -129,6 +147,7 @@ class Walk:
         assert box_of is not None  # a drawing of scalars knows its rows
         shown = {box.id for box in picture.scene.boxes if box.id.startswith("row-")}
         rows = [int(name[4:]) for name in shown if int(name[4:]) in cast.step_of]
+        self.boxed[key] = set(rows)
         self.drawn[self.place_of[cast]].update(rows)
         return {"svg": with_room(picture.svg), "boxes": {str(row): f"row-{row}" for row in sorted(rows)}}
 
@@ -137,7 +156,8 @@ class Walk:
         place = str(self.place_of[cast])
         scope = cast.then.scope(row)
         opened = f"{place}/{path(scope)}" if scope is not None else place
-        return opened if opened in self.pictures else place
+        shown = opened if opened in self.pictures else place
+        return shown if row in self.boxed.get(shown, ()) else self.near.get((int(place), row), shown)
 
     def _cast(self, cast: Cast) -> dict[str, Any]:
         """The rules of a plan, and its nodes that are drawn; the others come with the pages that need them."""

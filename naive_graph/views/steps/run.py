@@ -16,6 +16,7 @@ from ...sweep import Contributed, Enqueued, Event, Finished
 from ...tables import Scope, Tables, packed
 from ..draw import draw
 from ..picture import Picture
+from ..scene import Wishes, scene
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
 VALUE_ROOM, GRAD_ROOM = "0000value", "000000000grad"  # lines that keep room in a box for what becomes known
@@ -76,15 +77,26 @@ class Cast:
         if not self.is_there():
             return None
         picture = draw([handle(self.tables, row) for row in self.targets], values=False, grads=False, fold=fold)
-        for box in picture.scene.boxes if room else []:
-            if box.id.startswith("row-") and box.kind != "constant":
-                box.lines += [VALUE_ROOM, GRAD_ROOM]
-        return picture
+        return with_lines(picture) if room else picture
+
+    def close_up(self, rows: Sequence[int]) -> Picture | None:
+        """A drawing of these rows alone, with room for values; what else feeds them is left out."""
+        if not self.is_there():
+            return None
+        return with_lines(Picture(scene(self.tables, rows, rows, Wishes(values=False, grads=False, fold=False))))
 
     def is_there(self) -> bool:
         """Whether the rows can still be drawn: their graph is the one at hand, and was not cleared or cut."""
         last = max(self.rows, default=-1)
         return CURRENT.tables is self.tables and not self.tables.closed and last < len(self.tables)
+
+
+def with_lines(picture: Picture) -> Picture:
+    """The picture with room in its boxes for what becomes known."""
+    for box in picture.scene.boxes:
+        if box.id.startswith("row-") and box.kind != "constant":
+            box.lines += [VALUE_ROOM, GRAD_ROOM]
+    return picture
 
 
 def remembered(tables: Tables) -> Tables:
