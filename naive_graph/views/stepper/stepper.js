@@ -11,63 +11,6 @@ const KEYS = [
   ["b  B", "next, previous stop"], ["+  −  0", "zoom in, out, fit"], ["?", "this list"],
 ];
 
-const STYLE = `
-.ng-stepper { --ground: #ffffff; --ink: #1a1a1a; --soft: #555555; --line: #8a8a8a; --now: #b3261e; --queued: #0b5cad;
-  --mark: #fff3b0; --panel: #f5f6f8; --grad: #8a3b00; color: var(--ink); background: var(--ground);
-  font: 14px/1.45 system-ui, "Noto Sans CJK SC", "WenQuanYi Micro Hei", sans-serif; border: 1px solid var(--line);
-  border-radius: 6px; padding: 10px; box-sizing: border-box; max-width: 100%; }
-@media (prefers-color-scheme: dark) { .ng-stepper { --ground: #16181c; --ink: #ececec; --soft: #b4b4b4; --line: #777777;
-  --panel: #22252b; --mark: #5a4a00; --now: #ff8a80; --queued: #8ab8ff; --grad: #ffb074; } }
-[data-jp-theme-light="true"] .ng-stepper { --ground: #ffffff; --ink: #1a1a1a; --soft: #555555; --line: #8a8a8a;
-  --panel: #f5f6f8; --mark: #fff3b0; --now: #b3261e; --queued: #0b5cad; --grad: #8a3b00; }
-[data-jp-theme-light="false"] .ng-stepper { --ground: #16181c; --ink: #ececec; --soft: #b4b4b4; --line: #777777;
-  --panel: #22252b; --mark: #5a4a00; --now: #ff8a80; --queued: #8ab8ff; --grad: #ffb074; }
-.ng-stepper * { box-sizing: border-box; }
-.ng-stepper button, .ng-stepper select { font: inherit; color: inherit; background: var(--panel);
-  border: 1px solid var(--line); border-radius: 4px; padding: 3px 9px; min-height: 30px; max-width: 100%; }
-.ng-stepper button:hover:not(:disabled) { border-color: var(--ink); }
-.ng-stepper button:disabled { opacity: 0.45; }
-.ng-stepper :focus-visible { outline: 3px solid var(--queued); outline-offset: 1px; }
-.ng-bar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin-bottom: 6px; }
-.ng-bar input[type=range] { flex: 1 1 160px; min-width: 110px; }
-.ng-bar label { display: inline-flex; gap: 5px; align-items: center; color: var(--soft); }
-.ng-sentence { margin: 4px 0 8px; min-height: 2.9em; font-size: 15px; }
-.ng-main { display: flex; flex-wrap: wrap; gap: 12px; }
-.ng-left { flex: 3 1 480px; min-width: 0; }
-.ng-drawing { overflow: auto; max-height: 460px; background: #ffffff; border: 1px solid var(--line); border-radius: 4px;
-  cursor: grab; }
-.ng-drawing.ng-dragging { cursor: grabbing; user-select: none; }
-.ng-drawing svg { display: block; margin: 12px auto 2px; overflow: visible; }
-.ng-panel { flex: 2 1 250px; min-width: 0; background: var(--panel); border-radius: 4px; padding: 8px 12px; }
-.ng-panel h3 { margin: 8px 0 1px; font-size: 12px; font-weight: 600; color: var(--soft); }
-.ng-panel p, .ng-panel pre, .ng-panel ol { margin: 0 0 2px; overflow-wrap: anywhere; }
-.ng-panel pre { font: 13px/1.4 ui-monospace, monospace; white-space: pre-wrap; }
-.ng-panel mark { background: var(--mark); color: inherit; }
-.ng-sum { font: 15px/1.4 ui-monospace, monospace; }
-.ng-running { color: var(--grad); }
-.ng-queue { display: flex; flex-wrap: wrap; gap: 5px; padding: 0; list-style: none; }
-.ng-queue li { border: 1px dashed var(--queued); border-radius: 4px; padding: 0 6px; }
-.ng-queue li:first-child { border-style: solid; border-width: 2px; }
-.ng-help { margin: 6px 0; padding: 6px 10px; background: var(--panel); border-radius: 4px; }
-.ng-help dl { display: grid; grid-template-columns: max-content 1fr; gap: 1px 14px; margin: 0; }
-.ng-help dt { font-family: ui-monospace, monospace; } .ng-help dd { margin: 0; }
-.ng-stepper .ng-value { fill: #1a1a1a; } .ng-stepper .ng-grad { fill: #8a3b00; }
-.ng-stepper .ng-queued > :is(ellipse, polygon, path) { stroke: #0b5cad; stroke-width: 2.5px; stroke-dasharray: 5 3; }
-.ng-stepper .ng-done > :is(ellipse, polygon, path) { stroke-width: 2px; }
-.ng-stepper .ng-now > :is(ellipse, polygon, path) { stroke: #b3261e; stroke-width: 4px; stroke-dasharray: none; }
-.ng-stepper .ng-lit path { stroke: #b3261e; stroke-width: 3.5px; }
-.ng-stepper .ng-lit polygon { stroke: #b3261e; fill: #b3261e; }
-.ng-stepper .ng-stop > :is(ellipse, polygon, path) { fill: #ffe1dd; }
-.ng-stepper g[id^="row-"], .ng-stepper g[id^="scope-"] { cursor: pointer; }
-@media (prefers-color-scheme: dark) { .ng-drawing { background: #1c1e22; }
-  .ng-drawing svg { filter: invert(0.9) hue-rotate(180deg); } }
-[data-jp-theme-light="true"] .ng-drawing { background: #ffffff; }
-[data-jp-theme-light="true"] .ng-drawing svg { filter: none; }
-[data-jp-theme-light="false"] .ng-drawing { background: #1c1e22; }
-[data-jp-theme-light="false"] .ng-drawing svg { filter: invert(0.9) hue-rotate(180deg); }
-.ng-none { padding: 20px; color: #555555; }
-`;
-
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -121,7 +64,6 @@ export function mount(el, walk, state) {
     [make("dt", {}, keys), make("dd", {}, says)])),
     make("p", {}, "Click a node to stop wherever it takes part. Red and thick: the step at hand. Dashed: ready, in the queue."));
   const root = make("section", { class: "ng-stepper", "aria-label": walk.title },
-    make("style", {}, STYLE),
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, last, slider, counter),
     make("div", { class: "ng-bar" },
       make("label", {}, "speed", speed),

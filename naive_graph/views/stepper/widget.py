@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import DrawingError, MissingToolError
 from ..steps.pages import Walk
 from ..steps.steps import StepLog
-from .page import page, stepper_js
+from .page import page, stepper_file
 
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
@@ -78,7 +78,8 @@ def _widget(walk: Walk) -> Any:
     class Stepper(anywidget.AnyWidget):
         """One view; pages are sent when the browser asks for them."""
 
-        _esm = stepper_js()
+        _esm = stepper_file("stepper.js")
+        _css = stepper_file("stepper.css")
         walk = traitlets.Dict().tag(sync=True)
         first_page = traitlets.Dict().tag(sync=True)
         index = traitlets.Int(0).tag(sync=True)
