@@ -64,10 +64,11 @@ def still_picture(walk: Walk) -> tuple[str, dict[str, str]]:
 
 
 def in_frame(steps: StepLog, still: str) -> str:
-    """The whole page in a frame of its own, where anywidget is not installed."""
+    """The whole page in a frame, where anywidget is not installed; where frames are dropped, the picture behind it."""
     return (
-        f'<iframe sandbox="allow-scripts" style="width:100%; height:640px; border:0" title="stepper" '
-        f'srcdoc="{escape(page(steps), quote=True)}"></iframe><noscript>{still}</noscript>'
+        f'<div style="position:relative; min-height:680px">{still}<iframe sandbox="allow-scripts" title="stepper" '
+        'style="position:absolute; top:0; left:0; width:100%; height:100%; border:0; background:Canvas" '
+        f'srcdoc="{escape(page(steps), quote=True)}"></iframe></div>'
     )
 
 
