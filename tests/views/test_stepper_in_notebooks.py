@@ -101,7 +101,7 @@ def test_a_kernel_sends_the_pages_that_a_notebook_asks_for(server: Any, browser:
         seen.click("next step")
         seen.at(1)
         assert seen.sentence == steps[1].sentence
-        seen.view.wait_for_function("document.querySelector('[data-ng-still]').hidden")
+        assert seen.view.locator("[data-ng-still]").first.is_hidden()
         seen.root.locator(".ng-drawing").focus()
         seen.press("ArrowRight")
         seen.at(2)

@@ -377,10 +377,8 @@ export default {
       }),
     };
     const view = mount(el, model.get("walk"), state);
-    const stills = () => document.querySelectorAll(`[data-ng-still="${model.get("still")}"]`);
-    const hide = () => { for (const each of stills()) each.hidden = true; };
-    hide();
-    setTimeout(hide, 500);  // the picture may come after us
+    // The still picture is not needed while we live. It may come after us, and is back when we are gone.
+    el.append(make("style", {}, `[data-ng-still="${CSS.escape(model.get("still"))}"] { display: none; }`));
     const moved = () => view.go(model.get("index"));
     model.on("change:index", moved);
     return () => { view.end(); model.off("change:index", moved); };
