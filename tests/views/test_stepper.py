@@ -12,7 +12,7 @@ import pytest
 
 from naive_graph import Graph, Steps, Variable, record, step
 from naive_graph.tables import CONSTANT
-from naive_graph.views.stepper.page import MOST_STEPS, page
+from naive_graph.views.stepper.page import MOST_STEPS, as_data, page
 from naive_graph.views.stepper.widget import bundle, in_frame
 from naive_graph.views.steps.describe import figure
 
@@ -257,6 +257,25 @@ def test_pages_beyond_the_first_are_shown(opened: Any) -> None:
     seen.click("last step")
     seen.at(len(steps) - 1)
     assert seen.sentence == steps[-1].sentence
+
+
+@pytest.mark.browser
+def test_it_says_so_if_a_part_of_the_walk_does_not_come(opened: Any, tmp_path: Path) -> None:
+    y: Any = Variable(1.0, name="x")
+    for _ in range(150):
+        y = y.sin()
+    seen = opened(step(y))
+    text = page(step(y))
+    start, end = text.index('id="walk">') + len('id="walk">'), text.rindex("</script>\n<script")
+    walk = json.loads(text[start:end])
+    del walk["pages"]["1"]
+    (tmp_path / "torn.html").write_text(text[:start] + as_data(walk) + text[end:], encoding="utf-8")
+    seen.view.goto((tmp_path / "torn.html").as_uri())
+    seen.at(0)
+    seen.click("last step")
+    seen.root.get_by_text("does not answer").wait_for()
+    seen.click("next step")
+    seen.at(1)
 
 
 @pytest.mark.browser

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from browsing import browser_or_skip, free_port, jupyter
@@ -95,7 +97,7 @@ def walked(server: tuple[str, str], browser: Any, place: str) -> Iterator[Seen]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("place", ["lab/tree", "notebooks"])
-def test_a_kernel_sends_the_pages_that_a_notebook_asks_for(server: Any, browser: Any, place: str) -> None:
+def test_a_kernel_sends_what_a_notebook_asks_for(server: Any, browser: Any, place: str) -> None:
     steps = step(chain())
     with walked(server, browser, place) as seen:
         seen.click("next step")
@@ -108,6 +110,20 @@ def test_a_kernel_sends_the_pages_that_a_notebook_asks_for(server: Any, browser:
         seen.click("last step")  # on another page, which only the kernel has
         seen.at(len(steps) - 1)
         assert seen.sentence == steps[-1].sentence
+
+
+@pytest.mark.browser
+def test_it_says_so_when_the_kernel_has_ended(server: Any, browser: Any) -> None:
+    address, token = server
+    with walked(server, browser, "notebooks") as seen:
+        with urlopen(f"{address}/api/kernels?token={token}") as answer:
+            kernels = [each["id"] for each in json.load(answer)]
+        for kernel in kernels:
+            urlopen(Request(f"{address}/api/kernels/{kernel}?token={token}", method="DELETE")).close()
+        seen.click("last step")
+        seen.root.get_by_text("does not answer").wait_for(timeout=40_000)
+        seen.click("next step")  # of the page that is here
+        seen.at(1)
 
 
 def chain() -> Any:

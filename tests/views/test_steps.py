@@ -23,6 +23,7 @@ from naive_graph import (
 )
 from naive_graph.errors import NodeError, PlaceHolderError
 from naive_graph.handles import CURRENT
+from naive_graph.views.stepper.widget import answer
 from naive_graph.views.steps.describe import figure, rule_tex
 from naive_graph.views.steps.mathml import mathml
 from naive_graph.views.steps.pages import PAGE, Walk
@@ -416,6 +417,13 @@ def test_a_node_that_no_drawing_shows_is_drawn_with_its_neighbours():
     there = steps.find(node=x)[-1].index
     shown = walk.page(there // PAGE)["steps"][there % PAGE]["drawing"]
     assert drawings[shown]["boxes"][str(x.row)] == f"row-{x.row}"
+
+
+def test_a_widget_asks_for_pages():
+    walk = Walk(step(Variable(0.0, name="x").exp()))
+    assert answer(walk, {"page": 0})["first"] == 0
+    assert answer(walk, {"page": 1}) is None
+    assert answer(walk, {"page": "0"}) is None
 
 
 def test_a_million_events_are_columns_not_objects():

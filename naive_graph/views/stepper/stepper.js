@@ -2,7 +2,8 @@
 //
 // mount(el, walk, state) shows `walk` (see views/steps/pages.py) in `el`.
 // state.get() and state.set(i) hold the index of the step; state.page(n) gives a
-// promise of page n. Every text of the learner's is put in as text, never as markup.
+// promise of page n, or of undefined if nobody answers.
+// Every text of the learner's is put in as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 const SPEEDS = { "slow": 1600, "normal": 800, "fast": 300, "very fast": 60 };
@@ -78,22 +79,34 @@ export function mount(el, walk, state) {
 
   // --- moving ---
 
-  async function page(number) {
-    if (!pages.has(number)) {
-      const there = await state.page(number);
-      for (const [cast, nodes] of Object.entries(there?.nodes ?? {})) Object.assign(walk.casts[cast].nodes, nodes);
-      pages.set(number, there);
-    }
+  /** A page, asked for once however often it is wanted meanwhile; nothing if it does not come. */
+  function page(number) {
+    if (!pages.has(number)) pages.set(number, fetched(number));
     return pages.get(number);
+  }
+
+  async function fetched(number) {
+    const there = await state.page(number);  // nothing, if nobody answers
+    if (!there) pages.delete(number);  // it is asked for again the next time
+    for (const [cast, nodes] of Object.entries(there?.nodes ?? {})) Object.assign(walk.casts[cast].nodes, nodes);
+    return there;
   }
 
   async function go(index) {
     wished = Math.max(0, Math.min(walk.count - 1, index));
     const asked = wished;
     const there = await page(Math.floor(asked / walk.page_size));
-    if (asked !== wished || !there) return;  // another step was asked for meanwhile
+    if (asked !== wished) return;  // another step was asked for meanwhile
+    if (!there) return silent();
     state.set(asked);
     show(there, asked);
+  }
+
+  function silent() {
+    wished = Number(root.dataset.step ?? 0);
+    slider.value = wished;
+    pause();
+    sentence.textContent = "Python does not answer. If the kernel is busy, try again later. If it has ended, run the cell again.";
   }
 
   function toggle() {
@@ -167,7 +180,8 @@ export function mount(el, walk, state) {
   async function toStop(direction) {
     for (let index = wished + direction; index >= 0 && index < walk.count; index += direction) {
       const there = await page(Math.floor(index / walk.page_size));
-      if (there && isStop(there.steps[index - there.first])) return go(index);
+      if (!there) return silent();
+      if (isStop(there.steps[index - there.first])) return go(index);
     }
     sentence.textContent = stop.value ? "There is no further stop in this direction." : "Choose first what to stop at.";
   }
@@ -359,29 +373,39 @@ export function mount(el, walk, state) {
 
 // --- in a notebook ---
 
+const PATIENCE = 15000;  // milliseconds, after which Python will not answer any more
+
+/** Questions to Python, each with a number of its own, for several views may share one model. */
+function asking(model) {
+  const waiting = new Map();
+  const heard = (message) => {
+    waiting.get(message.id)?.(message.answer);
+    waiting.delete(message.id);
+  };
+  model.on("msg:custom", heard);
+  const ask = (question) => new Promise((done) => {
+    const id = Math.random().toString(36);
+    waiting.set(id, done);
+    setTimeout(heard, PATIENCE, { id });
+    model.send({ ...question, id });
+  });
+  return [ask, () => model.off("msg:custom", heard)];
+}
+
 export default {
   render({ model, el }) {
-    const waiting = new Map();
-    model.on("msg:custom", (message) => {
-      if (message.page === undefined || !waiting.has(message.page)) return;
-      waiting.get(message.page)(message.steps);
-      waiting.delete(message.page);
-    });
+    const [ask, deaf] = asking(model);
     const early = model.get("first_page");
-    const state = {
+    const view = mount(el, model.get("walk"), {
       get: () => model.get("index"),
       set: (index) => { model.set("index", index); model.save_changes(); },
-      page: (number) => number === 0 && early ? Promise.resolve(early) : new Promise((done) => {
-        waiting.set(number, done);
-        model.send({ page: number });
-      }),
-    };
-    const view = mount(el, model.get("walk"), state);
+      page: (number) => (number === 0 ? Promise.resolve(early) : ask({ page: number })),
+    });
     // The still picture is not needed while we live. It may come after us, and is back when we are gone.
     el.append(make("style", {}, `[data-ng-still="${CSS.escape(model.get("still"))}"] { display: none; }`));
     const moved = () => view.go(model.get("index"));
     model.on("change:index", moved);
-    return () => { view.end(); model.off("change:index", moved); };
+    return () => { view.end(); deaf(); model.off("change:index", moved); };
   },
 };
 

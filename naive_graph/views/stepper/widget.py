@@ -77,7 +77,7 @@ def _widget(walk: Walk) -> Any:
     import traitlets
 
     class Stepper(anywidget.AnyWidget):
-        """One view; pages are sent when the browser asks for them."""
+        """One view of a walk, which asks for what it needs when it needs it."""
 
         _esm = stepper_file("stepper.js")
         _css = stepper_file("stepper.css")
@@ -92,9 +92,14 @@ def _widget(walk: Walk) -> Any:
             super().__init__(walk=walk.contents(), first_page=first, still=still_key(walk))
             self.on_msg(self._asked)
 
-        def _asked(self, _: Any, message: Any, __: Any) -> None:
-            number = message.get("page") if isinstance(message, dict) else None
-            if isinstance(number, int) and number in self.pages.pages():
-                self.send({"page": number, "steps": self.pages.page(number)})
+        def _asked(self, _: Any, question: Any, __: Any) -> None:
+            if isinstance(question, dict):
+                self.send({"id": question.get("id"), "answer": answer(self.pages, question)})
 
     return Stepper(walk)
+
+
+def answer(walk: Walk, question: dict[str, Any]) -> Any:
+    """A page; None for one that the walk has not."""
+    number = question.get("page")
+    return walk.page(number) if isinstance(number, int) and number in walk.pages() else None
