@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from naive_graph import (
     Constant,
     Graph,
+    Operator,
     PlaceHolder,
     Steps,
     Variable,
@@ -23,6 +24,7 @@ from naive_graph import (
 )
 from naive_graph.errors import NodeError, PlaceHolderError
 from naive_graph.handles import CURRENT
+from naive_graph.views.stepper.stops import next_stop
 from naive_graph.views.stepper.widget import answer
 from naive_graph.views.steps.describe import figure, rule_tex
 from naive_graph.views.steps.mathml import mathml
@@ -195,6 +197,30 @@ def test_leaping_to_a_step_leads_to_the_state_that_walking_leads_to(recipe, mode
         *_, (_, walked) = steps.states(0, place + 1)
         (_, leapt), *_ = steps.states(place, place + 1)
         assert repr(vars(leapt)) == repr(vars(walked))
+
+
+def stops(each, at, rows):
+    """What a stop means, said of a step."""
+    if at == "bad":
+        return not each.finite
+    if at == "nodes":
+        return each.row in rows or each.consumer in rows
+    acts = each.kind not in ("started", "enqueued") and isinstance(each.node, Operator)
+    return acts and each.node.operator == at.removeprefix("operator:")
+
+
+@LAWS
+@given(any_graph(), st.data())
+def test_the_next_stop_is_the_first_step_beyond_that_stops(recipe, data):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        steps = step(y, mode="forward" if isinstance(y, Constant) else "both")
+        at = data.draw(st.sampled_from(["bad", "nodes", "operator:add", "operator:mul", "operator:sin"]))
+        rows = data.draw(st.sets(st.integers(0, y.row), max_size=2)) if at == "nodes" else set()
+        start = data.draw(st.integers(0, len(steps) - 1))
+        there = [each.index for each in steps if stops(each, at, rows)]
+        assert next_stop(steps, at, rows, start, 1) == next((index for index in there if index > start), None)
+        assert next_stop(steps, at, rows, start, -1) == next((index for index in there[::-1] if index < start), None)
 
 
 # --- how a step reads ----------------------------------------------------------
@@ -419,8 +445,13 @@ def test_a_node_that_no_drawing_shows_is_drawn_with_its_neighbours():
     assert drawings[shown]["boxes"][str(x.row)] == f"row-{x.row}"
 
 
-def test_a_widget_asks_for_pages():
-    walk = Walk(step(Variable(0.0, name="x").exp()))
+def test_a_widget_asks_for_pages_and_for_stops():
+    x = Variable(0.0, name="x")
+    steps = step(x.log().exp())
+    walk = Walk(steps)
+    asked = {"find": {"at": "bad", "rows": []}, "from": 0, "direction": 1}
+    assert answer(walk, asked) == steps.find(finite=False)[0].index
+    assert answer(walk, asked | {"direction": -1}) is None
     assert answer(walk, {"page": 0})["first"] == 0
     assert answer(walk, {"page": 1}) is None
     assert answer(walk, {"page": "0"}) is None

@@ -2,7 +2,8 @@
 //
 // mount(el, walk, state) shows `walk` (see views/steps/pages.py) in `el`.
 // state.get() and state.set(i) hold the index of the step; state.page(n) gives a
-// promise of page n, or of undefined if nobody answers.
+// promise of page n. state.find(stop, from, direction), where there is one, gives a promise
+// of the index of the next stop, or of null if there is none. What nobody answers is undefined.
 // Every text of the learner's is put in as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -178,12 +179,24 @@ export function mount(el, walk, state) {
   }
 
   async function toStop(direction) {
-    for (let index = wished + direction; index >= 0 && index < walk.count; index += direction) {
+    if (!stop.value) return void (sentence.textContent = "Choose first what to stop at.");
+    const from = wished;
+    const search = state.find ?? searched;
+    const found = await search({ at: stop.value, rows: [...stops] }, from, direction);
+    if (from !== wished) return;  // the learner went elsewhere meanwhile
+    if (found === undefined) return silent();
+    if (found !== null) return go(found);
+    sentence.textContent = "There is no further stop in this direction.";
+  }
+
+  /** The next stop among pages that are here. */
+  async function searched(_, from, direction) {
+    for (let index = from + direction; index >= 0 && index < walk.count; index += direction) {
       const there = await page(Math.floor(index / walk.page_size));
-      if (!there) return silent();
-      if (isStop(there.steps[index - there.first])) return go(index);
+      if (!there) return undefined;
+      if (isStop(there.steps[index - there.first])) return index;
     }
-    sentence.textContent = stop.value ? "There is no further stop in this direction." : "Choose first what to stop at.";
+    return null;
   }
 
   function clicked(row) {
@@ -400,6 +413,7 @@ export default {
       get: () => model.get("index"),
       set: (index) => { model.set("index", index); model.save_changes(); },
       page: (number) => (number === 0 ? Promise.resolve(early) : ask({ page: number })),
+      find: (stop, from, direction) => ask({ find: stop, from, direction }),
     });
     // The still picture is not needed while we live. It may come after us, and is back when we are gone.
     el.append(make("style", {}, `[data-ng-still="${CSS.escape(model.get("still"))}"] { display: none; }`));

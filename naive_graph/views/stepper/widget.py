@@ -12,6 +12,7 @@ from ...errors import DrawingError, MissingToolError
 from ..steps.pages import Walk
 from ..steps.steps import StepLog
 from .page import page, stepper_file
+from .stops import next_stop
 
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
@@ -100,6 +101,9 @@ def _widget(walk: Walk) -> Any:
 
 
 def answer(walk: Walk, question: dict[str, Any]) -> Any:
-    """A page; None for one that the walk has not."""
+    """A page, or the index of the next stop; None for what the walk has not."""
+    if "find" in question:
+        stop, start, direction = question["find"], question["from"], question["direction"]
+        return next_stop(walk.steps, stop["at"], set(stop["rows"]), start, direction)
     number = question.get("page")
     return walk.page(number) if isinstance(number, int) and number in walk.pages() else None
