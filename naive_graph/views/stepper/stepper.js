@@ -23,9 +23,13 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Drawings and formulas, made in Python with every text escaped; what could act is taken out all the same. */
 function parsed(text, type) {
   const root = new DOMParser().parseFromString(text, type).documentElement;
-  for (const each of root.querySelectorAll("script, foreignObject")) each.remove();
+  for (const each of root.querySelectorAll("script, foreignObject, a, use, image, style, animate, set")) each.remove();
+  for (const each of [root, ...root.querySelectorAll("*")]) {
+    for (const name of each.getAttributeNames()) if (/^on|href|^style$/i.test(name)) each.removeAttribute(name);
+  }
   return document.importNode(root, true);
 }
 
