@@ -240,6 +240,9 @@ def test_iterations_of_a_loop_are_chosen(opened: Any) -> None:
     seen.at(steps.iterations[2])
     moved = steps.find(kind="moved")[-1]
     seen.root.locator(".ng-drawing").focus()
+    for key, place in (("PageUp", 1), ("PageUp", 0), ("PageDown", 1)):
+        seen.press(key)
+        seen.at(steps.iterations[place])
     seen.press("End")
     seen.at(len(steps) - 1)
     assert seen.sentence == moved.sentence

@@ -10,8 +10,10 @@ const SVG = "http://www.w3.org/2000/svg";
 const SPEEDS = { "slow": 1600, "normal": 800, "fast": 300, "very fast": 60 };
 const KEYS = [
   ["→  ←", "next, previous step"], ["Home  End", "first, last step"], ["Space", "play, pause"],
-  ["b  B", "next, previous stop"], ["+  −  0", "zoom in, out, fit"], ["?", "this list"],
+  ["b  B", "next, previous stop"],
+  ["Page Down  Page Up", "next, previous iteration"], ["+  −  0", "zoom in, out, fit"], ["?", "this list"],
 ];
+const MANY_ITERATIONS = 200;  // of which nobody chooses one from a list
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -55,8 +57,11 @@ export function mount(el, walk, state) {
   const counter = make("span", { class: "ng-counter" });
   const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) =>
     make("option", { value: name, selected: name === "normal" }, name)));
-  const iteration = make("select", { "aria-label": "iteration", onchange: () => go(walk.iterations[Number(iteration.value)]) },
-    ...walk.iterations.map((_, place) => make("option", { value: place }, String(place))));
+  const iterations = walk.iterations.length;
+  const chosen = { "aria-label": "iteration", onchange: () => toIteration(Number(iteration.value)) };
+  const iteration = iterations > MANY_ITERATIONS
+    ? make("input", { type: "number", min: 0, max: iterations - 1, ...chosen })
+    : make("select", chosen, ...walk.iterations.map((_, place) => make("option", { value: place }, String(place))));
   const stop = make("select", { "aria-label": "stop at", onchange: chooseStop }, ...stopChoices());
   const onward = button("next stop", "go to the next stop (b)", () => toStop(1));
   const back = button("previous stop", "go to the previous stop (B)", () => toStop(-1));
@@ -73,7 +78,7 @@ export function mount(el, walk, state) {
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, last, slider, counter),
     make("div", { class: "ng-bar" },
       make("label", {}, "speed", speed),
-      ...(walk.iterations.length > 1 ? [make("label", {}, "iteration", iteration)] : []),
+      ...(iterations > 1 ? [make("label", {}, "iteration", iteration)] : []),
       make("label", {}, "stop at", stop), back, onward),
     sentence, help,
     make("div", { class: "ng-main" }, make("div", { class: "ng-left" }, drawing, closer), panel));
@@ -114,6 +119,10 @@ export function mount(el, walk, state) {
     sentence.textContent = "Python does not answer. If the kernel is busy, try again later. If it has ended, run the cell again.";
   }
 
+  function toIteration(place) {
+    go(walk.iterations[Math.max(0, Math.min(iterations - 1, place))]);
+  }
+
   function toggle() {
     if (timer !== null) return pause();
     if (wished >= walk.count - 1) wished = -1;
@@ -137,7 +146,7 @@ export function mount(el, walk, state) {
   }
 
   function key(event) {
-    const inSelect = event.target.tagName === "SELECT";
+    const inSelect = event.target.tagName === "SELECT" || event.target === iteration;
     const onButton = event.target.tagName === "BUTTON";
     const onSlider = event.target === slider;
     if (event.ctrlKey || event.metaKey || event.altKey || inSelect) return;
@@ -145,6 +154,8 @@ export function mount(el, walk, state) {
       ArrowRight: () => !onSlider && go(wished + 1), ArrowLeft: () => !onSlider && go(wished - 1),
       Home: () => !onSlider && go(0), End: () => !onSlider && go(walk.count - 1),
       " ": () => !onButton && toggle(), b: () => toStop(1), B: () => toStop(-1),
+      PageDown: () => !onSlider && toIteration(iterationAt(wished) + 1),
+      PageUp: () => !onSlider && toIteration(iterationAt(wished) - 1),
       "+": () => scale(zoom * 1.25), "-": () => scale(zoom / 1.25), "0": fit, "?": toggleHelp,
     };
     const act = acts[event.key];
@@ -230,12 +241,22 @@ export function mount(el, walk, state) {
     counter.textContent = `${index + 1} / ${walk.count}`;
     first.disabled = previous.disabled = index === 0;
     next.disabled = last.disabled = index === walk.count - 1;
-    if (walk.iterations.length > 1) iteration.value = String(walk.iterations.filter((start) => start <= index).length - 1);
+    if (iterations > 1) iteration.value = String(iterationAt(index));
     sentence.textContent = step.sentence;
     const now = known(there, index);
     draw(step.drawing);
     write(now);
     tell(now);
+  }
+
+  function iterationAt(index) {
+    let low = 0;
+    for (let high = iterations; high - low > 1;) {
+      const middle = (low + high) >> 1;
+      if (walk.iterations[middle] <= index) low = middle;
+      else high = middle;
+    }
+    return low;
   }
 
   function draw(name) {
