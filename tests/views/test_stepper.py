@@ -207,6 +207,25 @@ def test_stops_at_an_operator_at_a_clicked_node_and_at_the_first_bad_number(open
 
 
 @pytest.mark.browser
+def test_stops_are_set_and_reached_from_the_keyboard(opened: Any) -> None:
+    steps = step(small())
+    x = next(each.row for each in steps if each.kind == "read")
+    seen = opened(steps)
+    seen.root.locator(".ng-drawing").focus()
+    seen.press("ArrowRight")
+    seen.at(1)
+    seen.press("s")
+    assert seen.marked("stop") == {f"row-{x}"}
+    assert seen.sentence == "The walk stops at x."
+    there = [each.index for each in steps if x in (each.row, each.consumer)]
+    for key, index in (("b", there[1]), ("b", there[2]), ("B", there[1])):
+        seen.press(key)
+        seen.at(index)
+    seen.press("s")
+    assert seen.marked("stop") == set()
+
+
+@pytest.mark.browser
 def test_a_drawing_is_zoomed_and_dragged(opened: Any) -> None:
     x = Variable(1.0, name="x")
     y = x

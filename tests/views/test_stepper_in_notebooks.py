@@ -107,6 +107,10 @@ def test_a_kernel_sends_what_a_notebook_asks_for(server: Any, browser: Any, plac
         seen.root.locator(".ng-drawing").focus()
         seen.press("ArrowRight")
         seen.at(2)
+        seen.press("s")
+        seen.press("b")
+        (x,) = {each.row for each in steps[1:3]}
+        seen.at(next(each.index for each in steps if each.index > 2 and x in (each.row, each.consumer)))
         seen.click("last step")  # on another page, which only the kernel has
         seen.at(len(steps) - 1)
         assert seen.sentence == steps[-1].sentence

@@ -10,7 +10,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const SPEEDS = { "slow": 1600, "normal": 800, "fast": 300, "very fast": 60 };
 const KEYS = [
   ["→  ←", "next, previous step"], ["Home  End", "first, last step"], ["Space", "play, pause"],
-  ["b  B", "next, previous stop"],
+  ["s", "stop at this node, or no longer"], ["b  B", "next, previous stop"],
   ["Page Down  Page Up", "next, previous iteration"], ["+  −  0", "zoom in, out, fit"], ["?", "this list"],
 ];
 const MANY_ITERATIONS = 200;  // of which nobody chooses one from a list
@@ -63,6 +63,7 @@ export function mount(el, walk, state) {
     ? make("input", { type: "number", min: 0, max: iterations - 1, ...chosen })
     : make("select", chosen, ...walk.iterations.map((_, place) => make("option", { value: place }, String(place))));
   const stop = make("select", { "aria-label": "stop at", onchange: chooseStop }, ...stopChoices());
+  const here = button("stop at this node", "stop at this node (s)", stopHere);
   const onward = button("next stop", "go to the next stop (b)", () => toStop(1));
   const back = button("previous stop", "go to the previous stop (B)", () => toStop(-1));
   const sentence = make("p", { class: "ng-sentence", "aria-live": "polite", role: "status" });
@@ -73,13 +74,14 @@ export function mount(el, walk, state) {
   const panel = make("div", { class: "ng-panel" });
   const help = make("div", { class: "ng-help", hidden: true }, make("dl", {}, ...KEYS.flatMap(([keys, says]) =>
     [make("dt", {}, keys), make("dd", {}, says)])),
-    make("p", {}, "Click a node to stop wherever it takes part. Red and thick: the step at hand. Dashed: ready, in the queue."));
+    make("p", {}, "Click a node to stop wherever it takes part. Red and thick, under a pointer: the step at hand. "
+      + "Dashed: ready, in the queue. With an octagon: the walk stops there."));
   const root = make("section", { class: "ng-stepper", "aria-label": walk.title },
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, last, slider, counter),
     make("div", { class: "ng-bar" },
       make("label", {}, "speed", speed),
       ...(iterations > 1 ? [make("label", {}, "iteration", iteration)] : []),
-      make("label", {}, "stop at", stop), back, onward),
+      make("label", {}, "stop at", stop), here, back, onward),
     sentence, help,
     make("div", { class: "ng-main" }, make("div", { class: "ng-left" }, drawing, closer), panel));
   el.replaceChildren(root);
@@ -153,7 +155,7 @@ export function mount(el, walk, state) {
     const acts = {
       ArrowRight: () => !onSlider && go(wished + 1), ArrowLeft: () => !onSlider && go(wished - 1),
       Home: () => !onSlider && go(0), End: () => !onSlider && go(walk.count - 1),
-      " ": () => !onButton && toggle(), b: () => toStop(1), B: () => toStop(-1),
+      " ": () => !onButton && toggle(), b: () => toStop(1), B: () => toStop(-1), s: stopHere,
       PageDown: () => !onSlider && toIteration(iterationAt(wished) + 1),
       PageUp: () => !onSlider && toIteration(iterationAt(wished) - 1),
       "+": () => scale(zoom * 1.25), "-": () => scale(zoom / 1.25), "0": fit, "?": toggleHelp,
@@ -220,6 +222,13 @@ export function mount(el, walk, state) {
     paint();
   }
 
+  function stopHere() {
+    if (!step || step.kind === "started") return;
+    clicked(step.row);
+    const called = walk.casts[step.cast].nodes[step.row]?.called ?? step.row;
+    sentence.textContent = stops.has(step.row) ? `The walk stops at ${called}.` : `The walk no longer stops at ${called}.`;
+  }
+
   // --- showing ---
 
   function known(there, index) {
@@ -242,6 +251,7 @@ export function mount(el, walk, state) {
     first.disabled = previous.disabled = index === 0;
     next.disabled = last.disabled = index === walk.count - 1;
     if (iterations > 1) iteration.value = String(iterationAt(index));
+    here.disabled = step.kind === "started";
     sentence.textContent = step.sentence;
     const now = known(there, index);
     draw(step.drawing);
@@ -300,26 +310,29 @@ export function mount(el, walk, state) {
     for (const name of ["ng-now", "ng-queued", "ng-lit", "ng-stop"]) {
       for (const each of drawing.querySelectorAll(`.${name}`)) each.classList.remove(name);
     }
-    for (const row of stops) boxOf(row)?.classList.add("ng-stop");
+    for (const each of drawing.querySelectorAll(".ng-octagon, .ng-pointer")) each.remove();
     if (!step) return;
+    for (const box of new Set([...stops].map(boxOf))) {
+      box?.classList.add("ng-stop");
+      sign(box, "ng-octagon", (x, y, wide) => `M${x - wide / 2 - 3} ${y - 2} h6 l4 4 v6 l-4 4 h-6 l-4 -4 v-6 z`);
+    }
+    here.setAttribute("aria-pressed", String(stops.has(step.row)));
     for (const row of step.queue) boxOf(row)?.classList.add("ng-queued");
     const now = step.kind === "started" ? null : boxOf(step.row);
     now?.classList.add("ng-now");
     for (const id of step.edges) drawing.querySelector(`[id="${id}"]`)?.classList.add("ng-lit");
-    point(now);
+    sign(now, "ng-pointer", (x, y) => `M${x} ${y - 2} l-5 -8 h10 z`);
     if (now) into(now);
   }
 
-  function point(group) {  // a pointer above the node at hand: colour is not the only sign
-    drawing.querySelector(".ng-pointer")?.remove();
+  function sign(group, name, outline) {  // a shape at a node's upper side: colour is not the only sign
     if (!group) return;
     const box = group.getBBox();
-    const x = box.x + box.width / 2, y = box.y - 2;
-    const pointer = document.createElementNS(SVG, "path");
-    pointer.setAttribute("class", "ng-pointer");
-    pointer.setAttribute("d", `M${x} ${y} l-5 -8 h10 z`);
-    pointer.setAttribute("fill", "#b3261e");
-    group.parentNode.append(pointer);
+    const path = document.createElementNS(SVG, "path");
+    path.setAttribute("class", name);
+    path.setAttribute("d", outline(box.x + box.width / 2, box.y, box.width));
+    path.setAttribute("fill", "#b3261e");
+    group.parentNode.append(path);
   }
 
   function into(group) {  // scroll the node into sight, within the drawing alone
