@@ -226,6 +226,24 @@ def test_stops_are_set_and_reached_from_the_keyboard(opened: Any) -> None:
 
 
 @pytest.mark.browser
+def test_every_number_stands_in_a_table_too(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    seen.press("End")
+    seen.click("last step")
+    seen.at(len(steps) - 1)
+    seen.root.get_by_text("all values as a table").click()
+    rows = seen.root.locator(".ng-all tr").all_inner_texts()
+    assert [row.split() for row in rows] == [
+        ["node", "value", "grad"],
+        ["x", "3.0", "0.833333"],
+        ["mul_1", "9.0", "0.166667"],
+        ["sub_2", "6.0", "0.166667"],
+        ["f", "1.79176", "1.0"],
+    ]
+
+
+@pytest.mark.browser
 def test_a_drawing_is_zoomed_and_dragged(opened: Any) -> None:
     x = Variable(1.0, name="x")
     y = x

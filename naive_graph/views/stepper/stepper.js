@@ -14,6 +14,7 @@ const KEYS = [
   ["Page Down  Page Up", "next, previous iteration"], ["+  −  0", "zoom in, out, fit"], ["?", "this list"],
 ];
 const MANY_ITERATIONS = 200;  // of which nobody chooses one from a list
+const MOST_VALUES = 300;      // in the table
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -41,6 +42,7 @@ export function mount(el, walk, state) {
   let wished = 0;       // the step that was asked for last
   let timer = null;
   let zoom = 1;
+  let shown = null;     // what is known at it
   let drawn = null;     // the key of the drawing that is in place
   const stops = new Set();
 
@@ -76,6 +78,9 @@ export function mount(el, walk, state) {
     [make("dt", {}, keys), make("dd", {}, says)])),
     make("p", {}, "Click a node to stop wherever it takes part. Red and thick, under a pointer: the step at hand. "
       + "Dashed: ready, in the queue. With an octagon: the walk stops there."));
+  const table = make("div", { tabindex: 0, role: "group", "aria-label": "values and gradients" });
+  const all = make("details", { class: "ng-all", ontoggle: () => step && list() },
+    make("summary", {}, "all values as a table"), table);
   const root = make("section", { class: "ng-stepper", "aria-label": walk.title },
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, last, slider, counter),
     make("div", { class: "ng-bar" },
@@ -83,7 +88,7 @@ export function mount(el, walk, state) {
       ...(iterations > 1 ? [make("label", {}, "iteration", iteration)] : []),
       make("label", {}, "stop at", stop), here, back, onward),
     sentence, help,
-    make("div", { class: "ng-main" }, make("div", { class: "ng-left" }, drawing, closer), panel));
+    make("div", { class: "ng-main" }, make("div", { class: "ng-left" }, drawing, closer, all), panel));
   el.replaceChildren(root);
   // A notebook listens at the document, before us; so we listen before it, to what is meant for us alone.
   const heard = (event) => { if (root.contains(event.target)) key(event); };
@@ -149,7 +154,7 @@ export function mount(el, walk, state) {
 
   function key(event) {
     const inSelect = event.target.tagName === "SELECT" || event.target === iteration;
-    const onButton = event.target.tagName === "BUTTON";
+    const onButton = ["BUTTON", "SUMMARY"].includes(event.target.tagName);
     const onSlider = event.target === slider;
     if (event.ctrlKey || event.metaKey || event.altKey || inSelect) return;
     const acts = {
@@ -253,10 +258,11 @@ export function mount(el, walk, state) {
     if (iterations > 1) iteration.value = String(iterationAt(index));
     here.disabled = step.kind === "started";
     sentence.textContent = step.sentence;
-    const now = known(there, index);
+    const now = shown = known(there, index);
     draw(step.drawing);
     write(now);
     tell(now);
+    if (all.open) list();
   }
 
   function iterationAt(index) {
@@ -304,6 +310,16 @@ export function mount(el, walk, state) {
       if (group) group.classList.toggle("ng-done", now.values[row] !== undefined);
     }
     paint();
+  }
+
+  /** Every number of the drawing as a table, for those who do not see it. */
+  function list() {
+    const found = Object.entries(walk.casts[step.cast].nodes).slice(0, MOST_VALUES);
+    const now = shown;
+    const rows = found.map(([row, node]) => make("tr", {}, make("th", { scope: "row" }, node.called),
+      make("td", {}, now.values[row] ?? ""), make("td", {}, now.grads[row] ?? "")));
+    const head = ["node", "value", "grad"].map((name) => make("th", { scope: "col" }, name));
+    table.replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
   }
 
   function paint() {
