@@ -300,6 +300,19 @@ def test_pages_beyond_the_first_are_shown(opened: Any) -> None:
 
 
 @pytest.mark.browser
+def test_a_shortened_page_numbers_its_steps_as_the_walk_does(opened: Any) -> None:
+    f = small()
+    with record() as steps:
+        for _ in range(MOST_STEPS // 20 + 100):
+            Graph.forward(f)
+            Graph.backward(f)
+    seen = opened(steps)
+    seen.click("last step")
+    seen.root.get_by_text(f"{len(steps)} / {len(steps)}", exact=True).wait_for()
+    assert seen.sentence == steps[-1].sentence
+
+
+@pytest.mark.browser
 def test_it_says_so_if_a_part_of_the_walk_does_not_come(opened: Any, tmp_path: Path) -> None:
     y: Any = Variable(1.0, name="x")
     for _ in range(150):

@@ -90,7 +90,7 @@ def _joined(contents: dict[str, Any], pages: list[dict[str, Any]]) -> dict[str, 
         each["first"] = number * PAGE
         for at, step in enumerate(each["steps"]):
             place[step["i"]] = each["first"] + at
-    contents["count"] = len(place)
+    contents["total"], contents["count"] = contents["count"], len(place)
     contents["pages"] = {str(number): each for number, each in enumerate(pages)}
     contents["iterations"] = [place[index] for index in contents["iterations"] if index in place] or [0]
     return contents

@@ -251,8 +251,8 @@ export function mount(el, walk, state) {
     step = there.steps[index - there.first];
     root.dataset.step = String(index);
     slider.value = index;
-    slider.setAttribute("aria-valuetext", `step ${index + 1} of ${walk.count}`);
-    counter.textContent = `${index + 1} / ${walk.count}`;
+    slider.setAttribute("aria-valuetext", `step ${step.i + 1} of ${walk.total ?? walk.count}`);
+    counter.textContent = `${step.i + 1} / ${walk.total ?? walk.count}`;  // a shortened page leaves out the middle
     first.disabled = previous.disabled = index === 0;
     next.disabled = last.disabled = index === walk.count - 1;
     if (iterations > 1) iteration.value = String(iterationAt(index));
