@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from naive_graph import Graph, Steps, Variable, record, step
+from naive_graph import Graph, Steps, Variable, record, scope, step
 from naive_graph.tables import CONSTANT
 from naive_graph.views.stepper.page import MOST_STEPS, as_data, page
 from naive_graph.views.stepper.widget import bundle, in_frame
@@ -241,6 +241,34 @@ def test_every_number_stands_in_a_table_too(opened: Any) -> None:
         ["sub_2", "6.0", "0.166667"],
         ["f", "1.79176", "1.0"],
     ]
+
+
+def layers(count: int, wide: int) -> Any:
+    """Layers of nodes, each in a scope of its own."""
+    x = Variable(0.5, name="x")
+    y = x
+    for layer in range(count):
+        with scope(f"layer{layer}"):
+            y = total([(y * (0.1 * place)).tanh() for place in range(wide)])
+    return y * x
+
+
+def total(nodes: list[Any]) -> Any:
+    result = nodes[0]
+    for each in nodes[1:]:
+        result = result + each
+    return result
+
+
+@pytest.mark.browser
+def test_an_edge_out_of_a_folded_scope_is_lit(opened: Any) -> None:
+    steps = step(layers(4, 30))
+    seen = opened(steps)
+    first = next(each for each in steps.find(operator="mul", phase="forward") if len(each.operands) == 2
+                 and "layer2" in str(steps.runs[0].cast.then.scope(each.row)))  # fmt: skip
+    seen.go(first.index)
+    (bundle,) = [name for name in seen.marked("lit") if name.startswith("bundle-")]
+    assert bundle.endswith(f"row-{first.row}")
 
 
 @pytest.mark.browser

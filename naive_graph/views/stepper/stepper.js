@@ -294,10 +294,24 @@ export function mount(el, walk, state) {
     fit();
   }
 
-  function boxOf(row) {
+  const part = (id) => drawing.querySelector(`[id="${id}"]`);
+
+  /** The id of the box in which a row is drawn: its own, or that of a folded scope. */
+  function boxName(row) {
     const found = walk.drawings[drawn];
-    const id = found && (found.boxes[row] ?? walk.casts[step?.cast ?? 0].nodes[row]?.boxes[drawn]);
-    return id ? drawing.querySelector(`[id="${id}"]`) : null;
+    return found && (found.boxes[row] ?? walk.casts[step?.cast ?? 0].nodes[row]?.boxes[drawn]);
+  }
+
+  function boxOf(row) {
+    const id = boxName(row);
+    return id ? part(id) : null;
+  }
+
+  /** An edge by its id, or the bundle that it runs in where one of its ends is folded up or left out. */
+  function edgeOf(id) {
+    const [, source, target] = id.split("-");
+    const end = boxName(target);
+    return part(id) ?? part(`bundle-${boxName(source) ?? `rest-${end}`}-${end}`);
   }
 
   function write(now) {
@@ -336,7 +350,7 @@ export function mount(el, walk, state) {
     for (const row of step.queue) boxOf(row)?.classList.add("ng-queued");
     const now = step.kind === "started" ? null : boxOf(step.row);
     now?.classList.add("ng-now");
-    for (const id of step.edges) drawing.querySelector(`[id="${id}"]`)?.classList.add("ng-lit");
+    for (const id of step.edges) edgeOf(id)?.classList.add("ng-lit");
     sign(now, "ng-pointer", (x, y) => `M${x} ${y - 2} l-5 -8 h10 z`);
     if (now) into(now);
   }
@@ -362,22 +376,22 @@ export function mount(el, walk, state) {
     const node = cast.nodes[step.row];
     const worker = cast.nodes[step.by ?? step.row];
     const parts = [];
-    const part = (title, ...children) => parts.push(make("h3", {}, title), ...children);
-    if (step.text) part(step.kind === "contributed" ? "incoming × local partial" : "arithmetic", make("p", { class: "ng-sum" }, step.text));
-    if (step.running) part("arrived so far", make("p", { class: "ng-sum ng-running" }, step.running));
+    const add = (title, ...children) => parts.push(make("h3", {}, title), ...children);
+    if (step.text) add(step.kind === "contributed" ? "incoming × local partial" : "arithmetic", make("p", { class: "ng-sum" }, step.text));
+    if (step.running) add("arrived so far", make("p", { class: "ng-sum ng-running" }, step.running));
     const rule = worker && cast.rules[worker.rule];
     if (rule && (step.kind === "evaluated" || step.kind === "contributed")) {
       const shown = step.kind === "evaluated" ? rule.value : rule.partials[step.position];
-      if (shown) part(`rule of ${worker.kind}`, make("p", {}, parsed(shown, "application/xml")));
+      if (shown) add(`rule of ${worker.kind}`, make("p", {}, parsed(shown, "application/xml")));
     }
-    if (node?.tensor && step.kind !== "started") part(node.tensor.element, make("pre", {}, node.tensor.equation));
-    if (node && step.kind !== "started") part(`line ${node.line}`, make("pre", {}, ...source(node)));
-    part(step.ready ? `ready: ${step.ready}` : "nobody is ready", make("ol", { class: "ng-queue" },
+    if (node?.tensor && step.kind !== "started") add(node.tensor.element, make("pre", {}, node.tensor.equation));
+    if (node && step.kind !== "started") add(`line ${node.line}`, make("pre", {}, ...source(node)));
+    add(step.ready ? `ready: ${step.ready}` : "nobody is ready", make("ol", { class: "ng-queue" },
       ...step.queue.slice(0, 20).map((row) => make("li", {}, cast.nodes[row]?.called ?? String(row))),
       ...(step.ready > 20 ? [make("li", {}, `… ${step.ready - 20} more`)] : [])));
     const waiting = Object.entries(now.waiting).filter(([, count]) => count > 0);
     if (step.phase !== "update") {
-      part(step.phase === "backward" ? "uses still to come" : "operands still to come", make("p", {},
+      add(step.phase === "backward" ? "uses still to come" : "operands still to come", make("p", {},
         waiting.length ? waiting.slice(0, 20).map(([row, count]) => `${cast.nodes[row]?.called ?? row}: ${count}`).join(", ")
           + (waiting.length > 20 ? ` … ${waiting.length - 20} more` : "") : "none"));
     }

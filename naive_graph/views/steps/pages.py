@@ -98,7 +98,8 @@ class Walk:
         cast = self._run_at(step.index).cast
         place = self.place_of[cast]
         found = nodes.setdefault(place, {})
-        for row in {step.row, step.consumer, *step.queue[:20], *list(step.degrees)[:20]} - {None, -1}:
+        operands = cast.operands(step.row)[:20] if step.kind == "evaluated" else []
+        for row in {step.row, step.consumer, *operands, *step.queue[:20], *list(step.degrees)[:20]} - {None, -1}:
             if row not in found and row not in self.drawn[place]:
                 found[row] = self._node(cast, row)  # type: ignore[index, arg-type]
 
