@@ -243,6 +243,18 @@ def test_every_number_stands_in_a_table_too(opened: Any) -> None:
     ]
 
 
+@pytest.mark.browser
+def test_slopes_stand_on_the_nodes_of_a_tangent_walk(opened: Any) -> None:
+    steps = step(small(), mode="tangent")
+    seen = opened(steps)
+    seen.click("last step")
+    seen.at(len(steps) - 1)
+    slopes = steps.runs[0].slopes
+    assert seen.texts("grad") == {row: f"slope {figure(slope)}" for row, slope in slopes.items()}
+    seen.root.get_by_text("all values as a table").click()
+    assert seen.root.locator(".ng-all thead").inner_text().split() == ["node", "value", "slope"]
+
+
 def layers(count: int, wide: int) -> Any:
     """Layers of nodes, each in a scope of its own."""
     x = Variable(0.5, name="x")

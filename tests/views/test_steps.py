@@ -431,6 +431,18 @@ def test_a_page_begins_with_the_state_before_it():
     assert page["state"]["queue"] == list(state.queue)[:20]
 
 
+def test_a_page_of_a_tangent_walk_begins_with_the_slopes_before_it():
+    x = Variable(1.0, name="x")
+    y = x
+    for _ in range(300):
+        y = y.sin()
+    steps = step(y, mode="tangent")
+    slopes = steps.runs[0].slopes
+    page = Walk(steps).page(1)
+    assert len(page["state"]["values"]) > 200
+    assert page["state"]["grads"] == {row: figure(slopes[int(row)]) for row in page["state"]["values"]}
+
+
 def test_a_node_that_no_drawing_shows_is_drawn_with_its_neighbours():
     x = Variable(1.0, name="x")
     y = x

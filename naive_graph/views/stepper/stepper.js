@@ -320,11 +320,13 @@ export function mount(el, walk, state) {
       const value = group && group.querySelector(".ng-value");
       const grad = group && group.querySelector(".ng-grad");
       if (value) value.textContent = now.values[row] ?? "";
-      if (grad) grad.textContent = now.grads[row] === undefined ? "" : `grad ${now.grads[row]}`;
+      if (grad) grad.textContent = now.grads[row] === undefined ? "" : `${slope()} ${now.grads[row]}`;
       if (group) group.classList.toggle("ng-done", now.values[row] !== undefined);
     }
     paint();
   }
+
+  const slope = () => (step.phase === "tangent" ? "slope" : "grad");
 
   /** Every number of the drawing as a table, for those who do not see it. */
   function list() {
@@ -332,7 +334,7 @@ export function mount(el, walk, state) {
     const now = shown;
     const rows = found.map(([row, node]) => make("tr", {}, make("th", { scope: "row" }, node.called),
       make("td", {}, now.values[row] ?? ""), make("td", {}, now.grads[row] ?? "")));
-    const head = ["node", "value", "grad"].map((name) => make("th", { scope: "col" }, name));
+    const head = ["node", "value", slope()].map((name) => make("th", { scope: "col" }, name));
     table.replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
   }
 

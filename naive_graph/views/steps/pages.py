@@ -206,6 +206,8 @@ class Walk:
         row, told = str(step.row), step.kind
         value = [row, describe.figure(step.value)] if told in ("read", "evaluated", "moved") else None  # type: ignore[arg-type]
         total = step.value if told == "finished" else step.total
+        if told in ("read", "evaluated"):
+            total = run.slopes.get(step.row)  # of a tangent run
         grad = [row, describe.figure(total)] if total is not None else None
         lit = [step.edge] if step.edge else []
         if told == "evaluated":

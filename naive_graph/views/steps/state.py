@@ -16,7 +16,7 @@ class State:
     """What is known after a step: nothing that was not reached."""
 
     values: dict[int, float] = field(default_factory=dict)
-    grads: dict[int, float] = field(default_factory=dict)
+    grads: dict[int, float] = field(default_factory=dict)  # of a tangent run, the slopes
     queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # of ready rows; both ends are near
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
     terms: dict[int, list[int]] = field(default_factory=dict)  # where in the run each row's contributions stand
@@ -43,6 +43,8 @@ class State:
             self.queue[row] = None
         elif kind in COMPUTED:
             self.values[row] = value
+            if (slope := run.slopes.get(row)) is not None:
+                self.grads[row] = slope
             return self._done(row, run.cast.consumers(row))
         elif kind == CONTRIBUTED:
             self.grads[row] = value
@@ -76,6 +78,8 @@ class State:
             self._settle(run, kinds, rows, len(run.cast.rows) - kinds.count(FINISHED))
         else:
             self.values = {row: value for kind, row, value in zip(kinds, rows, values) if kind in COMPUTED}
+            slopes = {row: run.slopes.get(row) for row in self.values} if run.slopes else {}
+            self.grads = {row: slope for row, slope in slopes.items() if slope is not None}
             self._settle(run, kinds, rows, len(self.values))
 
     def _settle(self, run: Run, kinds: Sequence[int], rows: Sequence[int], turn: int) -> None:
