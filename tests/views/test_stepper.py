@@ -284,6 +284,20 @@ def test_an_edge_out_of_a_folded_scope_is_lit(opened: Any) -> None:
 
 
 @pytest.mark.browser
+def test_a_fitted_drawing_is_seen_whole_and_stays_so(opened: Any) -> None:
+    steps = step(layers(4, 30))
+    seen = opened(steps)
+    overflow = "d => [d.scrollWidth - d.clientWidth, d.scrollHeight - d.clientHeight]"
+    seen.click("fit the drawing")
+    for index in (0, len(steps) // 3, len(steps) - 1):
+        seen.go(index)
+        assert seen.root.locator(".ng-drawing").evaluate(overflow) == [0, 0]
+    seen.view.set_viewport_size({"width": 500, "height": 800})
+    seen.view.wait_for_function("document.querySelector('.ng-drawing').scrollWidth <= 500")
+    assert seen.root.locator(".ng-drawing").evaluate(overflow) == [0, 0]
+
+
+@pytest.mark.browser
 def test_a_drawing_is_zoomed_and_dragged(opened: Any) -> None:
     x = Variable(1.0, name="x")
     y = x

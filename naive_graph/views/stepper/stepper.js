@@ -13,6 +13,7 @@ const KEYS = [
   ["s", "stop at this node, or no longer"], ["b  B", "next, previous stop"],
   ["Page Down  Page Up", "next, previous iteration"], ["+  −  0", "zoom in, out, fit"], ["?", "this list"],
 ];
+const READABLE = 0.7;          // zoom; at first a drawing is as large as one can read, and the rest scrolls
 const MANY_ITERATIONS = 200;  // of which nobody chooses one from a list
 const MOST_VALUES = 300;      // in the table
 
@@ -42,6 +43,7 @@ export function mount(el, walk, state) {
   let wished = 0;       // the step that was asked for last
   let timer = null;
   let zoom = 1;
+  let least = READABLE; // the zoom that a fitted drawing does not go below; null once the learner has zoomed
   let shown = null;     // what is known at it
   let drawn = null;     // the key of the drawing that is in place
   const stops = new Set();
@@ -71,8 +73,8 @@ export function mount(el, walk, state) {
   const sentence = make("p", { class: "ng-sentence", "aria-live": "polite", role: "status" });
   const drawing = make("div", { class: "ng-drawing", tabindex: 0, role: "img", "aria-label": `Graph: ${walk.title}` });
   const closer = make("div", { class: "ng-bar" },
-    button("+", "zoom in", () => scale(zoom * 1.25)), button("−", "zoom out", () => scale(zoom / 1.25)),
-    button("fit", "fit the drawing", fit), button("?", "list of keys", toggleHelp));
+    button("+", "zoom in", () => zoomBy(1.25)), button("−", "zoom out", () => zoomBy(1 / 1.25)),
+    button("fit", "fit the drawing", () => fit(0)), button("?", "list of keys", toggleHelp));
   const panel = make("div", { class: "ng-panel" });
   const help = make("div", { class: "ng-help", hidden: true }, make("dl", {}, ...KEYS.flatMap(([keys, says]) =>
     [make("dt", {}, keys), make("dd", {}, says)])),
@@ -163,7 +165,7 @@ export function mount(el, walk, state) {
       " ": () => !onButton && toggle(), b: () => toStop(1), B: () => toStop(-1), s: stopHere,
       PageDown: () => !onSlider && toIteration(iterationAt(wished) + 1),
       PageUp: () => !onSlider && toIteration(iterationAt(wished) - 1),
-      "+": () => scale(zoom * 1.25), "-": () => scale(zoom / 1.25), "0": fit, "?": toggleHelp,
+      "+": () => zoomBy(1.25), "-": () => zoomBy(1 / 1.25), "0": () => fit(0), "?": toggleHelp,
     };
     const act = acts[event.key];
     if (act === undefined || act() === false) return;
@@ -291,7 +293,8 @@ export function mount(el, walk, state) {
     for (const group of svg.querySelectorAll('g[id^="row-"]')) {
       group.addEventListener("click", () => clicked(Number(group.id.slice(4))));
     }
-    fit();
+    if (least === null) scale(zoom);  // as the learner wished the drawing before
+    else fit(least);
   }
 
   const part = (id) => drawing.querySelector(`[id="${id}"]`);
@@ -410,16 +413,37 @@ export function mount(el, walk, state) {
   // --- zooming and dragging ---
 
   function scale(factor) {
-    zoom = Math.max(0.1, Math.min(8, factor));
+    zoom = factor;
     const svg = drawing.querySelector("svg");
     if (svg) svg.setAttribute("width", String(Number(svg.dataset.width) * zoom));
   }
 
-  function fit() {
-    const svg = drawing.querySelector("svg");
-    const room = drawing.clientWidth - 4;
-    scale(svg && room > 50 ? Math.min(1.15, Math.max(0.7, room / Number(svg.dataset.width))) : 1);
+  function zoomBy(factor) {
+    const before = zoom, half = { x: drawing.clientWidth / 2, y: drawing.clientHeight / 2 };
+    least = null;
+    scale(Math.max(Math.min(zoom, 0.1), Math.min(8, zoom * factor)));
+    drawing.scrollLeft = ((drawing.scrollLeft + half.x) * zoom) / before - half.x;  // what is in the middle stays there
+    drawing.scrollTop = ((drawing.scrollTop + half.y) * zoom) / before - half.y;
   }
+
+  /** Show the drawing's whole width, but no smaller than `smallest`; if that is 0, its whole height too. */
+  function fit(smallest) {
+    least = smallest;
+    const svg = drawing.querySelector("svg");
+    const wide = drawing.clientWidth - 4, high = 440;
+    if (!svg || wide < 50) return scale(1);
+    const width = Number(svg.dataset.width);
+    const height = (width * svg.viewBox.baseVal.height) / svg.viewBox.baseVal.width;
+    scale(Math.min(1.15, Math.max(smallest, Math.min(wide / width, smallest ? 8 : high / height))));
+  }
+
+  let room = 0;
+  const resized = new ResizeObserver(() => {  // a window was resized, or a notebook showed what it had hidden
+    if (drawing.offsetWidth === room) return;
+    room = drawing.offsetWidth;
+    if (least !== null) fit(least);
+  });
+  resized.observe(drawing);
 
   let grip = null;
   drawing.addEventListener("pointerdown", (event) => {
@@ -437,7 +461,7 @@ export function mount(el, walk, state) {
   drawing.addEventListener("wheel", (event) => {
     if (!event.ctrlKey) return;  // a plain wheel scrolls the page
     event.preventDefault();
-    scale(zoom * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
+    zoomBy(event.deltaY < 0 ? 1.1 : 1 / 1.1);
   }, { passive: false });
 
   if (walk.count === 0) {
@@ -450,6 +474,7 @@ export function mount(el, walk, state) {
 
   function end() {
     pause();
+    resized.disconnect();
     window.removeEventListener("keydown", heard, true);
   }
 }
