@@ -29,7 +29,7 @@ def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
     kept[keep] = 1
     place = np.empty(rows, np.int32)
     kinds, starts = np.empty(rows, np.int32), np.empty(rows + 1, np.int32)
-    operands, uses = np.empty(2 * edges, np.int32), np.bincount(flat.operands, minlength=rows).astype(np.int32)
+    operands, uses = np.empty(2 * edges, np.int32), np.bincount(flat.operands[flat.operands >= 0], minlength=rows).astype(np.int32)
     fused, chain = np.zeros(rows, np.uint8), np.empty(rows, np.int32)
     mark(rows, flat.kinds, flat.starts, flat.operands, kept, uses, fused)
     size = gather(rows, flat.kinds, flat.starts, flat.operands, fused, chain, place, kinds, starts, operands)
@@ -96,7 +96,7 @@ def gather(
                     edge += 2
         else:
             for at in range(starts[row], starts[row + 1]):
-                new_operands[edge] = place[operands[at]]
+                new_operands[edge] = place[operands[at]] if operands[at] >= 0 else NONE
                 edge += 1
         place[row] = size
         size += 1
