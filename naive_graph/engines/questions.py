@@ -19,7 +19,7 @@ from . import culprit, reference
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
 from .straight import StraightLine, fits
-from .tape.flat import NONE, Lanes
+from .tape.flat import NONE, Flat, Lanes
 from .tape.lanes import Sample
 from .tape.lowering import Fed, Lowering
 from .tape.report import report
@@ -86,6 +86,41 @@ class ByReference:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
 
 
+class Feeds:
+    """What must be put into a tape before it runs."""
+
+    def __init__(self, flat: Flat, tape: Tape) -> None:
+        self.flat, self.tape = flat, tape
+        fed = [(row, source.row) for row, source in flat.sources.items() if isinstance(source, Fed)]
+        self.batches = [(row, source) for row, source in fed if flat.groups[row] > 0]
+        self.numbers = [(row, source) for row, source in fed if flat.groups[row] == 0]
+        self.moving: list[tuple[int, Any, list[int]]] = []  # lanes of leaves that may change
+        for row, source in flat.sources.items():
+            if isinstance(source, Lanes):
+                _fill(tape.feed(row), source.numbers)
+                rows = [each.row if isinstance(each, Fed) else each for each in source.sources]
+                places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
+                if len(places):
+                    self.moving.append((row, places, [each for each in rows if each is not None]))
+
+    def __call__(self, inputs: Inputs) -> None:
+        """Feed the tape."""
+        tape = self.tape
+        if inputs.batches:
+            samples = [1, len(next(iter(inputs.batches.values())))]
+            if samples != tape.samples:
+                tape.set_samples(samples)
+            for row, source in self.batches:
+                _fill(tape.feed(row), inputs.batches[source])
+        for row, source in self.numbers:
+            tape.scalars[tape.slots[row]] = inputs.numbers[source]
+        for row, places, rows in self.moving:
+            held = [inputs.numbers.get(each, inputs.tables.values[each]) for each in rows]
+            numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].copy()
+            numbers[places] = held
+            _fill(tape.feed(row), numbers)
+
+
 class ByMachine(ByReference):
     """Compiled answers: straight-line code for a small plan, a tape for a large one."""
 
@@ -106,7 +141,7 @@ class ByMachine(ByReference):
         self._scalar = [k for k, at in enumerate(self.asked) if self.flat.groups[at.row] == 0]
         self._simple = len(self._scalar) == len(self.asked)
         if self.tape is not None:
-            self._fill_lanes()
+            self.feeds = Feeds(self.flat, self.tape)
 
     @cached_property
     def placeholders(self) -> list[int]:
@@ -141,44 +176,11 @@ class ByMachine(ByReference):
                     values[row] = number
             self.straight.run(values.buffer_info()[0])
             return self.straight.out, self.straight.out.item(len(self.asked))
-        tape = self.ready(inputs)
+        assert self.tape is not None
+        tape = self.tape
+        self.feeds(inputs)
         tape.run(values.buffer_info()[0])
         return tape.out, tape.out.item(len(self._scalar))
-
-    def ready(self, inputs: Inputs) -> Tape:
-        """The tape, fed."""
-        assert self.tape is not None
-        if inputs.batches:
-            samples = [1, len(next(iter(inputs.batches.values())))]
-            if samples != self.tape.samples:
-                self.tape.set_samples(samples)
-            for row, source in self._fed:
-                if source in inputs.batches:
-                    _fill(self.tape.feed(row), inputs.batches[source])
-        for row, source in self._alone:
-            self.tape.scalars[self.tape.slots[row]] = inputs.numbers[source]
-        for row, places, rows in self._moving:
-            held = np.array([inputs.numbers.get(each, self.tables.values[each]) for each in rows])
-            feed = self.tape.feed(row)
-            feed[places] = held
-            if places[-1] == self.tape.samples[self.flat.groups[row]] - 1:
-                feed[places[-1] :] = held[-1]
-        return self.tape
-
-    def _fill_lanes(self) -> None:
-        """What the lanes of leaves hold; of those that may change, where they come from."""
-        assert self.tape is not None
-        fed = [(row, source.row) for row, source in self.flat.sources.items() if isinstance(source, Fed)]
-        self._fed = [(row, source) for row, source in fed if self.flat.groups[row] > 0]
-        self._alone = [(row, source) for row, source in fed if self.flat.groups[row] == 0]
-        self._moving: list[tuple[int, Any, list[int]]] = []
-        for row, source in self.flat.sources.items():
-            if isinstance(source, Lanes):
-                _fill(self.tape.feed(row), source.numbers)
-                rows = [each.row if isinstance(each, Fed) else each for each in source.sources]
-                places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
-                if len(places):
-                    self._moving.append((row, places, [each for each in rows if each is not None]))
 
     def _with_lanes(self, out: Any) -> list[Any]:
         """All answers, where some have a value for every sample, or are one sample's."""

@@ -29,7 +29,10 @@ def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
     kept[keep] = 1
     place = np.empty(rows, np.int32)
     kinds, starts = np.empty(rows, np.int32), np.empty(rows + 1, np.int32)
-    operands, uses = np.empty(2 * edges, np.int32), np.bincount(flat.operands[flat.operands >= 0], minlength=rows).astype(np.int32)
+    operands, uses = (
+        np.empty(2 * edges, np.int32),
+        np.bincount(flat.operands[flat.operands >= 0], minlength=rows).astype(np.int32),
+    )
     fused, chain = np.zeros(rows, np.uint8), np.empty(rows, np.int32)
     mark(rows, flat.kinds, flat.starts, flat.operands, kept, uses, fused)
     size = gather(rows, flat.kinds, flat.starts, flat.operands, fused, chain, place, kinds, starts, operands)
