@@ -78,8 +78,8 @@ class Tape:
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
         self.nothing = len(placed)
-        self.scalars = np.zeros(len(placed) + 1)
-        self.scalars[self.nothing] = NOTHING_YET
+        self.scalars = np.zeros(len(placed) + 3)
+        self.scalars[self.nothing :] = NOTHING_YET, 1.0, -1.0
         for row in others:
             self.scalars[self.slots[row]] = flat.constants.get(row, 0.0)
 
@@ -106,7 +106,7 @@ class Tape:
 
     def _runs(self, found: Runs) -> None:
         number = {shape: self._kernel(shape) for shape in dict.fromkeys(found.shapes) if shape != LONG}
-        made = encoded(self.flat, found, self.slots, self._sizes["index"], number)
+        made = encoded(self.flat, found, self.slots, self._sizes["index"], number, self.nothing)
         self._indexed(made.index)
         self._part(0, made.code)
 
