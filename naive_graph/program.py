@@ -10,16 +10,16 @@ to no node; only `minimize` does, for it is asked to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any, NamedTuple
 
-from .engines.questions import Answers, Inputs, question
+from .engines.questions import Answers, ByMachine, Inputs, question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
+from .feeding import checked, input_rows
 from .graph import GraphType
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder, Variable, rows_of
-from .number import number
 from .running import complain
 from .tables import NEVER
 
@@ -43,8 +43,10 @@ class Program:
     """Some nodes' values, and their derivatives with respect to others, as compiled code.
 
     outputs: a node, or a list of nodes. wrt: Variables or PlaceHolders; without
-    them there are no derivatives. engine: "native" (straight-line code, for
-    small graphs), "tape" or "reference"; None chooses.
+    them there are no derivatives. inputs: what a call takes one after the
+    other, each a PlaceHolder, or a list of them for an array of as many columns.
+    engine: "native" (straight-line code, for small graphs), "tape" or
+    "reference"; None chooses.
 
     PlaceHolders may be fed arrays of B numbers. Then all that depends on them
     has B values, `total(node)` and `mean(node)` gather them into one, and the
@@ -60,11 +62,16 @@ class Program:
     >>> value, gradient = program()
     >>> value, gradient.tolist()
     (12.0, [7.0])
+    >>> p = Graph.PlaceHolder()
+    >>> Program(x * p, wrt=[x], inputs=[p])([1.0, 2.0, 3.0]).value.tolist()
+    [3.0, 6.0, 9.0]
     """
 
     drawer: Callable[..., Any] | None = None  # how a pass's result is drawn: the views, which stand higher, set it
 
-    def __init__(self, outputs: Any, wrt: Iterable[Node] = (), engine: str | None = None) -> None:
+    def __init__(
+        self, outputs: Any, wrt: Iterable[Node] = (), inputs: Iterable[Any] = (), engine: str | None = None
+    ) -> None:
         if engine not in (None, "native", "tape", "reference"):
             raise EngineError(
                 f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
@@ -75,6 +82,7 @@ class Program:
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._tables, self._engine, self._lock = CURRENT.tables, engine, RLock()
+        self._inputs = [input_rows(each) for each in inputs]
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")
         for node in self.wrt:
@@ -85,80 +93,70 @@ class Program:
                     "Name the leaves that it depends on in wrt."
                 )
         self._last = max((*self._rows, *self._wrt))
-        self._questions: dict[frozenset[int], Answers] = {}
+        self._questions: dict[Any, Answers] = {}
         self._redrawn = self._tables.redrawn
 
     # --- asking ---
 
-    def __call__(self, feed: Feed | None = None) -> Answer:
+    def __call__(self, *inputs: Any, feed: Feed | None = None) -> Answer:
         """The values, and the derivatives, as they are now.
 
-        feed: for PlaceHolders, numbers or arrays of B numbers each. One that is
-        not fed keeps the value that it has. Raises PlaceHolderError if it has
-        none, FeedError if batches differ in length.
+        inputs: for each of the Program's inputs a number, or an array of B; for
+        a list of n PlaceHolders an array of n, or of B rows and n columns.
+        feed: the same by PlaceHolder. One that is not fed keeps the value that
+        it has. Raises PlaceHolderError if it has none, FeedError if an array
+        has another shape or batches differ in length.
         """
         with self._lock:
-            numbers, batches = self._checked(feed) if feed else ({}, {})
-            answers = self._ask(frozenset(batches))
-            if answers.placeholders:
-                numbers = self._with_held(answers, numbers)
-            values, slopes, finite = answers(Inputs(self._tables, numbers, batches))
-            if not finite:
-                self._complain(answers, numbers, batches)
+            given = self._given(feed, inputs)
+            answers = self._ask(given)
+            values, slopes, finite = answers(given)
+            if not finite and GraphType._on_invalid != "ignore":
+                complain(answers.culprit(given), GraphType._on_invalid)
         if self._single:
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
 
-    def _checked(self, feed: Feed) -> tuple[dict[int, float], dict[int, Any]]:
-        numbers: dict[int, float] = {}
-        batches: dict[int, Any] = {}
-        for node, given in feed.items():
-            if not isinstance(node, PlaceHolder):
-                what = self._tables.label(node.row) if isinstance(node, Node) else repr(node)
-                raise FeedError(f"Only a PlaceHolder can be fed, not {what}. Set a Variable with x.value = 1.0.")
-            (row,) = rows_of([node], "Program")
-            if getattr(given, "ndim", 0) == 0 and not isinstance(given, (list, tuple)):
-                numbers[row] = number(given, self._tables.label(row))
-            else:
-                batches[row] = _batch(given, self._tables.label(row))
-        sizes = {row: len(batch) for row, batch in batches.items()}
-        if len(set(sizes.values())) > 1:
-            told = ", ".join(f"{self._tables.label(row)} {size}" for row, size in sizes.items())
-            raise FeedError(f"All batches must have one length; here: {told}.")
-        return numbers, batches
+    def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
+        if len(inputs) > len(self._inputs):
+            raise FeedError(
+                f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. Name them: Program(..., inputs=[x])."
+            )
+        if not feed and not inputs:
+            return Inputs(self._tables, {}, [])
+        return checked(self._tables, feed or {}, zip(self._inputs, inputs, strict=False))
 
-    def _with_held(self, answers: Answers, numbers: dict[int, float]) -> dict[int, float]:
+    def _with_held(self, answers: Answers, given: Inputs) -> None:
         """Numbers also for PlaceHolders that were not fed now, but have a value."""
         for row in answers.placeholders:
-            if row not in numbers:
+            if row not in given.numbers:
                 if self._tables.stamp(row) == NEVER:
                     called = self._tables.name(row) or "p"
                     raise PlaceHolderError(
                         f"{self._tables.label(row)} has no value. Feed it: program(feed={{{called}: 1.0}}). "
                         f"It was made on {self._tables.origin(row)}."
                     )
-                numbers[row] = self._tables.values[row]
-        return numbers
+                given.numbers[row] = self._tables.values[row]
 
-    def _ask(self, batched: frozenset[int]) -> Answers:
+    def _ask(self, given: Inputs) -> Answers:
         """The compiled question for these batches; made when it is first asked."""
         home = self._tables
         if home.closed or len(home) <= self._last:
             raise StaleNodeError(f"This Program's graph {home.closed or 'was cut back'}. Build it again.")
         if home.redrawn != self._redrawn:
             self._questions, self._redrawn = {}, home.redrawn
-        if batched not in self._questions:
-            self._questions[batched] = question(home, self._rows, self._wrt, batched, self._engine)
-        return self._questions[batched]
-
-    def _complain(self, answers: Answers, numbers: dict[int, float], batches: dict[int, Any]) -> None:
-        choice = GraphType._on_invalid
-        if choice != "ignore":
-            complain(answers.culprit(Inputs(self._tables, numbers, batches)), choice)
+        key = tuple([batch.rows for batch in given.batches])
+        if key not in self._questions:
+            batched = frozenset(row for rows in key for row in rows)
+            self._questions[key] = question(home, self._rows, self._wrt, batched, self._engine)
+        answers = self._questions[key]
+        if answers.placeholders:
+            self._with_held(answers, given)
+        return answers
 
     # --- going downhill ---
 
-    def minimize(self, rule: Any = 0.1, steps: int = 100, feed: Feed | None = None) -> Any:
+    def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
         """Move the Variables of wrt downhill, without returning to Python in between.
 
         rule: a rate, for w <- w - rate * g; or a formula of training/formulas.py
@@ -182,28 +180,25 @@ class Program:
                 "minimize needs one output, and Variables to move: Program(loss, wrt=weights).minimize(0.1)."
             )
         with self._lock:
-            numbers, batches = self._checked(feed or {})
-            answers = self._ask(frozenset(batches))
-            numbers = self._with_held(answers, numbers)
-            return descend(answers, Inputs(self._tables, numbers, batches), rule, steps)
+            given = self._given(feed, inputs)
+            return descend(self._ask(given), given, rule, steps)
 
     # --- looking at it ---
 
-    def explain(self, feed: Feed | None = None) -> str:
+    def explain(self, *inputs: Any, feed: Feed | None = None) -> str:
         """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect."""
         with self._lock:
-            _, batches = self._checked(feed or {})
-            return self._ask(frozenset(batches)).explain(max([1, *map(len, batches.values())]))
+            return self._ask(self._given(feed, inputs)).explain()
 
-    def stages(self, feed: Feed | None = None) -> dict[str, Any]:
+    def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: a plan that prints as a table."""
         with self._lock:
-            _, batches = self._checked(feed or {})
-            return {stage.name: stage.flat for stage in self._ask(frozenset(batches)).lowering.stages}
+            answers = self._ask(self._given(feed, inputs))
+        return {} if not isinstance(answers, ByMachine) else {each.name: each.flat for each in answers.lowering.stages}
 
-    def draw(self, after: str = "share", feed: Feed | None = None) -> Any:
+    def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None) -> Any:
         """The plan as a picture, as it is after that pass."""
-        stages = self.stages(feed)
+        stages = self.stages(*inputs, feed=feed)
         if after not in stages:
             raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
         if Program.drawer is None:
@@ -212,15 +207,3 @@ class Program:
             import_module("naive_graph").draw  # noqa: B018 - the views bring the drawer
         assert Program.drawer is not None
         return Program.drawer(stages[after], after)
-
-
-def _batch(given: Any, label: str) -> Any:
-    import numpy as np
-
-    batch = np.asarray(given)
-    if batch.ndim != 1 or len(batch) == 0 or batch.dtype.kind not in "fiu":
-        raise FeedError(
-            f"{label} takes a number, or a row of numbers, one for each sample; not {type(given).__name__} of shape "
-            f"{batch.shape} and kind {batch.dtype}."
-        )
-    return batch.astype(np.float64)

@@ -28,12 +28,28 @@ from .tape.tape import Tape
 Found = tuple[list[Any], list[Any], bool]
 
 
+class Batch(NamedTuple):
+    """Many samples for some PlaceHolders: their rows in the tables, and an array with a line for each of them."""
+
+    rows: tuple[int, ...]
+    columns: Any
+
+
 class Inputs(NamedTuple):
-    """The tables that hold the Variables' values; numbers and batches for PlaceHolders, by row."""
+    """The tables that hold the Variables' values; numbers by row, and batches, for PlaceHolders."""
 
     tables: Tables
     numbers: dict[int, float]
-    batches: dict[int, Any]
+    batches: list[Batch]
+
+    @property
+    def samples(self) -> int:
+        return self.batches[0].columns.shape[1] if self.batches else 1
+
+    def sample(self, place: int) -> dict[int, float]:
+        """The numbers of one sample, by row."""
+        fed = {row: float(line[place]) for rows, lines in self.batches for row, line in zip(rows, lines, strict=True)}
+        return {**self.numbers, **fed}
 
 
 class ByReference:
@@ -68,10 +84,8 @@ class ByReference:
 
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
-        count = max([1, *map(len, inputs.batches.values())])
-        for sample in range(count):
-            numbers = {**inputs.numbers, **{row: float(batch[sample]) for row, batch in inputs.batches.items()}}
-            values = self._values(numbers)
+        for sample in range(inputs.samples):
+            values = self._values(inputs.sample(sample))
             of = f"Sample {sample}. " if inputs.batches else ""
             step_of = {row: step for step, row in enumerate(self.plan.rows)}
             if not all(map(isfinite, values)):
@@ -82,7 +96,7 @@ class ByReference:
                     return of + culprit.explain_backward(self.tables, self.plan, values, seeds, wanted)
         return "A sum over the samples is infinite or NaN, though each sample is finite. Scale the values down."
 
-    def explain(self, samples: int) -> str:
+    def explain(self) -> str:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
 
 
@@ -92,7 +106,8 @@ class Feeds:
     def __init__(self, flat: Flat, tape: Tape) -> None:
         self.flat, self.tape = flat, tape
         fed = [(row, source.row) for row, source in flat.sources.items() if isinstance(source, Fed)]
-        self.batches = [(row, source) for row, source in fed if flat.groups[row] > 0]
+        self.line_of = {source: tape.fed[1].index(row) for row, source in fed if flat.groups[row] > 0}
+        self.lines: dict[tuple[int, ...], Any] = {}  # for each batch's rows: which there are, and their lines
         self.numbers = [(row, source) for row, source in fed if flat.groups[row] == 0]
         self.moving: list[tuple[int, Any, list[int]]] = []  # lanes of leaves that may change
         for row, source in flat.sources.items():
@@ -107,11 +122,10 @@ class Feeds:
         """Feed the tape."""
         tape = self.tape
         if inputs.batches:
-            samples = [1, len(next(iter(inputs.batches.values())))]
-            if samples != tape.samples:
-                tape.set_samples(samples)
-            for row, source in self.batches:
-                _fill(tape.feed(row), inputs.batches[source])
+            if tape.samples[1] != inputs.samples:
+                tape.set_samples([1, inputs.samples])
+            for batch in inputs.batches:
+                self.feed_batch(batch)
         for row, source in self.numbers:
             tape.scalars[tape.slots[row]] = inputs.numbers[source]
         for row, places, rows in self.moving:
@@ -119,6 +133,20 @@ class Feeds:
             numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].copy()
             numbers[places] = held
             _fill(tape.feed(row), numbers)
+
+    def feed_batch(self, batch: Batch) -> None:
+        """Copy a batch into its lines; lanes beyond the last sample repeat it."""
+        if batch.rows not in self.lines:
+            known = [place for place, row in enumerate(batch.rows) if row in self.line_of]
+            lines = np.array([self.line_of[batch.rows[place]] for place in known], np.intp)
+            whole = len(known) == len(batch.rows)
+            self.lines[batch.rows] = (slice(None) if whole else known), lines
+        known, lines = self.lines[batch.rows]
+        feeds = self.tape.feed_lines(1)
+        columns = batch.columns[known]
+        feeds[lines, : columns.shape[1]] = columns
+        if feeds.shape[1] > columns.shape[1]:
+            feeds[lines, columns.shape[1] :] = columns[:, -1:]
 
 
 class ByMachine(ByReference):
@@ -195,8 +223,8 @@ class ByMachine(ByReference):
                 given.append(lanes.copy() if at.lane == NONE else float(lanes[at.lane]))
         return given
 
-    def explain(self, samples: int) -> str:
-        return report(self.lowering, self.tape, samples)
+    def explain(self) -> str:
+        return report(self.lowering, self.tape)
 
 
 def _row(entries: list[Any]) -> Any:

@@ -22,7 +22,7 @@ SAID = {
 }
 
 
-def report(lowering: Lowering, tape: Tape | None, samples: int) -> str:
+def report(lowering: Lowering, tape: Tape | None) -> str:
     """A table of the passes, then what the machine will do."""
     lines = [f"{'pass':<8} {'rows':>8} {'ms':>8}  what it did"]
     for stage in lowering.stages:
@@ -32,7 +32,7 @@ def report(lowering: Lowering, tape: Tape | None, samples: int) -> str:
         )
     if tape is None:
         return "\n".join([*lines, f"Straight-line code: {len(lowering.flat)} rows, one after the other."])
-    return "\n".join([*lines, *_tape(lowering.flat, tape, samples)])
+    return "\n".join([*lines, *_tape(lowering.flat, tape)])
 
 
 def _more(flat: Flat, name: str) -> str:
@@ -42,7 +42,7 @@ def _more(flat: Flat, name: str) -> str:
     return f": {flat.counts().get('dot', 0)}" if name == "dots" else ""
 
 
-def _tape(flat: Flat, tape: Tape, samples: int) -> list[str]:
+def _tape(flat: Flat, tape: Tape) -> list[str]:
     lines = []
     for section in tape.sections:
         if section.group == 0:
@@ -51,7 +51,7 @@ def _tape(flat: Flat, tape: Tape, samples: int) -> list[str]:
             lines.append(f"scalars: {len(section.rows)} rows in {len(runs.shapes)} runs, {long} of them of long dots")
         else:
             lines.append(_lanes(flat, tape, section))
-    return [*lines, _bound(flat, tape, samples)]
+    return [*lines, _bound(flat, tape)]
 
 
 def _lanes(flat: Flat, tape: Tape, section: object) -> str:
@@ -70,18 +70,18 @@ def _lanes(flat: Flat, tape: Tape, section: object) -> str:
     )
 
 
-def multiply_adds(flat: Flat, samples: int) -> int:
+def multiply_adds(flat: Flat, samples: list[int]) -> int:
     """How many multiplications and additions a run makes, a product and its addition counted once."""
     total = 0
     for row in range(len(flat)):
         degree = int(flat.starts[row + 1] - flat.starts[row])
         groups = [int(flat.groups[each]) for each in flat.of(row) if each >= 0]
         group = max([int(flat.groups[row]), *groups])
-        total += max(degree // 2, 1 if degree else 0) * (flat.samples[group] if group else 1)
+        total += max(degree // 2, 1 if degree else 0) * (samples[group] if group else 1)
     return total
 
 
-def _bound(flat: Flat, tape: Tape, samples: int) -> str:
-    work = multiply_adds(flat, samples)
+def _bound(flat: Flat, tape: Tape) -> str:
+    work = multiply_adds(flat, tape.samples)
     size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feeds, tape.weights))
     return f"{work} multiply-adds a run, {size / 1024:.0f} KB in all: at 16 a nanosecond, {work / 16e3:.2f} us at the least"

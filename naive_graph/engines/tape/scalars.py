@@ -26,9 +26,7 @@ class Encoded(NamedTuple):
     index: Array
 
 
-def encoded(
-    flat: Flat, runs: Runs, slots: Array, base: int, kernel_of: dict[Shape, int], nothing: int
-) -> Encoded:
+def encoded(flat: Flat, runs: Runs, slots: Array, base: int, kernel_of: dict[Shape, int], nothing: int) -> Encoded:
     """The runs as instructions.
 
     slots: where each row's value is. base: how long the index is already.

@@ -184,6 +184,12 @@ class Tape:
         start += self.fed[group].index(row) * stride
         return self.feeds[start : start + stride]
 
+    def feed_lines(self, group: int) -> Array:
+        """All leaves' lanes of a group: a view with a line for each of `fed[group]`."""
+        _, _, stride, _, start, _ = self.places[group]
+        count = len(self.fed[group])
+        return self.feeds[start : start + count * stride].reshape(count, stride)
+
     def lanes_of(self, row: int) -> Array:
         """The values of a wanted row that has one for each sample: a view, good until the next run."""
         group = int(self.flat.groups[row])
