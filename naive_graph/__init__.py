@@ -24,6 +24,7 @@ from .rules import Interval, operator
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .program import Program
     from .tensor import (
         DAGExecutionEngine,
         ElementwiseNode,
@@ -85,6 +86,7 @@ _ROOMS = {
     "DaskEngine": "tensor.tasks.on_dask",
     "compare": "views.compare",
     "fit": "training.loop",
+    "Program": "program",
     "gantt": "views.gantt",
     "record": "views.steps.record",
     "step": "views.steps.record",
@@ -110,7 +112,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "LookupParameter", "Model", "Parameter", "ParameterCollection", "compare", "fit", "lookup",
     "parameter",
-    "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Steps", "Variable", "__version__",
+    "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Program", "Steps", "Variable", "__version__",
     "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator",
     "record", "scope", "step",
     "DAGExecutionEngine", "DaskEngine",

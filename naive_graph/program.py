@@ -5,23 +5,21 @@
 
 A Program is made once from nodes and asked many times. It reads the Variables'
 values as they are, takes numbers or whole batches for PlaceHolders, and writes
-to no node.
+to no node; only `minimize` does, for it is asked to.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any, NamedTuple
 
-from .engines import culprit
-from .errors import FeedError, NodeError, PlaceHolderError, StaleNodeError
+from .engines.questions import Answers, ByMachine, Inputs, question
+from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
+from .feeding import checked, input_rows
 from .graph import GraphType
 from .handles import CURRENT
-from .nodes import Constant, Node, PlaceHolder, Variable, rows_of
-from .number import number
-from .plan import plan_for
+from .nodes import Node, PlaceHolder, Variable, rows_of
 from .running import complain
 from .tables import NEVER
 
@@ -45,16 +43,18 @@ class Program:
     """Some nodes' values, and their derivatives with respect to others, as compiled code.
 
     outputs: a node, or a list of nodes. wrt: Variables or PlaceHolders; without
-    them there are no derivatives. engine: "native" (straight-line code, for
-    small graphs), "tape" or "reference"; None chooses.
+    them there are no derivatives. inputs: what a call takes one after the
+    other, each a PlaceHolder, or a list of them for an array of as many columns.
+    engine: "native" (straight-line code, for small graphs), "tape" or
+    "reference"; None chooses.
 
     PlaceHolders may be fed arrays of B numbers. Then all that depends on them
     has B values, `total(node)` and `mean(node)` gather them into one, and the
     gradient of a Variable is summed over the samples. A graph that a loop built
     over samples needs no feed: the samples are found.
 
-    Raises NodeError if an output or an entry of wrt is none, MissingToolError
-    where llvmlite or NumPy is not installed and an engine was asked for by name.
+    Raises NodeError if an output or an entry of wrt is none, EngineError for an
+    unknown engine, MissingToolError where llvmlite or NumPy is not installed.
 
     >>> from naive_graph import Graph
     >>> x = Graph.Variable(3.0)
@@ -62,34 +62,148 @@ class Program:
     >>> value, gradient = program()
     >>> value, gradient.tolist()
     (12.0, [7.0])
+    >>> p = Graph.PlaceHolder()
+    >>> Program(x * p, wrt=[x], inputs=[p])([1.0, 2.0, 3.0]).value.tolist()
+    [3.0, 6.0, 9.0]
     """
 
-    drawer: Callable[..., Any] | None = None  # how a pass's result is drawn; the views set it
+    drawer: Callable[..., Any] | None = None  # how a pass's result is drawn: the views, which stand higher, set it
 
-    def __init__(self, outputs: Any, wrt: Iterable[Node] = (), engine: str | None = None) -> None:
+    def __init__(
+        self, outputs: Any, wrt: Iterable[Node] = (), inputs: Iterable[Any] = (), engine: str | None = None
+    ) -> None:
+        if engine not in (None, "native", "tape", "reference"):
+            raise EngineError(
+                f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
+            )
         self._single = isinstance(outputs, Node)
         self.outputs: list[Node] = [outputs] if self._single else list(outputs)
         self.wrt: list[Node] = [wrt] if isinstance(wrt, Node) else list(wrt)
-        self._tables = CURRENT.tables
-        self._rows = rows_of(self.outputs, "Program")
-        self._wrt_rows = rows_of(self.wrt, "Program's wrt")
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
+        self._tables, self._engine, self._lock = CURRENT.tables, engine, RLock()
+        self._inputs = [input_rows(each) for each in inputs]
+        self._rows = rows_of(self.outputs, "Program")
+        self._wrt = rows_of(self.wrt, "Program's wrt")
         for node in self.wrt:
             if not isinstance(node, (Variable, PlaceHolder)):
+                label = self._tables.label(node.row)
                 raise NodeError(
-                    f"A Program differentiates with respect to Variables and PlaceHolders, "
-                    f"not {self._tables.label(node.row)}. Name the leaves in wrt."
+                    f"A Program differentiates with respect to Variables and PlaceHolders, not {label}. "
+                    "Name the leaves that it depends on in wrt."
                 )
-        self._placeholders = self._needed()
-        self._engine = engine
-        self._lock = RLock()
-        self._compiled: dict[frozenset[int], Any] = {}
+        self._last = max((*self._rows, *self._wrt))
+        self._questions: dict[Any, Answers] = {}
+        self._redrawn = self._tables.redrawn
 
-    def _needed(self) -> list[int]:
-        from .engines.tape.rows import flat_of_tables
-        from .tables import PLACEHOLDER
+    # --- asking ---
 
-        flat, chosen = flat_of_tables(self._tables, [*self._rows, *self._wrt_rows])
-        rows: list[int] = chosen[flat.kinds == PLACEHOLDER].tolist()
-        return rows
+    def __call__(self, *inputs: Any, feed: Feed | None = None) -> Answer:
+        """The values, and the derivatives, as they are now.
+
+        inputs: for each of the Program's inputs a number, or an array of B; for
+        a list of n PlaceHolders an array of n, or of B rows and n columns.
+        feed: the same by PlaceHolder. One that is not fed keeps the value that
+        it has. Raises PlaceHolderError if it has none, FeedError if an array
+        has another shape or batches differ in length.
+        """
+        with self._lock:
+            given = self._given(feed, inputs)
+            answers = self._ask(given)
+            values, slopes, finite = answers(given)
+            if not finite and GraphType._on_invalid != "ignore":
+                complain(answers.culprit(given), GraphType._on_invalid)
+        if self._single:
+            return Answer(values[0], slopes[0] if slopes else [])
+        return Answer(values, slopes)
+
+    def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
+        if len(inputs) > len(self._inputs):
+            raise FeedError(
+                f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. Name them: Program(..., inputs=[x])."
+            )
+        if not feed and not inputs:
+            return Inputs(self._tables, {}, [])
+        return checked(self._tables, feed or {}, zip(self._inputs, inputs, strict=False))
+
+    def _with_held(self, answers: Answers, given: Inputs) -> None:
+        """Numbers also for PlaceHolders that were not fed now, but have a value."""
+        for row in answers.placeholders:
+            if row not in given.numbers:
+                if self._tables.stamp(row) == NEVER:
+                    called = self._tables.name(row) or "p"
+                    raise PlaceHolderError(
+                        f"{self._tables.label(row)} has no value. Feed it: program(feed={{{called}: 1.0}}). "
+                        f"It was made on {self._tables.origin(row)}."
+                    )
+                given.numbers[row] = self._tables.values[row]
+
+    def _ask(self, given: Inputs) -> Answers:
+        """The compiled question for these batches; made when it is first asked."""
+        home = self._tables
+        if home.closed or len(home) <= self._last:
+            raise StaleNodeError(f"This Program's graph {home.closed or 'was cut back'}. Build it again.")
+        if home.redrawn != self._redrawn:
+            self._questions, self._redrawn = {}, home.redrawn
+        key = tuple([batch.rows for batch in given.batches])
+        if key not in self._questions:
+            batched = frozenset(row for rows in key for row in rows)
+            self._questions[key] = question(home, self._rows, self._wrt, batched, self._engine)
+        answers = self._questions[key]
+        if answers.placeholders:
+            self._with_held(answers, given)
+        return answers
+
+    # --- going downhill ---
+
+    def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
+        """Move the Variables of wrt downhill, without returning to Python in between.
+
+        rule: a rate, for w <- w - rate * g; or a formula of training/formulas.py
+        or of your own: called with a weight, its gradient and what it remembers
+        (numbers that begin at 0), it gives the new weight and the new memory. A
+        keyword `t` is the number of the step, from 1.
+
+        Returns the output before each step, as an array. The Variables hold
+        their last values then; a Ctrl-C keeps what was reached.
+
+        >>> from naive_graph import Graph
+        >>> x = Graph.Variable(6.0)
+        >>> history = Program((x - 7) ** 2, wrt=[x]).minimize(0.1, steps=100)
+        >>> round(x.value, 6), history[0].item()
+        (7.0, 1.0)
+        """
+        from .descent import descend
+
+        if not self._single or not self.wrt or not all(isinstance(node, Variable) for node in self.wrt):
+            raise NodeError(
+                "minimize needs one output, and Variables to move: Program(loss, wrt=weights).minimize(0.1)."
+            )
+        with self._lock:
+            given = self._given(feed, inputs)
+            return descend(self._ask(given), given, rule, steps)
+
+    # --- looking at it ---
+
+    def explain(self, *inputs: Any, feed: Feed | None = None) -> str:
+        """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect."""
+        with self._lock:
+            return self._ask(self._given(feed, inputs)).explain()
+
+    def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
+        """What each pass made, by the pass's name: a plan that prints as a table."""
+        with self._lock:
+            answers = self._ask(self._given(feed, inputs))
+        return {} if not isinstance(answers, ByMachine) else {each.name: each.flat for each in answers.lowering.stages}
+
+    def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None) -> Any:
+        """The plan as a picture, as it is after that pass."""
+        stages = self.stages(*inputs, feed=feed)
+        if after not in stages:
+            raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
+        if Program.drawer is None:
+            from importlib import import_module
+
+            import_module("naive_graph").draw  # noqa: B018 - the views bring the drawer
+        assert Program.drawer is not None
+        return Program.drawer(stages[after], after)

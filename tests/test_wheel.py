@@ -32,9 +32,10 @@ def run(installed, *arguments, **options):
     return subprocess.run([installed / "naive-graph", *arguments], capture_output=True, text=True, **options)
 
 
-def test_the_wheel_has_every_lesson_and_every_module():
+def test_the_wheel_has_every_lesson_and_every_file_that_runs():
     names = set(zipfile.ZipFile(WHEEL).namelist())
-    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "naive_graph").rglob("*.py")}
+    files = [path for path in (ROOT / "naive_graph").rglob("*") if path.suffix in (".py", ".js", ".css")]
+    modules = {path.relative_to(ROOT).as_posix() for path in files}
     lessons = {f"naive_graph/lessons/{path.name}" for path in (ROOT / "lessons").glob("*.ipynb")}
     assert lessons and modules | lessons <= names
 

@@ -12,7 +12,7 @@ from ..graph import Graph
 from ..nodes import Constant
 from ..views.steps.record import step
 from ..views.steps.shown import Steps
-from ..views.steps.steps import Step
+from ..views.steps.step import Step
 from .draw import numbers
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
@@ -83,7 +83,7 @@ def shown(steps: Steps, step: Step) -> str:
 
 
 def _called(steps: Steps, step: Step, row: int) -> str:
-    cast = next(run.cast for run in steps.runs if row in run.cast.labels)
+    cast = next(run.cast for run in steps.runs if row in run.cast.step_of)
     return cast.called(row)
 
 

@@ -84,7 +84,11 @@ class StraightLine:
         """Run so many times; after each, results take the place of leaves: (result, place) for each that does."""
         history, pairs = np.zeros(max(steps, 1)), np.array(moves, np.int64).reshape(-1)
         function = self.library.function(
-            "again", None, [ctypes.c_void_p] * 3 + [ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64] + [ctypes.c_void_p, ctypes.c_int64]
+            "again",
+            None,
+            [ctypes.c_void_p] * 3
+            + [ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64]
+            + [ctypes.c_void_p, ctypes.c_int64],
         )
         function(source, *self._places, steps, history.ctypes.data, watched, pairs.ctypes.data, len(moves))
         return history[:steps]
@@ -101,7 +105,9 @@ def written(flat: Flat, wanted: Sequence[int]) -> Straight:
     registers: list[Any] = [_leaf(flat, code, row) for row in range(len(flat))]
     for row in range(len(flat)):
         if flat.starts[row] < flat.starts[row + 1]:
-            registers[row] = _row(code, int(flat.kinds[row]), [registers[x] if x != NONE else None for x in flat.of(row)])
+            registers[row] = _row(
+                code, int(flat.kinds[row]), [registers[x] if x != NONE else None for x in flat.of(row)]
+            )
             code.breathe()
     amiss: Any = 0.0
     for place, row in enumerate(wanted):
@@ -115,7 +121,8 @@ def written(flat: Flat, wanted: Sequence[int]) -> Straight:
 def _leaf(flat: Flat, code: Straight, row: int) -> Any:
     if row in flat.constants:
         return flat.constants[row]
-    return code.leaf("values", flat.sources[row]) if row in flat.sources else None
+    source = flat.sources.get(row)
+    return None if source is None else code.leaf("values", getattr(source, "row", source))
 
 
 def _row(code: Straight, kind: int, operands: list[Any]) -> Any:

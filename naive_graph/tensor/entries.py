@@ -123,7 +123,7 @@ for _name, _theirs in {"maximum": "maximum", "minimum": "minimum", "atan2": "arc
 
 @value
 def where(xp: Any, condition: Any, a: Any, b: Any) -> Array:
-    example = pattern(condition, a, b)
+    example = pattern(a, b, condition)  # the condition last: NaN spread in an array of truths is a 1
     a, b = (each if hasattr(each, "dtype") else full(xp, example, each) for each in (a, b))
     return xp.where(condition != 0, a, b) if hasattr(condition, "dtype") else (a if condition != 0 else b)
 

@@ -12,7 +12,8 @@ from ..tensor.base import TensorNode, check_tensors
 from ..tensor.differentiate import ancestors
 from ..tensor.nodes import LeafNode, LeafType, LinearNode, OpType
 from ..tensor.selection import SelectionNode
-from ..tensor.writing import TEXT, Writing, names_among
+from ..tensor.terms import TEXT, Writing
+from ..tensor.writing import names_among
 from .folding import Folder
 from .lettering import shown, visible
 from .scene import NEAREST, READABLE, Arrow, Box, Scene, Wishes, node_arrows, node_box, ordinal

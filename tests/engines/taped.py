@@ -4,7 +4,10 @@ from array import array
 
 import numpy as np
 from flats import table_values
+from unrolled import Habit, unrolled
 
+import naive_graph as ng
+from naive_graph import PlaceHolder
 from naive_graph.engines.tape.flat import NONE
 from naive_graph.engines.tape.lanes import Lanes
 from naive_graph.engines.tape.lowering import Fed, Lowering
@@ -68,3 +71,18 @@ def fill(tape, low, values):
         else:
             numbers = np.asarray(values[source], float)
             tape.feed(row)[: len(numbers)] = numbers
+
+
+def random_plan(seed, samples=12):
+    """A plan with lanes and scalars, derivatives included."""
+    loss = unrolled(Habit(seed, samples, structures=2, library=False))
+    return lowered([loss.total * loss.total], loss.wanted).flat
+
+
+def batch_plan(seed):
+    """A fed batch that loses its mean, and whose square is gathered again."""
+    loss = unrolled(Habit(seed, 1, data=PlaceHolder, library=False))
+    term, xs = loss.terms[0], loss.data[0]
+    centred = term - ng.mean(term)
+    spread = ng.mean(centred.square())
+    return lowered([ng.total(centred / (spread + 1.0) * loss.weights[0])], loss.weights, xs).flat

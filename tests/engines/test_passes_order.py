@@ -5,22 +5,21 @@ from random import Random
 import numpy as np
 import pytest
 from drawn import drawn
-from flats import evaluated, near, same, table_values
+from flats import evaluated, near, reference_values, same, table_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import random_graph, seeds, sizes
-from taped import lowered
-from unrolled import Habit, network, unrolled
+from random_graphs import ODD, random_graph, seeds, sizes
+from taped import batch_plan, lowered, on_tape, random_plan
+from unrolled import network
 
-import naive_graph as ng
-from naive_graph import Graph, PlaceHolder, Variable
+from naive_graph import Graph, Variable
 from naive_graph.engines.tape.blocks import Instruction, Slot, give_slots
-from naive_graph.engines.tape.flat import MUL, NONE, REDUCE, TOTAL
+from naive_graph.engines.tape.flat import DOT, MUL, NONE, REDUCE, TOTAL
+from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.engines.tape.runs import runs, shapes_of
+from naive_graph.engines.tape.runs import LONG, runs, shapes_of
 from naive_graph.engines.tape.sections import lives_on, sections
-from naive_graph.engines.tape.tiles import Dense, Outer, tiles
 from naive_graph.handles import CURRENT
 
 NORMALISED = """
@@ -33,21 +32,6 @@ NORMALISED = """
     6 sin 0
     7 add 5 6
 """
-
-
-def random_plan(seed, samples=12):
-    """A plan with lanes and scalars, derivatives included."""
-    loss = unrolled(Habit(seed, samples, structures=2, library=False))
-    return lowered([loss.total * loss.total], loss.wanted).flat
-
-
-def batch_plan(seed):
-    """A fed batch that loses its mean, and whose square is gathered again."""
-    loss = unrolled(Habit(seed, 1, data=PlaceHolder, library=False))
-    term, xs = loss.terms[0], loss.data[0]
-    centred = term - ng.mean(term)
-    spread = ng.mean(centred.square())
-    return lowered([ng.total(centred / (spread + 1.0) * loss.weights[0])], loss.weights, xs).flat
 
 
 # --- powers -------------------------------------------------------------------
@@ -123,121 +107,6 @@ def test_a_plan_without_samples_is_one_section():
     assert len(hold_together(lowered([x.sin() * x], [x]).flat)) == 1
 
 
-# --- tiles --------------------------------------------------------------------
-
-
-def rows_of(step):
-    if isinstance(step, Dense):
-        return step.outputs
-    return [row for results in step.results for row in results] if isinstance(step, Outer) else [step.row]
-
-
-def needs_of(flat, step):
-    return {each for row in rows_of(step) for each in flat.of(row) if each != NONE}
-
-
-def fits(flat, step):
-    """Whether a tile says of its rows what the plan says."""
-    if isinstance(step, Dense):
-        return all(
-            sorted(terms(flat, row)) == sorted([*([(bias,)] if bias != NONE else []), *map(pair, ws, step.inputs)])
-            for row, ws, bias in zip(step.outputs, step.weights, step.bias, strict=True)
-        )
-    if isinstance(step, Outer):
-        grid = zip(step.lefts, step.results, strict=True)
-        return all(
-            flat.of(row) == [left, right] for left, rows in grid for right, row in zip(step.rights, rows, strict=True)
-        )
-    return True
-
-
-def pair(x, y):
-    return tuple(sorted((x, y)))
-
-
-def terms(flat, row):
-    operands = flat.of(row)
-    return [(x,) if y == NONE else pair(x, y) for x, y in zip(operands[::2], operands[1::2], strict=True)]
-
-
-def tiled(flat):
-    """Every row of every section stands in one step, after what it needs; returns the steps."""
-    found, done = [], set(flat.leaves().tolist())
-    for part in sections(flat):
-        if part.group == 0:
-            done |= set(part.rows.tolist())
-            continue
-        steps = tiles(flat, part)
-        assert sorted(row for step in steps for row in rows_of(step)) == part.rows.tolist()
-        for step in steps:
-            assert needs_of(flat, step) <= done and fits(flat, step)
-            done |= set(rows_of(step))
-        found += steps
-    return found
-
-
-@given(seeds)
-@settings(max_examples=30, deadline=None)
-def test_every_row_is_in_one_tile_and_operands_come_first(seed):
-    with Graph.scratch():
-        tiled(random_plan(seed))
-    with Graph.scratch():
-        tiled(batch_plan(seed))
-
-
-@given(st.integers(8, 12), st.integers(1, 5), st.integers(1, 6), seeds)
-@settings(max_examples=20, deadline=None)
-def test_a_networks_layers_are_tiles(samples, inputs, hidden, seed):
-    with Graph.scratch():
-        loss = network(samples, inputs, hidden, seed=seed)
-        steps = tiled(lowered([loss.total], loss.weights).flat)
-        if hidden > 1:
-            assert any(isinstance(step, Dense) and len(step.outputs) == hidden for step in steps)
-            assert any(isinstance(step, Outer) and len(step.results) == hidden for step in steps)
-
-
-def test_outputs_that_feed_each_other_are_no_tile():
-    tiled(
-        drawn("""
-        0 leaf
-        1 leaf (group 1)
-        2 leaf (group 1)
-        3 dot 0*1 + 0*2 (group 1)
-        4 dot 0*1 + 0*3 (group 1)
-        5 dot 0*1 + 0*3 (group 1)
-        6 dot 0*1 + 0*2 (group 1)
-    """)
-    )
-
-
-def test_an_input_that_is_weighted_twice_is_two_inputs():
-    steps = tiled(
-        drawn("""
-        0 leaf
-        1 leaf (group 1)
-        2 dot 0*1 + 0*1 (group 1)
-        3 dot 0 + 0*1 + 0*1 (group 1)
-        4 dot 0 + 1*0 + 1*0 (group 1)
-    """)
-    )
-    assert [type(step).__name__ for step in steps] == ["Single", "Dense"]
-
-
-def test_an_outer_product_of_one_adjoint_with_itself_is_a_tile():
-    tiled(
-        drawn("""
-        0 leaf (group 1)
-        1 leaf (group 1)
-        2 reduce 0*0
-        3 reduce 0*1
-        4 reduce 1*0
-        5 reduce 1*1
-        6 reduce 1*1
-        7 reduce 1
-    """)
-    )
-
-
 # --- runs ---------------------------------------------------------------------
 
 
@@ -271,18 +140,30 @@ def in_order(flat, rows):
         waiting -= set(members)
 
 
-def test_dots_of_other_terms_are_of_another_shape():
+def test_short_sums_and_products_are_dots_of_an_even_number_of_terms():
     flat = drawn("""
         0 leaf
         1 dot 0*0 + 0
-        2 dot 0 + 0*0
-        3 dot 0*0 + 0*0
-        4 dot 0*0 + 0
-        5 add 0 0
-        6 add 0 0 0
+        2 sub 0 0
+        3 neg 0
+        4 dot 0*0 + 0 + 0
+        5 mul 0 0 0
+        6 dot 0 + 0 + 0 + 0 + 0 + 0 + 0
     """)
     of_row, shapes = shapes_of(flat, np.arange(1, 7, dtype=np.int32))
-    assert of_row[0] == of_row[3] and len(shapes) == 5
+    two, four, three = Shape(DOT, (1,) * 2), Shape(DOT, (1,) * 4), Shape(MUL, (0,) * 3)
+    assert [shapes[at] for at in of_row] == [two, two, two, four, three, LONG]
+
+
+@given(st.lists(st.sampled_from(ODD), min_size=5, max_size=5))
+@settings(max_examples=40, deadline=None)
+def test_sums_that_are_filled_up_to_dots_keep_every_bit(numbers):
+    with Graph.scratch():
+        a, b, c, d, e = map(Variable, numbers)
+        nodes = [a + b, a - b, a * b, -a, a * b + c, a + b * c + d, a * b + c * d + e, Graph.sum([a, b, c, d, e] * 3)]
+        expected = reference_values(nodes)
+        for node, taped in zip(nodes, on_tape(lowered(nodes, [])), strict=True):
+            assert same(taped, expected[node.row])
 
 
 def test_no_rows_are_no_runs():

@@ -169,6 +169,23 @@ def test_every_binary_operator_means_the_same_on_arrays(name):
     assert found == pytest.approx([rule(float(p), float(q)) for p, q in zip(a, b)], rel=1e-14, nan_ok=True)
 
 
+HELPERS = [rule for rule in ng.rules.RULES.values() if rule.helper and rule.arity]
+
+
+@pytest.mark.parametrize("rule", HELPERS, ids=lambda rule: rule.name)
+def test_every_helper_of_derivatives_means_the_same_on_arrays(rule):
+    values = np.array([-2.0, -0.5, 0.0, 0.5, 3.0, np.nan])
+    grids = [grid.ravel() for grid in np.meshgrid(*[values] * rule.arity)]
+    found = rule(*map(LeafNode.parameter, grids)).eval()
+    assert found == pytest.approx([rule(*map(float, each)) for each in zip(*grids)], rel=1e-12, nan_ok=True)
+
+
+def test_the_slope_of_a_logarithm_ends_where_the_logarithm_does():
+    x = LeafNode.parameter([-1.0, 4.0])
+    x.log().sum().backward()
+    assert x.gradient() == pytest.approx([np.nan, 0.25], nan_ok=True)
+
+
 NUMPY = {
     "a row": (lambda t: t[1], lambda a: a[1]),
     "a column": (lambda t: t[:, -1], lambda a: a[:, -1]),

@@ -1,22 +1,20 @@
-"""The stepper in real browsers: as a saved page offline, in JupyterLab with a kernel, and in Notebook 7."""
+"""The stepper as a saved page, without a browser and in one, offline."""
 
 from __future__ import annotations
 
 import base64
 import json
-import secrets
-from collections.abc import Iterator
-from contextlib import suppress
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, free_port, jupyter
 
-from naive_graph import Graph, Steps, Variable, record, step
-from naive_graph.views.stepper.page import MOST_STEPS, page
+from naive_graph import Graph, Steps, Variable, record, scope, step
+from naive_graph.tables import CONSTANT
+from naive_graph.views.stepper.page import MOST_STEPS, as_data, page
 from naive_graph.views.stepper.widget import bundle, in_frame
+from naive_graph.views.steps.describe import figure
 
 HOSTILE = "权重</script><img src=x onerror=alert(1)>&lt;\u2028"
 
@@ -99,20 +97,6 @@ def test_where_scripts_are_dropped_a_still_picture_says_how_to_run_it() -> None:
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
 
 
-def test_an_exported_notebook_shows_the_still_picture(tmp_path: Path) -> None:
-    """An exporter leaves a widget's place blank: the picture is an output of its own."""
-    nbclient, nbconvert = pytest.importorskip("nbclient"), pytest.importorskip("nbconvert")
-    pytest.importorskip("anywidget")
-    import nbformat
-
-    lonely_notebook(tmp_path / "walk.ipynb")
-    notebook = nbformat.read(tmp_path / "walk.ipynb", as_version=4)
-    nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    html, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
-    assert "To step through it" in html
-    assert "data-ng-still" in html
-
-
 def test_without_anywidget_the_page_stands_in_a_frame() -> None:
     steps = step(small())
     html = in_frame(steps, "<img>")
@@ -127,78 +111,11 @@ def test_an_empty_walk_is_a_page_too() -> None:
 # --- in chromium ----------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with browser_or_skip()() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
-        yield chromium
-        chromium.close()
-
-
-class Seen:
-    """A stepper in a browser's page."""
-
-    def __init__(self, view: Any) -> None:
-        self.view = view
-        self.root = view.locator(".ng-stepper")
-        self.root.wait_for()
-        self.at(0)
-
-    def at(self, index: int) -> None:
-        self.root.and_(self.view.locator(f"[data-step='{index}']")).wait_for(timeout=15_000)
-
-    def press(self, key: str) -> None:
-        self.view.keyboard.press(key)
-
-    def click(self, label: str) -> None:
-        self.root.get_by_role("button", name=label, exact=True).click()
-
-    @property
-    def sentence(self) -> str:
-        return str(self.root.locator(".ng-sentence").inner_text())
-
-    def texts(self, kind: str) -> dict[int, str]:
-        """What is written on the nodes: values or gradients, by row."""
-        found = self.view.evaluate(
-            "kind => [...document.querySelectorAll('.ng-drawing g[id^=\"row-\"]')].map(g => "
-            "[Number(g.id.slice(4)), g.querySelector(kind)?.textContent ?? ''])",
-            f".ng-{kind}",
-        )
-        return {row: text for row, text in found if text}
-
-    def marked(self, name: str) -> set[str]:
-        return set(self.view.evaluate(f"[...document.querySelectorAll('.ng-drawing .ng-{name}')].map(g => g.id)"))
-
-
-@pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
-    """Open a walk as a saved page, with the network cut."""
-    pages: list[Any] = []
-
-    def show(steps: Any, **options: Any) -> Seen:
-        context = browser.new_context(offline=True, **options)
-        view = context.new_page()
-        pages.append(context)
-        problems: list[str] = []
-        view.on("pageerror", lambda error: problems.append(str(error)))
-        view.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        view.on("dialog", lambda dialog: problems.append("a script of the learner's ran"))
-        view.goto(steps.save(tmp_path / f"walk{len(pages)}.html").as_uri())
-        seen = Seen(view)
-        seen.problems = problems  # type: ignore[attr-defined]
-        return seen
-
-    yield show
-    for context in pages:
-        context.close()
-
-
 def expected(steps: Any, index: int) -> tuple[dict[int, str], dict[int, str]]:
     """The values and gradients that are known after a step, as they are written."""
-    from naive_graph.views.steps.describe import figure
-
     *_, (_, state) = steps.states(0, index + 1)
-    constants = {row for run in steps.runs for row, kind in run.cast.kinds.items() if kind == "Constant"}
+    plans = [run.cast.plan for run in steps.runs]
+    constants = {row for plan in plans for row, kind in zip(plan.rows, plan.kinds) if kind == CONSTANT}
     values = {row: figure(value) for row, value in state.values.items() if row not in constants}
     return values, {row: f"grad {figure(grad)}" for row, grad in state.grads.items() if row not in constants}
 
@@ -290,6 +207,97 @@ def test_stops_at_an_operator_at_a_clicked_node_and_at_the_first_bad_number(open
 
 
 @pytest.mark.browser
+def test_stops_are_set_and_reached_from_the_keyboard(opened: Any) -> None:
+    steps = step(small())
+    x = next(each.row for each in steps if each.kind == "read")
+    seen = opened(steps)
+    seen.root.locator(".ng-drawing").focus()
+    seen.press("ArrowRight")
+    seen.at(1)
+    seen.press("s")
+    assert seen.marked("stop") == {f"row-{x}"}
+    assert seen.sentence == "The walk stops at x."
+    there = [each.index for each in steps if x in (each.row, each.consumer)]
+    for key, index in (("b", there[1]), ("b", there[2]), ("B", there[1])):
+        seen.press(key)
+        seen.at(index)
+    seen.press("s")
+    assert seen.marked("stop") == set()
+
+
+@pytest.mark.browser
+def test_every_number_stands_in_a_table_too(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    seen.press("End")
+    seen.click("last step")
+    seen.at(len(steps) - 1)
+    seen.root.get_by_text("all values as a table").click()
+    rows = seen.root.locator(".ng-all tr").all_inner_texts()
+    assert [row.split() for row in rows] == [
+        ["node", "value", "grad"],
+        ["x", "3.0", "0.833333"],
+        ["mul_1", "9.0", "0.166667"],
+        ["sub_2", "6.0", "0.166667"],
+        ["f", "1.79176", "1.0"],
+    ]
+
+
+@pytest.mark.browser
+def test_slopes_stand_on_the_nodes_of_a_tangent_walk(opened: Any) -> None:
+    steps = step(small(), mode="tangent")
+    seen = opened(steps)
+    seen.click("last step")
+    seen.at(len(steps) - 1)
+    slopes = steps.runs[0].slopes
+    assert seen.texts("grad") == {row: f"slope {figure(slope)}" for row, slope in slopes.items()}
+    seen.root.get_by_text("all values as a table").click()
+    assert seen.root.locator(".ng-all thead").inner_text().split() == ["node", "value", "slope"]
+
+
+def layers(count: int, wide: int) -> Any:
+    """Layers of nodes, each in a scope of its own."""
+    x = Variable(0.5, name="x")
+    y = x
+    for layer in range(count):
+        with scope(f"layer{layer}"):
+            y = total([(y * (0.1 * place)).tanh() for place in range(wide)])
+    return y * x
+
+
+def total(nodes: list[Any]) -> Any:
+    result = nodes[0]
+    for each in nodes[1:]:
+        result = result + each
+    return result
+
+
+@pytest.mark.browser
+def test_an_edge_out_of_a_folded_scope_is_lit(opened: Any) -> None:
+    steps = step(layers(4, 30))
+    seen = opened(steps)
+    first = next(each for each in steps.find(operator="mul", phase="forward") if len(each.operands) == 2
+                 and "layer2" in str(steps.runs[0].cast.then.scope(each.row)))  # fmt: skip
+    seen.go(first.index)
+    (bundle,) = [name for name in seen.marked("lit") if name.startswith("bundle-")]
+    assert bundle.endswith(f"row-{first.row}")
+
+
+@pytest.mark.browser
+def test_a_fitted_drawing_is_seen_whole_and_stays_so(opened: Any) -> None:
+    steps = step(layers(4, 30))
+    seen = opened(steps)
+    overflow = "d => [d.scrollWidth - d.clientWidth, d.scrollHeight - d.clientHeight]"
+    seen.click("fit the drawing")
+    for index in (0, len(steps) // 3, len(steps) - 1):
+        seen.go(index)
+        assert seen.root.locator(".ng-drawing").evaluate(overflow) == [0, 0]
+    seen.view.set_viewport_size({"width": 500, "height": 800})
+    seen.view.wait_for_function("document.querySelector('.ng-drawing').scrollWidth <= 500")
+    assert seen.root.locator(".ng-drawing").evaluate(overflow) == [0, 0]
+
+
+@pytest.mark.browser
 def test_a_drawing_is_zoomed_and_dragged(opened: Any) -> None:
     x = Variable(1.0, name="x")
     y = x
@@ -323,6 +331,9 @@ def test_iterations_of_a_loop_are_chosen(opened: Any) -> None:
     seen.at(steps.iterations[2])
     moved = steps.find(kind="moved")[-1]
     seen.root.locator(".ng-drawing").focus()
+    for key, place in (("PageUp", 1), ("PageUp", 0), ("PageDown", 1)):
+        seen.press(key)
+        seen.at(steps.iterations[place])
     seen.press("End")
     seen.at(len(steps) - 1)
     assert seen.sentence == moved.sentence
@@ -340,6 +351,38 @@ def test_pages_beyond_the_first_are_shown(opened: Any) -> None:
     seen.click("last step")
     seen.at(len(steps) - 1)
     assert seen.sentence == steps[-1].sentence
+
+
+@pytest.mark.browser
+def test_a_shortened_page_numbers_its_steps_as_the_walk_does(opened: Any) -> None:
+    f = small()
+    with record() as steps:
+        for _ in range(MOST_STEPS // 20 + 100):
+            Graph.forward(f)
+            Graph.backward(f)
+    seen = opened(steps)
+    seen.click("last step")
+    seen.root.get_by_text(f"{len(steps)} / {len(steps)}", exact=True).wait_for()
+    assert seen.sentence == steps[-1].sentence
+
+
+@pytest.mark.browser
+def test_it_says_so_if_a_part_of_the_walk_does_not_come(opened: Any, tmp_path: Path) -> None:
+    y: Any = Variable(1.0, name="x")
+    for _ in range(150):
+        y = y.sin()
+    seen = opened(step(y))
+    text = page(step(y))
+    start, end = text.index('id="walk">') + len('id="walk">'), text.rindex("</script>\n<script")
+    walk = json.loads(text[start:end])
+    del walk["pages"]["1"]
+    (tmp_path / "torn.html").write_text(text[:start] + as_data(walk) + text[end:], encoding="utf-8")
+    seen.view.goto((tmp_path / "torn.html").as_uri())
+    seen.at(0)
+    seen.click("last step")
+    seen.root.get_by_text("does not answer").wait_for()
+    seen.click("next step")
+    seen.at(1)
 
 
 @pytest.mark.browser
@@ -398,89 +441,3 @@ def test_texts_have_contrast_and_fit_light_and_dark_narrow_and_wide(opened: Any,
         seen.at(index)
     assert seen.view.evaluate(CONTRAST) >= 4.5
     assert seen.view.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
-
-
-# --- in Jupyter, with a kernel ---------------------------------------------------
-
-CELL = """\
-from naive_graph import Graph, Variable, step
-Graph.clear()
-x = Variable(3.0, name="x")
-y = x
-for _ in range(150):
-    y = y.sin()
-step(y)"""
-
-
-def lonely_notebook(path: Path) -> None:
-    import nbformat
-
-    cells = [nbformat.v4.new_code_cell(CELL, id="only")]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """A real server of Notebook 7, which serves JupyterLab as well."""
-    pytest.importorskip("notebook")
-    pytest.importorskip("anywidget")
-    browser_or_skip()
-    home = tmp_path_factory.mktemp("jupyter")
-    folder = home / "work"
-    folder.mkdir()
-    lonely_notebook(folder / "walk.ipynb")
-    token, port = secrets.token_hex(8), free_port()
-    with jupyter("notebook", home, folder, token, port) as address:
-        yield address, token
-
-
-TAKEN = "!/\\[ ?\\]/.test(document.querySelector('.jp-CodeCell .jp-InputPrompt').innerText)"
-
-
-def run_the_cell(view: Any) -> None:
-    """Press Control+Enter until the cell is taken, and not once more: a second run would begin a second walk."""
-    from playwright.sync_api import TimeoutError as NotYet
-
-    for _ in range(20):
-        view.locator(".jp-CodeCell .cm-content").first.click()
-        view.keyboard.press("Control+Enter")
-        with suppress(NotYet):
-            view.wait_for_function(TAKEN, timeout=4000)
-            return
-    raise AssertionError("the notebook did not run its cell")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("place", ["lab/tree", "notebooks"])
-def test_a_kernel_sends_the_pages_that_a_notebook_asks_for(server: Any, browser: Any, place: str) -> None:
-    address, token = server
-    steps = step(chain())
-    view = browser.new_page(viewport={"width": 1300, "height": 1000})
-    try:
-        view.goto(f"{address}/{place}/walk.ipynb?token={token}")
-        view.wait_for_selector(".jp-CodeCell", timeout=90_000)
-        view.wait_for_function("document.querySelector('.jp-CodeCell .jp-InputPrompt')", timeout=90_000)
-        run_the_cell(view)
-        view.wait_for_selector(".ng-stepper", timeout=90_000)
-        seen = Seen(view)
-        seen.click("next step")
-        seen.at(1)
-        assert seen.sentence == steps[1].sentence
-        view.wait_for_function("document.querySelector('[data-ng-still]').hidden")
-        seen.root.locator(".ng-drawing").focus()
-        seen.press("ArrowRight")
-        seen.at(2)
-        seen.click("last step")  # on another page, which only the kernel has
-        seen.at(len(steps) - 1)
-        assert seen.sentence == steps[-1].sentence
-    finally:
-        view.close()
-
-
-def chain() -> Any:
-    with_name = Variable(3.0, name="x")
-    y = with_name
-    for _ in range(150):
-        y = y.sin()
-    return y

@@ -15,7 +15,7 @@ TOTAL adds such a sum up over all samples, in their order; REDUCE in any order.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,13 @@ NONE = -1
 DOT, TOTAL, REDUCE = -4, -5, -6
 NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce"}
 ADD, SUB, MUL, NEG, WHERE = (RULES[name].number for name in ("add", "sub", "mul", "neg", "where"))
+
+
+class Lanes(NamedTuple):
+    """What a leaf's lanes hold: a number each, and where it comes from (None: it is that number)."""
+
+    numbers: list[float]
+    sources: list[object]
 
 
 @dataclass

@@ -23,7 +23,7 @@ from ...rules import BY_NUMBER
 from ...tables import VARIABLE
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints, Longs
-from .flat import DOT, NONE, TOTAL, Array, Flat
+from .flat import DOT, NONE, TOTAL, Array, Flat, Lanes
 
 FEWEST = 8  # samples: below, lanes gain nothing
 MOST_GROUPS = 16
@@ -36,13 +36,6 @@ class Sample(NamedTuple):
 
     row: int
     lane: int
-
-
-class Lanes(NamedTuple):
-    """What a leaf's lanes hold: a number each, and where it comes from (None: it is that number)."""
-
-    numbers: list[float]
-    sources: list[object]
 
 
 class Alike(NamedTuple):

@@ -47,11 +47,14 @@ class Lowering:
     """The rows that compute some outputs, and their derivatives with respect to some leaves.
 
     outputs, wrt: rows of the tables. batched: PlaceHolders that are fed a
-    number for each of many samples. Afterwards `values[k]` says where output k
+    number for each of many samples. find: whether to look for samples hidden in
+    the graph. Afterwards `values[k]` says where output k
     is, and `slopes[k][i]` where its derivative with respect to wrt[i] is.
     """
 
-    def __init__(self, tables: Tables, outputs: Sequence[int], wrt: Sequence[int], batched: frozenset[int]) -> None:
+    def __init__(
+        self, tables: Tables, outputs: Sequence[int], wrt: Sequence[int], batched: frozenset[int], find: bool = True
+    ) -> None:
         self.stages: list[Stage] = []
         self._since = perf_counter()
         flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
@@ -64,7 +67,7 @@ class Lowering:
         flat, moved = dots(flat, np.array(asked, np.int32))
         self._note("dots", flat)
         now = [Sample(int(moved[row]), NONE) for row in asked]
-        if not batched:
+        if find and not batched:
             rows = np.array([at.row for at in now], np.int32)
             flat, found = lanes(flat, rows[len(outputs) :], rows)
             now = [found[at.row] for at in now]

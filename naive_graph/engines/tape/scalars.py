@@ -1,7 +1,8 @@
 """A section of scalars as instructions: one for each run of rows.
 
 The rows of a run get places side by side, so results are stored in one sweep.
-Where each finds its operands is written into one long index.
+Where each finds its operands is written into one long index. Behind all scalars
+stand -0.0, 1 and -1, with which sums and products are filled up to dots.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .flat import Array, Flat
+from .flat import DOT, MUL, NEG, SUB, Array, Flat
 from .kernels import FIRST_KERNEL, LONG_DOT
 from .operators import Shape
 from .runs import LONG, Runs
@@ -25,13 +26,22 @@ class Encoded(NamedTuple):
     index: Array
 
 
-def encoded(flat: Flat, runs: Runs, slots: Array, base: int, kernel_of: dict[Shape, int]) -> Encoded:
-    """The runs as instructions. slots: where each row's value is. base: how long the index is already."""
+def encoded(flat: Flat, runs: Runs, slots: Array, base: int, kernel_of: dict[Shape, int], nothing: int) -> Encoded:
+    """The runs as instructions.
+
+    slots: where each row's value is. base: how long the index is already.
+    nothing: where -0.0 is; 1 and -1 follow.
+    """
     long = np.array([shape == LONG for shape in runs.shapes], np.uint8)
     bases = np.empty(len(runs.shapes) + 1, np.int32)
     rows_per_run = np.diff(runs.starts)
-    index = np.empty(int(np.diff(flat.starts)[runs.order].sum()) + int(rows_per_run[long == 1].sum()), np.int32)
-    used = write_index(len(runs.shapes), runs.starts, runs.order, long, flat.starts, flat.operands, slots, bases, index)
+    terms = np.array([len(shape.terms) if shape.kind == DOT else 0 for shape in runs.shapes], np.int32)
+    degrees = np.diff(flat.starts)[runs.order]
+    index = np.empty(int(degrees.sum()) + len(degrees) + 2 * int((terms * rows_per_run).sum()), np.int32)
+    used = write_index(
+        len(runs.shapes), runs.starts, runs.order, long, terms, flat.kinds, flat.starts, flat.operands, slots, nothing,
+        bases, index,
+    )  # fmt: skip
     what = [LONG_DOT if shape == LONG else FIRST_KERNEL + kernel_of[shape] for shape in runs.shapes]
     code = np.zeros((len(runs.shapes), 5), np.int32)
     if len(what):
@@ -42,8 +52,8 @@ def encoded(flat: Flat, runs: Runs, slots: Array, base: int, kernel_of: dict[Sha
 
 @machine
 def write_index(
-    runs: int, run_starts: Ints, order: Ints, long: Bytes, starts: Ints, operands: Ints, slots: Ints, bases: Ints,
-    index: Ints,
+    runs: int, run_starts: Ints, order: Ints, long: Bytes, terms: Ints, kinds: Ints, starts: Ints, operands: Ints,
+    slots: Ints, nothing: int, bases: Ints, index: Ints,
 ) -> int:  # fmt: skip
     """For each run the first operand of every row, then the second, and so on; of long dots, row by row."""
     used = 0
@@ -58,10 +68,41 @@ def write_index(
                 for edge in range(starts[row], starts[row + 1]):
                     index[used] = slots[operands[edge]] if operands[edge] >= 0 else -1
                     used += 1
+        elif terms[run] > 0:
+            for term in range(terms[run]):
+                for at in range(first, last):
+                    index[used] = left(order[at], term, kinds, starts, operands, slots, nothing)
+                    used += 1
+                for at in range(first, last):
+                    index[used] = right(order[at], term, kinds, starts, operands, slots, nothing)
+                    used += 1
         else:
             for place in range(starts[order[first] + 1] - starts[order[first]]):
-                if operands[starts[order[first]] + place] >= 0:
-                    for at in range(first, last):
-                        index[used] = slots[operands[starts[order[at]] + place]]
-                        used += 1
+                for at in range(first, last):
+                    index[used] = slots[operands[starts[order[at]] + place]]
+                    used += 1
     return used
+
+
+def left(row: int, term: int, kinds: Ints, starts: Ints, operands: Ints, slots: Ints, nothing: int) -> int:
+    """Where the first factor of a term is: of a dot's, a sum's, a product's; -0.0 beyond the last term."""
+    size = starts[row + 1] - starts[row]
+    if kinds[row] == DOT:
+        return slots[operands[starts[row] + 2 * term]] if 2 * term < size else nothing
+    if kinds[row] == MUL:
+        return slots[operands[starts[row]]] if term == 0 else nothing
+    return slots[operands[starts[row] + term]] if term < size else nothing
+
+
+def right(row: int, term: int, kinds: Ints, starts: Ints, operands: Ints, slots: Ints, nothing: int) -> int:
+    """Where the second factor of a term is: 1 where a term is alone, -1 where it is taken away."""
+    size = starts[row + 1] - starts[row]
+    if kinds[row] == DOT:
+        if 2 * term < size and operands[starts[row] + 2 * term + 1] >= 0:
+            return slots[operands[starts[row] + 2 * term + 1]]
+    elif kinds[row] == MUL:
+        if term == 0:
+            return slots[operands[starts[row] + 1]]
+    elif (kinds[row] == SUB and term == 1) or (kinds[row] == NEG and term == 0):
+        return nothing + 2
+    return nothing + 1

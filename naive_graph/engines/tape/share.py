@@ -17,7 +17,7 @@ import numpy as np
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
 from .dots import moved
-from .flat import NONE, Array, Flat
+from .flat import NONE, Array, Flat, Lanes
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
 
@@ -39,11 +39,15 @@ def share(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
 
 
 def _sames(flat: Flat) -> Array:
-    """For each row the one that it equals: itself, but for a Constant that holds the same bits as an earlier one."""
+    """For each row the one that it equals: itself, but for leaves that hold the same bits as an earlier one."""
     same = np.arange(len(flat), dtype=np.int32)
     seen: dict[Any, int] = {}
     for row, value in flat.constants.items():
         same[row] = seen.setdefault((np.float64(value).tobytes(), int(flat.groups[row])), row)
+    for row, source in flat.sources.items():
+        if isinstance(source, Lanes):
+            held = np.array(source.numbers).tobytes(), tuple(source.sources), int(flat.groups[row])
+            same[row] = seen.setdefault(held, row)
     return same
 
 

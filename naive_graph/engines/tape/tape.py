@@ -78,8 +78,8 @@ class Tape:
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
         self.nothing = len(placed)
-        self.scalars = np.zeros(len(placed) + 1)
-        self.scalars[self.nothing] = NOTHING_YET
+        self.scalars = np.zeros(len(placed) + 3)
+        self.scalars[self.nothing :] = NOTHING_YET, 1.0, -1.0
         for row in others:
             self.scalars[self.slots[row]] = flat.constants.get(row, 0.0)
 
@@ -106,7 +106,7 @@ class Tape:
 
     def _runs(self, found: Runs) -> None:
         number = {shape: self._kernel(shape) for shape in dict.fromkeys(found.shapes) if shape != LONG}
-        made = encoded(self.flat, found, self.slots, self._sizes["index"], number)
+        made = encoded(self.flat, found, self.slots, self._sizes["index"], number, self.nothing)
         self._indexed(made.index)
         self._part(0, made.code)
 
@@ -157,19 +157,19 @@ class Tape:
     def set_samples(self, samples: Sequence[int]) -> None:
         """Make room for so many samples of each group; what was fed must be fed again."""
         self.samples = list(samples)
-        self._at: dict[int, list[int]] = {}
+        self.places: dict[int, list[int]] = {}
         sizes = [0, 0, 0]  # of lanes, feeds and exports
         for group, count in enumerate(samples[1:], 1):
             width = _width(count, self.most_slots[group], group in self.kept)
             stride = -(-count // width) * width
-            self._at[group] = [count, width, stride, *sizes]
+            self.places[group] = [count, width, stride, *sizes]
             for each, more in enumerate(
                 (self.most_slots[group] * width, len(self.fed[group]) * stride, len(self.exported[group]) * stride)
             ):
                 sizes[each] += more
         for part in self._parts:
             if part[GROUP]:
-                part[SAMPLES:] = self._at[part[GROUP]]
+                part[SAMPLES:] = self.places[part[GROUP]]
         self.parts = np.array(self._parts, np.int32).reshape(-1)
         self.lanes, self.feeds, self.out_lanes = (np.zeros(size + LANES) for size in sizes)
         for row, source in self.flat.sources.items():
@@ -180,14 +180,20 @@ class Tape:
     def feed(self, row: int) -> Array:
         """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
         group = int(self.flat.groups[row])
-        _, _, stride, _, start, _ = self._at[group]
+        _, _, stride, _, start, _ = self.places[group]
         start += self.fed[group].index(row) * stride
         return self.feeds[start : start + stride]
+
+    def feed_lines(self, group: int) -> Array:
+        """All leaves' lanes of a group: a view with a line for each of `fed[group]`."""
+        _, _, stride, _, start, _ = self.places[group]
+        count = len(self.fed[group])
+        return self.feeds[start : start + count * stride].reshape(count, stride)
 
     def lanes_of(self, row: int) -> Array:
         """The values of a wanted row that has one for each sample: a view, good until the next run."""
         group = int(self.flat.groups[row])
-        count, _, stride, _, _, start = self._at[group]
+        count, _, stride, _, _, start = self.places[group]
         start += self.exported[group].index(row) * stride
         return self.out_lanes[start : start + count]
 

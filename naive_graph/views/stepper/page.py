@@ -22,8 +22,9 @@ TEMPLATE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; script-src '{digest}'; style-src 'unsafe-inline'">
+ content="default-src 'none'; script-src '{script_digest}'; style-src '{style_digest}'">
 <title>{title}</title>
+<style>{style}</style>
 </head>
 <body>
 <main id="stepper"><noscript>This page walks through a graph step by step. It needs JavaScript.</noscript></main>
@@ -35,20 +36,30 @@ TEMPLATE = """<!DOCTYPE html>
 
 
 @cache
-def stepper_js() -> str:
-    """The one JavaScript file."""
-    return Path(__file__).with_name("stepper.js").read_text(encoding="utf-8")
+def stepper_file(name: str) -> str:
+    """stepper.js or stepper.css, which notebooks and pages share."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def page(steps: StepLog, title: str = "") -> str:
     """The page as text."""
     walk = Walk(steps, title)
     contents, note = whole(walk)
-    script = f"{stepper_js()}\nstart();\n"
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script, style = f"{stepper_file('stepper.js')}\nstart();\n", stepper_file("stepper.css")
     return TEMPLATE.format(
-        title=escape(walk.title), walk=as_data(contents), script=script, digest=f"sha256-{digest}", note=note
+        title=escape(walk.title),
+        walk=as_data(contents),
+        note=note,
+        script=script,
+        script_digest=_digest(script),
+        style=style,
+        style_digest=_digest(style),
     )
+
+
+def _digest(text: str) -> str:
+    """By which the page's policy knows its own script and style, and lets no other in."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def save(steps: StepLog, path: Path, title: str = "") -> Path:
@@ -79,7 +90,7 @@ def _joined(contents: dict[str, Any], pages: list[dict[str, Any]]) -> dict[str, 
         each["first"] = number * PAGE
         for at, step in enumerate(each["steps"]):
             place[step["i"]] = each["first"] + at
-    contents["count"] = len(place)
+    contents["total"], contents["count"] = contents["count"], len(place)
     contents["pages"] = {str(number): each for number, each in enumerate(pages)}
     contents["iterations"] = [place[index] for index in contents["iterations"] if index in place] or [0]
     return contents

@@ -2,71 +2,20 @@
 //
 // mount(el, walk, state) shows `walk` (see views/steps/pages.py) in `el`.
 // state.get() and state.set(i) hold the index of the step; state.page(n) gives a
-// promise of page n. Every text of the learner's is put in as text, never as markup.
+// promise of page n. state.find(stop, from, direction), where there is one, gives a promise
+// of the index of the next stop, or of null if there is none. What nobody answers is undefined.
+// Every text of the learner's is put in as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 const SPEEDS = { "slow": 1600, "normal": 800, "fast": 300, "very fast": 60 };
 const KEYS = [
   ["→  ←", "next, previous step"], ["Home  End", "first, last step"], ["Space", "play, pause"],
-  ["b  B", "next, previous stop"], ["+  −  0", "zoom in, out, fit"], ["?", "this list"],
+  ["s", "stop at this node, or no longer"], ["b  B", "next, previous stop"],
+  ["Page Down  Page Up", "next, previous iteration"], ["+  −  0", "zoom in, out, fit"], ["?", "this list"],
 ];
-
-const STYLE = `
-.ng-stepper { --ground: #ffffff; --ink: #1a1a1a; --soft: #555555; --line: #8a8a8a; --now: #b3261e; --queued: #0b5cad;
-  --mark: #fff3b0; --panel: #f5f6f8; --grad: #8a3b00; color: var(--ink); background: var(--ground);
-  font: 14px/1.45 system-ui, "Noto Sans CJK SC", "WenQuanYi Micro Hei", sans-serif; border: 1px solid var(--line);
-  border-radius: 6px; padding: 10px; box-sizing: border-box; max-width: 100%; }
-@media (prefers-color-scheme: dark) { .ng-stepper { --ground: #16181c; --ink: #ececec; --soft: #b4b4b4; --line: #777777;
-  --panel: #22252b; --mark: #5a4a00; --now: #ff8a80; --queued: #8ab8ff; --grad: #ffb074; } }
-[data-jp-theme-light="true"] .ng-stepper { --ground: #ffffff; --ink: #1a1a1a; --soft: #555555; --line: #8a8a8a;
-  --panel: #f5f6f8; --mark: #fff3b0; --now: #b3261e; --queued: #0b5cad; --grad: #8a3b00; }
-[data-jp-theme-light="false"] .ng-stepper { --ground: #16181c; --ink: #ececec; --soft: #b4b4b4; --line: #777777;
-  --panel: #22252b; --mark: #5a4a00; --now: #ff8a80; --queued: #8ab8ff; --grad: #ffb074; }
-.ng-stepper * { box-sizing: border-box; }
-.ng-stepper button, .ng-stepper select { font: inherit; color: inherit; background: var(--panel);
-  border: 1px solid var(--line); border-radius: 4px; padding: 3px 9px; min-height: 30px; max-width: 100%; }
-.ng-stepper button:hover:not(:disabled) { border-color: var(--ink); }
-.ng-stepper button:disabled { opacity: 0.45; }
-.ng-stepper :focus-visible { outline: 3px solid var(--queued); outline-offset: 1px; }
-.ng-bar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin-bottom: 6px; }
-.ng-bar input[type=range] { flex: 1 1 160px; min-width: 110px; }
-.ng-bar label { display: inline-flex; gap: 5px; align-items: center; color: var(--soft); }
-.ng-sentence { margin: 4px 0 8px; min-height: 2.9em; font-size: 15px; }
-.ng-main { display: flex; flex-wrap: wrap; gap: 12px; }
-.ng-left { flex: 3 1 480px; min-width: 0; }
-.ng-drawing { overflow: auto; max-height: 460px; background: #ffffff; border: 1px solid var(--line); border-radius: 4px;
-  cursor: grab; }
-.ng-drawing.ng-dragging { cursor: grabbing; user-select: none; }
-.ng-drawing svg { display: block; margin: 12px auto 2px; overflow: visible; }
-.ng-panel { flex: 2 1 250px; min-width: 0; background: var(--panel); border-radius: 4px; padding: 8px 12px; }
-.ng-panel h3 { margin: 8px 0 1px; font-size: 12px; font-weight: 600; color: var(--soft); }
-.ng-panel p, .ng-panel pre, .ng-panel ol { margin: 0 0 2px; overflow-wrap: anywhere; }
-.ng-panel pre { font: 13px/1.4 ui-monospace, monospace; white-space: pre-wrap; }
-.ng-panel mark { background: var(--mark); color: inherit; }
-.ng-sum { font: 15px/1.4 ui-monospace, monospace; }
-.ng-running { color: var(--grad); }
-.ng-queue { display: flex; flex-wrap: wrap; gap: 5px; padding: 0; list-style: none; }
-.ng-queue li { border: 1px dashed var(--queued); border-radius: 4px; padding: 0 6px; }
-.ng-queue li:first-child { border-style: solid; border-width: 2px; }
-.ng-help { margin: 6px 0; padding: 6px 10px; background: var(--panel); border-radius: 4px; }
-.ng-help dl { display: grid; grid-template-columns: max-content 1fr; gap: 1px 14px; margin: 0; }
-.ng-help dt { font-family: ui-monospace, monospace; } .ng-help dd { margin: 0; }
-.ng-stepper .ng-value { fill: #1a1a1a; } .ng-stepper .ng-grad { fill: #8a3b00; }
-.ng-stepper .ng-queued > :is(ellipse, polygon, path) { stroke: #0b5cad; stroke-width: 2.5px; stroke-dasharray: 5 3; }
-.ng-stepper .ng-done > :is(ellipse, polygon, path) { stroke-width: 2px; }
-.ng-stepper .ng-now > :is(ellipse, polygon, path) { stroke: #b3261e; stroke-width: 4px; stroke-dasharray: none; }
-.ng-stepper .ng-lit path { stroke: #b3261e; stroke-width: 3.5px; }
-.ng-stepper .ng-lit polygon { stroke: #b3261e; fill: #b3261e; }
-.ng-stepper .ng-stop > :is(ellipse, polygon, path) { fill: #ffe1dd; }
-.ng-stepper g[id^="row-"], .ng-stepper g[id^="scope-"] { cursor: pointer; }
-@media (prefers-color-scheme: dark) { .ng-drawing { background: #1c1e22; }
-  .ng-drawing svg { filter: invert(0.9) hue-rotate(180deg); } }
-[data-jp-theme-light="true"] .ng-drawing { background: #ffffff; }
-[data-jp-theme-light="true"] .ng-drawing svg { filter: none; }
-[data-jp-theme-light="false"] .ng-drawing { background: #1c1e22; }
-[data-jp-theme-light="false"] .ng-drawing svg { filter: invert(0.9) hue-rotate(180deg); }
-.ng-none { padding: 20px; color: #555555; }
-`;
+const READABLE = 0.7;          // zoom; at first a drawing is as large as one can read, and the rest scrolls
+const MANY_ITERATIONS = 200;  // of which nobody chooses one from a list
+const MOST_VALUES = 300;      // in the table
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -78,9 +27,13 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Drawings and formulas, made in Python with every text escaped; what could act is taken out all the same. */
 function parsed(text, type) {
   const root = new DOMParser().parseFromString(text, type).documentElement;
-  for (const each of root.querySelectorAll("script, foreignObject")) each.remove();
+  for (const each of root.querySelectorAll("script, foreignObject, a, use, image, style, animate, set")) each.remove();
+  for (const each of [root, ...root.querySelectorAll("*")]) {
+    for (const name of each.getAttributeNames()) if (/^on|href|^style$/i.test(name)) each.removeAttribute(name);
+  }
   return document.importNode(root, true);
 }
 
@@ -90,6 +43,8 @@ export function mount(el, walk, state) {
   let wished = 0;       // the step that was asked for last
   let timer = null;
   let zoom = 1;
+  let least = READABLE; // the zoom that a fitted drawing does not go below; null once the learner has zoomed
+  let shown = null;     // what is known at it
   let drawn = null;     // the key of the drawing that is in place
   const stops = new Set();
 
@@ -106,29 +61,36 @@ export function mount(el, walk, state) {
   const counter = make("span", { class: "ng-counter" });
   const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) =>
     make("option", { value: name, selected: name === "normal" }, name)));
-  const iteration = make("select", { "aria-label": "iteration", onchange: () => go(walk.iterations[Number(iteration.value)]) },
-    ...walk.iterations.map((_, place) => make("option", { value: place }, String(place))));
+  const iterations = walk.iterations.length;
+  const chosen = { "aria-label": "iteration", onchange: () => toIteration(Number(iteration.value)) };
+  const iteration = iterations > MANY_ITERATIONS
+    ? make("input", { type: "number", min: 0, max: iterations - 1, ...chosen })
+    : make("select", chosen, ...walk.iterations.map((_, place) => make("option", { value: place }, String(place))));
   const stop = make("select", { "aria-label": "stop at", onchange: chooseStop }, ...stopChoices());
+  const here = button("stop at this node", "stop at this node (s)", stopHere);
   const onward = button("next stop", "go to the next stop (b)", () => toStop(1));
   const back = button("previous stop", "go to the previous stop (B)", () => toStop(-1));
   const sentence = make("p", { class: "ng-sentence", "aria-live": "polite", role: "status" });
   const drawing = make("div", { class: "ng-drawing", tabindex: 0, role: "img", "aria-label": `Graph: ${walk.title}` });
   const closer = make("div", { class: "ng-bar" },
-    button("+", "zoom in", () => scale(zoom * 1.25)), button("−", "zoom out", () => scale(zoom / 1.25)),
-    button("fit", "fit the drawing", fit), button("?", "list of keys", toggleHelp));
+    button("+", "zoom in", () => zoomBy(1.25)), button("−", "zoom out", () => zoomBy(1 / 1.25)),
+    button("fit", "fit the drawing", () => fit(0)), button("?", "list of keys", toggleHelp));
   const panel = make("div", { class: "ng-panel" });
   const help = make("div", { class: "ng-help", hidden: true }, make("dl", {}, ...KEYS.flatMap(([keys, says]) =>
     [make("dt", {}, keys), make("dd", {}, says)])),
-    make("p", {}, "Click a node to stop wherever it takes part. Red and thick: the step at hand. Dashed: ready, in the queue."));
+    make("p", {}, "Click a node to stop wherever it takes part. Red and thick, under a pointer: the step at hand. "
+      + "Dashed: ready, in the queue. With an octagon: the walk stops there."));
+  const table = make("div", { tabindex: 0, role: "group", "aria-label": "values and gradients" });
+  const all = make("details", { class: "ng-all", ontoggle: () => step && list() },
+    make("summary", {}, "all values as a table"), table);
   const root = make("section", { class: "ng-stepper", "aria-label": walk.title },
-    make("style", {}, STYLE),
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, last, slider, counter),
     make("div", { class: "ng-bar" },
       make("label", {}, "speed", speed),
-      ...(walk.iterations.length > 1 ? [make("label", {}, "iteration", iteration)] : []),
-      make("label", {}, "stop at", stop), back, onward),
+      ...(iterations > 1 ? [make("label", {}, "iteration", iteration)] : []),
+      make("label", {}, "stop at", stop), here, back, onward),
     sentence, help,
-    make("div", { class: "ng-main" }, make("div", { class: "ng-left" }, drawing, closer), panel));
+    make("div", { class: "ng-main" }, make("div", { class: "ng-left" }, drawing, closer, all), panel));
   el.replaceChildren(root);
   // A notebook listens at the document, before us; so we listen before it, to what is meant for us alone.
   const heard = (event) => { if (root.contains(event.target)) key(event); };
@@ -136,22 +98,38 @@ export function mount(el, walk, state) {
 
   // --- moving ---
 
-  async function page(number) {
-    if (!pages.has(number)) {
-      const there = await state.page(number);
-      for (const [cast, nodes] of Object.entries(there?.nodes ?? {})) Object.assign(walk.casts[cast].nodes, nodes);
-      pages.set(number, there);
-    }
+  /** A page, asked for once however often it is wanted meanwhile; nothing if it does not come. */
+  function page(number) {
+    if (!pages.has(number)) pages.set(number, fetched(number));
     return pages.get(number);
+  }
+
+  async function fetched(number) {
+    const there = await state.page(number);  // nothing, if nobody answers
+    if (!there) pages.delete(number);  // it is asked for again the next time
+    for (const [cast, nodes] of Object.entries(there?.nodes ?? {})) Object.assign(walk.casts[cast].nodes, nodes);
+    return there;
   }
 
   async function go(index) {
     wished = Math.max(0, Math.min(walk.count - 1, index));
     const asked = wished;
     const there = await page(Math.floor(asked / walk.page_size));
-    if (asked !== wished || !there) return;  // another step was asked for meanwhile
+    if (asked !== wished) return;  // another step was asked for meanwhile
+    if (!there) return silent();
     state.set(asked);
     show(there, asked);
+  }
+
+  function silent() {
+    wished = Number(root.dataset.step ?? 0);
+    slider.value = wished;
+    pause();
+    sentence.textContent = "Python does not answer. If the kernel is busy, try again later. If it has ended, run the cell again.";
+  }
+
+  function toIteration(place) {
+    go(walk.iterations[Math.max(0, Math.min(iterations - 1, place))]);
   }
 
   function toggle() {
@@ -177,15 +155,17 @@ export function mount(el, walk, state) {
   }
 
   function key(event) {
-    const inSelect = event.target.tagName === "SELECT";
-    const onButton = event.target.tagName === "BUTTON";
+    const inSelect = event.target.tagName === "SELECT" || event.target === iteration;
+    const onButton = ["BUTTON", "SUMMARY"].includes(event.target.tagName);
     const onSlider = event.target === slider;
     if (event.ctrlKey || event.metaKey || event.altKey || inSelect) return;
     const acts = {
       ArrowRight: () => !onSlider && go(wished + 1), ArrowLeft: () => !onSlider && go(wished - 1),
       Home: () => !onSlider && go(0), End: () => !onSlider && go(walk.count - 1),
-      " ": () => !onButton && toggle(), b: () => toStop(1), B: () => toStop(-1),
-      "+": () => scale(zoom * 1.25), "-": () => scale(zoom / 1.25), "0": fit, "?": toggleHelp,
+      " ": () => !onButton && toggle(), b: () => toStop(1), B: () => toStop(-1), s: stopHere,
+      PageDown: () => !onSlider && toIteration(iterationAt(wished) + 1),
+      PageUp: () => !onSlider && toIteration(iterationAt(wished) - 1),
+      "+": () => zoomBy(1.25), "-": () => zoomBy(1 / 1.25), "0": () => fit(0), "?": toggleHelp,
     };
     const act = acts[event.key];
     if (act === undefined || act() === false) return;
@@ -223,17 +203,37 @@ export function mount(el, walk, state) {
   }
 
   async function toStop(direction) {
-    for (let index = wished + direction; index >= 0 && index < walk.count; index += direction) {
+    if (!stop.value) return void (sentence.textContent = "Choose first what to stop at.");
+    const from = wished;
+    const search = state.find ?? searched;
+    const found = await search({ at: stop.value, rows: [...stops] }, from, direction);
+    if (from !== wished) return;  // the learner went elsewhere meanwhile
+    if (found === undefined) return silent();
+    if (found !== null) return go(found);
+    sentence.textContent = "There is no further stop in this direction.";
+  }
+
+  /** The next stop among pages that are here. */
+  async function searched(_, from, direction) {
+    for (let index = from + direction; index >= 0 && index < walk.count; index += direction) {
       const there = await page(Math.floor(index / walk.page_size));
-      if (there && isStop(there.steps[index - there.first])) return go(index);
+      if (!there) return undefined;
+      if (isStop(there.steps[index - there.first])) return index;
     }
-    sentence.textContent = stop.value ? "There is no further stop in this direction." : "Choose first what to stop at.";
+    return null;
   }
 
   function clicked(row) {
     stop.value = "nodes";
     if (!stops.delete(row)) stops.add(row);
     paint();
+  }
+
+  function stopHere() {
+    if (!step || step.kind === "started") return;
+    clicked(step.row);
+    const called = walk.casts[step.cast].nodes[step.row]?.called ?? step.row;
+    sentence.textContent = stops.has(step.row) ? `The walk stops at ${called}.` : `The walk no longer stops at ${called}.`;
   }
 
   // --- showing ---
@@ -253,16 +253,28 @@ export function mount(el, walk, state) {
     step = there.steps[index - there.first];
     root.dataset.step = String(index);
     slider.value = index;
-    slider.setAttribute("aria-valuetext", `step ${index + 1} of ${walk.count}`);
-    counter.textContent = `${index + 1} / ${walk.count}`;
+    slider.setAttribute("aria-valuetext", `step ${step.i + 1} of ${walk.total ?? walk.count}`);
+    counter.textContent = `${step.i + 1} / ${walk.total ?? walk.count}`;  // a shortened page leaves out the middle
     first.disabled = previous.disabled = index === 0;
     next.disabled = last.disabled = index === walk.count - 1;
-    if (walk.iterations.length > 1) iteration.value = String(walk.iterations.filter((start) => start <= index).length - 1);
+    if (iterations > 1) iteration.value = String(iterationAt(index));
+    here.disabled = step.kind === "started";
     sentence.textContent = step.sentence;
-    const now = known(there, index);
+    const now = shown = known(there, index);
     draw(step.drawing);
     write(now);
     tell(now);
+    if (all.open) list();
+  }
+
+  function iterationAt(index) {
+    let low = 0;
+    for (let high = iterations; high - low > 1;) {
+      const middle = (low + high) >> 1;
+      if (walk.iterations[middle] <= index) low = middle;
+      else high = middle;
+    }
+    return low;
   }
 
   function draw(name) {
@@ -281,13 +293,28 @@ export function mount(el, walk, state) {
     for (const group of svg.querySelectorAll('g[id^="row-"]')) {
       group.addEventListener("click", () => clicked(Number(group.id.slice(4))));
     }
-    fit();
+    if (least === null) scale(zoom);  // as the learner wished the drawing before
+    else fit(least);
+  }
+
+  const part = (id) => drawing.querySelector(`[id="${id}"]`);
+
+  /** The id of the box in which a row is drawn: its own, or that of a folded scope. */
+  function boxName(row) {
+    const found = walk.drawings[drawn];
+    return found && (found.boxes[row] ?? walk.casts[step?.cast ?? 0].nodes[row]?.boxes[drawn]);
   }
 
   function boxOf(row) {
-    const found = walk.drawings[drawn];
-    const id = found && (found.boxes[row] ?? walk.casts[step?.cast ?? 0].nodes[row]?.boxes[drawn]);
-    return id ? drawing.querySelector(`[id="${id}"]`) : null;
+    const id = boxName(row);
+    return id ? part(id) : null;
+  }
+
+  /** An edge by its id, or the bundle that it runs in where one of its ends is folded up or left out. */
+  function edgeOf(id) {
+    const [, source, target] = id.split("-");
+    const end = boxName(target);
+    return part(id) ?? part(`bundle-${boxName(source) ?? `rest-${end}`}-${end}`);
   }
 
   function write(now) {
@@ -296,36 +323,51 @@ export function mount(el, walk, state) {
       const value = group && group.querySelector(".ng-value");
       const grad = group && group.querySelector(".ng-grad");
       if (value) value.textContent = now.values[row] ?? "";
-      if (grad) grad.textContent = now.grads[row] === undefined ? "" : `grad ${now.grads[row]}`;
+      if (grad) grad.textContent = now.grads[row] === undefined ? "" : `${slope()} ${now.grads[row]}`;
       if (group) group.classList.toggle("ng-done", now.values[row] !== undefined);
     }
     paint();
+  }
+
+  const slope = () => (step.phase === "tangent" ? "slope" : "grad");
+
+  /** Every number of the drawing as a table, for those who do not see it. */
+  function list() {
+    const found = Object.entries(walk.casts[step.cast].nodes).slice(0, MOST_VALUES);
+    const now = shown;
+    const rows = found.map(([row, node]) => make("tr", {}, make("th", { scope: "row" }, node.called),
+      make("td", {}, now.values[row] ?? ""), make("td", {}, now.grads[row] ?? "")));
+    const head = ["node", "value", slope()].map((name) => make("th", { scope: "col" }, name));
+    table.replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
   }
 
   function paint() {
     for (const name of ["ng-now", "ng-queued", "ng-lit", "ng-stop"]) {
       for (const each of drawing.querySelectorAll(`.${name}`)) each.classList.remove(name);
     }
-    for (const row of stops) boxOf(row)?.classList.add("ng-stop");
+    for (const each of drawing.querySelectorAll(".ng-octagon, .ng-pointer")) each.remove();
     if (!step) return;
+    for (const box of new Set([...stops].map(boxOf))) {
+      box?.classList.add("ng-stop");
+      sign(box, "ng-octagon", (x, y, wide) => `M${x - wide / 2 - 3} ${y - 2} h6 l4 4 v6 l-4 4 h-6 l-4 -4 v-6 z`);
+    }
+    here.setAttribute("aria-pressed", String(stops.has(step.row)));
     for (const row of step.queue) boxOf(row)?.classList.add("ng-queued");
     const now = step.kind === "started" ? null : boxOf(step.row);
     now?.classList.add("ng-now");
-    for (const id of step.edges) drawing.querySelector(`[id="${id}"]`)?.classList.add("ng-lit");
-    point(now);
+    for (const id of step.edges) edgeOf(id)?.classList.add("ng-lit");
+    sign(now, "ng-pointer", (x, y) => `M${x} ${y - 2} l-5 -8 h10 z`);
     if (now) into(now);
   }
 
-  function point(group) {  // a pointer above the node at hand: colour is not the only sign
-    drawing.querySelector(".ng-pointer")?.remove();
+  function sign(group, name, outline) {  // a shape at a node's upper side: colour is not the only sign
     if (!group) return;
     const box = group.getBBox();
-    const x = box.x + box.width / 2, y = box.y - 2;
-    const pointer = document.createElementNS(SVG, "path");
-    pointer.setAttribute("class", "ng-pointer");
-    pointer.setAttribute("d", `M${x} ${y} l-5 -8 h10 z`);
-    pointer.setAttribute("fill", "#b3261e");
-    group.parentNode.append(pointer);
+    const path = document.createElementNS(SVG, "path");
+    path.setAttribute("class", name);
+    path.setAttribute("d", outline(box.x + box.width / 2, box.y, box.width));
+    path.setAttribute("fill", "#b3261e");
+    group.parentNode.append(path);
   }
 
   function into(group) {  // scroll the node into sight, within the drawing alone
@@ -339,22 +381,22 @@ export function mount(el, walk, state) {
     const node = cast.nodes[step.row];
     const worker = cast.nodes[step.by ?? step.row];
     const parts = [];
-    const part = (title, ...children) => parts.push(make("h3", {}, title), ...children);
-    if (step.text) part(step.kind === "contributed" ? "incoming × local partial" : "arithmetic", make("p", { class: "ng-sum" }, step.text));
-    if (step.running) part("arrived so far", make("p", { class: "ng-sum ng-running" }, step.running));
+    const add = (title, ...children) => parts.push(make("h3", {}, title), ...children);
+    if (step.text) add(step.kind === "contributed" ? "incoming × local partial" : "arithmetic", make("p", { class: "ng-sum" }, step.text));
+    if (step.running) add("arrived so far", make("p", { class: "ng-sum ng-running" }, step.running));
     const rule = worker && cast.rules[worker.rule];
     if (rule && (step.kind === "evaluated" || step.kind === "contributed")) {
       const shown = step.kind === "evaluated" ? rule.value : rule.partials[step.position];
-      if (shown) part(`rule of ${worker.kind}`, make("p", {}, parsed(shown, "application/xml")));
+      if (shown) add(`rule of ${worker.kind}`, make("p", {}, parsed(shown, "application/xml")));
     }
-    if (node?.tensor && step.kind !== "started") part(node.tensor.element, make("pre", {}, node.tensor.equation));
-    if (node && step.kind !== "started") part(`line ${node.line}`, make("pre", {}, ...source(node)));
-    part(step.ready ? `ready: ${step.ready}` : "nobody is ready", make("ol", { class: "ng-queue" },
+    if (node?.tensor && step.kind !== "started") add(node.tensor.element, make("pre", {}, node.tensor.equation));
+    if (node && step.kind !== "started") add(`line ${node.line}`, make("pre", {}, ...source(node)));
+    add(step.ready ? `ready: ${step.ready}` : "nobody is ready", make("ol", { class: "ng-queue" },
       ...step.queue.slice(0, 20).map((row) => make("li", {}, cast.nodes[row]?.called ?? String(row))),
       ...(step.ready > 20 ? [make("li", {}, `… ${step.ready - 20} more`)] : [])));
     const waiting = Object.entries(now.waiting).filter(([, count]) => count > 0);
     if (step.phase !== "update") {
-      part(step.phase === "backward" ? "uses still to come" : "operands still to come", make("p", {},
+      add(step.phase === "backward" ? "uses still to come" : "operands still to come", make("p", {},
         waiting.length ? waiting.slice(0, 20).map(([row, count]) => `${cast.nodes[row]?.called ?? row}: ${count}`).join(", ")
           + (waiting.length > 20 ? ` … ${waiting.length - 20} more` : "") : "none"));
     }
@@ -371,16 +413,37 @@ export function mount(el, walk, state) {
   // --- zooming and dragging ---
 
   function scale(factor) {
-    zoom = Math.max(0.1, Math.min(8, factor));
+    zoom = factor;
     const svg = drawing.querySelector("svg");
     if (svg) svg.setAttribute("width", String(Number(svg.dataset.width) * zoom));
   }
 
-  function fit() {
-    const svg = drawing.querySelector("svg");
-    const room = drawing.clientWidth - 4;
-    scale(svg && room > 50 ? Math.min(1.15, Math.max(0.7, room / Number(svg.dataset.width))) : 1);
+  function zoomBy(factor) {
+    const before = zoom, half = { x: drawing.clientWidth / 2, y: drawing.clientHeight / 2 };
+    least = null;
+    scale(Math.max(Math.min(zoom, 0.1), Math.min(8, zoom * factor)));
+    drawing.scrollLeft = ((drawing.scrollLeft + half.x) * zoom) / before - half.x;  // what is in the middle stays there
+    drawing.scrollTop = ((drawing.scrollTop + half.y) * zoom) / before - half.y;
   }
+
+  /** Show the drawing's whole width, but no smaller than `smallest`; if that is 0, its whole height too. */
+  function fit(smallest) {
+    least = smallest;
+    const svg = drawing.querySelector("svg");
+    const wide = drawing.clientWidth - 4, high = 440;
+    if (!svg || wide < 50) return scale(1);
+    const width = Number(svg.dataset.width);
+    const height = (width * svg.viewBox.baseVal.height) / svg.viewBox.baseVal.width;
+    scale(Math.min(1.15, Math.max(smallest, Math.min(wide / width, smallest ? 8 : high / height))));
+  }
+
+  let room = 0;
+  const resized = new ResizeObserver(() => {  // a window was resized, or a notebook showed what it had hidden
+    if (drawing.offsetWidth === room) return;
+    room = drawing.offsetWidth;
+    if (least !== null) fit(least);
+  });
+  resized.observe(drawing);
 
   let grip = null;
   drawing.addEventListener("pointerdown", (event) => {
@@ -398,7 +461,7 @@ export function mount(el, walk, state) {
   drawing.addEventListener("wheel", (event) => {
     if (!event.ctrlKey) return;  // a plain wheel scrolls the page
     event.preventDefault();
-    scale(zoom * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
+    zoomBy(event.deltaY < 0 ? 1.1 : 1 / 1.1);
   }, { passive: false });
 
   if (walk.count === 0) {
@@ -411,37 +474,47 @@ export function mount(el, walk, state) {
 
   function end() {
     pause();
+    resized.disconnect();
     window.removeEventListener("keydown", heard, true);
   }
 }
 
 // --- in a notebook ---
 
+const PATIENCE = 15000;  // milliseconds, after which Python will not answer any more
+
+/** Questions to Python, each with a number of its own, for several views may share one model. */
+function asking(model) {
+  const waiting = new Map();
+  const heard = (message) => {
+    waiting.get(message.id)?.(message.answer);
+    waiting.delete(message.id);
+  };
+  model.on("msg:custom", heard);
+  const ask = (question) => new Promise((done) => {
+    const id = Math.random().toString(36);
+    waiting.set(id, done);
+    setTimeout(heard, PATIENCE, { id });
+    model.send({ ...question, id });
+  });
+  return [ask, () => model.off("msg:custom", heard)];
+}
+
 export default {
   render({ model, el }) {
-    const waiting = new Map();
-    model.on("msg:custom", (message) => {
-      if (message.page === undefined || !waiting.has(message.page)) return;
-      waiting.get(message.page)(message.steps);
-      waiting.delete(message.page);
-    });
+    const [ask, deaf] = asking(model);
     const early = model.get("first_page");
-    const state = {
+    const view = mount(el, model.get("walk"), {
       get: () => model.get("index"),
       set: (index) => { model.set("index", index); model.save_changes(); },
-      page: (number) => number === 0 && early ? Promise.resolve(early) : new Promise((done) => {
-        waiting.set(number, done);
-        model.send({ page: number });
-      }),
-    };
-    const view = mount(el, model.get("walk"), state);
-    const stills = () => document.querySelectorAll(`[data-ng-still="${model.get("still")}"]`);
-    const hide = () => { for (const each of stills()) each.hidden = true; };
-    hide();
-    setTimeout(hide, 500);  // the picture may come after us
+      page: (number) => (number === 0 ? Promise.resolve(early) : ask({ page: number })),
+      find: (stop, from, direction) => ask({ find: stop, from, direction }),
+    });
+    // The still picture is not needed while we live. It may come after us, and is back when we are gone.
+    el.append(make("style", {}, `[data-ng-still="${CSS.escape(model.get("still"))}"] { display: none; }`));
     const moved = () => view.go(model.get("index"));
     model.on("change:index", moved);
-    return () => { view.end(); model.off("change:index", moved); };
+    return () => { view.end(); deaf(); model.off("change:index", moved); };
   },
 };
 

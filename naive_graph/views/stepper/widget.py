@@ -11,7 +11,8 @@ from typing import Any
 from ...errors import DrawingError, MissingToolError
 from ..steps.pages import Walk
 from ..steps.steps import StepLog
-from .page import page, stepper_js
+from .page import page, stepper_file
+from .stops import next_stop
 
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
@@ -64,10 +65,11 @@ def still_picture(walk: Walk) -> tuple[str, dict[str, str]]:
 
 
 def in_frame(steps: StepLog, still: str) -> str:
-    """The whole page in a frame of its own, where anywidget is not installed."""
+    """The whole page in a frame, where anywidget is not installed; where frames are dropped, the picture behind it."""
     return (
-        f'<iframe sandbox="allow-scripts" style="width:100%; height:640px; border:0" title="stepper" '
-        f'srcdoc="{escape(page(steps), quote=True)}"></iframe><noscript>{still}</noscript>'
+        f'<div style="position:relative; min-height:680px">{still}<iframe sandbox="allow-scripts" title="stepper" '
+        'style="position:absolute; top:0; left:0; width:100%; height:100%; border:0; background:Canvas" '
+        f'srcdoc="{escape(page(steps), quote=True)}"></iframe></div>'
     )
 
 
@@ -76,9 +78,10 @@ def _widget(walk: Walk) -> Any:
     import traitlets
 
     class Stepper(anywidget.AnyWidget):
-        """One view; pages are sent when the browser asks for them."""
+        """One view of a walk, which asks for what it needs when it needs it."""
 
-        _esm = stepper_js()
+        _esm = stepper_file("stepper.js")
+        _css = stepper_file("stepper.css")
         walk = traitlets.Dict().tag(sync=True)
         first_page = traitlets.Dict().tag(sync=True)
         index = traitlets.Int(0).tag(sync=True)
@@ -90,9 +93,17 @@ def _widget(walk: Walk) -> Any:
             super().__init__(walk=walk.contents(), first_page=first, still=still_key(walk))
             self.on_msg(self._asked)
 
-        def _asked(self, _: Any, message: Any, __: Any) -> None:
-            number = message.get("page") if isinstance(message, dict) else None
-            if isinstance(number, int) and number in self.pages.pages():
-                self.send({"page": number, "steps": self.pages.page(number)})
+        def _asked(self, _: Any, question: Any, __: Any) -> None:
+            if isinstance(question, dict):
+                self.send({"id": question.get("id"), "answer": answer(self.pages, question)})
 
     return Stepper(walk)
+
+
+def answer(walk: Walk, question: dict[str, Any]) -> Any:
+    """A page, or the index of the next stop; None for what the walk has not."""
+    if "find" in question:
+        stop, start, direction = question["find"], question["from"], question["direction"]
+        return next_stop(walk.steps, stop["at"], set(stop["rows"]), start, direction)
+    number = question.get("page")
+    return walk.page(number) if isinstance(number, int) and number in walk.pages() else None

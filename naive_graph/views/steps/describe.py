@@ -55,6 +55,8 @@ def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
         slope = run.slopes.get(entry.row)
         text = f"{cast.called(entry.row)} = {figure(entry.value)}"
         return text if slope is None else f"{text}, slope {figure(slope)}"
+    if entry.kind == CONTRIBUTED and not entry.taken:
+        return f"branch not taken: {figure(entry.contribution)}"  # whatever the partial is, even infinite
     if entry.kind == CONTRIBUTED:
         return f"{figure(entry.incoming)} * {figure(entry.partial)} = {figure(entry.contribution)}"
     if entry.kind == FINISHED:
@@ -85,6 +87,7 @@ def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
     for term in terms:
         place = place_of(cast, term.consumer, term.position)
         origin = place if from_one else " of ".join(part for part in (place, cast.called(term.consumer)) if part)
+        origin = origin if term.taken else f"{origin}, not taken".lstrip(", ")
         texts.append(f"{figure(term.contribution)} ({origin})" if origin else figure(term.contribution))
     if many:
         texts.insert(1, f"... {len(places) - len(terms)} more ...")
@@ -95,7 +98,7 @@ def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
 def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
     """The step in one plain sentence."""
     cast, said = run.cast, arithmetic(run, entry, known)
-    who = cast.labels.get(entry.row, "")
+    who = cast.label(entry.row)
     if entry.kind == STARTED:
         return f"{run.phase.capitalize()} begins{f', iteration {run.iteration}' if run.iteration else ''}."
     if entry.kind == ENQUEUED:
@@ -110,7 +113,9 @@ def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
     if entry.kind == CONTRIBUTED:
         place = place_of(cast, entry.consumer, entry.position)
         side = f" as its {place} operand" if place else ""
-        return f"{cast.labels[entry.consumer]} hands to {who}{side}: incoming gradient times local partial, {said}."
+        if not entry.taken:
+            return f"{cast.label(entry.consumer)} hands nothing to {who}{side}: {said}."
+        return f"{cast.label(entry.consumer)} hands to {who}{side}: incoming gradient times local partial, {said}."
     if entry.kind == FINISHED:
         return f"{who} is done: {said}."
     return f"{who} moves: {said}."

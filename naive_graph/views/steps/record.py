@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,12 +15,29 @@ from ...nodes import Constant, Node, PlaceHolder, rows_of
 from ...number import number
 from ...plan import Plan, plan_for
 from ...running import checked_feed
-from ...sweep import Finished, forward, reverse
+from ...sweep import Contributed, Finished, forward, reverse
 from ...tables import CONSTANT, NEVER
 from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
 from .shown import Steps
 
 MODES = ("both", "forward", "backward", "tangent")
+
+
+class Branches:
+    """Which nodes a slope comes to through branches that were taken; it is told every contribution in turn."""
+
+    def __init__(self, plan: Plan, seeds: Iterable[int]) -> None:
+        self.choices = {row for step, row in enumerate(plan.rows) if (rule := plan.rule(step)) and rule.selects}
+        self.reached = {plan.rows[step] for step in seeds}
+
+    def lead_to(self, event: Contributed) -> bool:
+        """Whether this contribution counts. `where` hands the partial 1 to the branch that it took, 0 to the other."""
+        if not self.choices:
+            return True
+        taken = event.consumer in self.reached and not (event.consumer in self.choices and event.partial == 0)
+        if taken:
+            self.reached.add(event.row)
+        return taken
 
 
 class Recorder:
@@ -63,8 +80,10 @@ class Recorder:
         run = self._begin(BACKWARD, self._cast(plan))
         run.values = dict(zip(plan.rows, values))
         self.differentiated = True
-        adjoints = []
+        adjoints, branches = [], Branches(plan, seeds)
         for event in reverse(plan, values, seeds, wanted):
+            if isinstance(event, Contributed) and not branches.lead_to(event):
+                run.untaken.add(len(run))
             run.log.add_event(event)
             if isinstance(event, Finished):
                 adjoints.append(event.adjoint)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
+from math import isfinite
 from typing import Any, NamedTuple
 
+from ...handles import CURRENT, handle
 from ...origin import Origin
 from ...plan import Plan
 from ...rules import Rule
 from ...sweep import Contributed, Enqueued, Event, Finished
-from ...tables import Tables, packed
+from ...tables import Scope, Tables, packed
 from ..draw import draw
 from ..picture import Picture
+from ..scene import Wishes, scene
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
 VALUE_ROOM, GRAD_ROOM = "0000value", "000000000grad"  # lines that keep room in a box for what becomes known
@@ -26,16 +29,11 @@ class Cast:
 
     def __init__(self, tables: Tables, plan: Plan) -> None:
         self.tables = tables
+        self.then = remembered(tables)
         self.plan = plan
         self.rows = plan.rows
         self.step_of = {row: step for step, row in enumerate(plan.rows)}
-        self.labels = {row: tables.label(row) for row in plan.rows}
-        self.names = {row: tables.name(row) for row in plan.rows}
-        self.kinds = {row: tables.kind(row) for row in plan.rows}
-        self.origins: dict[int, Origin] = {row: tables.origin(row) for row in plan.rows}
         self.targets = [plan.rows[step] for step in plan.targets]
-        self.scopes = {row: tables.scope(row) for row in plan.rows}
-        self.blocks = {row: tables.block(row) for row in plan.rows} if tables.blocks else {}
 
     def rule(self, row: int) -> Rule | None:
         return self.plan.rule(self.step_of[row])
@@ -44,9 +42,22 @@ class Cast:
         """The rows that feed this one, one for each operand position."""
         return [self.rows[step] for step in self.plan.operands(self.step_of[row])]
 
+    def label(self, row: int) -> str:
+        """How messages speak of the node; nothing for -1, which is no node."""
+        return "" if row < 0 else self.then.label(row)
+
     def called(self, row: int) -> str:
         """The node's name, or its operator and row: short enough for d(...)/d(...)."""
-        return self.names[row] or f"{self.kinds[row]}_{row}"
+        return self.then.name(row) or f"{self.then.kind(row)}_{row}"
+
+    def origin(self, row: int) -> Origin | None:
+        """The line of Python that made the node."""
+        return None if row < 0 else self.then.origin(row)
+
+    def scopes(self) -> list[Scope]:
+        """Every scope that a node was made in, in the order of their first node."""
+        found = dict.fromkeys(map(self.then.scope, sorted(self.rows))) if len(self.then.scopes) > 1 else {}
+        return [scope for scope in found if scope is not None]
 
     @cached_property
     def followers(self) -> tuple[array[int], array[int]]:
@@ -63,18 +74,38 @@ class Cast:
 
     def picture(self, fold: Any = None, room: bool = True) -> Picture | None:
         """The drawn graph with no values on it, but room for them; None once the graph is gone."""
-        if self.tables.closed:
+        if not self.is_there():
             return None
-        from ...handles import CURRENT, handle
+        picture = draw([handle(self.tables, row) for row in self.targets], values=False, grads=False, fold=fold)
+        return with_lines(picture) if room else picture
 
-        if CURRENT.tables is not self.tables:
+    def close_up(self, rows: Sequence[int]) -> Picture | None:
+        """A drawing of these rows alone, with room for values; what else feeds them is left out."""
+        if not self.is_there():
             return None
-        nodes = [handle(self.tables, row) for row in self.targets]
-        picture = draw(nodes, values=False, grads=False, fold=fold)
-        for box in picture.scene.boxes if room else []:
-            if box.id.startswith("row-") and box.kind != "constant":
-                box.lines += [VALUE_ROOM, GRAD_ROOM]
-        return picture
+        return with_lines(Picture(scene(self.tables, rows, rows, Wishes(values=False, grads=False, fold=False))))
+
+    def is_there(self) -> bool:
+        """Whether the rows can still be drawn: their graph is the one at hand, and was not cleared or cut."""
+        last = max(self.rows, default=-1)
+        return CURRENT.tables is self.tables and not self.tables.closed and last < len(self.tables)
+
+
+def with_lines(picture: Picture) -> Picture:
+    """The picture with room in its boxes for what becomes known."""
+    for box in picture.scene.boxes:
+        if box.id.startswith("row-") and box.kind != "constant":
+            box.lines += [VALUE_ROOM, GRAD_ROOM]
+    return picture
+
+
+def remembered(tables: Tables) -> Tables:
+    """What the rows of a graph are called now, in tables of their own: some bytes a row, and no object."""
+    then = Tables()
+    then.operators, then.instructions = tables.operators[:], tables.instructions[:]
+    then.codes, then.scopes = list(tables.codes), list(tables.scopes)
+    then.names, then.blocks = dict(tables.names), list(tables.blocks)
+    return then
 
 
 class Log:
@@ -96,19 +127,38 @@ class Log:
         if isinstance(event, Enqueued):
             self.add(ENQUEUED, event.row)
         elif isinstance(event, Contributed):
-            numbers = event.partial, event.incoming, event.contribution, event.total
-            self._append(CONTRIBUTED, event.row, event.consumer, event.position, *numbers)
+            row, consumer, position, partial, incoming, contribution, total = event
+            self._append(CONTRIBUTED, row, consumer, position, partial, incoming, contribution, total)
         elif isinstance(event, Finished):
             self.add(FINISHED, event.row, event.adjoint)
         else:
             self.add(EVALUATED, event.row, number_of(event.value))
 
-    def _append(self, kind: int, row: int, consumer: int, position: int, *numbers: float) -> None:
-        for column, number in zip(self.numbers, numbers):
-            column.append(number)
-        for place, each in zip((self.rows, self.consumers, self.positions), (row, consumer, position)):
-            place.append(each)
+    def _append(
+        self,
+        kind: int,
+        row: int,
+        consumer: int,
+        position: int,
+        partial: float,
+        incoming: float,
+        share: float,
+        value: float,
+    ) -> None:
+        """Column by column, without a loop: a walk has millions of events."""
+        partials, incomings, contributions, values = self.numbers
+        self.rows.append(row)
+        self.consumers.append(consumer)
+        self.positions.append(position)
+        partials.append(partial)
+        incomings.append(incoming)
+        contributions.append(share)
+        values.append(value)
         self.kinds.append(kind)  # last: the event counts once it is whole
+
+    def finite(self, place: int) -> bool:
+        """Whether every number of an event is finite."""
+        return all(isfinite(column[place]) for column in self.numbers)
 
 
 class Entry(NamedTuple):
@@ -122,6 +172,7 @@ class Entry(NamedTuple):
     incoming: float
     contribution: float
     value: float  # the total so far of a contribution
+    taken: bool  # False for a contribution to a branch that was not taken
 
 
 def number_of(value: Any) -> float:
@@ -140,23 +191,25 @@ class Run:
         self.values: dict[int, float] = {}  # of a reverse sweep: what forward had computed
         self.slopes: dict[int, float | None] = {}  # of a forward sweep over dual numbers
         self.before: dict[int, float] = {}  # of an update: the old values
+        self.untaken: set[int] = set()  # of a reverse sweep: where a branch that was not taken is handed nothing
         self.log.add(STARTED, cast.targets[0] if cast.targets else -1)
 
     def __len__(self) -> int:
         return len(self.log)
 
     def entry(self, place: int) -> Entry:
-        log = self.log
+        log, (partials, incomings, contributions, values) = self.log, self.log.numbers
         return Entry(
             log.kinds[place],
             log.rows[place],
             log.consumers[place],
             log.positions[place],
-            *(column[place] for column in log.numbers),
+            partials[place],
+            incomings[place],
+            contributions[place],
+            values[place],
+            place not in self.untaken,
         )
-
-    def entries(self) -> Iterator[Entry]:
-        return map(self.entry, range(len(self)))
 
     def operands_values(self, row: int, known: dict[int, float]) -> Sequence[float]:
         """What the operands of a row were, as far as it was computed by now."""

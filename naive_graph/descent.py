@@ -1,0 +1,283 @@
+"""A whole optimisation as compiled code: the update formula becomes rows behind the gradient's.
+
+    w <- w - 0.1 * g        is two more rows, and a move: the new w is the next run's w.
+
+The formula is called once for each Variable with stand-ins for the weight, its
+gradient and what it remembers; what it does to them is written down.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .engines.questions import ByMachine, ByReference, Feeds, Inputs
+from .engines.straight import StraightLine, fits
+from .engines.tape.flat import NONE, Flat
+from .engines.tape.lowering import Lowering
+from .engines.tape.tape import Tape
+from .errors import NodeError
+from .graph import GraphType
+from .number import number
+from .rules import RULES, Arithmetic, Rule
+from .running import complain
+from .tables import CONSTANT, PLACEHOLDER, Tables
+
+LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
+
+
+class Carried(NamedTuple):
+    """Where a leaf's value comes from: the last step left it. place: among the carried ones."""
+
+    place: int
+
+
+class _Stand(Arithmetic):
+    """Stands for a row while a formula is called."""
+
+    __slots__ = ("grower", "row")
+
+    def __init__(self, grower: _Grower, row: int) -> None:
+        self.grower, self.row = grower, row
+
+    def apply(self, rule: Rule, *operands: Any) -> _Stand:
+        rule.check_arity(len(operands))
+        return _Stand(self.grower, self.grower.add(rule.number, [self.grower.place(each) for each in operands]))
+
+
+class _Grower:
+    """Appends rows to a plan."""
+
+    def __init__(self, flat: Flat) -> None:
+        self.flat, self.first = flat, len(flat)
+        self.kinds: list[int] = []
+        self.operands: list[list[int]] = []
+        self.constants, self.sources = dict(flat.constants), dict(flat.sources)
+        self.numbers: dict[float, int] = {}
+
+    def add(self, kind: int, operands: list[int]) -> int:
+        self.kinds.append(kind)
+        self.operands.append(operands)
+        return self.first + len(self.kinds) - 1
+
+    def place(self, value: Any) -> int:
+        if isinstance(value, _Stand):
+            return value.row
+        held = number(value)
+        if held not in self.numbers:
+            self.numbers[held] = self.add(CONSTANT, [])
+            self.constants[self.numbers[held]] = held
+        return self.numbers[held]
+
+    def carried(self, place: int) -> int:
+        row = self.add(PLACEHOLDER, [])
+        self.sources[row] = Carried(place)
+        return row
+
+    def grown(self) -> Flat:
+        flat = self.flat
+        lengths = np.cumsum([int(flat.starts[-1]), *map(len, self.operands)])
+        return replace(
+            flat,
+            kinds=np.concatenate([flat.kinds, np.array(self.kinds, np.int32)]).astype(np.int32),
+            starts=np.concatenate([flat.starts[:-1], lengths]).astype(np.int32),
+            operands=np.concatenate([flat.operands, [each for some in self.operands for each in some]]).astype(
+                np.int32
+            ),
+            groups=np.concatenate([flat.groups, np.zeros(len(self.kinds))]).astype(np.int32),
+            constants=self.constants,
+            sources=self.sources,
+        )
+
+
+class Step(NamedTuple):
+    """One step downhill as a plan: the output's row, the leaves that are carried over, and the rows that they become.
+
+    start: what the leaves hold at first. leaf_of: the leaf of each Variable, by its row in the tables.
+    """
+
+    flat: Flat
+    output: int
+    leaves: list[int]
+    results: list[int]
+    start: list[float]
+    leaf_of: dict[int, int]
+
+
+def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> Step:
+    """The plan with the update behind it. weights, held: the Variables' rows in the tables, and their values."""
+    formula = _formula(rule)
+    memories, counts = _memories(formula)
+    grower = _Grower(lowering.flat)
+    leaf_of = {source: row for row, source in lowering.flat.sources.items() if isinstance(source, int)}
+    leaves: list[int] = []
+    results: list[int] = []
+    start: list[float] = []
+
+    def carry(row: int, result: int, value: float) -> None:
+        leaves.append(row)
+        results.append(result)
+        start.append(value)
+
+    time = {}
+    if counts:
+        clock = grower.carried(NONE)
+        carry(clock, grower.add(RULES["add"].number, [clock, grower.place(1.0)]), 1.0)
+        time["t"] = _Stand(grower, clock)
+    for weight, value, slope in zip(weights, held, lowering.slopes[0], strict=True):
+        row = leaf_of.get(weight)
+        if row is None:  # the output does not depend on it
+            continue
+        memory = [grower.carried(NONE) for _ in range(memories)]
+        made = formula(*(_Stand(grower, each) for each in (row, slope.row, *memory)), **time)
+        made = made if isinstance(made, (tuple, list)) else (made,)
+        if len(made) != 1 + memories:
+            raise NodeError(
+                f"The formula gives {len(made)} numbers; a weight and {memories} to remember make {1 + memories}."
+            )
+        grower.sources[row] = Carried(NONE)
+        for leaf, new, begin in zip((row, *memory), made, (value, *[0.0] * memories), strict=True):
+            carry(leaf, grower.place(new), begin)
+    for place, row in enumerate(leaves):
+        grower.sources[row] = Carried(place)
+    moved = {row: leaf for row, leaf in leaf_of.items() if leaf in leaves}
+    return Step(grower.grown(), lowering.values[0].row, leaves, results, start, moved)
+
+
+def _formula(rule: Any) -> Callable[..., Any]:
+    if callable(rule):
+        return rule  # type: ignore[no-any-return]
+    rate = number(rule, "A rate")
+    return lambda w, g: w - rate * g
+
+
+def _memories(formula: Callable[..., Any]) -> tuple[int, bool]:
+    """How many numbers the formula remembers of each weight, and whether it asks for the step's number."""
+    taken = inspect.signature(formula).parameters.values()
+    plain = [
+        each
+        for each in taken
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
+    ]
+    if len(plain) < 2:
+        raise NodeError("An update formula takes a weight and its gradient, then what it remembers: f(w, g, v).")
+    return len(plain) - 2, any(each.name == "t" and each.kind == each.KEYWORD_ONLY for each in taken)
+
+
+# --- running ------------------------------------------------------------------
+
+
+def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: int) -> Any:
+    """Run the steps and write the Variables' last values; returns the output before each step."""
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise NodeError(f"minimize takes a whole number of steps, at least 1, not {steps!r}.")
+    inputs.tables.grow_values()
+    way = _way(answers, inputs, rule)
+    history: list[Any] = []
+    try:
+        chunk = 1
+        while (left := steps - sum(map(len, history))) > 0:
+            since = perf_counter()
+            history.append(way.run(min(chunk, left)))
+            chunk = 2 * chunk if perf_counter() - since < LONGEST / 2 else chunk
+    finally:
+        _finish(answers.wrt, inputs.tables, [way.weight(row) for row in answers.wrt], history)
+    return np.concatenate(history)
+
+
+def _finish(wrt: list[int], tables: Tables, weights: list[float], history: list[Any]) -> None:
+    """Write the weights, unless they are infinite or NaN and that is forbidden."""
+    if not all(map(math.isfinite, weights)) and GraphType._on_invalid != "ignore":
+        seen = np.concatenate(history) if history else np.zeros(0)
+        bad = np.flatnonzero(~np.isfinite(seen))
+        when = f"at step {bad[0]}" if len(bad) else "in the last step"
+        complain(f"minimize: the values left the range of numbers {when}. Take a smaller rate.", GraphType._on_invalid)
+    with tables.lock:
+        for row, value in zip(wrt, weights, strict=True):
+            tables.write(row, value)
+
+
+def _way(answers: ByReference, inputs: Inputs, rule: Any) -> _ByTape | _ByStraightLine | _ByReference:
+    if not isinstance(answers, ByMachine):
+        return _ByReference(answers, inputs, rule)
+    lowering = answers.lowering
+    if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
+        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, answers.batched, find=False)
+    step = step_of(lowering, answers.wrt, [inputs.tables.values[row] for row in answers.wrt], rule)
+    return _ByStraightLine(inputs, step) if fits(step.flat) else _ByTape(inputs, step)
+
+
+class _ByTape:
+    """The steps on a tape: carried values stay among its scalars."""
+
+    def __init__(self, inputs: Inputs, step: Step) -> None:
+        self.step, self.tables = step, inputs.tables
+        moves = list(zip(step.results, step.leaves, strict=True))
+        self.tape = Tape(step.flat, [step.output, *step.results], moves, step.output)
+        Feeds(step.flat, self.tape)(inputs)
+        for row, value in zip(step.leaves, step.start, strict=True):
+            self.tape.scalars[self.tape.slots[row]] = value
+
+    def run(self, steps: int) -> Any:
+        return self.tape.repeat(self.tables.values.buffer_info()[0], steps).copy()
+
+    def weight(self, row: int) -> float:
+        leaf = self.step.leaf_of.get(row)
+        return self.tables.values[row] if leaf is None else float(self.tape.scalars[self.tape.slots[leaf]])
+
+
+class _ByStraightLine:
+    """The steps as straight-line code: carried values lie in an array of their own, behind the graph's."""
+
+    def __init__(self, inputs: Inputs, step: Step) -> None:
+        self.step, self.values = step, array("d", inputs.tables.values)
+        for row, given in inputs.numbers.items():
+            self.values[row] = given
+        self.first = len(self.values)
+        self.values.extend(step.start)
+        sources = {
+            row: self.first + source.place if isinstance(source, Carried) else source
+            for row, source in step.flat.sources.items()
+        }
+        self.code = StraightLine(replace(step.flat, sources=sources), [step.output, *step.results])
+        self.moves = [(1 + place, self.first + place) for place in range(len(step.leaves))]
+
+    def run(self, steps: int) -> Any:
+        return self.code.repeat(self.values.buffer_info()[0], steps, 0, self.moves)
+
+    def weight(self, row: int) -> float:
+        leaf = self.step.leaf_of.get(row)
+        return self.values[row if leaf is None else self.first + self.step.leaves.index(leaf)]
+
+
+class _ByReference:
+    """The steps in Python, for operators that cannot be compiled."""
+
+    def __init__(self, answers: ByReference, inputs: Inputs, rule: Any) -> None:
+        self.answers, self.formula, self.done = answers, _formula(rule), 0
+        memories, self.counts = _memories(self.formula)
+        held = {row: inputs.tables.values[row] for row in answers.wrt}
+        self.inputs = inputs._replace(numbers={**inputs.numbers, **held})  # numbers go before the tables' values
+        self.memory = {row: [0.0] * memories for row in answers.wrt}
+
+    def run(self, steps: int) -> Any:
+        return np.array([self._step() for _ in range(steps)])
+
+    def _step(self) -> float:
+        values, slopes, _ = self.answers(self.inputs)
+        self.done += 1
+        time = {"t": float(self.done)} if self.counts else {}
+        for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True):
+            made = self.formula(self.inputs.numbers[row], slope, *self.memory[row], **time)
+            self.inputs.numbers[row], *self.memory[row] = made if isinstance(made, (tuple, list)) else (made,)
+        return float(values[0])
+
+    def weight(self, row: int) -> float:
+        return self.inputs.numbers[row]

@@ -1,0 +1,259 @@
+"""What a Program asks, in the form in which an engine answers it."""
+
+from __future__ import annotations
+
+import warnings
+from array import array
+from collections.abc import Sequence
+from functools import cached_property
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import EngineError, EngineWarning
+from ..origin import learners_level
+from ..plan import Plan, plan_for
+from ..tables import PLACEHOLDER, Tables
+from . import culprit, reference
+from .llvm.compile import llvmlite
+from .llvm.emit import Opaque
+from .straight import StraightLine, fits
+from .tape.flat import NONE, Flat, Lanes
+from .tape.lanes import Sample
+from .tape.lowering import Fed, Lowering
+from .tape.report import report
+from .tape.tape import Tape
+
+Found = tuple[list[Any], list[Any], bool]
+
+
+class Batch(NamedTuple):
+    """Many samples for some PlaceHolders: their rows in the tables, and an array with a line for each of them."""
+
+    rows: tuple[int, ...]
+    columns: Any
+
+
+class Inputs(NamedTuple):
+    """The tables that hold the Variables' values; numbers by row, and batches, for PlaceHolders."""
+
+    tables: Tables
+    numbers: dict[int, float]
+    batches: list[Batch]
+
+    @property
+    def samples(self) -> int:
+        return self.batches[0].columns.shape[1] if self.batches else 1
+
+    def sample(self, place: int) -> dict[int, float]:
+        """The numbers of one sample, by row."""
+        fed = {row: float(line[place]) for rows, lines in self.batches for row, line in zip(rows, lines, strict=True)}
+        return {**self.numbers, **fed}
+
+
+class ByReference:
+    """The reference engine's answers: the law, and slow. Called, it gives values, slopes, and whether all are finite."""
+
+    def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> None:
+        self.tables, self.rows, self.wrt = tables, list(rows), list(wrt)
+
+    @cached_property
+    def plan(self) -> Plan:
+        return plan_for(self.tables, list(dict.fromkeys([*self.rows, *self.wrt])))
+
+    @cached_property
+    def placeholders(self) -> list[int]:
+        return [self.plan.rows[step] for step in self.plan.placeholders()]
+
+    def __call__(self, inputs: Inputs) -> Found:
+        step_of = {row: step for step, row in enumerate(self.plan.rows)}
+        values = self._values(inputs.numbers)
+        slopes = []
+        for row in self.rows if self.wrt else ():
+            adjoints = reference.differentiate(self.plan, values, {step_of[row]: 1.0}, self.plan.varies())
+            slopes.append(np.array([adjoints[step_of[leaf]] for leaf in self.wrt]))
+        found = [values[step_of[row]] for row in self.rows]
+        return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
+
+    def _values(self, numbers: dict[int, float]) -> list[float]:
+        self.tables.grow_values()
+        values = [numbers.get(row, self.tables.values[row]) for row in self.plan.rows]
+        reference.evaluate(self.plan, values)
+        return values
+
+    def culprit(self, inputs: Inputs) -> str:
+        """Which node went wrong first, and for which sample."""
+        for sample in range(inputs.samples):
+            values = self._values(inputs.sample(sample))
+            of = f"Sample {sample}. " if inputs.batches else ""
+            step_of = {row: step for step, row in enumerate(self.plan.rows)}
+            if not all(map(isfinite, values)):
+                return of + culprit.explain_forward(self.tables, self.plan, values)
+            for row in self.rows if self.wrt else ():
+                seeds, wanted = {step_of[row]: 1.0}, self.plan.varies()
+                if not all(map(isfinite, reference.differentiate(self.plan, values, seeds, wanted))):
+                    return of + culprit.explain_backward(self.tables, self.plan, values, seeds, wanted)
+        return "A sum over the samples is infinite or NaN, though each sample is finite. Scale the values down."
+
+    def explain(self) -> str:
+        return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
+
+
+class Feeds:
+    """What must be put into a tape before it runs."""
+
+    def __init__(self, flat: Flat, tape: Tape) -> None:
+        self.flat, self.tape = flat, tape
+        fed = [(row, source.row) for row, source in flat.sources.items() if isinstance(source, Fed)]
+        self.line_of = {source: tape.fed[1].index(row) for row, source in fed if flat.groups[row] > 0}
+        self.lines: dict[tuple[int, ...], Any] = {}  # for each batch's rows: which there are, and their lines
+        self.numbers = [(row, source) for row, source in fed if flat.groups[row] == 0]
+        self.moving: list[tuple[int, Any, list[int]]] = []  # lanes of leaves that may change
+        for row, source in flat.sources.items():
+            if isinstance(source, Lanes):
+                _fill(tape.feed(row), source.numbers)
+                rows = [each.row if isinstance(each, Fed) else each for each in source.sources]
+                places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
+                if len(places):
+                    self.moving.append((row, places, [each for each in rows if each is not None]))
+
+    def __call__(self, inputs: Inputs) -> None:
+        """Feed the tape."""
+        tape = self.tape
+        if inputs.batches:
+            if tape.samples[1] != inputs.samples:
+                tape.set_samples([1, inputs.samples])
+            for batch in inputs.batches:
+                self.feed_batch(batch)
+        for row, source in self.numbers:
+            tape.scalars[tape.slots[row]] = inputs.numbers[source]
+        for row, places, rows in self.moving:
+            held = [inputs.numbers.get(each, inputs.tables.values[each]) for each in rows]
+            numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].copy()
+            numbers[places] = held
+            _fill(tape.feed(row), numbers)
+
+    def feed_batch(self, batch: Batch) -> None:
+        """Copy a batch into its lines; lanes beyond the last sample repeat it."""
+        if batch.rows not in self.lines:
+            known = [place for place, row in enumerate(batch.rows) if row in self.line_of]
+            lines = np.array([self.line_of[batch.rows[place]] for place in known], np.intp)
+            whole = len(known) == len(batch.rows)
+            self.lines[batch.rows] = (slice(None) if whole else known), lines
+        known, lines = self.lines[batch.rows]
+        feeds = self.tape.feed_lines(1)
+        columns = batch.columns[known]
+        feeds[lines, : columns.shape[1]] = columns
+        if feeds.shape[1] > columns.shape[1]:
+            feeds[lines, columns.shape[1] :] = columns[:, -1:]
+
+
+class ByMachine(ByReference):
+    """Compiled answers: straight-line code for a small plan, a tape for a large one."""
+
+    def __init__(
+        self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None
+    ) -> None:
+        super().__init__(tables, rows, wrt)
+        self.batched = batched
+        self.lowering = Lowering(tables, rows, wrt, batched, find=engine != "native")
+        self.flat = self.lowering.flat
+        self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
+        wanted = [at.row for at in self.asked]
+        straight = engine == "native" or (engine is None and fits(self.flat))
+        if straight and len(self.flat.samples) > 1:
+            raise EngineError("The native engine takes no batches. Leave the choice to the Program, or name 'tape'.")
+        self.straight = StraightLine(self.flat, wanted) if straight else None
+        self.tape = None if straight else Tape(self.flat, wanted)
+        self._scalar = [k for k, at in enumerate(self.asked) if self.flat.groups[at.row] == 0]
+        self._simple = len(self._scalar) == len(self.asked)
+        if self.tape is not None:
+            self.feeds = Feeds(self.flat, self.tape)
+
+    @cached_property
+    def placeholders(self) -> list[int]:
+        kinds = self.lowering.stages[0].flat
+        rows = [source for row, source in kinds.sources.items() if kinds.kinds[row] == PLACEHOLDER]
+        return [row for row in rows if row not in self.batched]
+
+    def __call__(self, inputs: Inputs) -> Found:
+        self.tables.grow_values()
+        out, amiss = self._run(inputs)
+        finite = amiss == 0.0
+        count, width = len(self.rows), len(self.wrt)
+        if self._simple:
+            slopes = [out[count + k * width : count + (k + 1) * width].copy() for k in range(count if width else 0)]
+            found: list[Any] = out[:count].tolist()
+        else:
+            given = self._with_lanes(out)
+            finite = finite and all(np.isfinite(each).all() for each in given)
+            found, rest = given[:count], given[count:]
+            slopes = [_row(rest[k * width : (k + 1) * width]) for k in range(count if width else 0)]
+        if not finite and not inputs.batches:
+            return super().__call__(inputs)
+        return found, slopes, finite
+
+    def _run(self, inputs: Inputs) -> tuple[Any, float]:
+        """The results, and 0.0 if all scalars among them are finite."""
+        values = self.tables.values
+        if self.straight is not None:
+            if inputs.numbers:
+                values = array("d", values)
+                for row, number in inputs.numbers.items():
+                    values[row] = number
+            self.straight.run(values.buffer_info()[0])
+            return self.straight.out, self.straight.out.item(len(self.asked))
+        assert self.tape is not None
+        tape = self.tape
+        self.feeds(inputs)
+        tape.run(values.buffer_info()[0])
+        return tape.out, tape.out.item(len(self._scalar))
+
+    def _with_lanes(self, out: Any) -> list[Any]:
+        """All answers, where some have a value for every sample, or are one sample's."""
+        assert self.tape is not None
+        place_of = {k: place for place, k in enumerate(self._scalar)}
+        given: list[Any] = []
+        for k, at in enumerate(self.asked):
+            if k in place_of:
+                given.append(float(out[place_of[k]]))
+            else:
+                lanes = self.tape.lanes_of(at.row)
+                given.append(lanes.copy() if at.lane == NONE else float(lanes[at.lane]))
+        return given
+
+    def explain(self) -> str:
+        return report(self.lowering, self.tape)
+
+
+def _row(entries: list[Any]) -> Any:
+    """One output's slopes: an array, or a list if some of them have many values."""
+    return np.array(entries) if all(isinstance(each, float) for each in entries) else entries
+
+
+def _fill(feed: Any, numbers: Any) -> None:
+    """Write the lanes; those beyond the last sample repeat it, so that no number of theirs is out of the ordinary."""
+    feed[: len(numbers)] = numbers
+    feed[len(numbers) :] = numbers[-1]
+
+
+def question(
+    tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None
+) -> ByReference:
+    """The answers to a question, by the engine that is asked for, or the one that suits it."""
+    if engine == "reference":
+        if batched:
+            raise EngineError("The reference engine takes one sample at a time. Leave the choice to the Program.")
+        return ByReference(tables, rows, wrt)
+    llvmlite()  # or say at once that it is missing
+    try:
+        return ByMachine(tables, rows, wrt, batched, engine)
+    except Opaque as opaque:
+        if batched:
+            raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
+        warnings.warn(EngineWarning(str(opaque)), stacklevel=learners_level())
+        return ByReference(tables, rows, wrt)
+
+
+Answers = ByReference

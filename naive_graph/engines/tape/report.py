@@ -1,0 +1,87 @@
+"""What the passes did, in words and numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .flat import Flat
+from .runs import LONG
+from .tiles import Dense, Outer, tiles
+
+if TYPE_CHECKING:
+    from .lowering import Lowering
+    from .tape import Tape
+
+SAID = {
+    "plan": "the rows that the results depend on",
+    "batch": "what depends on a batch has a value for every sample",
+    "dots": "sums of products became dot products",
+    "lanes": "samples hidden in the graph became lanes",
+    "share": "nothing twice, nothing for nobody",
+    "adjoint": "the derivatives' rows were appended",
+}
+
+
+def report(lowering: Lowering, tape: Tape | None) -> str:
+    """A table of the passes, then what the machine will do."""
+    lines = [f"{'pass':<8} {'rows':>8} {'ms':>8}  what it did"]
+    for stage in lowering.stages:
+        seconds = f"{stage.seconds * 1e3:8.2f}"
+        lines.append(
+            f"{stage.name:<8} {len(stage.flat):>8} {seconds}  {SAID[stage.name]}{_more(stage.flat, stage.name)}"
+        )
+    if tape is None:
+        return "\n".join([*lines, f"Straight-line code: {len(lowering.flat)} rows, one after the other."])
+    return "\n".join([*lines, *_tape(lowering.flat, tape)])
+
+
+def _more(flat: Flat, name: str) -> str:
+    if name == "lanes":
+        found = ", ".join(f"{count} samples" for count in flat.samples[1:])
+        return f": {found}" if found else ": none found"
+    return f": {flat.counts().get('dot', 0)}" if name == "dots" else ""
+
+
+def _tape(flat: Flat, tape: Tape) -> list[str]:
+    lines = []
+    for section in tape.sections:
+        if section.group == 0:
+            runs = tape.runs[section.stage]
+            long = sum(1 for shape in runs.shapes if shape == LONG)
+            lines.append(f"scalars: {len(section.rows)} rows in {len(runs.shapes)} runs, {long} of them of long dots")
+        else:
+            lines.append(_lanes(flat, tape, section))
+    return [*lines, _bound(flat, tape)]
+
+
+def _lanes(flat: Flat, tape: Tape, section: object) -> str:
+    steps = tiles(flat, section)  # type: ignore[arg-type]
+    dense = [step for step in steps if isinstance(step, Dense)]
+    outer = [step for step in steps if isinstance(step, Outer)]
+    layers = ", ".join(f"{len(each.inputs)} -> {len(each.outputs)}" for each in dense)
+    grids = ", ".join(f"{len(each.lefts)} x {len(each.rights)}" for each in outer)
+    group = section.group  # type: ignore[attr-defined]
+    slots = tape.most_slots[group]
+    count, width, *_ = tape.places[group]
+    return (
+        f"lanes: {count} samples in blocks of {width}; {len(section.rows)} rows in {len(steps)} steps"  # type: ignore[attr-defined]
+        f"; {len(dense)} dense tiles ({layers}); {len(outer)} outer products ({grids})"
+        f"; {slots} slots, {slots * width * 8 / 1024:.0f} KB"
+    )
+
+
+def multiply_adds(flat: Flat, samples: list[int]) -> int:
+    """How many multiplications and additions a run makes, a product and its addition counted once."""
+    total = 0
+    for row in range(len(flat)):
+        degree = int(flat.starts[row + 1] - flat.starts[row])
+        groups = [int(flat.groups[each]) for each in flat.of(row) if each >= 0]
+        group = max([int(flat.groups[row]), *groups])
+        total += max(degree // 2, 1 if degree else 0) * (samples[group] if group else 1)
+    return total
+
+
+def _bound(flat: Flat, tape: Tape) -> str:
+    work = multiply_adds(flat, tape.samples)
+    size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feeds, tape.weights))
+    return f"{work} multiply-adds a run, {size / 1024:.0f} KB in all: at 16 a nanosecond, {work / 16e3:.2f} us at the least"

@@ -1,0 +1,94 @@
+"""What is known after a step of a walk."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Run
+
+COMPUTED = (READ, EVALUATED)
+
+
+@dataclass
+class State:
+    """What is known after a step: nothing that was not reached."""
+
+    values: dict[int, float] = field(default_factory=dict)
+    grads: dict[int, float] = field(default_factory=dict)  # of a tangent run, the slopes
+    queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # of ready rows; both ends are near
+    waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
+    terms: dict[int, list[int]] = field(default_factory=dict)  # where in the run each row's contributions stand
+
+    def begin(self, run: Run) -> None:
+        """A new run: what it will compute is blank again."""
+        cast = run.cast
+        self.queue = OrderedDict()
+        if run.phase == UPDATE:
+            return
+        self.grads, self.terms = {}, {}
+        if run.phase == BACKWARD:
+            self.values = dict(run.values)
+            self.waiting = {row: len(cast.consumers(row)) for row in cast.rows}
+        else:
+            self.values = {}
+            self.waiting = {row: len(cast.operands(row)) for row in cast.rows}
+
+    def take(self, run: Run, place: int) -> list[int]:
+        """Take one step; returns the rows that now wait for one thing less."""
+        log = run.log
+        kind, row, value = log.kinds[place], log.rows[place], log.numbers[3][place]
+        if kind == ENQUEUED:
+            self.queue[row] = None
+        elif kind in COMPUTED:
+            self.values[row] = value
+            if (slope := run.slopes.get(row)) is not None:
+                self.grads[row] = slope
+            return self._done(row, run.cast.consumers(row))
+        elif kind == CONTRIBUTED:
+            self.grads[row] = value
+            self.terms.setdefault(row, []).append(place)
+        elif kind == FINISHED:
+            self.grads[row] = value
+            return self._done(row, run.cast.operands(row))
+        elif kind == MOVED:
+            self.values[row] = value
+        return []
+
+    def _done(self, row: int, waiting: list[int]) -> list[int]:
+        self.queue.pop(row, None)  # a leaf that nobody uses was never in it
+        for each in waiting:
+            self.waiting[each] -= 1
+        return waiting
+
+    def leap(self, run: Run, count: int) -> None:
+        """The state after the first `count` events of a run, as if each had been taken."""
+        self.begin(run)
+        rows, values = run.log.rows[:count], run.log.numbers[3][:count]
+        kinds = run.log.kinds[:count]
+        if run.phase == UPDATE:
+            self.values |= {row: value for kind, row, value in zip(kinds, rows, values) if kind == MOVED}
+        elif run.phase == BACKWARD:
+            told = (CONTRIBUTED, FINISHED)
+            self.grads = {row: value for kind, row, value in zip(kinds, rows, values) if kind in told}
+            for place, (kind, row) in enumerate(zip(kinds, rows)):
+                if kind == CONTRIBUTED:
+                    self.terms.setdefault(row, []).append(place)
+            self._settle(run, kinds, rows, len(run.cast.rows) - kinds.count(FINISHED))
+        else:
+            self.values = {row: value for kind, row, value in zip(kinds, rows, values) if kind in COMPUTED}
+            slopes = {row: run.slopes.get(row) for row in self.values} if run.slopes else {}
+            self.grads = {row: slope for row, slope in slopes.items() if slope is not None}
+            self._settle(run, kinds, rows, len(self.values))
+
+    def _settle(self, run: Run, kinds: Sequence[int], rows: Sequence[int], turn: int) -> None:
+        """Who is in the queue and who waits, when it is the turn of this step of the plan."""
+        cast, back = run.cast, run.phase == BACKWARD
+        ready = [row for kind, row in zip(kinds, rows) if kind == ENQUEUED]
+        done = range(turn, len(cast.rows)) if back else range(turn)
+        self.queue = OrderedDict.fromkeys(row for row in ready if cast.step_of[row] not in done)
+        for step in done:
+            row = cast.rows[step]
+            for each in cast.operands(row) if back else cast.consumers(row):
+                self.waiting[each] -= 1

@@ -1,0 +1,102 @@
+"""A step: one event of a walk, with what was known after it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...handles import CURRENT, handle
+from ...nodes import Node
+from ...origin import Origin
+from . import describe
+from .run import CONTRIBUTED, EVALUATED, FINISHED, KINDS, MOVED, READ, Entry, Run
+from .state import State
+
+
+@dataclass(frozen=True)
+class Step:
+    """One event of a walk, with what was known after it."""
+
+    index: int
+    iteration: int
+    phase: str  # forward, backward, tangent or update
+    kind: str  # started, enqueued, read, evaluated, contributed, finished or moved
+    row: int
+    operands: tuple[float, ...]  # of an evaluated step
+    value: float | None  # computed, read, moved to; of a finished step the gradient
+    consumer: int | None
+    position: int | None
+    edge: str | None  # the id of the lit edge in the drawing
+    partial: float | None
+    incoming: float | None
+    contribution: float | None
+    total: float | None  # the running sum after a contribution
+    arithmetic: str
+    running: str
+    sentence: str
+    queue: tuple[int, ...]
+    degrees: dict[int, int]  # rows whose count of what they wait for changed, and what it is now
+    label: str
+    origin: Origin | None
+    taken: bool = True  # False for a contribution to a branch that `where` did not take
+
+    @property
+    def node(self) -> Node:
+        """The node of the step; it must still be there."""
+        node: Node = handle(CURRENT.tables, self.row)
+        return node
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number of the step is finite."""
+        numbers = (self.value, self.partial, self.incoming, self.contribution, self.total)
+        return all(number is None or math.isfinite(number) for number in numbers)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequence[int]) -> Step:
+    """The step after which `state` holds."""
+    cast, contributed = run.cast, entry.kind == CONTRIBUTED
+    evaluated = entry.kind == EVALUATED
+    terms = state.terms[entry.row] if contributed else []
+    return Step(
+        index=index,
+        iteration=run.iteration,
+        phase=run.phase,
+        kind=KINDS[entry.kind],
+        row=entry.row,
+        operands=tuple(run.operands_values(entry.row, state.values)) if evaluated else (),
+        value=entry.value if entry.kind in (READ, EVALUATED, FINISHED, MOVED) else None,
+        consumer=entry.consumer if contributed else None,
+        position=entry.position if contributed else None,
+        edge=f"edge-{entry.row}-{entry.consumer}-{entry.position}" if contributed else None,
+        partial=entry.partial if contributed else None,
+        incoming=entry.incoming if contributed else None,
+        contribution=entry.contribution if contributed else None,
+        total=entry.value if contributed else None,
+        arithmetic=describe.arithmetic(run, entry, state.values),
+        running=describe.running(run, entry.row, terms, entry.value) if contributed else "",
+        sentence=describe.sentence(run, entry, state.values),
+        queue=tuple(state.queue),
+        degrees={row: state.waiting[row] for row in changed},
+        label=cast.label(entry.row),
+        origin=cast.origin(entry.row),
+        taken=entry.taken,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """An event, before anybody asked to see it as a step."""
+
+    index: int
+    run: Run
+    entry: Entry
+    state: State
+    changed: list[int]
+
+    def step(self) -> Step:
+        return make_step(self.index, self.run, self.entry, self.state, self.changed)

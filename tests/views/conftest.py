@@ -1,0 +1,42 @@
+"""Debian's chromium, and walks opened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip
+from stepping import Seen
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browser_or_skip()() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    """Open a walk as a saved page, with the network cut."""
+    pages: list[Any] = []
+
+    def show(steps: Any, **options: Any) -> Seen:
+        context = browser.new_context(offline=True, **options)
+        view = context.new_page()
+        pages.append(context)
+        problems: list[str] = []
+        view.on("pageerror", lambda error: problems.append(str(error)))
+        view.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        view.on("dialog", lambda dialog: problems.append("a script of the learner's ran"))
+        view.goto(steps.save(tmp_path / f"walk{len(pages)}.html").as_uri())
+        seen = Seen(view)
+        seen.problems = problems  # type: ignore[attr-defined]
+        return seen
+
+    yield show
+    for context in pages:
+        context.close()

@@ -1,0 +1,46 @@
+"""A stepper in a browser's page, as a test sees it and drives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Seen:
+    """A stepper in a browser's page."""
+
+    def __init__(self, view: Any) -> None:
+        self.view = view
+        self.root = view.locator(".ng-stepper")
+        self.root.wait_for()
+        self.at(0)
+
+    def at(self, index: int) -> None:
+        self.root.and_(self.view.locator(f"[data-step='{index}']")).wait_for(timeout=15_000)
+
+    def go(self, index: int) -> None:
+        """Go to a step as the slider does."""
+        slider = self.root.get_by_role("slider", name="step")
+        slider.evaluate("(slider, index) => { slider.value = index; slider.dispatchEvent(new Event('input')); }", index)
+        self.at(index)
+
+    def press(self, key: str) -> None:
+        self.view.keyboard.press(key)
+
+    def click(self, label: str) -> None:
+        self.root.get_by_role("button", name=label, exact=True).click()
+
+    @property
+    def sentence(self) -> str:
+        return str(self.root.locator(".ng-sentence").inner_text())
+
+    def texts(self, kind: str) -> dict[int, str]:
+        """What is written on the nodes: values or gradients, by row."""
+        found = self.view.evaluate(
+            "kind => [...document.querySelectorAll('.ng-drawing g[id^=\"row-\"]')].map(g => "
+            "[Number(g.id.slice(4)), g.querySelector(kind)?.textContent ?? ''])",
+            f".ng-{kind}",
+        )
+        return {row: text for row, text in found if text}
+
+    def marked(self, name: str) -> set[str]:
+        return set(self.view.evaluate(f"[...document.querySelectorAll('.ng-drawing .ng-{name}')].map(g => g.id)"))

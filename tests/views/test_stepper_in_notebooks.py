@@ -1,0 +1,137 @@
+"""The stepper in notebooks: in JupyterLab and Notebook 7 with a kernel, and where an exporter has been."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from browsing import browser_or_skip, free_port, jupyter
+from stepping import Seen
+
+from naive_graph import Variable, step
+
+CELL = """\
+from naive_graph import Graph, Variable, step
+Graph.clear()
+x = Variable(3.0, name="x")
+y = x
+for _ in range(150):
+    y = y.sin()
+step(y)"""
+
+
+def lonely_notebook(path: Path) -> None:
+    import nbformat
+
+    cells = [nbformat.v4.new_code_cell(CELL, id="only")]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+
+
+def test_an_exported_notebook_shows_the_still_picture(tmp_path: Path) -> None:
+    """An exporter leaves a widget's place blank: the picture is an output of its own."""
+    nbclient, nbconvert = pytest.importorskip("nbclient"), pytest.importorskip("nbconvert")
+    pytest.importorskip("anywidget")
+    import nbformat
+
+    lonely_notebook(tmp_path / "walk.ipynb")
+    notebook = nbformat.read(tmp_path / "walk.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    html, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
+    assert "To step through it" in html
+    assert "data-ng-still" in html
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A real server of Notebook 7, which serves JupyterLab as well."""
+    pytest.importorskip("notebook")
+    pytest.importorskip("anywidget")
+    browser_or_skip()
+    home = tmp_path_factory.mktemp("jupyter")
+    folder = home / "work"
+    folder.mkdir()
+    lonely_notebook(folder / "walk.ipynb")
+    token, port = secrets.token_hex(8), free_port()
+    with jupyter("notebook", home, folder, token, port) as address:
+        yield address, token
+
+
+TAKEN = "!/\\[ ?\\]/.test(document.querySelector('.jp-CodeCell .jp-InputPrompt').innerText)"
+
+
+def run_the_cell(view: Any) -> None:
+    """Press Control+Enter until the cell is taken, and not once more: a second run would begin a second walk."""
+    from playwright.sync_api import TimeoutError as NotYet
+
+    for _ in range(20):
+        view.locator(".jp-CodeCell .cm-content").first.click()
+        view.keyboard.press("Control+Enter")
+        with suppress(NotYet):
+            view.wait_for_function(TAKEN, timeout=4000)
+            return
+    raise AssertionError("the notebook did not run its cell")
+
+
+@contextmanager
+def walked(server: tuple[str, str], browser: Any, place: str) -> Iterator[Seen]:
+    """The stepper of the notebook's only cell, once it has run."""
+    address, token = server
+    view = browser.new_page(viewport={"width": 1300, "height": 1000})
+    try:
+        view.goto(f"{address}/{place}/walk.ipynb?token={token}")
+        view.wait_for_selector(".jp-CodeCell", timeout=90_000)
+        view.wait_for_function("document.querySelector('.jp-CodeCell .jp-InputPrompt')", timeout=90_000)
+        run_the_cell(view)
+        view.wait_for_selector(".ng-stepper", timeout=90_000)
+        yield Seen(view)
+    finally:
+        view.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("place", ["lab/tree", "notebooks"])
+def test_a_kernel_sends_what_a_notebook_asks_for(server: Any, browser: Any, place: str) -> None:
+    steps = step(chain())
+    with walked(server, browser, place) as seen:
+        seen.click("next step")
+        seen.at(1)
+        assert seen.sentence == steps[1].sentence
+        assert seen.view.locator("[data-ng-still]").first.is_hidden()
+        seen.root.locator(".ng-drawing").focus()
+        seen.press("ArrowRight")
+        seen.at(2)
+        seen.press("s")
+        seen.press("b")
+        (x,) = {each.row for each in steps[1:3]}
+        seen.at(next(each.index for each in steps if each.index > 2 and x in (each.row, each.consumer)))
+        seen.click("last step")  # on another page, which only the kernel has
+        seen.at(len(steps) - 1)
+        assert seen.sentence == steps[-1].sentence
+
+
+@pytest.mark.browser
+def test_it_says_so_when_the_kernel_has_ended(server: Any, browser: Any) -> None:
+    address, token = server
+    with walked(server, browser, "notebooks") as seen:
+        with urlopen(f"{address}/api/kernels?token={token}") as answer:
+            kernels = [each["id"] for each in json.load(answer)]
+        for kernel in kernels:
+            urlopen(Request(f"{address}/api/kernels/{kernel}?token={token}", method="DELETE")).close()
+        seen.click("last step")
+        seen.root.get_by_text("does not answer").wait_for(timeout=40_000)
+        seen.click("next step")  # of the page that is here
+        seen.at(1)
+
+
+def chain() -> Any:
+    y: Any = Variable(3.0, name="x")
+    for _ in range(150):
+        y = y.sin()
+    return y
