@@ -1,9 +1,26 @@
 """The reverse sweep over columns: it appends the rows of the derivatives.
 
-    0 leaf              4 cos 0
-    1 leaf              5 mul 2 1    the adjoint of row 0 is
-    2 leaf (seed)       6 dot 2*4*1, written  dot 5*4
-    3 ...
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> from naive_graph.engines.tape.share import share
+>>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+>>> z = x.sin() * y
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> print(flat)
+   0 leaf
+   1 leaf
+   2 sin 0
+   3 mul 2 1
+>>> grown, adjoints = adjoint(flat, seeds=[3], wanted=[0, 1])
+>>> slopes, place = share(grown, adjoints[[0, 1]])  # without the rows that they do not need
+>>> print(slopes)
+   0 leaf
+   1 leaf
+   2 sin 0
+   3 cos 0
+   4 dot 1*3
+>>> place[adjoints[[0, 1]]].tolist()  # the slope with respect to x is y * cos x, to y it is sin x
+[4, 2]
 
 A row's adjoint is a dot product: the sum, over everything that uses the row, of
 that consumer's adjoint times its partial. So nothing is scattered; the rows that

@@ -1,7 +1,19 @@
 """Sums of products become dot products.
 
-    2 mul 0 1
-    3 add 2 0        becomes        2 dot 0*1 + 0
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+>>> z = x * y + x
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> print(flat)
+   0 leaf
+   1 leaf
+   2 mul 0 1
+   3 add 2 0
+>>> print(dots(flat, keep=[3])[0])
+   0 leaf
+   1 leaf
+   2 dot 0*1 + 0
 
 A product that only one sum uses needs no row of its own, and neither does a sum
 that only begins a longer one. The terms keep their written order, so no bit

@@ -1,9 +1,30 @@
 """The samples hidden in an unrolled graph become lanes of one graph.
 
-    2 mul 0 1        w * x0         0 leaf                  w
-    4 mul 0 3        w * x1         1 leaf     (group 1)    x0, x1, ...
-    6 mul 0 5        w * x2         2 mul 0 1  (group 1)
-    7 dot 2 + 4 + 6  becomes        3 total 2
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.dots import dots
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> from naive_graph.engines.tape.share import share
+>>> w = Graph.Variable(2.0)
+>>> loss = Graph.sum([(w * x).sin() for x in range(8)])
+>>> flat, _ = flat_of_tables(loss.tables, [loss.row])
+>>> for line in str(flat).splitlines()[:7]:
+...     print(line)
+   0 leaf
+   1 leaf 0.0
+   2 mul 0 1
+   3 sin 2
+   4 leaf 1.0
+   5 mul 0 4
+   6 sin 5
+>>> flat, place = dots(flat, keep=[len(flat) - 1])
+>>> flat, now = lanes(flat, wanted=[0], keep=[place[-1]])
+>>> print(share(flat, [now[place[-1]].row])[0])
+   0 leaf
+   1 leaf  (group 1)
+   2 mul 0 1  (group 1)
+   3 sin 2  (group 1)
+   4 total 3
+   5 dot 4
 
 A loop over samples writes the same expression again and again, with other
 numbers in it. Where a sum has many terms that look alike (a hash of their

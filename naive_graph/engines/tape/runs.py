@@ -1,6 +1,15 @@
 """Scalars in runs of one operator.
 
-    mul add sin mul add sin      becomes      mul mul  add add  sin sin
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+>>> z = x.sin().exp() / y.sin().exp()
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> rows = np.arange(2, 7, dtype=np.int32)
+>>> [flat.name(row) for row in rows]
+['sin', 'exp', 'sin', 'exp', 'div']
+>>> [flat.name(row) for row in runs(flat, rows).order]
+['sin', 'sin', 'exp', 'exp', 'div']
 
 A machine that does one thing to many numbers in a row does it several times
 faster than one that must look up what to do before each. So of all rows that are

@@ -1,8 +1,19 @@
 """Nothing is computed twice, or for nobody.
 
-    2 sin 0
-    3 sin 0          becomes        2 sin 0
-    4 add 2 3                       3 add 2 2
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> x = Graph.Variable(2.0)
+>>> z = Graph.sum([x.sin(), x.sin()])
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> print(flat)
+   0 leaf
+   1 sin 0
+   2 sin 0
+   3 add 1 2
+>>> print(share(flat, wanted=[3])[0])
+   0 leaf
+   1 sin 0
+   2 add 1 1
 
 Rows of one kind over the same operands have the same value. Rows that no result
 depends on have none that matters.
