@@ -14,9 +14,9 @@ from unrolled import Habit, network, unrolled
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
 from naive_graph.engines.llvm.machine import Machine
-from naive_graph.engines.tape import adjoint, dots, lanes, lowering, rows, runs, scalars, sections, share
+from naive_graph.engines.tape import adjoint, alike, dots, lowering, rows, runs, scalars, sections, share
 
-FILES = (adjoint, dots, lanes, lowering, rows, runs, scalars, sections, share)
+FILES = (adjoint, alike, dots, lowering, rows, runs, scalars, sections, share)
 PASSES = [(file, name) for file in FILES for name, each in vars(file).items() if isinstance(each, Machine)]
 
 
