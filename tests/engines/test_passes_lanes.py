@@ -144,6 +144,14 @@ def test_a_loop_in_a_loop_keeps_every_bit():
     assert len(keeps_every_bit([total], ws).samples) == 2
 
 
+def test_rows_that_became_lanes_are_not_rolled_again():
+    w, total = Variable(0.5), None
+    for i in range(10):
+        inner = Graph.sum([(w * Constant(0.01 * i * k)).sin() * w for k in range(9)])
+        total = inner.tanh() if total is None else total + inner.tanh()
+    assert keeps_every_bit([total], [w]).samples == [1, 10]
+
+
 def test_loops_that_depend_on_each_other_keep_every_bit():
     w, xs = Variable(0.5), [PlaceHolder() for _ in range(10)]
     for k, x in enumerate(xs):

@@ -3,7 +3,6 @@
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.tape.dots import dots
 >>> from naive_graph.engines.tape.rows import flat_of_tables
->>> from naive_graph.engines.tape.share import share
 >>> w = Graph.Variable(2.0)
 >>> loss = Graph.sum([(w * x).sin() for x in range(8)])
 >>> flat, _ = flat_of_tables(loss.tables, [loss.row])
@@ -18,7 +17,7 @@
    6 sin 5
 >>> flat, place = dots(flat, keep=[len(flat) - 1])
 >>> flat, now = lanes(flat, wanted=[0], keep=[place[-1]])
->>> print(share(flat, [now[place[-1]].row])[0])
+>>> print(flat)
    0 leaf
    1 leaf  (group 1)
    2 mul 0 1  (group 1)
@@ -42,6 +41,7 @@ import numpy as np
 
 from .alike import Alike, alike
 from .flat import NONE, TOTAL, Array, Flat, Lanes
+from .share import needed
 
 MOST_GROUPS = 16
 
@@ -69,12 +69,9 @@ def lanes(flat: Flat, wanted: Array, keep: Array) -> tuple[Flat, dict[int, Sampl
             if found is None:
                 break
             flat, moved, sampled = rolled(flat, found)
-            now = {
-                row: at
-                if at.lane != NONE and moved[at.row] < 0
-                else sampled.get(at.row, Sample(int(moved[at.row]), at.lane))
-                for row, at in now.items()
-            }
+            now = {row: sampled.get(at.row, Sample(int(moved[at.row]), at.lane)) for row, at in now.items()}
+            flat, place = needed(flat, np.array([at.row for at in now.values()], np.int32))
+            now = {row: Sample(int(place[at.row]), at.lane) for row, at in now.items()}
     return flat, now
 
 
