@@ -164,3 +164,21 @@ def test_a_condition_costs_a_weight_no_choice_of_its_own():
     low = agrees(Graph.sum(terms), [w], exact=False)
     choices = [row for row in range(len(low.flat)) if low.flat.name(row) == "where"]
     assert all(low.flat.groups[row] for row in choices)
+
+
+@pytest.mark.parametrize("samples", [5, 9])
+def test_the_slopes_of_one_samples_term_are_its_own(samples):
+    w, v = Variable(0.5), Variable(2.0)
+    terms = [(w * Constant(0.3 * k) + v).sin() for k in range(samples)]
+    values_and_slopes = on_tape(lowered([terms[3], Graph.sum(terms), terms[0]], [w, v]))
+    slopes = [(0.3 * k * math.cos(0.15 * k + 2.0), math.cos(0.15 * k + 2.0)) for k in range(samples)]
+    total = [sum(each) for each in zip(*slopes)]
+    assert values_and_slopes[3:] == pytest.approx([*slopes[3], *total, *slopes[0]])
+
+
+def test_a_sample_of_ones_own_has_its_own_slope():
+    w, xs = Variable(0.5), [Variable(0.1 * k) for k in range(10)]
+    low = lowered([Graph.sum([(x * w).sin() * w for x in xs])], [w, *xs])
+    assert len(low.flat.samples) == 2
+    expected = [math.cos(0.05 * k) * 0.25 for k in range(10)]
+    assert on_tape(low)[2:] == pytest.approx(expected)

@@ -9,6 +9,7 @@ stand in the same places, and only leaves may hold other numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +35,10 @@ class Alike(NamedTuple):
     shared: Array  # which template rows are the same in all
 
 
-def alike(flat: Flat, wanted: Array, by_identity: bool) -> Alike | None:
+def alike(flat: Flat, wanted: Array, alone: Sequence[int], by_identity: bool) -> Alike | None:
     """The most work that is done alike for many samples; None if there is none.
 
+    wanted: leaves that no other sample may use. alone: rows that may not vary.
     by_identity: whether two Variables at the same place tell samples apart, as
     weights do; else they may hold a sample's data.
     """
@@ -49,14 +51,14 @@ def alike(flat: Flat, wanted: Array, by_identity: bool) -> Alike | None:
     for _ in range(MOST_TRIES):
         if not best_class(rows, flat.kinds, flat.starts, flat.operands, flat.groups, hashes, sizes, tried, best, room):
             break
-        found = _in_lockstep(flat, int(best[0]), int(best[1]), hashes, wanted)
+        found = _in_lockstep(flat, int(best[0]), int(best[1]), hashes, wanted, alone)
         if found is not None:
             return found
         tried[best[0]] = 1
     return None
 
 
-def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array) -> Alike | None:
+def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array, alone: Sequence[int]) -> Alike | None:
     """Walk the terms of a dot that look like its `first` one."""
     pairs = np.array(flat.of(dot), np.int32).reshape(-1, 2)
     marks = np.array([term_hash(int(hashes[x]), int(hashes[y]) if y >= 0 else 0) for x, y in pairs.tolist()])
@@ -71,6 +73,7 @@ def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array)
     closed = (np.diff(flat.starts) > 0).astype(np.uint8)
     closed[wanted] = 1
     uses = np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat)).astype(np.int32)
+    closed[alone], uses[alone] = 1, len(flat.operands) + 1  # as if others used them
     shared, inside = np.zeros(len(template), np.uint8), np.zeros(len(template), np.int32)
     if not lockstep(
         len(template), len(places), template, position, roots.reshape(-1), flat.kinds, flat.starts,

@@ -34,6 +34,7 @@ for each sample. A sum that a comparison depends on keeps its order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -53,11 +54,13 @@ class Sample(NamedTuple):
     lane: int
 
 
-def lanes(flat: Flat, wanted: Array, keep: Array) -> tuple[Flat, dict[int, Sample]]:
+def lanes(flat: Flat, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tuple[Flat, dict[int, Sample]]:
     """The plan with its hidden samples as lanes, and where the rows of `wanted` and `keep` are now.
 
     wanted: leaves whose gradients are asked for; one that is not shared must
     not be used outside its own sample. keep: rows that somebody wants to see.
+    alone: those of them that are to be differentiated, and so must not become
+    one lane of many: an adjoint begins at 1 in every lane.
     """
     now = {int(row): Sample(int(row), NONE) for row in (*wanted, *keep)}
     for by_identity in (True, False):
@@ -65,7 +68,7 @@ def lanes(flat: Flat, wanted: Array, keep: Array) -> tuple[Flat, dict[int, Sampl
             break
         while len(flat.samples) <= MOST_GROUPS:
             closed = np.array([now[int(row)].row for row in wanted if now[int(row)].lane == NONE], np.int32)
-            found = alike(flat, closed, by_identity)
+            found = alike(flat, closed, [now[int(row)].row for row in alone], by_identity)
             if found is None:
                 break
             flat, moved, sampled = rolled(flat, found)

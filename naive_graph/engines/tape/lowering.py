@@ -69,7 +69,7 @@ class Lowering:
         now = [Sample(int(moved[row]), NONE) for row in asked]
         if find and not batched:
             rows = np.array([at.row for at in now], np.int32)
-            flat, found = lanes(flat, rows[len(outputs) :], rows)
+            flat, found = lanes(flat, rows[len(outputs) :], rows, rows[: len(outputs)].tolist() if len(wrt) else ())
             now = [found[at.row] for at in now]
             self._note("lanes", flat)
         flat, now = self._shared(flat, now)
