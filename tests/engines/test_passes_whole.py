@@ -127,13 +127,14 @@ def test_a_fed_batch_gives_what_its_interpreter_gives(seed, samples):
             assert taped == pytest.approx(plain, rel=1e-9, abs=1e-9) if place else taped == plain
 
 
-def test_samples_that_lose_their_mean_need_two_sections_of_lanes():
+@pytest.mark.parametrize("samples", [1, 21, 300])
+def test_samples_that_lose_their_mean_need_two_sections_of_lanes(samples):
     w, x = Variable(0.5), PlaceHolder()
     x.value = 1.0
-    xs = np.linspace(-1.0, 2.0, 21)
+    xs = np.linspace(-1.0, 2.0, samples)
     centred = x * w - ng.mean(x * w)
     low = lowered([ng.mean(centred.square() * x)], [w], [x])
-    value, slope = on_tape(low, {x.row: xs}, 21)
+    value, slope = on_tape(low, {x.row: xs}, samples)
     expected = (((xs - xs.mean()) * 0.5) ** 2 * xs).mean()
     assert [value, slope] == pytest.approx([expected, 4.0 * expected])
 
@@ -182,3 +183,12 @@ def test_a_sample_of_ones_own_has_its_own_slope():
     assert len(low.flat.samples) == 2
     expected = [math.cos(0.05 * k) * 0.25 for k in range(10)]
     assert on_tape(low)[2:] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("samples", [8, 13, 200])
+def test_loops_that_depend_on_each_other_are_near(samples):
+    w, v, xs = Variable(0.5), Variable(-0.3), [Constant(0.3 * k) for k in range(samples)]
+    mean = Graph.sum([(x * w).square() * v for x in xs]) / float(samples)
+    spread = Graph.sum([((x * v).square() - mean).square() for x in xs]) / float(samples)
+    loss = Graph.sum([ng.where(x * w - mean > 0.0, (x * w - mean) / (spread + 1.0), x * v * mean) for x in xs])
+    assert len(agrees(loss, [w, v], exact=False).flat.samples) > 2
