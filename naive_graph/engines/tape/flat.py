@@ -44,7 +44,9 @@ class Flat:
     operands[starts[i]:starts[i + 1]]. groups: int32; 0 where a row has one
     value, else the number of the group of samples that it has a value for each
     of. leaves: row -> the number that a Constant holds, or where a leaf's value
-    comes from. samples: how many samples each group has.
+    comes from. samples: how many samples each group has. loose: whether a row
+    serves derivatives only, so that a product and its addition may be rounded
+    as one; without it none is.
     """
 
     kinds: Array
@@ -54,6 +56,11 @@ class Flat:
     constants: dict[int, float] = field(default_factory=dict)
     sources: dict[int, Any] = field(default_factory=dict)
     samples: list[int] = field(default_factory=lambda: [1])
+    loose: Array = None
+
+    def __post_init__(self) -> None:
+        if self.loose is None or len(self.loose) != len(self.kinds):
+            self.loose = np.zeros(len(self.kinds), np.uint8)
 
     def __len__(self) -> int:
         return len(self.kinds)

@@ -16,7 +16,7 @@ import numpy as np
 from ...rules import RULES
 from ...tables import PLACEHOLDER, Tables
 from ..llvm.machine import machine
-from ..llvm.python import Ints
+from ..llvm.python import Bytes, Ints
 from .adjoint import Count, adjoint
 from .dots import dots
 from .flat import NONE, TOTAL, Array, Flat
@@ -114,6 +114,10 @@ class Lowering:
         self._note("adjoint", flat)
         flat, now = self._shared(flat, [*values, *(each for row in slopes for each in row)])
         self.flat, self.values, rest = flat, now[: len(values)], now[len(values) :]
+        kept = np.zeros(len(flat), np.uint8)
+        kept[[at.row for at in self.values]] = 1
+        serve(len(flat), flat.starts, flat.operands, kept)
+        flat.loose = 1 - kept
         self.slopes = [rest[k * len(wrt) : (k + 1) * len(wrt)] for k in range(len(slopes))]
 
 
@@ -125,6 +129,16 @@ def vary(rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, tot
             for at in range(starts[row], starts[row + 1]):
                 if groups[operands[at]] > groups[row]:
                     groups[row] = groups[operands[at]]
+
+
+@machine
+def serve(rows: int, starts: Ints, operands: Ints, kept: Bytes) -> None:
+    """Mark everything that a marked row depends on."""
+    for row in range(rows - 1, -1, -1):
+        if kept[row]:
+            for at in range(starts[row], starts[row + 1]):
+                if operands[at] >= 0:
+                    kept[operands[at]] = 1
 
 
 def with_totals(flat: Flat) -> tuple[Flat, Array]:
