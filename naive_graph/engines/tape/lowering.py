@@ -24,6 +24,7 @@ from .lanes import Sample, lanes
 from .powers import powers
 from .rows import flat_of_tables
 from .share import share
+from .softmax import softmax
 
 SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the sum is divided by the count
 DIV = RULES["div"].number
@@ -112,7 +113,9 @@ class Lowering:
             found = [int(adjoints[leaf]) for leaf in leaves.tolist()]
             slopes.append([Sample(row if row >= 0 else zero, leaf.lane) for row, leaf in zip(found, wrt, strict=True)])
         self._note("adjoint", flat)
-        flat, now = self._shared(flat, [*values, *(each for row in slopes for each in row)])
+        flat, moved = softmax(flat)
+        now = [Sample(int(moved[at.row]), at.lane) for at in (*values, *(each for row in slopes for each in row))]
+        flat, now = self._shared(flat, now)
         self.flat, self.values, rest = flat, now[: len(values)], now[len(values) :]
         kept = np.zeros(len(flat), np.uint8)
         kept[[at.row for at in self.values]] = 1
