@@ -18,6 +18,7 @@ from typing import Any
 from .compile import Library, compiled
 from .python import ELEMENTS, LANES, SCALARS, VECTOR, Program, result_type, syntax
 
+
 def _sums() -> str:
     """The sums of eight registers in one: neighbours are added crosswise, three times."""
     steps = [

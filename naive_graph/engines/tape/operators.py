@@ -85,7 +85,9 @@ class Kernels:
     """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
 
     def __init__(self, shape: Shape) -> None:
-        key = f"{sources()} {shape.name}" if shape.kind < BUILT_IN or shape.kind in PIECES else None  # a learner's own may change
+        key = (
+            f"{sources()} {shape.name}" if shape.kind < BUILT_IN or shape.kind in PIECES else None
+        )  # a learner's own may change
         self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
         self.run = self.library.address("run")
         self.lanes = self.library.address("lanes")

@@ -63,7 +63,9 @@ class Tape:
         flat = self.flat
         leaves = flat.leaves()
         alone = [row for row in leaves.tolist() if flat.groups[row] == 0]
-        self.loads = sorted((row for row in alone if isinstance(flat.sources.get(row), int)), key=lambda row: flat.sources[row])
+        self.loads = sorted(
+            (row for row in alone if isinstance(flat.sources.get(row), int)), key=lambda row: flat.sources[row]
+        )
         others = [row for row in alone if not isinstance(flat.sources.get(row), int)]
         self.fed = {g: leaves[flat.groups[leaves] == g].tolist() for g in range(1, len(flat.samples))}
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in self.fed}

@@ -90,7 +90,9 @@ def _dense(flat: Flat, section: Section) -> list[Dense]:
                 inputs, weights, bias = read
                 alike[inputs, bias >= 0, bool(flat.loose[row])].append((row, weights, bias))
     return [
-        Dense([row for row, *_ in rows], list(inputs), [each for _, each, _ in rows], [bias for *_, bias in rows], loose)
+        Dense(
+            [row for row, *_ in rows], list(inputs), [each for _, each, _ in rows], [bias for *_, bias in rows], loose
+        )
         for (inputs, _, loose), rows in alike.items()
         if len(rows) >= 2
     ]
