@@ -18,7 +18,7 @@ from ..llvm.machine import machine
 from ..llvm.python import LANES, Floats, Ints, Longs
 
 # Instructions of scalars: (what, to, how many, from where in `index`, 0).
-LOAD, PACK, STORE, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 16
+LOAD, COPY, PACK, STORE, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 16
 # Instructions of lanes; from FIRST_KERNEL on: (what, to, operands...).
 FEED, SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
 SCALAR, SCALED, PRODUCT, LANE = 0, 1, 2, 3  # the terms of a DOT_MIXED: s, s*v, v*v, v
@@ -40,6 +40,11 @@ def fma(a: Any, b: Any, c: Any) -> Any:
 
 def sum_lanes(x: Any) -> float:
     return float(np.sum(x))
+
+
+def sums(*xs: Any) -> Any:
+    """The sums of eight registers, in one."""
+    return np.array([np.sum(x) for x in xs])
 
 
 def call_run(table: Longs, kernel: int, scalars: Floats, index: Ints, base: int, to: int, length: int) -> None:
@@ -86,18 +91,30 @@ def run_scalars(
         elif what == PACK:
             for i in range(length):
                 weights[to + i] = scalars[index[base + i]]
-        elif what == STORE:
-            amiss = 0.0
+        elif what == COPY:
             for i in range(length):
-                x = scalars[index[base + i]]
-                out[to + i] = x
-                amiss += x - x  # 0, unless x is infinite or NaN
-            out[to + length] = amiss
+                scalars[to + i] = source[base + i]
+        elif what == STORE:
+            for i in range(length):
+                out[to + i] = scalars[index[base + i]]
+            out[to + length] = amiss(out, to, length)
         elif what == BEGIN:
             for i in range(length):
                 scalars[index[base + i]] = NOTHING_YET
         elif what == LONG_DOT:
             long_dot(to, length, base, index, scalars)
+
+
+def amiss(xs: Floats, first: int, length: int) -> float:
+    """0.0 if all of the numbers are finite, else NaN: x - x is 0 unless x is infinite or NaN."""
+    whole = length // LANES * LANES
+    sum = many(0.0)
+    for i in range(first, first + whole, LANES):
+        sum += xs[i : i + LANES] - xs[i : i + LANES]
+    rest = sum_lanes(sum)
+    for i in range(first + whole, first + length):
+        rest += xs[i] - xs[i]
+    return rest
 
 
 def long_dot(to: int, length: int, base: int, index: Ints, scalars: Floats) -> None:
@@ -171,13 +188,14 @@ def run_block(
 def dense(code: Ints, at: int, weights: Floats, lanes: Floats, width: int, count: int) -> None:
     """A layer, four outputs and sixteen samples at a time: eight sums that stay in registers.
 
-    code: outputs (four by four), inputs, where the weights start, the outputs'
-    slots, the inputs' slots. weights: for each four outputs their biases, then
-    for each input the four weights.
+    code: outputs (four by four), inputs, where the weights start, whether a
+    product and its addition may be rounded as one, the outputs' slots, the
+    inputs' slots. weights: for each four outputs their biases, then for each
+    input the four weights.
     """
-    outputs, inputs, weight = code[at], code[at + 1], code[at + 2]
-    first = at + 3 + outputs
-    for out in range(at + 3, first, 4):
+    outputs, inputs, weight, fused = code[at], code[at + 1], code[at + 2], code[at + 3]
+    first = at + 4 + outputs
+    for out in range(at + 4, first, 4):
         to0, to1, to2, to3 = code[out] * width, code[out + 1] * width, code[out + 2] * width, code[out + 3] * width
         i = 0
         while i + 2 * LANES <= count:
@@ -188,14 +206,16 @@ def dense(code: Ints, at: int, weights: Floats, lanes: Floats, width: int, count
                 w += 4
                 place = code[k] * width + i
                 x, y = lanes[place : place + LANES], lanes[place + LANES : place + LANES + LANES]
-                a0 += weights[w] * x
-                b0 += weights[w] * y
-                a1 += weights[w + 1] * x
-                b1 += weights[w + 1] * y
-                a2 += weights[w + 2] * x
-                b2 += weights[w + 2] * y
-                a3 += weights[w + 3] * x
-                b3 += weights[w + 3] * y
+                if fused:
+                    a0, b0 = fma(weights[w], x, a0), fma(weights[w], y, b0)
+                    a1, b1 = fma(weights[w + 1], x, a1), fma(weights[w + 1], y, b1)
+                    a2, b2 = fma(weights[w + 2], x, a2), fma(weights[w + 2], y, b2)
+                    a3, b3 = fma(weights[w + 3], x, a3), fma(weights[w + 3], y, b3)
+                else:
+                    a0, b0 = a0 + weights[w] * x, b0 + weights[w] * y
+                    a1, b1 = a1 + weights[w + 1] * x, b1 + weights[w + 1] * y
+                    a2, b2 = a2 + weights[w + 2] * x, b2 + weights[w + 2] * y
+                    a3, b3 = a3 + weights[w + 3] * x, b3 + weights[w + 3] * y
             lanes[to0 + i : to0 + i + LANES] = a0
             lanes[to1 + i : to1 + i + LANES] = a1
             lanes[to2 + i : to2 + i + LANES] = a2
@@ -229,7 +249,7 @@ def outer(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real:
     """The sums over the samples of every left times every right, four lefts and two rights at a time.
 
     code: lefts, rights, the lefts' slots, the rights' slots, then for each left
-    and right the scalar that the sum is added to.
+    and right the scalar that the sum is added to; those of a tile are neighbours.
     """
     lefts, rights = code[at], code[at + 1]
     left, right = at + 2, at + 2 + lefts
@@ -256,14 +276,8 @@ def outer(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real:
                 g = lanes[g3 + i : g3 + i + LANES]
                 a3, b3 = fma(g, x, a3), fma(g, y, b3)
             to = into + j * rights + k
-            scalars[code[to]] += sum_lanes(a0)
-            scalars[code[to + 1]] += sum_lanes(b0)
-            scalars[code[to + rights]] += sum_lanes(a1)
-            scalars[code[to + rights + 1]] += sum_lanes(b1)
-            scalars[code[to + 2 * rights]] += sum_lanes(a2)
-            scalars[code[to + 2 * rights + 1]] += sum_lanes(b2)
-            scalars[code[to + 3 * rights]] += sum_lanes(a3)
-            scalars[code[to + 3 * rights + 1]] += sum_lanes(b3)
+            tile = code[to]  # its eight results lie side by side
+            scalars[tile : tile + LANES] += sums(a0, b0, a1, b1, a2, b2, a3, b3)
             k += 2
         while k < rights:
             for each in range(4):

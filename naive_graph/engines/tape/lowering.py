@@ -16,7 +16,7 @@ import numpy as np
 from ...rules import RULES
 from ...tables import PLACEHOLDER, Tables
 from ..llvm.machine import machine
-from ..llvm.python import Ints
+from ..llvm.python import Bytes, Ints
 from .adjoint import Count, adjoint
 from .dots import dots
 from .flat import NONE, TOTAL, Array, Flat
@@ -24,6 +24,7 @@ from .lanes import Sample, lanes
 from .powers import powers
 from .rows import flat_of_tables
 from .share import share
+from .softmax import softmax
 
 SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the sum is divided by the count
 DIV = RULES["div"].number
@@ -109,8 +110,14 @@ class Lowering:
             found = [int(adjoints[leaf]) for leaf in leaves.tolist()]
             slopes.append([Sample(row if row >= 0 else zero, leaf.lane) for row, leaf in zip(found, wrt, strict=True)])
         self._note("adjoint", flat)
-        flat, now = self._shared(flat, [*values, *(each for row in slopes for each in row)])
+        flat, moved = softmax(flat)
+        now = [Sample(int(moved[at.row]), at.lane) for at in (*values, *(each for row in slopes for each in row))]
+        flat, now = self._shared(flat, now)
         self.flat, self.values, rest = flat, now[: len(values)], now[len(values) :]
+        kept = np.zeros(len(flat), np.uint8)
+        kept[[at.row for at in self.values]] = 1
+        serve(len(flat), flat.starts, flat.operands, kept)
+        flat.loose = 1 - kept
         self.slopes = [rest[k * len(wrt) : (k + 1) * len(wrt)] for k in range(len(slopes))]
 
 
@@ -122,6 +129,16 @@ def vary(rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, tot
             for at in range(starts[row], starts[row + 1]):
                 if groups[operands[at]] > groups[row]:
                     groups[row] = groups[operands[at]]
+
+
+@machine
+def serve(rows: int, starts: Ints, operands: Ints, kept: Bytes) -> None:
+    """Mark everything that a marked row depends on."""
+    for row in range(rows - 1, -1, -1):
+        if kept[row]:
+            for at in range(starts[row], starts[row + 1]):
+                if operands[at] >= 0:
+                    kept[operands[at]] = 1
 
 
 def with_totals(flat: Flat) -> tuple[Flat, Array]:

@@ -12,14 +12,16 @@ from collections.abc import Sequence
 from functools import cache as once
 from typing import Any, NamedTuple
 
+from ... import ieee
 from ...catalogue import BUILT_IN
 from ...rules import BY_NUMBER, Rule
+from ..llvm import meaning
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module
 from ..llvm.machine import sources
 from ..llvm.python import LANES, VECTOR, Program
-from .flat import DOT
+from .flat import DOT, EXP_BELOW, LARGEST, PIECES, name_of
 
 # Eight scalars from anywhere, and eight to one place; of the last ones, only as many as there are.
 SCATTERED = f"""
@@ -69,7 +71,7 @@ class Shape(NamedTuple):
     def name(self) -> str:
         if self.kind == DOT:
             return "dot" + "".join(map(str, self.terms))
-        return f"{BY_NUMBER[self.kind].name}{self.arity}"
+        return f"{name_of(self.kind)}{self.arity}"
 
 
 def shape_of(kind: int, operands: Sequence[int]) -> Shape:
@@ -83,7 +85,9 @@ class Kernels:
     """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
 
     def __init__(self, shape: Shape) -> None:
-        key = f"{sources()} {shape.name}" if shape.kind < BUILT_IN else None  # a learner's own may change
+        key = (
+            f"{sources()} {shape.name}" if shape.kind < BUILT_IN or shape.kind in PIECES else None
+        )  # a learner's own may change
         self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
         self.run = self.library.address("run")
         self.lanes = self.library.address("lanes")
@@ -109,6 +113,11 @@ def text(shape: Shape) -> str:
 
 def _value(shape: Shape) -> Any:
     """The function that is traced: a rule's value, or a sum of products from the left."""
+    if shape.kind == LARGEST:
+        largest = meaning.in_registers(ieee.largest)
+        return lambda *xs: largest(xs)
+    if shape.kind == EXP_BELOW:
+        return meaning.in_registers(ieee.exp_below)
     if shape.kind != DOT:
         rule: Rule = BY_NUMBER[shape.kind]
         return lambda *xs: xs[0].writer.apply(rule, xs)

@@ -39,12 +39,16 @@ from .sections import Section
 
 
 class Dense(NamedTuple):
-    """outputs[j] = bias[j] (if not NONE) + sum over k of weights[j][k] * inputs[k], for every sample."""
+    """outputs[j] = bias[j] + sum over k of weights[j][k] * inputs[k], for every sample.
+
+    bias: NONE where there is none. fused: whether nobody minds the last bit.
+    """
 
     outputs: list[int]
     inputs: list[int]
     weights: list[list[int]]
     bias: list[int]
+    fused: bool
 
 
 class Outer(NamedTuple):
@@ -53,6 +57,17 @@ class Outer(NamedTuple):
     lefts: list[int]
     rights: list[int]
     results: list[list[int]]
+
+    def placed(self) -> list[int]:
+        """The results in the order in which they want to lie: those of a tile of four by two are neighbours."""
+        whole = [
+            self.results[j + row][k + column]
+            for j in range(0, len(self.lefts) - 3, 4)
+            for k in range(0, len(self.rights) - 1, 2)
+            for row in range(4)
+            for column in range(2)
+        ]
+        return list(dict.fromkeys([*whole, *(row for results in self.results for row in results)]))
 
 
 class Single(NamedTuple):
@@ -91,12 +106,12 @@ def _dense(flat: Flat, section: Section) -> list[Dense]:
             read = _layer_row(flat, row)
             if read is not None:
                 inputs, weights, bias = read
-                alike[inputs, bias >= 0].append((row, weights, bias))
+                alike[inputs, bias >= 0, bool(flat.loose[row])].append((row, weights, bias))
     return [
         Dense(
-            [row for row, _, _ in rows], list(inputs), [weights for _, weights, _ in rows], [bias for *_, bias in rows]
+            [row for row, *_ in rows], list(inputs), [each for _, each, _ in rows], [bias for *_, bias in rows], loose
         )
-        for (inputs, _), rows in alike.items()
+        for (inputs, _, loose), rows in alike.items()
         if len(rows) >= 2
     ]
 
