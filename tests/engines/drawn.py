@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from naive_graph.engines.tape.flat import NAMES, NONE, Flat
+from naive_graph.engines.tape.flat import DOT, NAMES, NONE, Flat
 from naive_graph.rules import RULES
 from naive_graph.tables import VARIABLE
 
@@ -19,7 +19,7 @@ def drawn(picture, samples=()):
         row, name, rest, group = LINE.match(line).groups()
         assert int(row) == len(kinds), f"row {row} stands at place {len(kinds)}"
         kinds.append(NUMBERED.get(name) or (VARIABLE if name == "leaf" else RULES[name].number))
-        operands.append(pairs(rest) if name in NUMBERED else [int(each) for each in rest.split()])
+        operands.append(pairs(rest) if name in NUMBERED and kinds[-1] <= DOT else [int(each) for each in rest.split()])
         groups.append(int(group or 0))
     starts = np.cumsum([0, *map(len, operands)]).astype(np.int32)
     column = np.array([each for some in operands for each in some], np.int32)

@@ -5,9 +5,10 @@ import struct
 
 import numpy as np
 
+from naive_graph import ieee
 from naive_graph.engines import reference
 from naive_graph.engines.tape.adjoint import Count
-from naive_graph.engines.tape.flat import DOT, NONE, REDUCE, TOTAL
+from naive_graph.engines.tape.flat import DOT, EXP_BELOW, LARGEST, NONE, REDUCE, TOTAL
 from naive_graph.engines.tape.lanes import Lanes
 from naive_graph.handles import CURRENT
 from naive_graph.plan import plan_for
@@ -52,7 +53,9 @@ def computed(kind, operands):
             term = x if y is None else x * y
             total = term if total is None else total + term
         return total
-    return BY_NUMBER[kind].value(*operands)
+    if kind == LARGEST:
+        return ieee.largest(operands)
+    return ieee.exp_below(*operands) if kind == EXP_BELOW else BY_NUMBER[kind].value(*operands)
 
 
 def collected(flat, row, operands):

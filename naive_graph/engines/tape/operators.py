@@ -8,7 +8,7 @@ along the samples of one row. A dot of a few terms is a rule like any other here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache as once
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from ..llvm.emit import opaque
 from ..llvm.functions import Module
 from ..llvm.machine import sources
 from ..llvm.python import LANES, VECTOR, Program
-from .flat import DOT, EXP_BELOW, LARGEST, PIECES, name_of
+from .flat import DOT, EXP_BELOW, PIECES, name_of
 
 # Eight scalars from anywhere, and eight to one place; of the last ones, only as many as there are.
 SCATTERED = f"""
@@ -111,13 +111,16 @@ def text(shape: Shape) -> str:
     return f"{module}\n{SCATTERED}\n{program}"
 
 
+def piece(kind: int) -> Callable[..., Any]:
+    """What a piece of a softmax computes, ready for registers."""
+    largest = meaning.in_registers(ieee.largest)
+    return meaning.in_registers(ieee.exp_below) if kind == EXP_BELOW else lambda *xs: largest(xs)
+
+
 def _value(shape: Shape) -> Any:
     """The function that is traced: a rule's value, or a sum of products from the left."""
-    if shape.kind == LARGEST:
-        largest = meaning.in_registers(ieee.largest)
-        return lambda *xs: largest(xs)
-    if shape.kind == EXP_BELOW:
-        return meaning.in_registers(ieee.exp_below)
+    if shape.kind in PIECES:
+        return piece(shape.kind)
     if shape.kind != DOT:
         rule: Rule = BY_NUMBER[shape.kind]
         return lambda *xs: xs[0].writer.apply(rule, xs)

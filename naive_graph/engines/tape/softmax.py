@@ -1,13 +1,27 @@
 """A softmax computes its exponentials once.
 
-    4 softmax_share 0 0 1                4 largest 0 1
-    5 softmax_share 1 0 1   becomes      5 exp_below 0 4      6 exp_below 1 4
-                                         7 dot 5 + 6
-                                         8 div 5 7            9 div 6 7
+>>> from naive_graph import Graph, softmax as shares_of
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> p, q = shares_of([Graph.Variable(2.0), Graph.Variable(3.0)])
+>>> flat, _ = flat_of_tables(p.tables, [p.row, q.row])
+>>> print(flat)
+   0 leaf
+   1 leaf
+   2 softmax_share 0 0 1
+   3 softmax_share 1 0 1
+>>> print(softmax(flat)[0])
+   0 leaf
+   1 leaf
+   2 largest 0 1
+   3 exp_below 0 2
+   4 exp_below 1 2
+   5 dot 3 + 4
+   6 div 3 5
+   7 div 4 5
 
 Each share of a softmax is exp(x) over the sum of all exponentials, and looks for
-the largest operand first, so that nothing overflows. Written out, the rows that
-all shares need are the same row, and `share` keeps one. The bits stay as they were.
+the largest operand first, so that nothing overflows. Written out, what all
+shares need stands there once. The bits stay as they were.
 """
 
 from __future__ import annotations
