@@ -13,23 +13,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .flat import DOT, NONE, TOTAL, Flat
-from .kernels import (
-    DENSE,
-    DOT_MIXED,
-    EXPORT,
-    FEED,
-    FIRST_KERNEL,
-    LANE,
-    OUTER,
-    PRODUCT,
-    REDUCE_PAIRS,
-    SCALAR,
-    SCALED,
-    SPREAD,
-    SUM,
-)  # fmt: skip
+from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE_PAIRS, SPREAD, SUM
 from .operators import Shape, shape_of
 from .runs import MOST_TERMS
+from .sums import LANE, PRODUCT, SCALAR, SCALED
 from .tiles import Dense, Outer, Step
 
 ALL = (1 << 31) - 1  # the time of a last use that never comes

@@ -14,12 +14,13 @@ from . import kernels
 from .adjoint import Count
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, COPY, GROUP, LOAD, NOTHING_YET, PACK, PART, SAMPLES, STORE, TO
+from .kernels import BEGIN, COPY, GROUP, LOAD, PACK, PART, SAMPLES, STORE, TO
 from .operators import Shape
 from .operators import kernels as kernels_of
 from .runs import LONG, Runs, runs
 from .scalars import encoded
 from .sections import Section, lives_on, sections
+from .sums import NOTHING_YET
 from .tiles import Outer, tiles
 
 WARM = 32_768  # floats of lanes that stay in the cache: 256 KB
