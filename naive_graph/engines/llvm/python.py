@@ -11,7 +11,8 @@ arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
 `continue`, and calls of other such functions. A slice `xs[i : i + LANES]` is a
 register of eight floats. Whatever runs here also runs as plain Python over
 NumPy arrays, and gives the same numbers; whole numbers must stay below 2**63,
-and `//` and `%` are for those that are not negative.
+`//` and `%` are for those that are not negative, and by 0 nothing is divided.
+Arrays that are given together must not overlap where one is written to.
 """
 
 from __future__ import annotations
@@ -38,26 +39,34 @@ class Program:
 
     def __init__(self, known: dict[str, tuple[str, list[str], str]] | None = None) -> None:
         self.known = known or {}
+        self.functions: dict[str, Callable[..., Any]] = {}
         self.texts: dict[str, str] = {}
+        self.outside: set[str] = set()  # those that can be called from outside
         self.declared: set[str] = set()
 
     def add(self, function: Callable[..., Any], outside: bool = True) -> str:
         """The name of the translated function. outside: whether it is called from Python."""
         name = function.__name__
+        if self.functions.setdefault(name, function) is not function:
+            raise NotInSubset(f"{name}: two functions are called {name}. Rename one of them.")
+        if outside:
+            self.outside.add(name)
         if name not in self.texts:
-            self.texts[name] = ""
-            self.texts[name] = _Translation(self, syntax(function), function.__globals__).text(outside)
+            self.texts[name] = ""  # it may call itself
+            self.texts[name] = _Translation(self, syntax(function), function.__globals__).text()
         return name
 
     def add_source(self, source: str) -> str:
         """The same for a function that is there as text."""
         tree = ast.parse(textwrap.dedent(source)).body[0]
         assert isinstance(tree, ast.FunctionDef)
-        self.texts[tree.name] = _Translation(self, tree, globals()).text(True)
+        self.outside.add(tree.name)
+        self.texts[tree.name] = _Translation(self, tree, globals()).text()
         return tree.name
 
     def __str__(self) -> str:
-        return "\n".join([*sorted(self.declared), *self.texts.values()])
+        texts = [f"define {'' if name in self.outside else 'internal '}{text}" for name, text in self.texts.items()]
+        return "\n".join([*sorted(self.declared), *texts])
 
 
 class _Translation(Expressions):
@@ -67,21 +76,24 @@ class _Translation(Expressions):
         super().__init__(program, tree, names)
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
 
-    def text(self, outside: bool) -> str:
-        arguments = ", ".join(self.argument(each) for each in self.tree.args.args)
+    def text(self) -> str:
+        """The function from its type on."""
+        given = self.tree.args
+        if given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg or given.defaults:
+            raise self.refused("a parameter that is more than a name and a type")
+        arguments = ", ".join(map(self.argument, given.args))
         self.block(self.tree.body)
         result = result_type(self.tree)
         self.lines.append("ret void" if result == "void" else f"ret {result} zeroinitializer")
-        linkage = "define" if outside else "define internal"
-        return "\n ".join(
-            [f"{linkage} {result} @{self.tree.name}({arguments}) nounwind {{", *self.slots, *self.lines, "}\n"]
-        )
+        return "\n ".join([f"{result} @{self.tree.name}({arguments}) nounwind {{", *self.slots, *self.lines, "}\n"])
 
     def argument(self, argument: ast.arg) -> str:
-        kind, name = ast.unparse(argument.annotation), argument.arg  # type: ignore[arg-type]
+        kind, name = ast.unparse(argument.annotation) if argument.annotation else "", argument.arg
         if kind in ELEMENTS:
             self.arrays[name] = ELEMENTS[kind]
             return f"ptr noalias %{name}"
+        if kind not in ("int", "float"):
+            raise self.refused(f"the parameter {name}, which is no int, float or array,")
         self.write(name, Typed(f"%{name}", SCALARS[kind]))
         return f"{SCALARS[kind]} %{name}"
 
@@ -96,9 +108,10 @@ class _Translation(Expressions):
 
     def block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
+            self.at = statement
             handle = getattr(self, f"on_{type(statement).__name__}", None)
             if handle is None:
-                raise NotInSubset(f"{type(statement).__name__} in {self.tree.name}")
+                raise self.refused(type(statement).__name__)
             handle(statement)
 
     def on_Expr(self, node: ast.Expr) -> None:
@@ -110,6 +123,8 @@ class _Translation(Expressions):
         computed = [self.expression(value) for value in values]
         for target in node.targets:
             places = target.elts if isinstance(target, ast.Tuple) else [target]
+            if len(places) != len(computed):
+                raise self.refused(f"{len(places)} names for {len(computed)} value{'s'[: len(computed) != 1]}")
             for place, value in zip(places, computed, strict=True):
                 self.store(place, value)
 
@@ -120,11 +135,13 @@ class _Translation(Expressions):
     def store(self, target: ast.expr, value: Typed) -> None:
         if isinstance(target, ast.Name):
             return self.write(target.id, value)
-        assert isinstance(target, ast.Subscript)
-        place, element = self.place(target)
+        if not isinstance(target, ast.Subscript):
+            raise self.refused(type(target).__name__)
         if isinstance(target.slice, ast.Slice):
-            self.lines.append(f"store {VECTOR} {self.cast(value, VECTOR).text}, ptr {place}, align 8")
+            text = self.cast(value, VECTOR).text
+            self.lines.append(f"store {VECTOR} {text}, ptr {self.register_place(target)}, align 8")
             return None
+        place, element = self.place(target)
         text = self.cast(value, "double" if element == "double" else "i64").text
         if element in ("i32", "i8"):
             text = self.emit(f"trunc i64 {text} to {element}")
@@ -133,6 +150,8 @@ class _Translation(Expressions):
 
     def on_Return(self, node: ast.Return) -> None:
         result = result_type(self.tree)
+        if node.value is None and result != "void":
+            raise self.refused("a `return` of nothing")
         value = "" if node.value is None else f" {self.cast(self.expression(node.value), result).text}"
         self.lines.append(f"ret {result}{value}")
         self.lines.append(f"{self.name('after')}:")
@@ -156,6 +175,8 @@ class _Translation(Expressions):
         self.label(end)
 
     def on_While(self, node: ast.While) -> None:
+        if node.orelse:
+            raise self.refused("`else` of a loop")
         test, body, end = self.name("test"), self.name("body"), self.name("end")
         self.label(test)
         self.branch(node.test, body, end)
@@ -166,16 +187,29 @@ class _Translation(Expressions):
         self.jump(test)
         self.lines.append(f"{end}:")
 
+    def further(self, index: str, stop: str, step: str) -> str:
+        """Whether a `for` has not reached its end; a step that is not a constant may go either way."""
+        if step.lstrip("-").isdigit():
+            return self.emit(f"icmp {'sgt' if step.startswith('-') else 'slt'} i64 {index}, {stop}")
+        up = self.emit(f"icmp sgt i64 {step}, 0")
+        below, above = (self.emit(f"icmp {how} i64 {index}, {stop}") for how in ("slt", "sgt"))
+        return self.emit(f"select i1 {up}, i1 {below}, i1 {above}")
+
     def on_For(self, node: ast.For) -> None:
-        assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
+        if node.orelse:
+            raise self.refused("`else` of a loop")
+        if not isinstance(node.target, ast.Name) or not isinstance(node.iter, ast.Call) or not _is_range(node.iter):
+            raise self.refused("`for` over anything but range")
         bounds = [self.cast(self.expression(each), "i64").text for each in node.iter.args]
         start, stop, step = ("0", *bounds, "1") if len(bounds) == 1 else (*bounds, "1")[:3]
+        if step == "0":
+            raise self.refused("a step of 0")
         test, body, further, end = (self.name(each) for each in ("test", "body", "next", "end"))
         counter = self.slot("counter", "i64")
         self.lines.append(f"store i64 {start}, ptr {counter}")
         self.label(test)
         index = self.emit(f"load i64, ptr {counter}")
-        going = self.emit(f"icmp {'sgt' if step.startswith('-') else 'slt'} i64 {index}, {stop}")
+        going = self.further(index, stop, step)
         self.lines.append(f"br i1 {going}, label %{body}, label %{end}\n{body}:")
         self.write(node.target.id, Typed(index, "i64"))
         self.loops.append((further, end))
@@ -185,3 +219,9 @@ class _Translation(Expressions):
         self.lines.append(f"store i64 {self.emit(f'add nsw i64 {index}, {step}')}, ptr {counter}")
         self.jump(test)
         self.lines.append(f"{end}:")
+
+
+def _is_range(call: ast.Call) -> bool:
+    return (
+        isinstance(call.func, ast.Name) and call.func.id == "range" and 1 <= len(call.args) <= 3 and not call.keywords
+    )

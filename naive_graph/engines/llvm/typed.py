@@ -22,6 +22,10 @@ SCALARS = {"float": "double", "int": "i64", "None": "void"}
 VECTOR, MASK = f"<{LANES} x double>", f"<{LANES} x i1>"
 
 
+WIDEST_FIRST = (VECTOR, "double", "i64", "i1")
+WORDS = {VECTOR: "a register", "double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
+
+
 class Typed(NamedTuple):
     """A value in LLVM, and its type."""
 
@@ -40,20 +44,32 @@ def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def result_type(tree: ast.FunctionDef) -> str:
-    return SCALARS[ast.unparse(tree.returns) if tree.returns is not None else "None"]
+    word = ast.unparse(tree.returns) if tree.returns is not None else "None"
+    if word not in SCALARS:
+        raise NotInSubset(f"{tree.name}: the result {word} cannot be compiled. It is an int, a float or None.")
+    return SCALARS[word]
 
 
 class Writing:
     """The lines of one function; names, labels and conversions."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: ast.FunctionDef) -> None:
+        self.tree = tree
+        self.at: ast.stmt = tree  # the statement that is being translated
         self.lines: list[str] = []
         self.slots: list[str] = []  # places of the variables on the stack; LLVM turns them into registers
         self.serial = 0
 
+    def refused(self, what: str) -> NotInSubset:
+        """The error that says what does not compile, and where."""
+        line = ast.unparse(self.at).split("\n")[0]
+        return NotInSubset(
+            f"{self.tree.name}: {what} cannot be compiled, in `{line}`. See naive_graph/engines/llvm/python.py."
+        )
+
     def name(self, stem: str) -> str:
         self.serial += 1
-        return f"{stem}{self.serial}"
+        return f"{stem}.{self.serial}"  # no name of Python's has a dot
 
     def emit(self, right: str) -> str:
         name = f"%{self.name('t')}"
@@ -68,7 +84,7 @@ class Writing:
         self.lines.append(f"{label}:")
 
     def slot(self, stem: str, kind: str) -> str:
-        name = f"%{self.name(stem + '.')}"
+        name = f"%{self.name(stem)}"
         self.slots.append(f"{name} = alloca {kind}")
         return name
 
@@ -83,7 +99,7 @@ class Writing:
             ("i64", "double"): "sitofp i64 {} to double",
         }.get((value.type, wanted))
         if how is None:
-            raise NotInSubset(f"a {value.type} where a {wanted} is due")
+            raise self.refused(f"{WORDS.get(value.type, value.type)} where {WORDS.get(wanted, wanted)} is due")
         return Typed(self.emit(how.format(value.text)), wanted)
 
     def spread(self, value: Typed) -> Typed:
@@ -94,4 +110,6 @@ class Writing:
 
     def widest(self, *values: Typed) -> str:
         kinds = {value.type for value in values}
-        return next(kind for kind in (VECTOR, "double", "i64", "i1") if kind in kinds)
+        if not kinds <= set(WIDEST_FIRST):
+            raise self.refused("a value that is not a number")
+        return next(kind for kind in WIDEST_FIRST if kind in kinds)
