@@ -9,8 +9,10 @@ from pathlib import Path
 import llvmlite
 import pytest
 
+from naive_graph.engines import choice
 from naive_graph.engines.llvm import cache, compile
 from naive_graph.engines.llvm.compile import compiled
+from naive_graph.errors import MissingToolError
 
 HALF = "define double @half(double %x) {\n %y = fmul double %x, 0.5\n ret double %y\n}"
 THIRD = HALF.replace("half", "third").replace("0.5", "0.25")
@@ -111,6 +113,28 @@ def test_a_function_that_is_not_there_is_named():
 
 def test_assembly_can_be_read():
     assert "half:" in compile.assembly(HALF)
+
+
+# --- what must be installed ---------------------------------------------------
+
+
+def test_an_llvmlite_that_is_too_old_is_named_with_the_one_to_install(monkeypatch):
+    monkeypatch.setattr(llvmlite.binding, "llvm_version_info", (15, 0, 7))
+    with pytest.raises(MissingToolError, match=r"need llvmlite 0.45 or newer; this is .* pip install --upgrade"):
+        compile.llvmlite.__wrapped__()
+
+
+def test_an_llvmlite_whose_library_cannot_be_loaded_is_a_missing_one(monkeypatch):
+    monkeypatch.delattr(llvmlite, "binding")
+    monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
+    with pytest.raises(MissingToolError, match=r"need llvmlite\. Install it"):
+        compile.llvmlite.__wrapped__()
+
+
+def test_an_llvmlite_that_cannot_be_used_leaves_the_choice_with_the_reference(monkeypatch):
+    monkeypatch.setattr(llvmlite.binding, "llvm_version_info", (15, 0, 7))
+    monkeypatch.setattr(compile, "llvmlite", compile.llvmlite.__wrapped__)
+    assert not choice._can_compile.__wrapped__()
 
 
 # --- where --------------------------------------------------------------------

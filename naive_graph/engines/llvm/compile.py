@@ -22,6 +22,7 @@ from . import cache
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
 _LOCK = RLock()
+OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
 
 
@@ -110,11 +111,16 @@ def assembly(ir_text: str) -> str:
 def llvmlite() -> Any:
     """The binding to LLVM, ready to compile for this machine."""
     try:
-        from llvmlite import binding
-    except ImportError as error:
+        from llvmlite import __version__, binding
+    except (ImportError, OSError) as error:  # OSError: it is there, but its library cannot be loaded
         raise MissingToolError(
             'Compiled engines need llvmlite. Install it: pip install "naive-graph[engines]".'
         ) from error
+    if binding.llvm_version_info < OLDEST:
+        raise MissingToolError(
+            f"Compiled engines need llvmlite 0.45 or newer; this is {__version__}. "
+            'Update it: pip install --upgrade "naive-graph[engines]".'
+        )
     with suppress(RuntimeError):  # newer versions do this unasked, and say so
         binding.initialize()
     binding.initialize_native_target()
