@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +40,12 @@ def same(one, other):
 
 def longs(size):
     return np.zeros(size, np.int64)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_first():
+    """So that no example waits for the compiler."""
+    whole_numbers(1, 1, longs(10))
 
 
 # --- arithmetic ---------------------------------------------------------------

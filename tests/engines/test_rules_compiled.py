@@ -55,7 +55,7 @@ def of_each_rule(test):
 def test_a_rule_over_one_number_is_the_references(name, arity):
     function = one_by_one(RULES[name], arity)
 
-    @settings(max_examples=25)
+    @settings(max_examples=25, deadline=None)
     @given(operands(arity))
     def law(columns):
         check(name, columns, [function(*xs) for xs in zip(*columns, strict=True)])
@@ -65,7 +65,7 @@ def test_a_rule_over_one_number_is_the_references(name, arity):
 
 @of_each_rule
 def test_a_rule_over_eight_numbers_is_the_references(name, arity):
-    @settings(max_examples=25)
+    @settings(max_examples=25, deadline=None)
     @given(operands(arity))
     def law(columns):
         check(name, columns, at_once(RULES[name], *columns))
@@ -92,6 +92,13 @@ def test_every_rule_of_the_catalogue_is_compared():
 mp = mpmath.mp.clone()
 mp.dps = 60
 TRUTH = {"exp": mp.exp, "log": mp.log, "sin": mp.sin, "cos": mp.cos, "tanh": mp.tanh}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_first():
+    """So that no example waits for the compiler."""
+    for name in TRUTH:
+        at_once(RULES[name], [1.0])
 
 
 def check_accurate(name, xs):
