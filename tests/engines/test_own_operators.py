@@ -163,6 +163,16 @@ def test_a_gradient_graph_of_a_partial_that_asks_if_is_refused():
 
 
 @on_compiled_engines
+@pytest.mark.parametrize("slope", [-0.0, 0.0, 1.0, -1.0, 5e-324])
+def test_a_constant_in_a_partial_keeps_its_bits(engine, slope):
+    scaled = ng.operator("scaled_slope", lambda a: a * 2.0, [lambda a, y: a * slope])
+    x = Variable(1.0)
+    y = scaled(x)
+    run([x], y, engine)
+    assert repr(x.grad) == repr(slope)
+
+
+@on_compiled_engines
 def test_an_operator_that_raises_raises_on_every_engine(engine):
     broken = ng.operator("inverse_that_raises", lambda a: 1 / a, [lambda a, y: -y * y])
     x = Variable(0.0)
