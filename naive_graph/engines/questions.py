@@ -121,6 +121,8 @@ class Feeds:
                 if len(places):
                     self.moving.append((row, places, [each for each in rows if each is not None]))
 
+        self.any = bool(fed or self.moving)
+
     def __call__(self, inputs: Inputs) -> None:
         """Feed the tape."""
         tape = self.tape
@@ -180,7 +182,8 @@ class ByMachine(ByReference):
         return [row for row in rows if row not in self.batched]
 
     def __call__(self, inputs: Inputs) -> Found:
-        self.tables.grow_values()
+        if len(self.tables.values) < len(self.tables.operators):
+            self.tables.grow_values()
         out, amiss = self._run(inputs)
         finite = amiss == 0.0
         values, *slopes = [pick(out, self.tape) for pick in self._picks]
@@ -202,7 +205,8 @@ class ByMachine(ByReference):
             return self.straight.out, self.straight.out.item(len(self.asked))
         assert self.tape is not None
         tape = self.tape
-        self.feeds(inputs)
+        if self.feeds.any:
+            self.feeds(inputs)
         tape.run(values.buffer_info()[0])
         return tape.out, tape.out.item(self._scalars)
 
