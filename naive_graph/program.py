@@ -121,7 +121,8 @@ class Program:
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         if len(inputs) > len(self._inputs):
             raise FeedError(
-                f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. Name them: Program(..., inputs=[x])."
+                f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. "
+                "Name them when you make it: Program(..., inputs=[x])."
             )
         if not feed and not inputs:
             return Inputs(self._tables, {}, [])

@@ -12,7 +12,7 @@ HOUSE = Path(__file__).parent.parent / "naive_graph"
 FLOORS = [
     ["errors", "files", "number", "origin", "ieee", "version"],
     ["rules", "catalogue"],
-    ["tables"],
+    ["tables", "records"],
     ["plan", "sweep", "arithmetics"],
     ["engines"],
     ["handles", "nodes", "printed", "running", "quick", "graph"],

@@ -56,7 +56,10 @@ class Inputs(NamedTuple):
 
 
 class ByReference:
-    """The reference engine's answers: the law, and slow. Called, it gives values, slopes, and whether all are finite."""
+    """The reference engine's answers: the law, and slow.
+
+    Called, it gives the values, the slopes, and whether all are finite.
+    """
 
     def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> None:
         self.tables, self.rows, self.wrt = tables, list(rows), list(wrt)
@@ -119,7 +122,7 @@ class Feeds:
                 rows = [each.row if isinstance(each, Fed) else each for each in source.sources]
                 places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
                 if len(places):
-                    self.moving.append((row, places, [each for each in rows if each is not None]))
+                    self.moving.append((row, places, [int(each) for each in rows if each is not None]))  # type: ignore[call-overload]
 
         self.any = bool(fed or self.moving)
 
@@ -249,7 +252,9 @@ def _pick(flat: Flat, tape: Tape | None, asked: list[Sample], places: list[int])
 
 
 def _finite(found: Any) -> bool:
-    return bool(np.isfinite(found).all()) if isinstance(found, np.ndarray) else all(map(_finite, map(np.asarray, found)))
+    return (
+        bool(np.isfinite(found).all()) if isinstance(found, np.ndarray) else all(map(_finite, map(np.asarray, found)))
+    )
 
 
 def _together(entries: list[Any]) -> Any:

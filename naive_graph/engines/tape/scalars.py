@@ -18,7 +18,6 @@ from .kernels import FIRST_KERNEL, LONG_DOT
 from .operators import Shape
 from .runs import LONG, Runs
 
-
 FEW = 4  # rows of a run that are quicker one by one
 
 
