@@ -15,7 +15,7 @@ FLOORS = [
     ["tables"],
     ["plan", "sweep", "arithmetics"],
     ["engines"],
-    ["handles", "nodes", "printed", "running", "graph"],
+    ["handles", "nodes", "printed", "running", "graph", "margin", "compiled", "builder"],
     ["draft", "simplify", "derive", "check", "program", "expression"],
     ["tensor"],
     ["training"],

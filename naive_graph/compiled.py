@@ -1,0 +1,103 @@
+"""The compiled operators of nodes, made from the addresses of Python's own functions."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from typing import Any
+
+from .engines.llvm import building
+from .engines.llvm.compile import compiled
+from .handles import CURRENT, Current
+from .margin import Margin
+from .nodes import INFIX, Node, Operator
+from .rules import RULES
+from .tables import Tables
+
+_GET, _SET = 54, 55  # Py_tp_descr_get and Py_tp_descr_set, numbers that Python's stable interface fixes
+_METH_O = 8
+_FOREVER: list[Any] = []  # what compiled code points at
+
+
+class _Method(ctypes.Structure):
+    """PyMethodDef, of Python's stable interface."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
+    ]  # fmt: skip
+
+
+class Compiled:
+    """The compiled operators, and the one margin that they may write."""
+
+    def __init__(self) -> None:
+        library = compiled(building.text(len(INFIX)), optimised=True)
+        self.held = [Margin(Tables())]  # the last is the one that words[0] points at
+        self.words = array("q", self._known())
+        self.words[0] = self.held[-1].address
+        library.function("know", None, [ctypes.c_void_p])(self.words.buffer_info()[0])
+        self.operators = {
+            name: self._descriptor(name, library.address(building.entry(place))) for place, name in enumerate(INFIX)
+        }
+        _keep(self, library)
+
+    def _known(self) -> list[int]:
+        """What compiled code knows: the addresses of Python's functions and of our objects."""
+        slots = {name: Node.__dict__[name] for name in ("_home", "_row")}
+        get_slot = ctypes.pythonapi.PyType_GetSlot
+        get_slot.restype, get_slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
+        kind = type(slots["_row"])
+        objects = {
+            "Operator": Operator,
+            "float": float,
+            "int": int,
+            "CURRENT": CURRENT,
+            "tables": Current.__dict__["tables"],
+            **slots,
+        }
+        objects["register"] = self.register
+        found = {"margin": 0, "read_slot": get_slot(kind, _GET), "write_slot": get_slot(kind, _SET)}
+        found |= {name: id(thing) for name, thing in objects.items()}
+        for name in building.FUNCTIONS:
+            if name not in found:
+                found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        _keep(objects)
+        words = [found[name] for name in building.KNOWN]
+        for name, rule in INFIX.items():
+            python = Node.__dict__[name]
+            words += [RULES[rule].number, RULES[rule].associative, id(python)]
+        return words
+
+    def _descriptor(self, name: str, address: int) -> Any:
+        method = _Method(name.encode(), address, _METH_O, None)
+        make = ctypes.pythonapi.PyDescr_NewMethod
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
+        _keep(method)
+        return make(Node, ctypes.addressof(method))
+
+    def register(self) -> None:
+        """Enter the nodes of a margin that has no room for more."""
+        margin = self.held[-1]
+        with margin.home.lock:
+            margin.register(margin.home.__dict__)
+
+    def invite(self, home: Tables) -> None:
+        """Let compiled code write the next rows of this graph. Called with the graph's lock held."""
+        margin = home.margin
+        if margin is None:
+            margin = home.margin = Margin(home)
+        elif margin.patience:
+            margin.patience -= 1
+            return
+        margin.start()
+        if self.held[-1] is not margin:
+            self.held.append(margin)
+            self.words[0] = margin.address
+            del self.held[:-1]
+
+
+def _keep(*things: Any) -> None:
+    """Keep things to the end of the process: nodes may be built while it ends."""
+    for thing in things:
+        _FOREVER.append(thing)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
