@@ -1,8 +1,8 @@
 """Who builds the nodes: Python, or compiled code once there are many.
 
 Python builds a node in about a microsecond. Once some ten thousand were built,
-and llvmlite is installed, compiled `+`, `-`, `*`, `/` and `**` take over what is
-common and leave the rest to Python: the tables are the same to the last byte.
+and llvmlite is installed, compiled operators and methods take over what is
+common and leave the rest to Python: the tables are the same.
 `use("python")` and `use("compiled")` choose by hand; the environment variable
 NAIVE_GRAPH_BUILDER=python does before the start.
 """
@@ -16,9 +16,10 @@ from typing import Any
 
 from .errors import EngineError, MissingToolError
 from .handles import Building
-from .nodes import INFIX, Node
+from .nodes import INFIX, METHODS_OF_ONE, Node
 
-_PYTHON = {name: getattr(Node, name) for name in INFIX}
+_REFLECTED = [f"__r{name[2:]}" for name in INFIX]
+_PYTHON = {name: getattr(Node, name) for name in (*INFIX, *_REFLECTED, *METHODS_OF_ONE)}
 
 
 def refusal() -> str | None:
@@ -48,6 +49,7 @@ def use(choice: str) -> None:
         if not _made:
             _made.append(Compiled())
         operators, Building.invite = _made[0].operators, _made[0].invite
+    Building.many = None  # whoever chooses has chosen
     for name, function in operators.items():
         setattr(Node, name, function)
 

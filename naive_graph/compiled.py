@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import ctypes
 from array import array
+from types import CodeType
 from typing import Any
 
 from .engines.llvm import building
 from .engines.llvm.compile import compiled
 from .handles import CURRENT, Current
 from .margin import Margin
-from .nodes import INFIX, Node, Operator
-from .rules import RULES
+from .nodes import INFIX, METHODS_OF_ONE, Node, Operator
+from .origin import is_ours
+from .rules import RULES, Rule
 from .tables import Tables
 
 _GET, _SET = 54, 55  # Py_tp_descr_get and Py_tp_descr_set, numbers that Python's stable interface fixes
-_METH_O = 8
+_METH_NOARGS, _METH_O = 4, 8
+# The methods of nodes that are compiled: their rule, and what it does with (self, other).
+METHODS: dict[str, tuple[Rule, str]] = {
+    **{name: (RULES[rule], building.INFIX) for name, rule in INFIX.items()},
+    **{f"__r{name[2:]}": (RULES[rule], building.REFLECTED) for name, rule in INFIX.items()},
+    **{name: (RULES[rule], building.UNARY) for name, rule in METHODS_OF_ONE.items()},
+}
 _FOREVER: list[Any] = []  # what compiled code points at
 
 
@@ -31,13 +39,14 @@ class Compiled:
     """The compiled operators, and the one margin that they may write."""
 
     def __init__(self) -> None:
-        library = compiled(building.text(len(INFIX)), optimised=True)
+        library = compiled(building.text([order for _, order in METHODS.values()]), optimised=True)
         self.held = [Margin(Tables())]  # the last is the one that words[0] points at
         self.words = array("q", self._known())
         self.words[0] = self.held[-1].address
         library.function("know", None, [ctypes.c_void_p])(self.words.buffer_info()[0])
         self.operators = {
-            name: self._descriptor(name, library.address(building.entry(place))) for place, name in enumerate(INFIX)
+            name: self._descriptor(name, library.address(building.entry(place)), order)
+            for place, (name, (_, order)) in enumerate(METHODS.items())
         }
         _keep(self, library)
 
@@ -55,7 +64,7 @@ class Compiled:
             "tables": Current.__dict__["tables"],
             **slots,
         }
-        objects["register"] = self.register
+        objects |= {"register": self.register, "written_by": self.written_by}
         found = {"margin": 0, "read_slot": get_slot(kind, _GET), "write_slot": get_slot(kind, _SET)}
         found |= {name: id(thing) for name, thing in objects.items()}
         for name in building.FUNCTIONS:
@@ -63,13 +72,14 @@ class Compiled:
                 found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
         _keep(objects)
         words = [found[name] for name in building.KNOWN]
-        for name, rule in INFIX.items():
-            python = Node.__dict__[name]
-            words += [RULES[rule].number, RULES[rule].associative, id(python)]
+        for name, (rule, _) in METHODS.items():
+            python = getattr(Node, name)
+            _keep(python)
+            words += [rule.number, rule.associative, id(python)]
         return words
 
-    def _descriptor(self, name: str, address: int) -> Any:
-        method = _Method(name.encode(), address, _METH_O, None)
+    def _descriptor(self, name: str, address: int, order: str) -> Any:
+        method = _Method(name.encode(), address, _METH_NOARGS if order == building.UNARY else _METH_O, None)
         make = ctypes.pythonapi.PyDescr_NewMethod
         make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
         _keep(method)
@@ -80,6 +90,17 @@ class Compiled:
         margin = self.held[-1]
         with margin.home.lock:
             margin.register(margin.home.__dict__)
+
+    def written_by(self, code: CodeType) -> None:
+        """As `Tables.written_by`, for the margin's next row, if the code is the learner's."""
+        margin = self.held[-1]
+        with margin.home.lock:
+            fields, words = margin.home.__dict__, margin.words
+            if words[building.OWNER] and not is_ours.get(code.co_filename, True):
+                fields["code_now"] = None  # interrupted here, the next node is noted again
+                fields["codes"].append((words[building.FIRST] + words[building.ROWS], code))
+                fields["code_now"] = code
+                words[building.CODE] = id(code)
 
     def invite(self, home: Tables) -> None:
         """Let compiled code write the next rows of this graph. Called with the graph's lock held."""

@@ -36,7 +36,7 @@ from .engines.llvm.building import (
 )
 from .tables import Tables
 
-SHORT, PATIENCE = 4, 16  # a margin that got so few rows stays shut for so many nodes
+SHORT, PATIENCE = 8, 32  # a margin that got so few rows stays shut for so many nodes
 _ALL, _COUNTS, _ZEROS = slice(0, END), slice(ROWS, NODES), array("q", [0] * (NODES - ROWS))
 _AS_IT_IS = {"lock", "closed", "margin", "__class__", "__dict__"}  # may be looked at without moving anything
 
@@ -146,11 +146,9 @@ class Open(Tables):
 def settle(home: Tables) -> None:
     """Move the margin into the tables, which then are as if every node had been built in Python."""
     with home.lock:
-        nodes: list[Any] = []
         while type(home) is Open:
             margin = home.margin
-            if margin is not None:
-                nodes = margin.move(home.__dict__)
+            nodes = [] if margin is None else margin.move(home.__dict__)
             if margin is None or not margin.words[OWNER]:
                 object.__setattr__(home, "__class__", Tables)
-        del nodes
+            del nodes  # as they die, others may be built, and the tables be open again

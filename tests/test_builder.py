@@ -23,7 +23,7 @@ from naive_graph.tables import Tables
 
 pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.skipif(builder.refusal() is not None, reason="compiled code is not for this Python")
-SIGNS, WHICH = st.sampled_from("+-*/p+++sv?"), st.integers(0, 40)
+SIGNS, WHICH = st.sampled_from("+-*/p+++sv?rn"), st.integers(0, 40)
 STEPS = st.lists(st.tuples(SIGNS, WHICH, WHICH | NUMBERS), max_size=60)
 
 
@@ -57,11 +57,21 @@ def follow(steps):
             nodes.append(a**b)
         elif sign == "s":
             nodes.append(a.sin())
+        elif sign == "r":
+            nodes.append(0.25 - a if left % 2 else 3 * a)
+        elif sign == "n":
+            nodes.append(-a if left % 2 else elsewhere(2, a))
         elif sign == "v":
             nodes.append(Variable(1.0))
         else:
             assert nodes[-1].in_deg <= 33
     return nodes
+
+
+def tables():
+    """All that the tables hold; a line and columns for each instruction, which calls may name in two ways."""
+    positions = [CURRENT.tables.origin(row)._position() for row in range(len(Graph.node_list))]
+    return {**snapshot(), "current": None, "instructions": positions}
 
 
 @settings(max_examples=150, deadline=None)
@@ -72,8 +82,7 @@ def test_the_tables_are_those_that_python_builds(steps, rounds):
         builder.use(choice)
         with Graph.scratch():
             nodes = follow(steps * rounds)
-            lines = [node.origin.line for node in nodes]
-            seen.append(({**snapshot(), "current": None}, lines, [node.row for node in nodes]))
+            seen.append((tables(), [node.row for node in nodes]))
             assert all(Graph.node_list[node.row] is node for node in nodes)
             check_consistent()
     assert seen[0] == seen[1]
@@ -88,7 +97,7 @@ def test_a_long_sum_merges_alike_across_margins():
             y = x
             for _ in range(3000):
                 y = y + w * x + 1.0 - 2
-            seen.append({**snapshot(), "current": None})
+            seen.append(tables())
     assert seen[0] == seen[1]
 
 

@@ -14,7 +14,7 @@ a row is there whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...tables import MOST_MERGED
 from .python import Bytes, Floats, Ints, Longs, Program
@@ -28,7 +28,8 @@ MOST_NODES = 256  # nodes that it holds until Python has looked which of them ar
 # Where the columns begin in a margin's integers: a row has at most two edges.
 DEGREE, INSTRUCTION, SOURCE, TARGET, CONSTANT_ROW, SIZE = (CAPACITY * place for place in (0, 1, 2, 4, 6, 7))
 EXACT = 2**53  # up to here every int is a float
-ASK, FAILED = 0, -1  # answers besides a node
+ASK, FAILED, NEW_CODE = 0, -1, -2  # answers besides a node
+NO_NODE = -1
 
 # Python's functions, each with its operands' types and its result's.
 FUNCTIONS = {
@@ -54,7 +55,19 @@ FUNCTIONS = {
     "write_slot": (["i64", "i64", "i64"], "i32"),
 }
 # What else is known to the code, as addresses; then follow (number, whether it merges, its Python) of each operator.
-KNOWN = ("margin", *FUNCTIONS, "Operator", "float", "int", "CURRENT", "tables", "register", "_home", "_row")
+KNOWN = (
+    "margin",
+    *FUNCTIONS,
+    "Operator",
+    "float",
+    "int",
+    "CURRENT",
+    "tables",
+    "register",
+    "written_by",
+    "_home",
+    "_row",
+)
 _AT = {name: place for place, name in enumerate(KNOWN)}
 OPERATOR, FLOAT, INT, CURRENT, TABLES, HOME_SLOT, ROW_SLOT = (
     _AT[name] for name in ("Operator", "float", "int", "CURRENT", "tables", "_home", "_row")
@@ -79,14 +92,14 @@ Py_DecRef: Callable[[int], None]
 Py_IncRef: Callable[[int], None]
 
 
-def is_open(known: Longs, margin: Longs, code: int) -> int:
-    """Whether this thread, in this code object, may write two more rows, and the graph is the current one."""
+def is_open(known: Longs, margin: Longs) -> int:
+    """Whether this thread may write two more rows, and the graph is the current one."""
     current = read_slot(known[TABLES], known[CURRENT], 0)
     if current == 0:
         PyErr_Clear()
         return 0
     Py_DecRef(current)  # CURRENT holds it
-    if margin[OWNER] != PyThread_get_thread_ident() or margin[HOME] != current or margin[CODE] != code:
+    if margin[OWNER] != PyThread_get_thread_ident() or margin[HOME] != current:
         return 0
     if PyObject_Size(margin[ROW_COLUMN]) != margin[FIRST] or PyObject_Size(margin[EDGE_COLUMN]) != margin[FIRST_EDGE]:
         return 0
@@ -94,73 +107,91 @@ def is_open(known: Longs, margin: Longs, code: int) -> int:
 
 
 def row_of(known: Longs, margin: Longs, node: int) -> int:
-    """The node's row; -1 if it is no node of this graph."""
+    """The node's row; NO_NODE if it is no node of this graph."""
     home = read_slot(known[HOME_SLOT], node, 0)
     if home == 0:  # the descriptor says that this is no node
         PyErr_Clear()
-        return -1
+        return NO_NODE
     Py_DecRef(home)
     if home != margin[HOME]:
-        return -1
+        return NO_NODE
     slot = read_slot(known[ROW_SLOT], node, 0)
     if slot == 0:
         PyErr_Clear()
-        return -1
+        return NO_NODE
     row = PyLong_AsLongLong(slot)
     Py_DecRef(slot)
-    return row
+    return row if row < margin[FIRST] + margin[ROWS] else NO_NODE
+
+
+def is_number(known: Longs, thing: int) -> int:
+    """Whether it is a float or a small int, and no bool or other relative."""
+    kind = PyObject_Type(thing)
+    Py_DecRef(kind)
+    if kind == known[FLOAT]:
+        return 1
+    if kind != known[INT]:
+        return 0
+    whole = PyLong_AsLongLong(thing)
+    if whole == -1 and PyErr_Occurred() != 0:
+        PyErr_Clear()
+        return 0
+    return 1 if whole <= EXACT and whole >= -EXACT else 0
+
+
+def number_of(known: Longs, thing: int) -> float:
+    kind = PyObject_Type(thing)
+    Py_DecRef(kind)
+    if kind == known[FLOAT]:
+        return PyFloat_AsDouble(thing)
+    return 1.0 * PyLong_AsLongLong(thing)
 
 
 def build(
     known: Longs, margin: Longs, ints: Ints, kinds: Bytes, values: Floats, known_kinds: Bytes, known_degrees: Ints,
     operator: int, left: int, right: int, node: int, frame: int,
 ) -> int:  # fmt: skip
-    """Make `node`, which is blank, the handle of a new row that applies the operator; or say ASK or FAILED.
+    """Make `node`, which is blank, the handle of a new row that applies the operator; or say why not.
 
-    operator: where it stands in `known`. left, right, node, frame: Python's objects.
+    operator: where it stands in `known`. left, right, node, frame: Python's
+    objects; right is 0 where there is one operand.
     """
+    if not is_open(known, margin):
+        return ASK
+    at, constants = margin[ROWS], margin[CONSTANTS]
+    row = margin[FIRST] + at
+    number = 0
+    if is_number(known, left):
+        number = left
+        source = row
+    else:
+        source = row_of(known, margin, left)
+    other = 0
+    if right != 0:
+        if is_number(known, right):
+            number = right
+            other = row
+        else:
+            other = row_of(known, margin, right)
+    if source == NO_NODE or other == NO_NODE:
+        return ASK
     code = PyFrame_GetCode(frame)
     Py_DecRef(code)  # the frame holds it
-    if not is_open(known, margin, code):
-        return ASK
-    source = row_of(known, margin, left)
-    if source < 0:
-        return ASK
+    if code != margin[CODE]:
+        return NEW_CODE
 
-    kind = PyObject_Type(right)
-    Py_DecRef(kind)
-    at = margin[ROWS]
-    row = margin[FIRST] + at
-    constants = margin[CONSTANTS]
-    if kind == known[FLOAT] or kind == known[INT]:
-        if kind == known[FLOAT]:
-            number = PyFloat_AsDouble(right)
-        else:
-            whole = PyLong_AsLongLong(right)
-            if whole == -1 and PyErr_Occurred() != 0:
-                PyErr_Clear()
-                return ASK
-            if whole > EXACT or whole < -EXACT:
-                return ASK
-            number = 1.0 * whole
-        other = row
+    if number != 0:
         ints[DEGREE + at] = 0
         ints[INSTRUCTION + at] = PyFrame_GetLasti(frame)
         kinds[2 * at] = 255  # CONSTANT, which is -1
         kinds[2 * at + 1] = 255
         ints[CONSTANT_ROW + constants] = row
-        values[constants] = number
+        values[constants] = number_of(known, number)
         constants += 1
         row += 1
         at += 1
-    else:
-        other = row_of(known, margin, right)
-        if other < 0:
-            return ASK
-    if source >= row or other >= row:  # never so; but addresses depend on it
-        return ASK
 
-    count = 2
+    count = 1 if right == 0 else 2
     rule = known[operator]
     if known[operator + 1] and source != other:
         if source >= margin[FIRST]:
@@ -175,9 +206,12 @@ def build(
 
     edge = margin[EDGES]
     ints[SOURCE + edge] = source
-    ints[SOURCE + edge + 1] = other
     ints[TARGET + edge] = row
-    ints[TARGET + edge + 1] = row
+    edge += 1
+    if right != 0:
+        ints[SOURCE + edge] = other
+        ints[TARGET + edge] = row
+        edge += 1
     ints[DEGREE + at] = count
     ints[INSTRUCTION + at] = PyFrame_GetLasti(frame)
     kinds[2 * at] = rule
@@ -195,22 +229,26 @@ def build(
         return FAILED
     margin[NODES] += 1
     margin[CONSTANTS] = constants
-    margin[EDGES] = edge + 2
+    margin[EDGES] = edge
     margin[ROWS] = at + 1
     return node
 
 
 def entry(place: int) -> str:
-    """What the compiled function of the operator at this place is called; it takes (self, other)."""
+    """What the compiled function of the operator at this place is called."""
     return f"operator{place}"
 
 
-def text(operators: int) -> str:
-    """The module: `know(words)`, and a function for each operator."""
+def text(orders: Sequence[str]) -> str:
+    """The module: `know(words)`, and a function for each operator.
+
+    orders: what each does with (self, other), which Python calls it with.
+    """
     program = Program({name: (name, kinds, _wide(result)) for name, (kinds, result) in FUNCTIONS.items()})
     program.add(build, outside=False)
     asked = [_asked(name, *kinds) for name, kinds in FUNCTIONS.items()]
-    return "\n".join([_FRAME.format_map(globals() | _AT), *asked, str(program), *map(_entry, range(operators))])
+    entries = [_entry(place, order) for place, order in enumerate(orders)]
+    return "\n".join([_FRAME.format_map(globals() | _AT), *asked, str(program), *entries])
 
 
 def _wide(result: str) -> str:
@@ -233,9 +271,12 @@ def _asked(name: str, kinds: list[str], result: str) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _entry(place: int) -> str:
+UNARY, INFIX, REFLECTED = "i64 %self, i64 0", "i64 %self, i64 %other", "i64 %other, i64 %self"
+
+
+def _entry(place: int, order: str) -> str:
     return f"""define i64 @{entry(place)}(i64 %self, i64 %other) {{
-  %answer = call i64 @apply(i64 {OPERATORS_FROM + 3 * place}, i64 %self, i64 %other)
+  %answer = call i64 @apply(i64 {OPERATORS_FROM + 3 * place}, i64 %self, i64 %other, {order})
   ret i64 %answer
 }}"""
 
@@ -246,7 +287,7 @@ define void @know(ptr %known) {{
   store ptr %known, ptr @known
   ret void
 }}
-define internal i64 @apply(i64 %operator, i64 %self, i64 %other) {{
+define internal i64 @apply(i64 %operator, i64 %self, i64 %other, i64 %left, i64 %right) {{
   %known = load ptr, ptr @known
   %class.at = getelementptr i64, ptr %known, i64 {Operator}
   %class = load i64, ptr %class.at
@@ -273,6 +314,7 @@ find:
   %no.frame = icmp eq i64 %frame, 0
   br i1 %no.frame, label %clean, label %fill
 fill:
+  %again = phi i1 [ false, %find ], [ true, %wrote ]
   %margin = load ptr, ptr %known
   %at0 = getelementptr ptr, ptr %margin, i64 {END}
   %at1 = getelementptr ptr, ptr %at0, i64 1
@@ -285,15 +327,39 @@ fill:
   %known.kinds = load ptr, ptr %at3
   %known.degrees = load ptr, ptr %at4
   %made = call i64 @build(ptr %known, ptr %margin, ptr %ints, ptr %kinds, ptr %values, ptr %known.kinds,
-    ptr %known.degrees, i64 %operator, i64 %self, i64 %other, i64 %node, i64 %frame)
+    ptr %known.degrees, i64 %operator, i64 %left, i64 %right, i64 %node, i64 %frame)
   %done = icmp eq i64 %made, %node
-  br i1 %done, label %give, label %clean
+  br i1 %done, label %give, label %undone
+undone:
+  %new.code = icmp eq i64 %made, {NEW_CODE}
+  %first.time = xor i1 %again, true
+  %write = and i1 %new.code, %first.time
+  br i1 %write, label %author, label %clean
+author:
+  %author.at = getelementptr i64, ptr %known, i64 {written_by}
+  %author.python = load i64, ptr %author.at
+  %code = call i64 @PyFrame_GetCode(i64 %frame)
+  %given = call i64 @PyTuple_New(i64 1)
+  %no.tuple = icmp eq i64 %given, 0
+  br i1 %no.tuple, label %lost, label %tell
+lost:
+  call void @Py_DecRef(i64 %code)
+  br label %drop
+tell:
+  %put = call i64 @PyTuple_SetItem(i64 %given, i64 0, i64 %code)
+  %told = call i64 @PyObject_CallObject(i64 %author.python, i64 %given)
+  call void @Py_DecRef(i64 %given)
+  %untold = icmp eq i64 %told, 0
+  br i1 %untold, label %drop, label %wrote
+wrote:
+  call void @Py_DecRef(i64 %told)
+  br label %fill
 give:
   ret i64 %node
 clean:
-  %why = phi i64 [ 0, %find ], [ %made, %fill ]
+  %why = phi i64 [ 0, %find ], [ %made, %undone ]
   call void @Py_DecRef(i64 %node)
-  %broken = icmp eq i64 %why, -1
+  %broken = icmp eq i64 %why, {FAILED}
   br i1 %broken, label %failed, label %ask
 drop:
   call void @Py_DecRef(i64 %node)
@@ -304,14 +370,20 @@ ask:
   %python.at = getelementptr i64, ptr %known, i64 %operator
   %python.place = getelementptr i64, ptr %python.at, i64 2
   %python = load i64, ptr %python.place
-  %operands = call i64 @PyTuple_New(i64 2)
+  %alone = icmp eq i64 %other, 0
+  %count.of = select i1 %alone, i64 1, i64 2
+  %operands = call i64 @PyTuple_New(i64 %count.of)
   %no.operands = icmp eq i64 %operands, 0
-  br i1 %no.operands, label %failed, label %call
-call:
+  br i1 %no.operands, label %failed, label %first
+first:
   call void @Py_IncRef(i64 %self)
+  %first.put = call i64 @PyTuple_SetItem(i64 %operands, i64 0, i64 %self)
+  br i1 %alone, label %call, label %second
+second:
   call void @Py_IncRef(i64 %other)
-  %first = call i64 @PyTuple_SetItem(i64 %operands, i64 0, i64 %self)
-  %second = call i64 @PyTuple_SetItem(i64 %operands, i64 1, i64 %other)
+  %second.put = call i64 @PyTuple_SetItem(i64 %operands, i64 1, i64 %other)
+  br label %call
+call:
   %answer = call i64 @PyObject_CallObject(i64 %python, i64 %operands)
   call void @Py_DecRef(i64 %operands)
   ret i64 %answer
