@@ -48,6 +48,7 @@ def use(choice: str) -> None:
 
         if not _made:
             _made.append(Compiled())
+        _made[0].begin()
         operators, Building.invite = _made[0].operators, _made[0].invite
     Building.many = None  # whoever chooses has chosen
     for name, function in operators.items():

@@ -10,7 +10,7 @@ from typing import Any
 from .engines.llvm import building
 from .engines.llvm.compile import compiled
 from .handles import CURRENT, Current
-from .margin import Margin
+from .margin import Margin, Patience, be_patient
 from .nodes import INFIX, METHODS_OF_ONE, Node, Operator
 from .origin import is_ours
 from .rules import RULES, Rule
@@ -85,6 +85,10 @@ class Compiled:
         _keep(method)
         return make(Node, ctypes.addressof(method))
 
+    def begin(self) -> None:
+        """Take the first chance to build."""
+        be_patient(False)
+
     def register(self) -> None:
         """Enter the nodes of a margin that has no room for more."""
         margin = self.held[-1]
@@ -104,12 +108,12 @@ class Compiled:
 
     def invite(self, home: Tables) -> None:
         """Let compiled code write the next rows of this graph. Called with the graph's lock held."""
+        if Patience.left:
+            Patience.left -= 1
+            return
         margin = home.margin
         if margin is None:
             margin = home.margin = Margin(home)
-        elif margin.patience:
-            margin.patience -= 1
-            return
         margin.start()
         if self.held[-1] is not margin:
             self.held.append(margin)

@@ -36,9 +36,21 @@ from .engines.llvm.building import (
 )
 from .tables import Tables
 
-SHORT, PATIENCE = 8, 32  # a margin that got so few rows stays shut for so many nodes
+SHORT = 8  # rows; a margin that was looked at earlier was not worth opening
+LEAST_PATIENCE, MOST_PATIENCE = 32, 1024
 _ALL, _COUNTS, _ZEROS = slice(0, END), slice(ROWS, NODES), array("q", [0] * (NODES - ROWS))
 _AS_IT_IS = {"lock", "closed", "margin", "__class__", "__dict__"}  # may be looked at without moving anything
+
+
+class Patience:
+    """How many nodes are built in Python before a margin is opened again: ever more, if it never is worth it."""
+
+    left, next = 0, LEAST_PATIENCE
+
+
+def be_patient(more: bool) -> None:
+    Patience.left = Patience.next if more else 0
+    Patience.next = min(2 * Patience.next, MOST_PATIENCE) if more else LEAST_PATIENCE
 
 
 class Margin:
@@ -51,7 +63,6 @@ class Margin:
         self.young: list[Any] = [None] * MOST_NODES  # the nodes that have no entry in home.handles yet
         buffers = [each.buffer_info()[0] for each in (self.ints, self.kinds, self.values)]
         self.words = array("q", [0] * END + buffers)
-        self.patience = 0
         self.moves = 0  # how often it was emptied
 
     @property
@@ -96,7 +107,7 @@ class Margin:
             if self.moves == moves:
                 words[_COUNTS] = _ZEROS
                 self.moves += 1
-        self.patience = PATIENCE if rows < SHORT else 0
+        be_patient(rows < SHORT)
         return self.register(fields)
 
     def register(self, fields: dict[str, Any]) -> list[Any]:
