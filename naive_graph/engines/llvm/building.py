@@ -1,9 +1,9 @@
 """`x + y` in compiled code: one more row in the margin, and its handle.
 
 This is `handles.grow_short`, step for step, in the subset of Python that
-compiles; an address is an int. Whatever is not the common case (another graph,
-thread or function, a margin that is full, an operand that is neither a node nor
-a number) is left to Python, which is asked with the same operands.
+compiles; an address is an int. Whatever is not the common case (another graph
+or thread, a margin that is full, an operand that is neither a node nor a
+number) is left to Python, which is asked with the same operands.
 
 Only documented functions of Python's C interface are called, and no object of
 Python's is looked into: a node's slots are read by their own descriptors. What
