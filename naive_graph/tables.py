@@ -35,6 +35,7 @@ from .rules import BY_NUMBER
 # Leaf kinds stand in the column of operators, below the numbers of the rules.
 CONSTANT, VARIABLE, PLACEHOLDER = -1, -2, -3
 LEAF_KINDS = {CONSTANT: "Constant", VARIABLE: "Variable", PLACEHOLDER: "PlaceHolder"}
+MOST_MERGED = 32  # operands that (a + b) + c and the like may gather in one node
 NEVER = 0  # the stamp of a value that was not computed
 
 
@@ -67,6 +68,7 @@ class Tables:
         self.most_handles = 1000  # at which the dead ones are swept out
         self.checkpoints: list[Mark] = []
         self.cache: dict[Any, Any] = {}  # what was derived from the tables as they are now
+        self.margin: Any = None  # the rows of compiled code, which come in when somebody looks
         self.lock = RLock()
 
     def __len__(self) -> int:
