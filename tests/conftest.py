@@ -10,7 +10,7 @@ from naive_graph.engines.choice import ENGINES, Setting
 # Files whose laws hold on every engine: each of their tests runs once for each.
 ON_EVERY_ENGINE = {
     "test_accuracy", "test_conventions", "test_graph", "test_histories", "test_merging", "test_modes",
-    "test_on_invalid", "test_seed_defects", "test_staleness",
+    "test_on_invalid", "test_seed_defects", "test_staleness", "test_lower",
 }  # fmt: skip
 # Files whose laws hold whoever builds the nodes.
 WITH_EVERY_BUILDER = {"test_interrupts", "test_tables", "test_threads"}
