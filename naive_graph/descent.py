@@ -226,7 +226,8 @@ class _ByTape:
             self.tape.scalars[self.tape.slots[row]] = value
 
     def run(self, steps: int) -> Any:
-        return self.tape.repeat(self.tables.values.buffer_info()[0], steps).copy()
+        with self.tables.lock:  # no column may move while machine code reads it
+            return self.tape.repeat(self.tables.values.buffer_info()[0], steps).copy()
 
     def weight(self, row: int) -> float:
         leaf = self.step.leaf_of.get(row)

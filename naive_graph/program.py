@@ -112,7 +112,8 @@ class Program:
         with self._lock:
             given = self._given(feed, inputs) if feed or inputs else self._nothing
             answers = self._ask(given)
-            values, slopes, finite = answers(given)
+            with self._tables.lock:  # no column may move while machine code reads it
+                values, slopes, finite = answers(given)
             if not finite and GraphType._on_invalid != "ignore":
                 complain(answers.culprit(given), GraphType._on_invalid)
         if self._single:
