@@ -4,7 +4,8 @@
 
 A slot is a row of memory, a block of samples wide. A value that nobody will read
 again gives its slot back, and the next value takes the one given back last: it
-is still warm in the cache.
+is still warm in the cache. Rows of one kernel whose slots are all neighbours, as
+those of a layer are, become one instruction.
 """
 
 from __future__ import annotations
@@ -170,18 +171,27 @@ def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: 
 
 
 def encode(instructions: list[Instruction], slot_of: dict[Slot, int], scalar_of: Any) -> list[int]:
-    """The instructions as numbers, each with its length."""
-    code: list[int] = []
+    """The instructions as numbers, each with its length. Neighbours that a kernel can do in one go are one."""
+    found: list[list[int]] = []  # what, how many rows, then the fields
     for what, fields in instructions:
         if what == DENSE:
             fields = _dense_fields(fields)
-        code += [what, len(fields) + 2]
-        for field in fields:
-            if isinstance(field, Slot):
-                code.append(slot_of[field])
-            else:
-                code.append(int(scalar_of[field.row]) if isinstance(field, Scalar) else field)
+        places = [_place(field, slot_of, scalar_of) for field in fields]
+        last = found[-1] if found else [NONE]
+        if what >= FIRST_KERNEL and last[0] == what and places == [each + last[1] for each in last[2:]]:
+            last[1] += 1
+        else:
+            found.append([what, 1, *places])
+    code: list[int] = []
+    for what, rows, *places in found:
+        code += [what, len(places) + 3, rows, *places] if what >= FIRST_KERNEL else [what, len(places) + 2, *places]
     return code
+
+
+def _place(field: Any, slot_of: dict[Slot, int], scalar_of: Any) -> int:
+    if isinstance(field, Slot):
+        return slot_of[field]
+    return int(scalar_of[field.row]) if isinstance(field, Scalar) else int(field)
 
 
 def _dense_fields(fields: list[Any]) -> list[Any]:

@@ -16,7 +16,7 @@ from .sums import NOTHING_YET, dense, dot_mixed, many, outer, reduce_pairs, sum_
 
 # Instructions of scalars: (what, to, how many, from where in `index`, whether a kernel is to go one by one).
 LOAD, COPY, PACK, STORE, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 16
-# Instructions of lanes; from FIRST_KERNEL on: (what, to, operands...).
+# Instructions of lanes; from FIRST_KERNEL on: (how many rows, the first one's slot, its operands' slots...).
 FEED, SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
 # What describes a part: its group, first and last instruction; then samples, the width of a block, the stride of feeds
 # and exports, and where its lanes, feeds and exports start.

@@ -166,12 +166,14 @@ def _few_source(arity: int) -> str:
 
 
 def _lanes_source(arity: int) -> str:
+    """Rows whose slots are neighbours: code holds how many, the first one's slot, and its operands' slots."""
     operands = ", ".join(f"values[a{place} + i : a{place} + i + LANES]" for place in range(arity))
-    places = "\n        ".join(f"a{place} = code[at + {place + 1}] * width" for place in range(arity))
+    places = "\n            ".join(f"a{place} = (code[at + {place + 2}] + row) * width" for place in range(arity))
     return f"""
     def lanes(code: Ints, at: int, values: Floats, width: int, count: int) -> None:
-        target = code[at] * width
-        {places}
-        for i in range(0, count, LANES):
-            values[target + i : target + i + LANES] = value({operands})
+        for row in range(code[at]):
+            target = (code[at + 1] + row) * width
+            {places}
+            for i in range(0, count, LANES):
+                values[target + i : target + i + LANES] = value({operands})
     """
