@@ -16,7 +16,7 @@ FLOORS = [
     ["plan", "sweep", "arithmetics"],
     ["engines"],
     ["handles", "nodes", "printed", "running", "graph"],
-    ["draft", "simplify", "derive", "check", "program", "expression"],
+    ["draft", "simplify", "derive", "check", "feeding", "descent", "program", "expression"],
     ["tensor"],
     ["training"],
     ["sequential"],
