@@ -186,10 +186,13 @@ class Program:
 
     # --- looking at it ---
 
-    def explain(self, *inputs: Any, feed: Feed | None = None) -> str:
-        """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect."""
+    def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
+        """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.
+
+        times: with how long each pass took, which is another number every time.
+        """
         with self._lock:
-            return self._ask(self._given(feed, inputs)).explain()
+            return self._ask(self._given(feed, inputs)).explain(times)
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""

@@ -53,7 +53,7 @@ class Inputs(NamedTuple):
 
 
 class ByReference:
-    """The reference engine's answers: the law, and slow. Called, it gives values, slopes, and whether all are finite."""
+    """The reference engine's answers: the law, and slow. A call gives values, slopes, and whether all are finite."""
 
     def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> None:
         self.tables, self.rows, self.wrt = tables, list(rows), list(wrt)
@@ -96,7 +96,7 @@ class ByReference:
                     return of + culprit.explain_backward(self.tables, self.plan, values, seeds, wanted)
         return "A sum over the samples is infinite or NaN, though each sample is finite. Scale the values down."
 
-    def explain(self) -> str:
+    def explain(self, times: bool = True) -> str:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
 
 
@@ -223,8 +223,8 @@ class ByMachine(ByReference):
                 given.append(lanes.copy() if at.lane == NONE else float(lanes[at.lane]))
         return given
 
-    def explain(self) -> str:
-        return report(self.lowering, self.tape)
+    def explain(self, times: bool = True) -> str:
+        return report(self.lowering, self.tape, times)
 
 
 def _row(entries: list[Any]) -> Any:
