@@ -112,9 +112,9 @@ def __dir__() -> list[str]:
 __all__ = [
     "LookupParameter", "Model", "Parameter", "ParameterCollection", "compare", "fit", "lookup",
     "parameter",
-    "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Program", "Steps", "Variable", "__version__",
-    "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator",
-    "record", "scope", "step",
+    "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Program", "Steps", "Variable",
+    "__version__", "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph",
+    "operator", "record", "scope", "step",
     "DAGExecutionEngine", "DaskEngine",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",

@@ -154,8 +154,8 @@ def _leaf_lines(flat: Flat, tables: Tables, row: int, names: dict[int, str]) -> 
 def _lines(flat: Flat, row: int, names: dict[int, str]) -> list[str]:
     """An operator's symbol and what its row is called; a sum's terms."""
     kind = int(flat.kinds[row])
-    if kind >= 0:
-        return [f"{sign(BY_NUMBER[kind])}  {names[row]}"]
+    if kind not in BOX_KINDS:
+        return [f"{NAMES.get(kind) or sign(BY_NUMBER[kind])}  {names[row]}"]
     over = [] if kind == DOT else [f"over {_samples(_lanes_below(flat, row))}"]
     return [f"{NAMES[kind]}  {names[row]}", _terms(flat.of(row), names.__getitem__), *over]
 
@@ -201,7 +201,7 @@ def _arrows(flat: Flat, row: int, shown_rows: set[int]) -> list[Arrow]:
 
 def _ordinals(kind: int, count: int) -> list[str]:
     """Which operand is which, where their order matters."""
-    ordered = kind >= 0 and not BY_NUMBER[kind].associative and count > 1
+    ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and count > 1
     return [ordinal(place) if ordered else "" for place in range(count)]
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 from pictures import both, groups, minimum_problem
 
-from naive_graph import PlaceHolder, Program, Variable, draw, mean, total
+from naive_graph import PlaceHolder, Program, Variable, draw, mean, softmax, total
 from naive_graph.errors import DrawingError, EngineError
 
 pytest.importorskip("llvmlite")
@@ -143,6 +143,12 @@ def test_a_batch_is_drawn_for_every_sample():
     assert boxes(picture)["p"].scope == ("samples-1",)
     assert ["number of", "samples"] in lines(picture)
     assert ["total  r5", "r4", "over every sample"] in lines(picture)
+
+
+def test_the_pieces_of_a_softmax_have_names():
+    shares = softmax([Variable(1.0, name="p"), Variable(2.0, name="q")])
+    picture = Program(shares).draw()
+    assert {"largest  r2", "exp_below  r3", "÷  result"} <= boxes(picture).keys()
 
 
 def test_every_pass_of_a_program_can_be_drawn_in_both_layouts():
