@@ -30,9 +30,9 @@ class Answer(NamedTuple):
     """What a Program answers.
 
     value: a float, or an array with one for each sample; of several outputs, a
-    list of these. gradient: an array with one float for each node of wrt, or a
-    list where some have one for each sample; of several outputs, one such row
-    for each: the Jacobian.
+    list of these. gradient: an array with one float for each node of wrt; with a
+    line of B for each, if all of them have one for each sample; a list, if some
+    do. Of several outputs one such row for each: the Jacobian.
     """
 
     value: Any

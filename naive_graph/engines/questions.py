@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
@@ -26,6 +26,9 @@ from .tape.report import report
 from .tape.tape import Tape
 
 Found = tuple[list[Any], list[Any], bool]
+
+
+Pick = Callable[[Any, Any], Any]
 
 
 class Batch(NamedTuple):
@@ -165,8 +168,8 @@ class ByMachine(ByReference):
             raise EngineError("The native engine takes no batches. Leave the choice to the Program, or name 'tape'.")
         self.straight = StraightLine(self.flat, wanted) if straight else None
         self.tape = None if straight else Tape(self.flat, wanted)
-        self._scalar = [k for k, at in enumerate(self.asked) if self.flat.groups[at.row] == 0]
-        self._simple = len(self._scalar) == len(self.asked)
+        self._scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
+        self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         if self.tape is not None:
             self.feeds = Feeds(self.flat, self.tape)
 
@@ -180,18 +183,12 @@ class ByMachine(ByReference):
         self.tables.grow_values()
         out, amiss = self._run(inputs)
         finite = amiss == 0.0
-        count, width = len(self.rows), len(self.wrt)
-        if self._simple:
-            slopes = [out[count + k * width : count + (k + 1) * width].copy() for k in range(count if width else 0)]
-            found: list[Any] = out[:count].tolist()
-        else:
-            given = self._with_lanes(out)
-            finite = finite and all(np.isfinite(each).all() for each in given)
-            found, rest = given[:count], given[count:]
-            slopes = [_row(rest[k * width : (k + 1) * width]) for k in range(count if width else 0)]
+        values, *slopes = [pick(out, self.tape) for pick in self._picks]
+        if self._scalars < len(self.asked):
+            finite = finite and all(_finite(found) for found in (values, *slopes))
         if not finite and not inputs.batches:
             return super().__call__(inputs)
-        return found, slopes, finite
+        return values if isinstance(values, list) else _values(values), slopes, finite
 
     def _run(self, inputs: Inputs) -> tuple[Any, float]:
         """The results, and 0.0 if all scalars among them are finite."""
@@ -207,20 +204,7 @@ class ByMachine(ByReference):
         tape = self.tape
         self.feeds(inputs)
         tape.run(values.buffer_info()[0])
-        return tape.out, tape.out.item(len(self._scalar))
-
-    def _with_lanes(self, out: Any) -> list[Any]:
-        """All answers, where some have a value for every sample, or are one sample's."""
-        assert self.tape is not None
-        place_of = {k: place for place, k in enumerate(self._scalar)}
-        given: list[Any] = []
-        for k, at in enumerate(self.asked):
-            if k in place_of:
-                given.append(float(out[place_of[k]]))
-            else:
-                lanes = self.tape.lanes_of(at.row)
-                given.append(lanes.copy() if at.lane == NONE else float(lanes[at.lane]))
-        return given
+        return tape.out, tape.out.item(self._scalars)
 
     def explain(self, times: bool = True) -> str:
         return report(self.lowering, self.tape, times)
@@ -232,9 +216,50 @@ def _as_slice(places: list[int]) -> Any:
     return slice(first, first + len(places)) if places == list(range(first, first + len(places))) else places
 
 
-def _row(entries: list[Any]) -> Any:
-    """One output's slopes: an array, or a list if some of them have many values."""
+def picks(flat: Flat, tape: Tape | None, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
+    """How to find the outputs' values, and then each output's slopes, among a tape's results."""
+    places, count = [], 0
+    for at in asked:
+        places.append(count)
+        count += int(flat.groups[at.row] == 0)
+    bounds = [(0, outputs), *((outputs + k * width, outputs + (k + 1) * width) for k in range(outputs if width else 0))]
+    return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
+
+
+def _pick(flat: Flat, tape: Tape | None, asked: list[Sample], places: list[int]) -> Pick:
+    groups = {int(flat.groups[at.row]) for at in asked}
+    lanes = {at.lane == NONE for at in asked}
+    if groups == {0}:
+        chosen = slice(places[0], places[-1] + 1)
+        return lambda out, tape: out[chosen].copy()
+    if 0 not in groups and len(groups) == 1 and len(lanes) == 1:
+        assert tape is not None
+        (group,) = groups
+        lines = np.array([tape.exported[group].index(at.row) for at in asked])
+        if lanes == {True}:
+            return lambda out, tape: tape.out_lines(group)[lines]
+        samples = np.array([at.lane for at in asked])
+        return lambda out, tape: tape.out_lines(group)[lines, samples]
+    singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
+    return lambda out, tape: _together([_alone(single(out, tape)) for single in singles])
+
+
+def _finite(found: Any) -> bool:
+    return bool(np.isfinite(found).all()) if isinstance(found, np.ndarray) else all(map(_finite, map(np.asarray, found)))
+
+
+def _together(entries: list[Any]) -> Any:
     return np.array(entries) if all(isinstance(each, float) for each in entries) else entries
+
+
+def _alone(found: Any) -> Any:
+    """One entry: a float, or an array with one for each sample."""
+    return float(found[0]) if found.ndim == 1 else found[0]
+
+
+def _values(found: Any) -> list[Any]:
+    """Outputs: floats, or arrays with one for each sample."""
+    return found.tolist() if found.ndim == 1 else list(found)
 
 
 def _fill(feed: Any, numbers: Any) -> None:

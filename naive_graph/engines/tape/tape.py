@@ -208,6 +208,12 @@ class Tape:
         count = len(self.fed[group])
         return self.feeds[start : start + count * stride].reshape(count, stride)
 
+    def out_lines(self, group: int) -> Array:
+        """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""
+        count, _, stride, _, _, start = self.places[group]
+        lines = len(self.exported[group])
+        return self.out_lanes[start : start + lines * stride].reshape(lines, stride)[:, :count]
+
     def lanes_of(self, row: int) -> Array:
         """The values of a wanted row that has one for each sample: a view, good until the next run."""
         group = int(self.flat.groups[row])
