@@ -28,6 +28,15 @@ def test_an_explanation_without_times_is_the_same_every_time(program):
     )  # fmt: skip
 
 
+def test_an_explanation_counts_only_what_there_is():
+    w, loss = Graph.Variable(0.5), 0.0
+    for sample in range(10):
+        loss = loss + (w * float(sample) - 1.0).tanh()
+    said = Program(loss, wrt=[w]).explain()
+    assert "dense" not in said
+    assert "; 1 outer product (1 x 1);" in said
+
+
 def test_an_explanation_tells_the_time_of_each_pass(program):
     head, first, *_ = program.explain().splitlines()
     assert head.split()[:3] == ["pass", "rows", "ms"]

@@ -245,7 +245,9 @@ def _pick(flat: Flat, tape: Tape | None, asked: list[Sample], places: list[int])
 
 
 def _finite(found: Any) -> bool:
-    return bool(np.isfinite(found).all()) if isinstance(found, np.ndarray) else all(map(_finite, map(np.asarray, found)))
+    if isinstance(found, np.ndarray):
+        return bool(np.isfinite(found).all())
+    return all(map(_finite, map(np.asarray, found)))
 
 
 def _together(entries: list[Any]) -> Any:

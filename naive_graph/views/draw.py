@@ -62,6 +62,7 @@ def draw(
     """
     check_wishes(direction, title, most)
     if _is_program(what):
+        _refuse_for_a_plan(partials, absorbed, fold, open)
         return what.draw(after=after or "share", feed=feed, direction=direction, title=title, most=most)  # type: ignore[no-any-return]
     if after is not None or feed is not None:
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
@@ -95,6 +96,13 @@ def _is_tensor(what: Any) -> bool:
 def _is_program(what: Any) -> bool:
     """Whether this is a Program: nothing else has stages."""
     return hasattr(type(what), "stages")
+
+
+def _refuse_for_a_plan(*wishes: Any) -> None:
+    if any(wish not in (None, False) for wish in wishes):
+        raise DrawingError(
+            "A plan has no partials, scopes or tensors to show. Leave partials, absorbed, fold and open out."
+        )
 
 
 def _is_tasks(what: Any) -> bool:

@@ -205,6 +205,13 @@ def test_a_wish_that_no_picture_can_meet_is_refused():
         Program(f).draw(most=0)
 
 
+@pytest.mark.parametrize("wish", [{"partials": True}, {"absorbed": True}, {"fold": True}, {"open": True}])
+def test_a_plan_has_nothing_to_fold_or_to_open(wish):
+    _, f = minimum_problem()
+    with pytest.raises(DrawingError, match="A plan has no partials, scopes or tensors to show"):
+        draw(Program(f), **wish)
+
+
 def test_after_is_for_programs():
     _, f = minimum_problem()
     with pytest.raises(DrawingError, match=r"after and feed are for a Program: draw\(Program\(y\), after='dots'\)"):

@@ -70,9 +70,18 @@ def _lanes(flat: Flat, tape: Tape, section: Section) -> str:
     count, width, *_ = tape.places[group]
     return (
         f"lanes: {count} samples in blocks of {width}; {len(section.rows)} rows in {len(steps)} steps"
-        f"; {len(dense)} dense tiles ({layers}); {len(outer)} outer products ({grids})"
+        f"{_counted(len(dense), 'dense tile', layers)}{_counted(len(outer), 'outer product', grids)}"
         f"; {slots} slots, {slots * width * 8 / 1024:.0f} KB"
     )
+
+
+def _counted(count: int, what: str, sizes: str) -> str:
+    """How many there are of something, and how large they are; nothing if there are none.
+
+    >>> _counted(2, "dense tile", "3 -> 4, 4 -> 1")
+    '; 2 dense tiles (3 -> 4, 4 -> 1)'
+    """
+    return f"; {count} {what}{'s' if count > 1 else ''} ({sizes})" if count else ""
 
 
 def multiply_adds(flat: Flat, samples: list[int]) -> int:
