@@ -6,7 +6,7 @@ it stands on a lower floor: this file gives it its drawer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..engines.questions import ByMachine
@@ -18,7 +18,7 @@ from ..rules import BY_NUMBER
 from ..tables import Tables
 from .lettering import shown, visible
 from .picture import Picture
-from .scene import KIND_NAMES, NEAREST, READABLE, Arrow, Box, Scene, check_wishes, ordinal, sign
+from .scene import KIND_NAMES, NEAREST, READABLE, TOGETHER, Arrow, Box, Scene, check_wishes, ordinal, sign
 
 BOX_KINDS = {**KIND_NAMES, DOT: "dot", TOTAL: "total", REDUCE: "total"}
 MOST_TERMS = 4  # of a sum that are written in its box
@@ -56,15 +56,15 @@ def plan_scene(stage: Stage, tables: Tables, labels: dict[int, str], most: int |
     return described
 
 
-def _backwards(flat: Flat, results: Iterable[int]) -> Iterator[int]:
-    """The results and all rows that they depend on, nearest first."""
-    seen: set[int] = set()
-    wave = list(dict.fromkeys(results))
-    while wave:
-        seen.update(wave)
-        yield from wave
-        below = dict.fromkeys(operand for row in wave for operand in flat.of(row))
-        wave = [row for row in below if row != NONE and row not in seen]
+def _backwards(flat: Flat, results: Sequence[int]) -> Iterator[int]:
+    """The results and all rows that they depend on, nearest first; outputs before derivatives."""
+    seen = {NONE}
+    for start in range(0, len(results), TOGETHER):
+        wave = list(dict.fromkeys(results[start : start + TOGETHER]))
+        while wave := [row for row in wave if row not in seen]:
+            seen.update(wave)
+            yield from wave
+            wave = list(dict.fromkeys(operand for row in wave for operand in flat.of(row)))
 
 
 def _caption(rows: int, needed: int, drawn: int, most: int | None) -> str:

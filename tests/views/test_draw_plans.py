@@ -173,6 +173,17 @@ def test_a_large_plan_is_shortened_and_says_how_to_see_more():
     assert len(Program(y).draw(after="plan", most=500).scene.boxes) == 401
 
 
+def test_of_many_results_the_output_is_shown_with_what_it_is_made_of():
+    xs = [Variable(1.0, name=f"x{k}") for k in range(50)]
+    y = xs[0].sin()
+    for x in xs[1:]:
+        y = (y * x).sin()
+    y.name = "y"
+    shown = [box.lines[0] for box in Program(y, wrt=xs).draw(most=30).scene.boxes]
+    assert {"sin  y", "dot  dy/dx0"} <= set(shown) and any(line.startswith("×") for line in shown)
+    assert not any("dy/dx20" in line for line in shown)
+
+
 def test_what_is_left_out_before_a_row_is_one_bundle():
     x = Variable(1.0, name="x")
     picture = Program(x * x).draw(after="plan", most=1)
