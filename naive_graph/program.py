@@ -93,6 +93,7 @@ class Program:
                     "Name the leaves that it depends on in wrt."
                 )
         self._last = max((*self._rows, *self._wrt))
+        self._nothing = Inputs(self._tables, {}, [])
         self._questions: dict[Any, Answers] = {}
         self._redrawn = self._tables.redrawn
 
@@ -108,7 +109,7 @@ class Program:
         has another shape or batches differ in length.
         """
         with self._lock:
-            given = self._given(feed, inputs)
+            given = self._given(feed, inputs) if feed or inputs else self._nothing
             answers = self._ask(given)
             values, slopes, finite = answers(given)
             if not finite and GraphType._on_invalid != "ignore":
@@ -121,7 +122,7 @@ class Program:
         if len(inputs) > len(self._inputs):
             raise FeedError(
                 f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. "
-                "Name them: Program(..., inputs=[x])."
+                "Name them when you make it: Program(..., inputs=[x])."
             )
         if not feed and not inputs:
             return Inputs(self._tables, {}, [])
@@ -130,7 +131,7 @@ class Program:
     def _with_held(self, answers: Answers, given: Inputs) -> None:
         """Numbers also for PlaceHolders that were not fed now, but have a value."""
         for row in answers.placeholders:
-            if row not in given.numbers:
+            if row not in given.numbers or given is self._nothing:
                 if self._tables.stamp(row) == NEVER:
                     called = self._tables.name(row) or "p"
                     raise PlaceHolderError(
@@ -146,7 +147,7 @@ class Program:
             raise StaleNodeError(f"This Program's graph {home.closed or 'was cut back'}. Build it again.")
         if home.redrawn != self._redrawn:
             self._questions, self._redrawn = {}, home.redrawn
-        key = tuple([batch.rows for batch in given.batches])
+        key = tuple([batch.rows for batch in given.batches]) if given.batches else ()
         if key not in self._questions:
             batched = frozenset(row for rows in key for row in rows)
             self._questions[key] = question(home, self._rows, self._wrt, batched, self._engine)

@@ -56,7 +56,10 @@ class Inputs(NamedTuple):
 
 
 class ByReference:
-    """The reference engine's answers: the law, and slow. A call gives values, slopes, and whether all are finite."""
+    """The reference engine's answers: the law, and slow.
+
+    Called, it gives the values, the slopes, and whether all are finite.
+    """
 
     def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> None:
         self.tables, self.rows, self.wrt = tables, list(rows), list(wrt)
@@ -119,7 +122,9 @@ class Feeds:
                 rows = [each.row if isinstance(each, Fed) else each for each in source.sources]
                 places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
                 if len(places):
-                    self.moving.append((row, places, [each for each in rows if each is not None]))
+                    self.moving.append((row, places, [int(each) for each in rows if each is not None]))
+
+        self.any = bool(fed or self.moving)
 
     def __call__(self, inputs: Inputs) -> None:
         """Feed the tape."""
@@ -180,7 +185,8 @@ class ByMachine(ByReference):
         return [row for row in rows if row not in self.batched]
 
     def __call__(self, inputs: Inputs) -> Found:
-        self.tables.grow_values()
+        if len(self.tables.values) < len(self.tables.operators):
+            self.tables.grow_values()
         out, amiss = self._run(inputs)
         finite = amiss == 0.0
         values, *slopes = [pick(out, self.tape) for pick in self._picks]
@@ -202,7 +208,8 @@ class ByMachine(ByReference):
             return self.straight.out, self.straight.out.item(len(self.asked))
         assert self.tape is not None
         tape = self.tape
-        self.feeds(inputs)
+        if self.feeds.any:
+            self.feeds(inputs)
         tape.run(values.buffer_info()[0])
         return tape.out, tape.out.item(self._scalars)
 
@@ -245,9 +252,9 @@ def _pick(flat: Flat, tape: Tape | None, asked: list[Sample], places: list[int])
 
 
 def _finite(found: Any) -> bool:
-    if isinstance(found, np.ndarray):
-        return bool(np.isfinite(found).all())
-    return all(map(_finite, map(np.asarray, found)))
+    return (
+        bool(np.isfinite(found).all()) if isinstance(found, np.ndarray) else all(map(_finite, map(np.asarray, found)))
+    )
 
 
 def _together(entries: list[Any]) -> Any:

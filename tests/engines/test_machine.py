@@ -8,7 +8,7 @@ from plainly import check_same, longs
 
 from naive_graph.engines.llvm.machine import library_of, machine
 from naive_graph.engines.llvm.python import LANES, Floats, Ints, Longs
-from naive_graph.engines.tape.kernels import fma, many, sum_lanes
+from naive_graph.engines.tape.sums import fma, many, sum_lanes
 
 WHOLE = st.integers(-(2**31), 2**31)
 COUNT = st.integers(0, 2**31)

@@ -168,7 +168,7 @@ class Tape:
 
     def _addresses(self) -> Array:
         found = [kernels_of(shape) for shape in self.kernels]
-        return np.array([address for each in found for address in (each.run, each.lanes)] or [0], np.int64)
+        return np.array([address for each in found for address in (each.run, each.few, each.lanes)] or [0], np.int64)
 
     # --- memory ---
 
