@@ -93,6 +93,7 @@ class Program:
                     "Name the leaves that it depends on in wrt."
                 )
         self._last = max((*self._rows, *self._wrt))
+        self._where: Any = None
         self._nothing = Inputs(self._tables, {}, [])
         self._questions: dict[Any, Answers] = {}
         self._redrawn = self._tables.redrawn
@@ -157,6 +158,46 @@ class Program:
         return answers
 
     # --- going downhill ---
+
+    @property
+    def weights(self) -> Any:
+        """The values of wrt as one array: `program.weights -= 0.1 * gradient` moves all Variables at once.
+
+        Setting it takes as many finite or infinite floats as wrt has Variables,
+        and writes them. Raises FeedError, and writes nothing, if they do not fit.
+        """
+        import numpy as np
+
+        self._tables.grow_values()
+        return np.frombuffer(self._tables.values)[
+            self._places()
+        ].copy()  # the view ends here: the column must be free to grow
+
+    @weights.setter
+    def weights(self, values: Any) -> None:
+        import numpy as np
+
+        array = np.asarray(values)
+        if array.shape != (len(self._wrt),) or array.dtype.kind not in "fiu":
+            raise FeedError(
+                f"This Program has {len(self._wrt)} weights; they are set from an array of as many numbers, not of shape "
+                f"{array.shape} and kind {array.dtype}."
+            )
+        if not all(isinstance(node, Variable) for node in self.wrt):
+            raise FeedError(
+                "A PlaceHolder among wrt is fed, not set. Set the weights of a Program over Variables only."
+            )
+        self._tables.write_at(self._places(), array.astype(np.float64))
+
+    def _places(self) -> Any:
+        """The rows of wrt as an array of NumPy's, or as a slice where they follow one another."""
+        if self._where is None:
+            import numpy as np
+
+            first, last = self._wrt[0] if self._wrt else 0, self._wrt[-1] + 1 if self._wrt else 0
+            neighbours = self._wrt == list(range(first, last))
+            self._where = slice(first, last) if neighbours else np.array(self._wrt, np.intp)
+        return self._where
 
     def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
         """Move the Variables of wrt downhill, without returning to Python in between.
