@@ -180,8 +180,8 @@ class Program:
         array = np.asarray(values)
         if array.shape != (len(self._wrt),) or array.dtype.kind not in "fiu":
             raise FeedError(
-                f"This Program has {len(self._wrt)} weights; they are set from an array of as many numbers, not of shape "
-                f"{array.shape} and kind {array.dtype}."
+                f"This Program has {len(self._wrt)} weights; they are set from an array of as many numbers, "
+                f"not of shape {array.shape} and kind {array.dtype}."
             )
         if not all(isinstance(node, Variable) for node in self.wrt):
             raise FeedError(
