@@ -87,7 +87,7 @@ _ROOMS = {
     "DaskEngine": "tensor.tasks.on_dask",
     "compare": "views.compare",
     "fit": "training.loop",
-    "Program": "program",
+    "Program": "views.plans",  # a Program that can be drawn
     "gantt": "views.gantt",
     "record": "views.steps.record",
     "step": "views.steps.record",

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .engines.questions import ByMachine, ByReference, Feeds, Inputs
-from .engines.straight import StraightLine, fits
+from .engines.straight import StraightLine
 from .engines.tape.flat import NONE, Flat
 from .engines.tape.lowering import Lowering
 from .engines.tape.tape import Tape
@@ -211,7 +211,7 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any) -> _ByTape | _ByStraig
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, answers.batched, find=False)
     step = step_of(lowering, answers.wrt, [inputs.tables.values[row] for row in answers.wrt], rule)
-    return _ByStraightLine(inputs, step) if fits(step.flat) else _ByTape(inputs, step)
+    return _ByStraightLine(inputs, step) if answers.straight is not None else _ByTape(inputs, step)
 
 
 class _ByTape:

@@ -67,7 +67,7 @@ class Program:
     [3.0, 6.0, 9.0]
     """
 
-    drawer: Callable[..., Any] | None = None  # how a pass's result is drawn: the views, which stand higher, set it
+    drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/plans.py, which stands higher, sets it
 
     def __init__(
         self, outputs: Any, wrt: Iterable[Node] = (), inputs: Iterable[Any] = (), engine: str | None = None
@@ -229,25 +229,37 @@ class Program:
 
     # --- looking at it ---
 
-    def explain(self, *inputs: Any, feed: Feed | None = None) -> str:
-        """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect."""
+    def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
+        """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.
+
+        times: with how long each pass took, which is another number every time.
+        """
         with self._lock:
-            return self._ask(self._given(feed, inputs)).explain()
+            return self._ask(self._given(feed, inputs)).explain(times)
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
-        """What each pass made, by the pass's name: a plan that prints as a table."""
+        """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
         with self._lock:
             answers = self._ask(self._given(feed, inputs))
-        return {} if not isinstance(answers, ByMachine) else {each.name: each.flat for each in answers.lowering.stages}
+        return _stages(answers)
 
-    def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None) -> Any:
-        """The plan as a picture, as it is after that pass."""
-        stages = self.stages(*inputs, feed=feed)
-        if after not in stages:
+    def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
+        """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
+        with self._lock:
+            answers = self._ask(self._given(feed, inputs))
+        if not isinstance(answers, ByMachine):
+            raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
+        if after not in (stages := _stages(answers)):
             raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
         if Program.drawer is None:
-            from importlib import import_module
+            raise EngineError("A Program is drawn by the views. Import it so: from naive_graph import Program.")
+        return Program.drawer(answers, after, **wishes)
 
-            import_module("naive_graph").draw  # noqa: B018 - the views bring the drawer
-        assert Program.drawer is not None
-        return Program.drawer(stages[after], after)
+
+def _stages(answers: Answers) -> dict[str, Any]:
+    """Each pass at its place; one that ran twice at its last."""
+    made: dict[str, Any] = {}
+    for stage in answers.lowering.stages if isinstance(answers, ByMachine) else ():
+        made.pop(stage.name, None)
+        made[stage.name] = stage.flat
+    return made

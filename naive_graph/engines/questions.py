@@ -102,7 +102,7 @@ class ByReference:
                     return of + culprit.explain_backward(self.tables, self.plan, values, seeds, wanted)
         return "A sum over the samples is infinite or NaN, though each sample is finite. Scale the values down."
 
-    def explain(self) -> str:
+    def explain(self, times: bool = True) -> str:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
 
 
@@ -122,7 +122,7 @@ class Feeds:
                 rows = [each.row if isinstance(each, Fed) else each for each in source.sources]
                 places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
                 if len(places):
-                    self.moving.append((row, places, [int(each) for each in rows if each is not None]))  # type: ignore[call-overload]
+                    self.moving.append((row, places, [int(each) for each in rows if each is not None]))
 
         self.any = bool(fed or self.moving)
 
@@ -213,8 +213,8 @@ class ByMachine(ByReference):
         tape.run(values.buffer_info()[0])
         return tape.out, tape.out.item(self._scalars)
 
-    def explain(self) -> str:
-        return report(self.lowering, self.tape)
+    def explain(self, times: bool = True) -> str:
+        return report(self.lowering, self.tape, times)
 
 
 def _as_slice(places: list[int]) -> Any:

@@ -93,6 +93,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
     that would take more than `budget` nodes. A call that fails builds nothing.
 
     >>> from naive_graph import Graph
+    >>> Graph.clear()
     >>> W, x = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]], "W"), LeafNode.parameter([5.0, 6.0], "x")
     >>> y = lower(W @ x)
     >>> print(y[1].formula())

@@ -13,9 +13,8 @@ from ..plan import ancestors
 from ..rules import Arithmetic
 from .lettering import visible
 from .picture import Picture
-from .scene import Wishes, scene
+from .scene import Wishes, check_wishes, scene
 
-DIRECTIONS = ("LR", "RL", "TB", "BT")
 MOST_LETTERS_OF_A_TITLE = 120
 
 
@@ -31,6 +30,8 @@ def draw(
     title: str = "",
     most: int | None = None,
     open: Any = False,
+    after: str | None = None,
+    feed: Any = None,
 ) -> Picture:
     """A picture of a node and all that it depends on, of several, or of the whole Graph.
 
@@ -47,6 +48,9 @@ def draw(
     to show as their scalars, once they were lowered: one, several, or True. The
     tasks of a tensor, `DAGExecutionEngine().tasks(t)`, are drawn by their levels.
 
+    Of a Program the plan is drawn. after: the pass after which, by its name in
+    `program.stages()`. feed: what it is fed, if it needs that.
+
     Raises DrawingError for a wish that cannot be met, NodeError for what is no
     node.
 
@@ -56,12 +60,12 @@ def draw(
     >>> len(picture.scene.arrows)
     2
     """
-    if direction not in DIRECTIONS:
-        raise DrawingError(f"A picture runs in direction {', '.join(DIRECTIONS)}, not {direction!r}.")
-    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
-        raise DrawingError(f"most is a number of boxes of at least 1, not {most!r}.")
-    if not isinstance(title, str):
-        raise DrawingError(f"A title is a text, not {title!r}.")
+    check_wishes(direction, title, most)
+    if _is_program(what):
+        _refuse_for_a_plan(partials, absorbed, fold, open)
+        return what.draw(after=after or "share", feed=feed, direction=direction, title=title, most=most)  # type: ignore[no-any-return]
+    if after is not None or feed is not None:
+        raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
     tables = CURRENT.tables
     wishes = Wishes(values, grads, partials, fold, most)
     with tables.lock:
@@ -87,6 +91,18 @@ def _is_tensor(what: Any) -> bool:
     """Whether these are tensors: nodes of the graph are not, and nothing else is made of rules."""
     first = what[0] if isinstance(what, (list, tuple)) and what else what
     return isinstance(first, Arithmetic) and not isinstance(first, Node)
+
+
+def _is_program(what: Any) -> bool:
+    """Whether this is a Program: nothing else has stages."""
+    return hasattr(type(what), "stages")
+
+
+def _refuse_for_a_plan(*wishes: Any) -> None:
+    if any(wish not in (None, False) for wish in wishes):
+        raise DrawingError(
+            "A plan has no partials, scopes or tensors to show. Leave partials, absorbed, fold and open out."
+        )
 
 
 def _is_tasks(what: Any) -> bool:

@@ -32,6 +32,8 @@ LOOKS = {
     "absorbed": Look("rounded", "#ffffff", "#777777", "dotted", ink="#595959"),
     "scope": Look("box3d", "#e5f3ee", "#009e73", thickness=2),
     "rest": Look("plaintext", "none", "none"),
+    "dot": Look("rounded", "#e5f3ee", "#009e73", thickness=3),
+    "total": Look("box", "#e5f3ee", "#009e73", thickness=2),
     "task F": Look("rounded", "#d6ebf7", "#0072b2", thickness=2),
     "task B": Look("box", "#fdf3d0", "#b37400"),
     "task G": Look("ellipse", "#e5f3ee", "#009e73"),

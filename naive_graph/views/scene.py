@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..rules import BY_NUMBER
+from ..errors import DrawingError
+from ..rules import BY_NUMBER, Rule
 from ..tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from .folding import Folder
 from .lettering import shown, visible
 
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}
+DIRECTIONS = ("LR", "RL", "TB", "BT")
 READABLE = 300  # boxes that are drawn whole if nobody says how many
 NEAREST = 100  # boxes that are shown of a larger graph
 TOGETHER = 10  # results that are followed back side by side
@@ -58,6 +60,16 @@ class Wishes:
     partials: bool = False
     fold: object = None
     most: int | None = None
+
+
+def check_wishes(direction: str, title: str, most: int | None) -> None:
+    """Raise DrawingError for a wish that no picture can meet."""
+    if direction not in DIRECTIONS:
+        raise DrawingError(f"A picture runs in direction {', '.join(DIRECTIONS)}, not {direction!r}.")
+    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
+        raise DrawingError(f"most is a number of boxes of at least 1, not {most!r}.")
+    if not isinstance(title, str):
+        raise DrawingError(f"A title is a text, not {title!r}.")
 
 
 def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
@@ -151,9 +163,13 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
 
 
 def symbol(tables: Tables, row: int) -> str:
-    rule = BY_NUMBER[tables.operators[row]]
-    sign = rule.symbol or rule.infix or rule.name
-    return "−" if sign == "-" else sign
+    return sign(BY_NUMBER[tables.operators[row]])
+
+
+def sign(rule: Rule) -> str:
+    """A rule in a word, or less."""
+    written = rule.symbol or rule.infix or rule.name
+    return "−" if written == "-" else written
 
 
 def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wishes: Wishes) -> list[Arrow]:

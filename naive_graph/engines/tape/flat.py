@@ -34,7 +34,7 @@ class Lanes(NamedTuple):
     """What a leaf's lanes hold: a number each, and where it comes from (None: it is that number)."""
 
     numbers: list[float]
-    sources: list[object]
+    sources: list[Any]
 
 
 @dataclass

@@ -6,7 +6,7 @@ Each pass takes a plan and gives a plan, and what it made can be looked at:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple
@@ -31,11 +31,12 @@ DIV = RULES["div"].number
 
 
 class Stage(NamedTuple):
-    """What a pass made, and how long it took, in seconds."""
+    """What a pass made, how long it took, in seconds, and the rows of the results: outputs, then any derivatives."""
 
     name: str
     flat: Flat
     seconds: float
+    results: list[int]
 
 
 class Fed(NamedTuple):
@@ -57,28 +58,29 @@ class Lowering:
         self, tables: Tables, outputs: Sequence[int], wrt: Sequence[int], batched: frozenset[int], find: bool = True
     ) -> None:
         self.stages: list[Stage] = []
+        self._outputs = list(outputs)
         self._since = perf_counter()
         flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
         place = np.full(len(tables) + 1, NONE, np.int32)
         place[chosen] = np.arange(len(chosen))
-        self._note("plan", flat)
+        self._note("plan", flat, place[self._outputs])
         flat = powers(flat)
         flat, place = self._batched(flat, place, batched)
         asked = [int(place[row]) for row in (*outputs, *wrt)]
         flat, moved = dots(flat, np.array(asked, np.int32))
-        self._note("dots", flat)
+        self._note("dots", flat, moved[asked[: len(outputs)]])
         now = [Sample(int(moved[row]), NONE) for row in asked]
         if find and not batched:
             rows = np.array([at.row for at in now], np.int32)
             flat, found = lanes(flat, rows[len(outputs) :], rows, rows[: len(outputs)].tolist() if len(wrt) else ())
             now = [found[at.row] for at in now]
-            self._note("lanes", flat)
-        flat, now = self._shared(flat, now)
+            self._note("lanes", flat, [at.row for at in now[: len(outputs)]])
+        flat, now = self._shared(flat, now, len(outputs))
         self._differentiate(flat, now[: len(outputs)], now[len(outputs) :])
 
-    def _note(self, name: str, flat: Flat) -> None:
+    def _note(self, name: str, flat: Flat, results: Iterable[int]) -> None:
         now = perf_counter()
-        self.stages.append(Stage(name, flat, now - self._since))
+        self.stages.append(Stage(name, flat, now - self._since, list(map(int, results))))
         self._since = perf_counter()
 
     def _batched(self, flat: Flat, place: Array, batched: frozenset[int]) -> tuple[Flat, Array]:
@@ -93,13 +95,15 @@ class Lowering:
             return flat, place
         vary(len(flat), flat.kinds, flat.starts, flat.operands, groups, *SUMS)
         flat, moved = with_totals(flat)
-        self._note("batch", flat)
+        self._note("batch", flat, moved[place[self._outputs]])
         return flat, np.where(place >= 0, moved[place], NONE).astype(np.int32)
 
-    def _shared(self, flat: Flat, now: list[Sample]) -> tuple[Flat, list[Sample]]:
+    def _shared(self, flat: Flat, now: list[Sample], results: int) -> tuple[Flat, list[Sample]]:
+        """results: how many of `now`, from the first, are results."""
         flat, moved = share(flat, np.array([at.row for at in now], np.int32))
-        self._note("share", flat)
-        return flat, [Sample(int(moved[at.row]), at.lane) for at in now]
+        now = [Sample(int(moved[at.row]), at.lane) for at in now]
+        self._note("share", flat, [at.row for at in now[:results]])
+        return flat, now
 
     def _differentiate(self, flat: Flat, values: list[Sample], wrt: list[Sample]) -> None:
         slopes: list[list[Sample]] = []
@@ -109,10 +113,11 @@ class Lowering:
             flat, adjoints = adjoint(flat, [at.row], leaves)
             found = [int(adjoints[leaf]) for leaf in leaves.tolist()]
             slopes.append([Sample(row if row >= 0 else zero, leaf.lane) for row, leaf in zip(found, wrt, strict=True)])
-        self._note("adjoint", flat)
+        asked = [*values, *(each for row in slopes for each in row)]
+        self._note("adjoint", flat, [at.row for at in asked])
         flat, moved = softmax(flat)
-        now = [Sample(int(moved[at.row]), at.lane) for at in (*values, *(each for row in slopes for each in row))]
-        flat, now = self._shared(flat, now)
+        asked = [Sample(int(moved[at.row]), at.lane) for at in asked]
+        flat, now = self._shared(flat, asked, len(asked))
         self.flat, self.values, rest = flat, now[: len(values)], now[len(values) :]
         kept = np.zeros(len(flat), np.uint8)
         kept[[at.row for at in self.values]] = 1

@@ -23,17 +23,21 @@ SAID = {
 }
 
 
-def report(lowering: Lowering, tape: Tape | None) -> str:
-    """A table of the passes, then what the machine will do."""
-    lines = [f"{'pass':<8} {'rows':>8} {'ms':>8}  what it did"]
+def report(lowering: Lowering, tape: Tape | None, times: bool = True) -> str:
+    """A table of the passes, then what the machine will do. times: with how long each pass took."""
+    lines = [_line("pass", "rows", "ms" if times else None, "what it did")]
     for stage in lowering.stages:
-        seconds = f"{stage.seconds * 1e3:8.2f}"
+        took = f"{stage.seconds * 1e3:.2f}" if times else None
         lines.append(
-            f"{stage.name:<8} {len(stage.flat):>8} {seconds}  {SAID[stage.name]}{_more(stage.flat, stage.name)}"
+            _line(stage.name, str(len(stage.flat)), took, f"{SAID[stage.name]}{_more(stage.flat, stage.name)}")
         )
     if tape is None:
         return "\n".join([*lines, f"Straight-line code: {len(lowering.flat)} rows, one after the other."])
     return "\n".join([*lines, *_tape(lowering.flat, tape)])
+
+
+def _line(name: str, rows: str, took: str | None, said: str) -> str:
+    return f"{name:<8} {rows:>8} {'' if took is None else f'{took:>8} '} {said}"
 
 
 def _more(flat: Flat, name: str) -> str:
@@ -66,9 +70,18 @@ def _lanes(flat: Flat, tape: Tape, section: Section) -> str:
     count, width, *_ = tape.places[group]
     return (
         f"lanes: {count} samples in blocks of {width}; {len(section.rows)} rows in {len(steps)} steps"
-        f"; {len(dense)} dense tiles ({layers}); {len(outer)} outer products ({grids})"
+        f"{_counted(len(dense), 'dense tile', layers)}{_counted(len(outer), 'outer product', grids)}"
         f"; {slots} slots, {slots * width * 8 / 1024:.0f} KB"
     )
+
+
+def _counted(count: int, what: str, sizes: str) -> str:
+    """How many there are of something, and how large they are; nothing if there are none.
+
+    >>> _counted(2, "dense tile", "3 -> 4, 4 -> 1")
+    '; 2 dense tiles (3 -> 4, 4 -> 1)'
+    """
+    return f"; {count} {what}{'s' if count > 1 else ''} ({sizes})" if count else ""
 
 
 def multiply_adds(flat: Flat, samples: list[int]) -> int:

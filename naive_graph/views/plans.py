@@ -1,0 +1,212 @@
+"""What a picture of a plan shows: its rows as boxes, those that every sample has in a frame.
+
+The package hands out Program from here, so that a Program can be drawn though
+it stands on a lower floor: this file gives it its drawer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..engines.questions import ByMachine
+from ..engines.tape.adjoint import Count
+from ..engines.tape.flat import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
+from ..engines.tape.lowering import Stage
+from ..program import Program
+from ..rules import BY_NUMBER
+from ..tables import Tables
+from .lettering import shown, visible
+from .picture import Picture
+from .scene import KIND_NAMES, NEAREST, READABLE, TOGETHER, Arrow, Box, Scene, check_wishes, ordinal, sign
+
+BOX_KINDS = {**KIND_NAMES, DOT: "dot", TOTAL: "total", REDUCE: "total"}
+MOST_TERMS = 4  # of a sum that are written in its box
+MOST_LANES = 2  # of the samples' numbers that are written in a leaf
+
+
+def draw_plan(
+    answers: ByMachine, after: str, direction: str = "LR", title: str = "", most: int | None = None
+) -> Picture:
+    """The plan of a question as a picture, as it is after that pass. The others: as `draw` takes them."""
+    check_wishes(direction, title, most)
+    stage = [each for each in answers.lowering.stages if each.name == after][-1]
+    described = plan_scene(stage, answers.tables, _labels(answers, stage), most)
+    described.title = visible(title, most=120)
+    return Picture(described, direction)
+
+
+Program.drawer = draw_plan
+
+
+def plan_scene(stage: Stage, tables: Tables, labels: dict[int, str], most: int | None = None) -> Scene:
+    """Describe a plan: the rows that its results depend on, the nearest of them if they are too many.
+
+    labels: what the results are called, by row.
+    """
+    flat, needed = stage.flat, list(_backwards(stage.flat, stage.results))
+    rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
+    names = {row: labels.get(row) or _leaf_name(flat, tables, row) or f"r{row}" for row in needed}
+    described = Scene(caption=_caption(len(flat), len(needed), len(rows), most))
+    for row in rows:
+        described.boxes.append(_box(flat, tables, row, names, row in labels))
+        described.arrows += _arrows(flat, row, set(rows))
+    described.boxes += _stubs(described)
+    described.scope_names = {f"samples-{group}": _samples(flat.samples[group]) for group in range(1, len(flat.samples))}
+    return described
+
+
+def _backwards(flat: Flat, results: Sequence[int]) -> Iterator[int]:
+    """The results and all rows that they depend on, nearest first; outputs before derivatives."""
+    seen = {NONE}
+    for start in range(0, len(results), TOGETHER):
+        wave = list(dict.fromkeys(results[start : start + TOGETHER]))
+        while wave := [row for row in wave if row not in seen]:
+            seen.update(wave)
+            yield from wave
+            wave = list(dict.fromkeys(operand for row in wave for operand in flat.of(row)))
+
+
+def _caption(rows: int, needed: int, drawn: int, most: int | None) -> str:
+    said = []
+    if needed < rows:
+        said.append(f"{rows - needed:,} of {rows:,} rows are left out: no result depends on them.")
+    if drawn < needed:
+        more = max(1000, 2 * (most or READABLE))
+        said.append(f"The {drawn:,} of {needed:,} rows nearest the results are shown. See more with most={more}.")
+    return " ".join(said)
+
+
+def _samples(count: int) -> str:
+    """A batch's size is known only when it is fed."""
+    return f"{count:,} samples" if count > 1 else "every sample"
+
+
+# --- names --------------------------------------------------------------------
+
+
+def _labels(answers: ByMachine, stage: Stage) -> dict[int, str]:
+    """What the results of a pass are: the outputs, then each one's derivatives. A row may be several of them."""
+    names = [_node_name(answers.tables, row) for row in answers.rows]
+    slopes = [f"d{of}/d{_node_name(answers.tables, leaf)}" for of in names for leaf in answers.wrt]
+    labels: dict[int, str] = {}
+    for row, label in zip(stage.results, [*(name or "result" for name in names), *slopes], strict=False):
+        labels[row] = f"{labels[row]}, {label}" if row in labels else label
+    return {row: visible(label) for row, label in labels.items()}
+
+
+def _node_name(tables: Tables, row: int) -> str:
+    """A node's name; an output without one has none, a leaf is called by its row."""
+    name = tables.name(row)
+    return name if name is not None else "" if tables.operators[row] >= 0 else f"(row {row})"
+
+
+def _leaf_name(flat: Flat, tables: Tables, row: int) -> str | None:
+    """What a leaf is called in a sum: by its number, or by its node's name."""
+    source = flat.sources.get(row)
+    if row in flat.constants:
+        return shown(flat.constants[row])
+    if isinstance(source, Count):
+        return "samples"
+    if source is None or isinstance(source, Lanes):
+        return None
+    name = tables.name(getattr(source, "row", source))
+    return None if name is None else visible(name)
+
+
+def _held(tables: Tables, lanes: Lanes) -> str:
+    """What the samples hold at a leaf: their numbers, or their nodes' names."""
+    some = zip(lanes.numbers[:MOST_LANES], lanes.sources, strict=False)
+    texts = [shown(number) if source is None else _each(tables, source) for number, source in some]
+    return ", ".join([*texts, "..."] if len(lanes.numbers) > MOST_LANES else texts)
+
+
+def _each(tables: Tables, source: Any) -> str:
+    row = getattr(source, "row", source)
+    name = tables.name(row)
+    return tables.label(row) if name is None else visible(name)
+
+
+# --- boxes --------------------------------------------------------------------
+
+
+def _box(flat: Flat, tables: Tables, row: int, names: dict[int, str], wanted: bool) -> Box:
+    kind = int(flat.kinds[row])
+    leaf = flat.starts[row] == flat.starts[row + 1]
+    lines = _leaf_lines(flat, tables, row, names) if leaf else _lines(flat, row, names)
+    if leaf and wanted and names[row] not in lines:
+        lines.append(f"= {names[row]}")
+    group = int(flat.groups[row])
+    return Box(f"row-{row}", BOX_KINDS.get(kind, "operator"), lines, (f"samples-{group}",) if group else ())
+
+
+def _leaf_lines(flat: Flat, tables: Tables, row: int, names: dict[int, str]) -> list[str]:
+    source, name = flat.sources.get(row), _leaf_name(flat, tables, row)
+    if isinstance(source, Count):
+        return ["number of", "samples"]
+    if isinstance(source, Lanes):
+        return [names[row], _held(tables, source)]
+    if name is None and source is not None:
+        return [names[row], _each(tables, source)]
+    return [name or names[row]]
+
+
+def _lines(flat: Flat, row: int, names: dict[int, str]) -> list[str]:
+    """An operator's symbol and what its row is called; a sum's terms."""
+    kind = int(flat.kinds[row])
+    if kind not in BOX_KINDS:
+        return [f"{NAMES.get(kind) or sign(BY_NUMBER[kind])}  {names[row]}"]
+    over = [] if kind == DOT else [f"over {_samples(_lanes_below(flat, row))}"]
+    return [f"{NAMES[kind]}  {names[row]}", _terms(flat.of(row), names.__getitem__), *over]
+
+
+def _lanes_below(flat: Flat, row: int) -> int:
+    """How many samples a total runs over."""
+    return flat.samples[max(int(flat.groups[each]) for each in flat.of(row) if each != NONE)]
+
+
+def _terms(pairs: Sequence[int], name: Callable[[int], str]) -> str:
+    """A sum of products, the first terms of it if it is long.
+
+    >>> _terms([0, 1, 2, -1], ["a", "−2", "c"].__getitem__)
+    'a·(−2) + c'
+    """
+    terms = [
+        name(x) if y == NONE else f"{_factor(name(x))}·{_factor(name(y))}"
+        for x, y in zip(pairs[::2], pairs[1::2], strict=True)
+    ]
+    more = [f"({len(terms) - MOST_TERMS:,} more)"] if len(terms) > MOST_TERMS else []
+    return " + ".join([*terms[:MOST_TERMS], *more])
+
+
+def _factor(name: str) -> str:
+    return f"({name})" if name.startswith("−") else name
+
+
+# --- arrows -------------------------------------------------------------------
+
+
+def _arrows(flat: Flat, row: int, shown_rows: set[int]) -> list[Arrow]:
+    """One for each operand position; those from rows that are not shown in one bundle."""
+    operands = flat.of(row)
+    there = [(place, each) for place, each in enumerate(operands) if each in shown_rows]
+    hidden = sum(each != NONE for each in operands) - len(there)
+    marks = _ordinals(int(flat.kinds[row]), len(operands))
+    arrows = [
+        Arrow(f"edge-{each}-{row}-{place}", f"row-{each}", f"row-{row}", "", marks[place]) for place, each in there
+    ]
+    rest = Arrow(f"bundle-{row}", f"rest-row-{row}", f"row-{row}", f"{hidden}×" if hidden > 1 else "")
+    return [*arrows, rest] if hidden else arrows
+
+
+def _ordinals(kind: int, count: int) -> list[str]:
+    """Which operand is which, where their order matters."""
+    ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and count > 1
+    return [ordinal(place) if ordered else "" for place in range(count)]
+
+
+def _stubs(described: Scene) -> list[Box]:
+    """Where rows are left out."""
+    around = {box.id: box.scope for box in described.boxes}
+    cut = [arrow for arrow in described.arrows if arrow.source not in around]
+    return [Box(arrow.source, "rest", ["..."], around[arrow.target]) for arrow in cut]
