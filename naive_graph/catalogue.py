@@ -191,9 +191,11 @@ BUILT_IN = len(RULES)  # rules of a larger number are a learner's own
 UNARY = tuple(
     rule.name for rule in (
         neg, abs, sign, heaviside, exp, expm1, log, log1p, sqrt, square, reciprocal, sin, cos, tan, asin, acos, atan,
-        sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, relu, erf, total, mean,
+        sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, relu, erf,
     )
 )
+
+OVER_A_BATCH = (total.name, mean.name)
 
 # fmt: on
 # --- compositions -------------------------------------------------------------
@@ -238,7 +240,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
 
 
 COMPOSITIONS = (gelu, silu, leaky_relu, elu, selu)
-add_methods(UNARY)
+add_methods((*UNARY, *OVER_A_BATCH))
 for _composition in COMPOSITIONS:
     setattr(Arithmetic, _composition.__name__, _composition)
 

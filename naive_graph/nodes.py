@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from .catalogue import UNARY
+from .catalogue import OVER_A_BATCH, UNARY
 from .errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError
 from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, grow_short, handle, register
 from .number import number
@@ -267,7 +267,7 @@ INFIX = {"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "d
 for _sign, _name in INFIX.items():
     setattr(Node, _sign, _infix(RULES[_name]))
 METHODS_OF_ONE = {"__neg__": "neg", **{name: name for name in UNARY}}
-for _name in UNARY:
+for _name in (*UNARY, *OVER_A_BATCH):
     setattr(Node, _name, _method(RULES[_name]))
 
 

@@ -3,14 +3,14 @@
     slot 0: x   slot 1: w*x + b   slot 2: its relu   slot 1 again: its derivative
 
 A slot is a row of memory, a block of samples wide. A value that nobody will read
-again gives its slot back, and the next value takes the one given back last: it
-is still warm in the cache. Rows of one kernel whose slots are all neighbours, as
+again gives its slot back, and the next value takes the lowest that is free. Rows of one kernel whose slots are all neighbours, as
 those of a layer are, become one instruction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from .flat import DOT, NONE, TOTAL, Flat
@@ -154,19 +154,25 @@ def block(
 
 
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:
-    """Choose a slot for everything that is written; returns how many there are."""
+    """Choose a slot for everything that is written; returns how many there are.
+
+    The lowest that is free, so that what is written together lies together.
+    """
     last = {field: time for time, each in enumerate(instructions) for field in each.fields if isinstance(field, Slot)}
     size = len(set(slot_of.values()))
     free: list[int] = []
+    waiting: list[int] = []  # given back by the rows of one kernel, whose results are to be neighbours
     for time, each in enumerate(instructions):
+        if time and each.what != instructions[time - 1].what:
+            while waiting:
+                heappush(free, waiting.pop())
         for slot in each.fields:
             if isinstance(slot, Slot) and slot not in slot_of:
-                slot_of[slot] = free.pop() if free else size
+                slot_of[slot] = heappop(free) if free else size
                 size = max(size, slot_of[slot] + 1)
-        if not keep:
-            free += [
-                slot_of[slot] for slot in dict.fromkeys(each.fields) if isinstance(slot, Slot) and last[slot] == time
-            ]
+        for slot in () if keep else dict.fromkeys(each.fields):
+            if isinstance(slot, Slot) and last[slot] == time:
+                waiting.append(slot_of[slot])
     return size
 
 

@@ -114,14 +114,26 @@ def rolled(flat: Flat, found: Alike) -> tuple[Flat, Array, dict[int, Sample]]:
     )
     for at, rows in zip(made.tolist(), lane_rows.tolist(), strict=True):
         if not operands[at]:
-            numbers = [flat.constants.get(row, 0.0) for row in rows]
-            new.sources[at] = Lanes(numbers, [flat.sources.get(row) for row in rows])
+            _fill(
+                new, at, Lanes([flat.constants.get(row, 0.0) for row in rows], [flat.sources.get(row) for row in rows])
+            )
     sampled = {
         row: Sample(at, lane)
         for at, rows in zip(made.tolist(), lane_rows.tolist(), strict=True)
         for lane, row in enumerate(rows)
     }
     return new, moved, sampled
+
+
+def _fill(flat: Flat, row: int, lanes: Lanes) -> None:
+    """Give a leaf its lanes; one Constant, written again for each sample, is one number."""
+    if len({np.float64(number).tobytes() for number in lanes.numbers}) == 1 and not any(
+        source is not None for source in lanes.sources
+    ):
+        flat.groups[row] = 0
+        flat.constants[row] = lanes.numbers[0]
+    else:
+        flat.sources[row] = lanes
 
 
 def _at(moved: Array, row: int) -> int:
