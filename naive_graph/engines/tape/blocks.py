@@ -3,8 +3,9 @@
     slot 0: x   slot 1: w*x + b   slot 2: its relu   slot 1 again: its derivative
 
 A slot is a row of memory, a block of samples wide. A value that nobody will read
-again gives its slot back, and the next value takes the lowest that is free. Rows of one kernel whose slots are all neighbours, as
-those of a layer are, become one instruction.
+again gives its slot back, and the next value takes the lowest that is free. Rows
+of one kernel whose slots are all neighbours, as those of a layer are, become one
+instruction.
 """
 
 from __future__ import annotations
