@@ -24,6 +24,9 @@ from .tiles import ONE, Dense, Outer, Step
 ALL = (1 << 31) - 1  # the time of a last use that never comes
 
 
+MOST_WAITING = 64  # slots that rows of one kernel give back only when all are done
+
+
 class Slot(NamedTuple):
     """Stands in an instruction for the slot of a row's lanes; `spread` if the row is a scalar, the same in all."""
 
@@ -164,7 +167,7 @@ def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: 
     free: list[int] = []
     waiting: list[int] = []  # given back by the rows of one kernel, whose results are to be neighbours
     for time, each in enumerate(instructions):
-        if time and each.what != instructions[time - 1].what:
+        if time and (each.what != instructions[time - 1].what or len(waiting) >= MOST_WAITING):
             while waiting:
                 heappush(free, waiting.pop())
         for slot in each.fields:
