@@ -226,7 +226,8 @@ class _ByTape:
             self.tape.scalars[self.tape.slots[row]] = value
 
     def run(self, steps: int) -> Any:
-        return self.tape.repeat(self.tables.values.buffer_info()[0], steps).copy()
+        with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
+            return self.tape.repeat(self.tables.values.buffer_info()[0], steps).copy()
 
     def weight(self, row: int) -> float:
         leaf = self.step.leaf_of.get(row)

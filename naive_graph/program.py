@@ -92,9 +92,9 @@ class Program:
                     f"A Program differentiates with respect to Variables and PlaceHolders, not {label}. "
                     "Name the leaves that it depends on in wrt."
                 )
-        self._last = max((*self._rows, *self._wrt))
+        self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
         self._questions: dict[Any, Answers] = {}
-        self._redrawn = self._tables.redrawn
+        self._drawings = self._tables.drawings
 
     # --- asking ---
 
@@ -118,6 +118,7 @@ class Program:
         return Answer(values, slopes)
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
+        self._refuse_stale()
         if len(inputs) > len(self._inputs):
             raise FeedError(
                 f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. Name them: Program(..., inputs=[x])."
@@ -125,6 +126,12 @@ class Program:
         if not feed and not inputs:
             return Inputs(self._tables, {}, [])
         return checked(self._tables, feed or {}, zip(self._inputs, inputs, strict=False))
+
+    def _refuse_stale(self) -> None:
+        """Rows that were cut may have been used anew; whoever still has the newest one has all."""
+        home = self._newest._home
+        if home.closed or home is not self._tables:
+            raise StaleNodeError(f"This Program's graph {home.closed}. Build the Program again.")
 
     def _with_held(self, answers: Answers, given: Inputs) -> None:
         """Numbers also for PlaceHolders that were not fed now, but have a value."""
@@ -141,10 +148,8 @@ class Program:
     def _ask(self, given: Inputs) -> Answers:
         """The compiled question for these batches; made when it is first asked."""
         home = self._tables
-        if home.closed or len(home) <= self._last:
-            raise StaleNodeError(f"This Program's graph {home.closed or 'was cut back'}. Build it again.")
-        if home.redrawn != self._redrawn:
-            self._questions, self._redrawn = {}, home.redrawn
+        if home.drawings != self._drawings:
+            self._questions, self._drawings = {}, home.drawings
         key = tuple([batch.rows for batch in given.batches])
         if key not in self._questions:
             batched = frozenset(row for rows in key for row in rows)

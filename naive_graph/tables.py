@@ -101,6 +101,7 @@ class Tables:
         self.scope_now: Scope | None = None
         self.clock = 1  # the number of the next forward run
         self.redrawn = NEVER  # when an edge was last drawn by hand
+        self.drawings = 0  # how often edges were drawn by hand, or cut that were: the clock may stand still in between
         self.grads_are_blank = True  # nothing since the last kill_grad
         self.computes_at_once = self.checks_validity = False  # tensors, while they are written
         self.closed: str | None = None  # why the graph is gone, if it is
@@ -156,6 +157,7 @@ class Tables:
         edges, degree = len(self.sources), self.in_degrees[target]
         try:
             self.redrawn = self.clock
+            self.drawings += 1
             self.sources.append(source)
             self.targets.append(target)
             self.in_degrees[target] = degree + 1
@@ -233,6 +235,7 @@ class Tables:
         for row in redrawn:
             self.in_degrees[row] = len(self.operands(row))
             self.redrawn = self.clock
+            self.drawings += 1
         if self.scopes[-1][1] is not self.scope_now:
             self.enter(self.scope_now)
         self.cache.clear()

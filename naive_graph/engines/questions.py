@@ -178,8 +178,9 @@ class ByMachine(ByReference):
         return [row for row in rows if row not in self.batched]
 
     def __call__(self, inputs: Inputs) -> Found:
-        self.tables.grow_values()
-        out, amiss = self._run(inputs)
+        with self.tables.lock:  # machine code reads the columns while other threads may run: they must not move
+            self.tables.grow_values()
+            out, amiss = self._run(inputs)
         finite = amiss == 0.0
         count, width = len(self.rows), len(self.wrt)
         if self._simple:
