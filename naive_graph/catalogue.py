@@ -238,7 +238,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
 
 
 COMPOSITIONS = (gelu, silu, leaky_relu, elu, selu)
-add_methods(UNARY)
+add_methods((*UNARY, total.name, mean.name))
 for _composition in COMPOSITIONS:
     setattr(Arithmetic, _composition.__name__, _composition)
 
