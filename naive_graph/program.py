@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from .engines.questions import Answers, ByMachine, Inputs, question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
-from .feeding import checked, input_rows
+from .feeding import checked, input_rows, nodes_of
 from .graph import GraphType
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder, Variable, rows_of
@@ -70,19 +70,19 @@ class Program:
     drawer: Callable[..., Any] | None = None  # how a pass's result is drawn: the views, which stand higher, set it
 
     def __init__(
-        self, outputs: Any, wrt: Iterable[Node] = (), inputs: Iterable[Any] = (), engine: str | None = None
+        self, outputs: Any, wrt: Iterable[Node] | Node = (), inputs: Iterable[Any] = (), engine: str | None = None
     ) -> None:
         if engine not in (None, "native", "tape", "reference"):
             raise EngineError(
                 f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
             )
         self._single = isinstance(outputs, Node)
-        self.outputs: list[Node] = [outputs] if self._single else list(outputs)
-        self.wrt: list[Node] = [wrt] if isinstance(wrt, Node) else list(wrt)
+        self.outputs: list[Node] = nodes_of(outputs, "Program")
+        self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._tables, self._engine, self._lock = CURRENT.tables, engine, RLock()
-        self._inputs = [input_rows(each) for each in inputs]
+        self._inputs = input_rows(inputs)
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")
         for node in self.wrt:
@@ -120,12 +120,11 @@ class Program:
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()
         if len(inputs) > len(self._inputs):
-            raise FeedError(
-                f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. Name them: Program(..., inputs=[x])."
-            )
+            count = f"{len(self._inputs)} inputs, not {len(inputs)}"
+            raise FeedError(f"This Program takes {count}. Name them: Program(..., inputs=[x]).")
         if not feed and not inputs:
             return Inputs(self._tables, {}, [])
-        return checked(self._tables, feed or {}, zip(self._inputs, inputs, strict=False))
+        return checked(self._tables, feed, zip(self._inputs, inputs, strict=False))
 
     def _refuse_stale(self) -> None:
         """Rows that were cut may have been used anew; whoever still has the newest one has all."""

@@ -16,7 +16,7 @@ FLOORS = [
     ["plan", "sweep", "arithmetics"],
     ["engines"],
     ["handles", "nodes", "printed", "running", "graph"],
-    ["draft", "simplify", "derive", "check", "program", "expression"],
+    ["draft", "simplify", "derive", "check", "program", "feeding", "descent", "expression"],
     ["tensor"],
     ["training"],
     ["sequential"],

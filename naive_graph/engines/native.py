@@ -135,7 +135,8 @@ def _kept(key: Any, write: Callable[[], Straight]) -> Run | None:
                 run = _run(write())
             except Opaque as opaque:
                 run = None
-                warnings.warn(EngineWarning(str(opaque)), stacklevel=learners_level())
+                message = f"{opaque} The reference engine runs this graph."
+                warnings.warn(EngineWarning(message), stacklevel=learners_level())
             while len(_KEPT) >= MOST_KEPT:
                 del _KEPT[next(iter(_KEPT))]
             _KEPT[key] = run

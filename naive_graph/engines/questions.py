@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import EngineError, EngineWarning
 from ..origin import learners_level
-from ..plan import Plan, plan_for
+from ..plan import Plan, check_complete, plan_for
 from ..tables import PLACEHOLDER, Tables
 from . import culprit, reference
 from .llvm.compile import llvmlite
@@ -53,14 +53,19 @@ class Inputs(NamedTuple):
 
 
 class ByReference:
-    """The reference engine's answers: the law, and slow. Called, it gives values, slopes, and whether all are finite."""
+    """The reference engine's answers: the law, and slow.
+
+    Called, it gives values, slopes, and whether all are finite.
+    """
 
     def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> None:
         self.tables, self.rows, self.wrt = tables, list(rows), list(wrt)
 
     @cached_property
     def plan(self) -> Plan:
-        return plan_for(self.tables, list(dict.fromkeys([*self.rows, *self.wrt])))
+        plan = plan_for(self.tables, list(dict.fromkeys([*self.rows, *self.wrt])))
+        check_complete(self.tables, plan.rows)
+        return plan
 
     @cached_property
     def placeholders(self) -> list[int]:
@@ -113,10 +118,10 @@ class Feeds:
         for row, source in flat.sources.items():
             if isinstance(source, Lanes):
                 _fill(tape.feed(row), source.numbers)
-                rows = [each.row if isinstance(each, Fed) else each for each in source.sources]
+                rows: list[Any] = [each.row if isinstance(each, Fed) else each for each in source.sources]
                 places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
                 if len(places):
-                    self.moving.append((row, places, [each for each in rows if each is not None]))
+                    self.moving.append((row, places, [int(each) for each in rows if each is not None]))
 
     def __call__(self, inputs: Inputs) -> None:
         """Feed the tape."""
@@ -253,7 +258,7 @@ def question(
     except Opaque as opaque:
         if batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
-        warnings.warn(EngineWarning(str(opaque)), stacklevel=learners_level())
+        warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=learners_level())
         return ByReference(tables, rows, wrt)
 
 

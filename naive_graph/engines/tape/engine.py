@@ -111,5 +111,6 @@ def _kept(plan: Plan, key: Any, make: Callable[[], _Lowered]) -> _Lowered | None
                 kept[key] = make()
             except Opaque as opaque:
                 kept[key] = None
-                warnings.warn(EngineWarning(str(opaque)), stacklevel=learners_level())
+                message = f"{opaque} The reference engine runs this graph."
+                warnings.warn(EngineWarning(message), stacklevel=learners_level())
         return kept[key]
