@@ -172,7 +172,9 @@ class ByMachine(ByReference):
         self.straight = StraightLine(self.flat, wanted) if straight else None
         self.tape = None if straight else Tape(self.flat, wanted)
         self._scalar = [k for k, at in enumerate(self.asked) if self.flat.groups[at.row] == 0]
-        self._simple = len(self._scalar) == len(self.asked)
+        fed = [row in batched for row in self.wrt]
+        self._for_each = [False] * len(self.rows) + (fed * len(self.rows) if self.wrt else [])
+        self._simple = len(self._scalar) == len(self.asked) and not any(fed)
         if self.tape is not None:
             self.feeds = Feeds(self.flat, self.tape)
 
@@ -192,7 +194,7 @@ class ByMachine(ByReference):
             slopes = [out[count + k * width : count + (k + 1) * width].copy() for k in range(count if width else 0)]
             found: list[Any] = out[:count].tolist()
         else:
-            given = self._with_lanes(out)
+            given = self._with_lanes(out, inputs.samples)
             finite = finite and all(np.isfinite(each).all() for each in given)
             found, rest = given[:count], given[count:]
             slopes = [_row(rest[k * width : (k + 1) * width]) for k in range(count if width else 0)]
@@ -216,14 +218,15 @@ class ByMachine(ByReference):
         tape.run(values.buffer_info()[0])
         return tape.out, tape.out.item(len(self._scalar))
 
-    def _with_lanes(self, out: Any) -> list[Any]:
+    def _with_lanes(self, out: Any, samples: int) -> list[Any]:
         """All answers, where some have a value for every sample, or are one sample's."""
         assert self.tape is not None
         place_of = {k: place for place, k in enumerate(self._scalar)}
         given: list[Any] = []
         for k, at in enumerate(self.asked):
             if k in place_of:
-                given.append(float(out[place_of[k]]))
+                value = float(out[place_of[k]])
+                given.append(np.full(samples, value) if self._for_each[k] else value)
             else:
                 lanes = self.tape.lanes_of(at.row)
                 given.append(lanes.copy() if at.lane == NONE else float(lanes[at.lane]))
