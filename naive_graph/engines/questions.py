@@ -18,6 +18,7 @@ from ..tables import PLACEHOLDER, Tables
 from . import culprit, reference
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
+from .replay import Replay, first_wrong
 from .straight import StraightLine, fits
 from .tape.flat import NONE, Flat, Lanes
 from .tape.lanes import Sample
@@ -82,24 +83,34 @@ class ByReference:
         return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
 
     def _values(self, numbers: dict[int, float]) -> list[float]:
-        self.tables.grow_values()
-        values = [numbers.get(row, self.tables.values[row]) for row in self.plan.rows]
+        values = self._leaves(numbers)
         reference.evaluate(self.plan, values)
         return values
 
+    def _leaves(self, numbers: dict[int, float]) -> list[float]:
+        self.tables.grow_values()
+        return [numbers.get(row, self.tables.values[row]) for row in self.plan.rows]
+
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
-        for sample in range(inputs.samples):
-            values = self._values(inputs.sample(sample))
-            of = f"Sample {sample}. " if inputs.batches else ""
-            step_of = {row: step for step, row in enumerate(self.plan.rows)}
-            if not all(map(isfinite, values)):
-                return of + culprit.explain_forward(self.tables, self.plan, values)
-            for row in self.rows if self.wrt else ():
-                seeds, wanted = {step_of[row]: 1.0}, self.plan.varies()
-                if not all(map(isfinite, reference.differentiate(self.plan, values, seeds, wanted))):
-                    return of + culprit.explain_backward(self.tables, self.plan, values, seeds, wanted)
-        return "A sum over the samples is infinite or NaN, though each sample is finite. Scale the values down."
+        plan, batched = self.plan, [row for batch in inputs.batches for row in batch.rows]
+        step_of = {row: step for step, row in enumerate(plan.rows)}
+        asked, wrt = [step_of[row] for row in self.rows], [step_of[row] for row in self.wrt]
+        replay = Replay(plan, inputs.samples, [step_of[row] for row in batched if row in step_of])
+        wanted = plan.varies()
+        for sample, values in replay.rounds(lambda sample: self._leaves(inputs.sample(sample))):
+            waiting = [plan.operands(step)[0] for step in replay.gathers if step not in replay.known]
+            step = first_wrong(plan, values, [*asked, *waiting], replay.known)
+            if step is not None:
+                of = f"Sample {sample}. " if replay.varies[step] else ""
+                over = inputs.samples if step in replay.known else 0
+                return of + culprit.explain_value(self.tables, plan, values, step, replay.varies[step], over)
+            for row in asked if self.wrt and None not in values else ():
+                adjoints = reference.differentiate(plan, values, {row: 1.0}, wanted)
+                if not all(isfinite(adjoints[leaf]) for leaf in wrt):
+                    of = f"Sample {sample}. " if batched else ""
+                    return of + culprit.explain_backward(self.tables, plan, values, {row: 1.0}, wanted)
+        return "Backward: a sum over the samples is infinite or NaN; each sample is finite. Scale the values down."
 
     def explain(self) -> str:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
