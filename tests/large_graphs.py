@@ -70,6 +70,6 @@ def allowance(output, leaves):
             [values[each] for each in operands], values[step], [wanted[each] for each in operands]
         )
         for operand, partial in zip(operands, partials):
-            if partial:
+            if partial and sizes[step]:
                 sizes[operand] += sizes[step] * abs(partial)
     return [2 * len(plan) * EPS * sizes[step_of[leaf.row]] for leaf in leaves]

@@ -184,3 +184,9 @@ def test_a_program_may_be_asked_while_another_graph_is_current():
     program, _ = cube()
     with Graph.scratch():
         assert program().value == 8.0
+
+
+def test_hundreds_of_programs_come_and_go():
+    x = Variable(2.0)
+    for k in range(300):  # more than are kept compiled at once
+        assert Program(x * float(k), engine="native")().value == 2.0 * k

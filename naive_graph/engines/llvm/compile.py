@@ -31,7 +31,7 @@ class Library:
     def __init__(self, code: bytes) -> None:
         llvm = llvmlite()
         nothing = llvm.parse_assembly("")
-        self._engine = llvm.create_mcjit_compiler(nothing, _machine())
+        self._engine = llvm.create_mcjit_compiler(nothing, _new_machine())  # which goes when the engine goes
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
@@ -102,7 +102,7 @@ def assembly(ir_text: str) -> str:
     """The text as instructions that a person can read."""
     module = llvmlite().parse_assembly(ir_text)
     module.verify()
-    text: str = _machine().emit_assembly(module)
+    text: str = _machine(False).emit_assembly(module)
     return text
 
 
@@ -129,7 +129,12 @@ def _features() -> str:
 
 
 @once
-def _machine(optimised: bool = False) -> Any:
+def _machine(optimised: bool) -> Any:
+    """The one that writes code; writing does not use it up."""
+    return _new_machine(optimised)
+
+
+def _new_machine(optimised: bool = False) -> Any:
     """This very processor. It fuses no multiplications and additions unasked."""
     llvm = llvmlite()
     target = llvm.Target.from_default_triple()
