@@ -191,7 +191,7 @@ BUILT_IN = len(RULES)  # rules of a larger number are a learner's own
 UNARY = tuple(
     rule.name for rule in (
         neg, abs, sign, heaviside, exp, expm1, log, log1p, sqrt, square, reciprocal, sin, cos, tan, asin, acos, atan,
-        sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, relu, erf,
+        sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, relu, erf, total, mean,
     )
 )
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from threading import get_ident
 from typing import Any
 
 from . import nodes
-from .engines.choice import engine_named
+from .engines.choice import WATCHERS, engine_named, is_native
 from .errors import ArityError, EngineError, NodeError, OperatorNameError, ThreadError
 from .handles import CURRENT, abandon, handle
 from .nodes import Constant, Node, build, rows_of
@@ -111,6 +112,9 @@ class Graph(metaclass=GraphType):
         9.0
         """
         tables = CURRENT.tables
+        quick = tables.cache.get("quick")
+        if quick is not None and not targets and feed is None and engine is None and not WATCHERS and quick.forward():
+            return
         rows = rows_of(targets, "Graph.forward")
         fed = checked_feed(feed or {})
         with tables.lock:
@@ -138,6 +142,9 @@ class Graph(metaclass=GraphType):
         6.0
         """
         tables = CURRENT.tables
+        quick = tables.cache.get("quick")
+        if quick is not None and not accumulate and engine is None and not WATCHERS and quick.backward(y):
+            return
         rows = rows_of([] if y is None else [y], "Graph.backward")
         if isinstance(y, Constant):
             raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
@@ -148,16 +155,17 @@ class Graph(metaclass=GraphType):
             check_fresh(tables, plan)
             values = [tables.values[row] for row in plan.rows]
             seeds = dict.fromkeys(plan.targets, 1.0)
-            adjoints = engine_named(engine, plan).differentiate(plan, values, seeds, plan.varies())
+            chosen = engine_named(engine, plan)
+            adjoints = chosen.differentiate(plan, values, seeds, plan.varies())
             check_grads(tables, plan, values, adjoints, cls.on_invalid)
             commit_grads(tables, plan, adjoints, accumulate)
+            if engine is None and is_native(chosen) and "quick" not in tables.cache:
+                import_module(".quick", __package__).arm(tables, plan)
 
     @classmethod
     def kill_grad(cls) -> None:
         """Set every gradient to 0.0; a Constant has none to set."""
-        tables = CURRENT.tables
-        with tables.lock:
-            tables.clear_grads()
+        CURRENT.tables.clear_grads()
 
     @classmethod
     def machine_code(cls, y: nodes.Node, form: str = "llvm") -> str:

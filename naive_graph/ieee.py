@@ -208,7 +208,7 @@ def scaled_pow(factor: float, a: float, b: float) -> float:
 
 def logsumexp(*xs: float) -> float:
     """log(exp(x1) + exp(x2) + ...), without overflow."""
-    top = _largest(xs)
+    top = largest(xs)
     if isinf(top) or top != top:
         return top
     total = 0.0
@@ -223,24 +223,24 @@ def softmax_share(a: float, *xs: float) -> float:
     The rounding of each difference is carried along: at 600 it alone would cost
     250 units in the last place. An infinite operand takes it all.
     """
-    top = _largest((a, *xs))
+    top = largest((a, *xs))
     if top != top:
         return nan
     total = 0.0
     for x in xs:
-        total += _exp_difference(x, top)
-    return div(_exp_difference(a, top), total)
+        total += exp_below(x, top)
+    return div(exp_below(a, top), total)
 
 
-def _exp_difference(a: float, b: float) -> float:
-    """exp(a - b) for a <= b."""
+def exp_below(a: float, b: float) -> float:
+    """exp(a - b) for a <= b, with the rounding of the difference carried along."""
     if isinf(b):
         return float(a == b)
     d, e = two_difference(a, b)
     return math.exp(d) * (1.0 + e) if d > -inf else 0.0
 
 
-def _largest(xs: tuple[float, ...]) -> float:
+def largest(xs: tuple[float, ...]) -> float:
     top = -inf
     for x in xs:
         top = maximum(top, x)

@@ -18,7 +18,7 @@ from .origin import Origin
 from .plan import plan_for
 from .printed import Printed, node_html, printed_tables, write_formula
 from .rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
-from .tables import CONSTANT, PLACEHOLDER, VARIABLE, Scope, Tables
+from .tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
 
 
 class Node(Arithmetic):
@@ -74,7 +74,10 @@ class Node(Arithmetic):
     @property
     def value(self) -> Any:
         """The node's value, a float; None where it was not computed or fed yet."""
-        return self.tables.value(self._row)
+        home, row = self._home, self._row
+        if home is CURRENT.tables and row < len(home.stamps):  # written out: loops ask for it again and again
+            return home.values[row] if home.stamps[row] != NEVER else None
+        return self.tables.value(row)
 
     @value.setter
     def value(self, value: float) -> None:
@@ -83,7 +86,10 @@ class Node(Arithmetic):
     @property
     def grad(self) -> Any:
         """The gradient, a float, of the last backward's result; None before any, and for a Constant always."""
-        return self.tables.grad(self._row)
+        home, row = self._home, self._row
+        if home is CURRENT.tables and row < len(home.grads):
+            return home.grads[row] if home.operators[row] != CONSTANT else None
+        return self.tables.grad(row)
 
     @grad.setter
     def grad(self, grad: float) -> None:
@@ -282,9 +288,13 @@ class Variable(Node):
         register(self, VARIABLE, number(value, "A Variable"), name)
 
     def _set(self, value: object) -> None:
-        checked = number(value, self.tables.label(self._row))
-        with self._home.lock:
-            self._home.write(self._row, checked)
+        home = self._home
+        if type(value) is not float or home is not CURRENT.tables:
+            value = number(value, self.tables.label(self._row))
+        with home.lock:
+            home.write(self._row, value)
+
+    value = Node.value.setter(_set)  # type: ignore[attr-defined]
 
 
 class PlaceHolder(Node):
@@ -292,6 +302,7 @@ class PlaceHolder(Node):
 
     __slots__ = ()
     _set = Variable._set
+    value = Variable.value
 
     def __init__(self, name: str | None = None) -> None:
         register(self, PLACEHOLDER, None, name)

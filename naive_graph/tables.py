@@ -100,6 +100,7 @@ class Tables:
         self.scopes: list[tuple[int, Scope | None]] = [(0, None)]  # from which row on each holds
         self.scope_now: Scope | None = None
         self.clock = 1  # the number of the next forward run
+        self.written = NEVER  # when a leaf was last written
         self.redrawn = NEVER  # when an edge was last drawn by hand
         self.drawings = 0  # how often edges were drawn by hand, or cut that were: the clock may stand still in between
         self.grads_are_blank = True  # nothing since the last kill_grad
@@ -169,15 +170,19 @@ class Tables:
 
     def write(self, row: int, value: float) -> None:
         """Set a leaf's value. What was computed from the old one is stale until the next forward."""
-        self.grow_values()
-        if self.stamps[row] != NEVER:
-            self.stamps[row] = self.clock  # before the value too: a new value must never pass for the old
+        if len(self.values) < len(self.operators) or len(self.stamps) < len(self.operators):
+            self.grow_values()
+        clock, stamps = self.clock, self.stamps
+        if stamps[row] != NEVER:
+            stamps[row] = clock  # before the value too: a new value must never pass for the old
+        self.written = clock
         self.values[row] = value
-        self.stamps[row] = self.clock
+        stamps[row] = clock
 
     def write_rows(self, first: int, values: bytes) -> None:
         """Set the values of many leaves that were just appended, from one buffer of floats."""
         self.grow_values()
+        self.written = self.clock
         size = len(values) // 8
         self.values[first : first + size] = array("d", values)
         self.stamps[first : first + size] = array("q", [self.clock]) * size
@@ -191,7 +196,7 @@ class Tables:
 
     def clear_grads(self) -> None:
         """Give every row a gradient of 0.0."""
-        self.grads, self.grads_are_blank = array("d", bytes(8 * len(self))), True
+        self.grads, self.grads_are_blank = _ZERO * len(self.operators), True
 
     def grow_grads(self) -> None:
         """Give every row a gradient, 0.0 where there was none."""
@@ -380,6 +385,9 @@ class Tables:
             if name not in self.cache:
                 self.cache[name] = make()
             return self.cache[name]
+
+
+_ZERO = array("d", [0.0])
 
 
 def _first(entry: Sequence[Any]) -> int:

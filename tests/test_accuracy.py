@@ -70,6 +70,8 @@ UNARY = {
     "sigmoid": (EXPONENT, sigmoid_slope),
     "softplus": (EXPONENT, lambda x: 1 / (1 + mp.exp(-x))),
     "relu": (WIDE, lambda x: mp.mpf(x > 0)),
+    "total": (WIDE, lambda x: mp.mpf(1)),
+    "mean": (WIDE, lambda x: mp.mpf(1)),
     "erf": (spread(1e-8, 26, (-6, 6)), lambda x: 2 / mp.sqrt(mp.pi) * mp.exp(-x * x)),
     "sign": (WIDE, lambda x: mp.mpf(0)),
     "heaviside": (WIDE, lambda x: mp.mpf(0)),

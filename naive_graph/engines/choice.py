@@ -53,6 +53,11 @@ def engine_named(name: str | None, plan: Plan) -> Engine:
     return _paying(plan) if name is None else _engine(name)
 
 
+def is_native(engine: Engine) -> bool:
+    """Whether this is the engine of straight-line code."""
+    return getattr(engine, "__name__", "") == f"{__package__}.native"
+
+
 @contextmanager
 def watched(watcher: Engine) -> Iterator[None]:
     """Let every run inside go through this engine, which keeps what happens."""

@@ -17,14 +17,17 @@ from .llvm.compile import compiled
 from .llvm.emit import opaque
 from .llvm.functions import Module
 from .llvm.straight import Straight
-from .tape.flat import DOT, NONE, Array, Flat
+from .tape.flat import DOT, NONE, PIECES, Array, Flat, name_of
+from .tape.operators import piece
 
 MOST_ROWS = 400  # LLVM takes some 0.1 s for as many
 ADD, MUL, SUB = RULES["add"], RULES["mul"], RULES["sub"]
 
 # Runs the code again and again; then each of `moves` results takes the place of a leaf.
 LOOP = """
-define void @again(ptr %values, ptr %results, ptr %scratch, i64 %steps, ptr %history, i64 %watched, ptr %moves, i64 %count) {
+define void @again(
+    ptr %values, ptr %results, ptr %scratch, i64 %steps, ptr %history, i64 %watched, ptr %moves, i64 %count
+) {
   br label %step
 step:
   %done = phi i64 [0, %0], [%next, %end]
@@ -100,7 +103,10 @@ def fits(flat: Flat) -> bool:
 
 
 def written(flat: Flat, wanted: Sequence[int]) -> Straight:
-    """The code, as a function of the leaves' values and the array for the results. The last result is 0 if all are finite."""
+    """The code, as a function of the leaves' values and the array for the results.
+
+    The last result is 0 if all are finite.
+    """
     code = Straight(Module(), "run")
     registers: list[Any] = [_leaf(flat, code, row) for row in range(len(flat))]
     for row in range(len(flat)):
@@ -132,6 +138,8 @@ def _row(code: Straight, kind: int, operands: list[Any]) -> Any:
             term = x if y is None else code.apply(MUL, [x, y])
             total = term if total is None else code.apply(ADD, [total, term])
         return total
+    if kind in PIECES:
+        return code.call(name_of(kind), piece(kind), operands)
     try:
         return _applied(code, kind, operands)
     except Exception as error:  # whatever a learner's function does when it meets registers

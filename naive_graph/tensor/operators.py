@@ -34,6 +34,9 @@ def apply(self: TensorNode, rule: Rule, *operands: Any) -> TensorNode:
         return first
     if rule.name == "neg":
         return scaled(self, -1.0)
+    if rule.name in ("total", "mean"):  # of a tensor: over its entries
+        tensor: Any = self
+        return tensor.sum() if rule.name == "total" else tensor.mean()  # type: ignore[no-any-return]
     if rule.name == "mul" and len(operands) == 2:
         for one, other in (operands, operands[::-1]):
             if isinstance(one, TensorNode) and not isinstance(other, (TensorNode, Node)) and not _is_array(other):

@@ -90,7 +90,7 @@ def object_code(ir_text: str, optimised: bool = False) -> bytes:
     module = llvm.parse_assembly(ir_text)
     module.verify()
     if optimised:
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
         passes = llvm.create_pass_builder(_machine(True), options)
         passes.getModulePassManager().run(module, passes)

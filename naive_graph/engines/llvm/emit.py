@@ -119,6 +119,8 @@ class Writer:
         rule.check_arity(len(operands))
         if rule.name in INSTRUCTIONS:
             return INSTRUCTIONS[rule.name](self, *operands)
+        if rule.name in SQUARES and _is_two(operands[1]) and isinstance(operands[0], Emitted):
+            return self.binary("fmul", operands[0], operands[0] if rule.name == "pow" else 2.0)
         return self.call(f"{rule.name}", meaning.in_registers(rule.value), operands)
 
     def binary(self, name: str, left: Value, right: Value) -> Emitted:
@@ -193,6 +195,11 @@ def _selected(writer: Writer, condition: Value, a: Value, b: Value) -> Value:
     return writer.line(f"select {writer.module.truth} {holds}, {real} {writer.operand(a)}, {real} {writer.operand(b)}")
 
 
+def _is_two(value: Value) -> bool:
+    return isinstance(value, float) and value == 2.0
+
+
+SQUARES = ("pow", "pow_slope")  # of exponent 2: a product rounds as well as the C library's pow, and takes a tenth
 INSTRUCTIONS: dict[str, Callable[..., Value]] = {
     "add": _folded("fadd"),
     "sub": _folded("fsub"),

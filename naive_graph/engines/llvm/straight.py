@@ -15,11 +15,11 @@ PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"
 
 
 class Straight(Writer):
-    """The code of one sweep, as it is written: a function of three arrays of doubles."""
+    """The code of one sweep, as it is written: a function of arrays of doubles."""
 
-    def __init__(self, module: Module, name: str) -> None:
+    def __init__(self, module: Module, name: str, parameters: str = PARAMETERS) -> None:
         super().__init__(module)
-        self.name = name
+        self.name, self.parameters = name, parameters
         self.parts: list[list[str]] = [[]]
         self.known: dict[str, Emitted] = {}
         self.spilled = 0  # places in the scratch array
@@ -76,10 +76,10 @@ class Straight(Writer):
         """LLVM's assembly: the parts, the function that calls them, and what they call."""
         names = [self.name] if len(self.parts) == 1 else [f"{self.name}.{part}" for part in range(len(self.parts))]
         texts = [
-            "\n  ".join([f'define void @"{name}"({PARAMETERS}) {{', *lines, "ret void"]) + "\n}"
+            "\n  ".join([f'define void @"{name}"({self.parameters}) {{', *lines, "ret void"]) + "\n}"
             for name, lines in zip(names, self.parts, strict=True)
         ]
         if len(names) > 1:
-            calls = [f'call void @"{name}"({PARAMETERS})' for name in names]
-            texts.append("\n  ".join([f'define void @"{self.name}"({PARAMETERS}) {{', *calls, "ret void"]) + "\n}")
+            calls = [f'call void @"{name}"({self.parameters})' for name in names]
+            texts.append("\n  ".join([f'define void @"{self.name}"({self.parameters}) {{', *calls, "ret void"]) + "\n}")
         return "\n\n".join(texts) + f"\n\n{self.module}"

@@ -1,9 +1,26 @@
 """The reverse sweep over columns: it appends the rows of the derivatives.
 
-    0 leaf              4 cos 0
-    1 leaf              5 mul 2 1    the adjoint of row 0 is
-    2 leaf (seed)       6 dot 2*4*1, written  dot 5*4
-    3 ...
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> from naive_graph.engines.tape.share import share
+>>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+>>> z = x.sin() * y
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> print(flat)
+   0 leaf
+   1 leaf
+   2 sin 0
+   3 mul 2 1
+>>> grown, adjoints = adjoint(flat, seeds=[3], wanted=[0, 1])
+>>> slopes, place = share(grown, adjoints[[0, 1]])  # without the rows that they do not need
+>>> print(slopes)
+   0 leaf
+   1 leaf
+   2 sin 0
+   3 cos 0
+   4 dot 1*3
+>>> place[adjoints[[0, 1]]].tolist()  # the slope with respect to x is y * cos x, to y it is sin x
+[4, 2]
 
 A row's adjoint is a dot product: the sum, over everything that uses the row, of
 that consumer's adjoint times its partial. So nothing is scattered; the rows that
@@ -24,8 +41,9 @@ import numpy as np
 from ...tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints, Longs
-from .flat import DOT, MUL, NONE, REDUCE, WHERE, Array, Flat
-from .templates import FIRST_NUMBER, NOTHING, PLAIN, templates
+from .flat import DOT, NONE, Array, Flat
+from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
+from .terms import chosen, give, guard, new_row, plant, push, summed
 
 
 class Count(NamedTuple):
@@ -40,56 +58,62 @@ def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
     seeds: rows whose adjoint begins at 1. wanted: rows whose adjoints are asked
     for. The adjoint of a row that has none is NONE: it is 0.
     """
-    rows, degrees = len(flat), np.diff(flat.starts)
-    known = templates(flat.kinds, degrees)
-    needed = np.zeros(rows, np.uint8)
-    needed[wanted] = 1
+    rows, samples = len(flat), len(flat.samples)
+    known = templates(flat.kinds, np.diff(flat.starts))
+    needed, report = (_marked(rows, wanted) for _ in range(2))
     lead(rows, flat.kinds, flat.starts, flat.operands, known.of_row, known.partial_starts, known.partials, needed)
-    numbers = (rows + np.arange(len(known.numbers) + len(flat.samples))).astype(np.int32)  # the last: how many samples
-    made = np.diff(known.row_starts)[known.of_row]
-    terms = len(flat.operands) + len(seeds) + 1
-    most = rows + len(numbers) + int(made.sum()) + 3 * terms + (3 + len(flat.samples)) * rows
-    edges = (
-        len(flat.operands) + int(_edges_of(known)[known.of_row].sum()) + 12 * terms + (8 + 2 * len(flat.samples)) * rows
-    )
-    kinds, starts, operands, groups = (np.empty(size, np.int32) for size in (most, most + 1, edges, most))
-    kinds[:rows], starts[:rows], operands[: len(flat.operands)], groups[:rows] = (
-        flat.kinds, flat.starts[:rows], flat.operands, flat.groups,
-    )  # fmt: skip
-    kinds[rows : rows + len(numbers)], groups[rows : rows + len(numbers)] = CONSTANT, 0
-    starts[rows : rows + len(numbers)] = len(flat.operands)
+    terms, made = len(flat.operands) + len(seeds), np.diff(known.row_starts)
+    numbers = rows + np.arange(len(known.numbers) + samples, dtype=np.int32)  # then how many samples each group has
+    counts = numbers[len(known.numbers) :].copy()
+    kinds, starts, operands, groups = _room(flat, known, numbers, terms)
+    kinds[counts] = PLACEHOLDER
     end = np.array([rows + len(numbers), len(flat.operands), 0], np.int64)
-    counts_at = numbers[len(known.numbers) :].copy()
-    kinds[counts_at] = PLACEHOLDER
-    report, adjoints = np.zeros(rows, np.uint8), np.full(rows, NONE, np.int32)
-    report[wanted] = 1
-    heads, tails = np.full(rows, NONE, np.int32), np.full(rows, NONE, np.int32)
-    term_columns = [np.empty(terms, np.int32) for _ in range(5)]
+    adjoints, heads, tails = (np.full(rows, NONE, np.int32) for _ in range(3))
+    columns = [np.empty(terms, np.int32) for _ in range(5)]
     for seed in seeds:
-        plant(seed, int(numbers[0]), int(flat.groups[seed]), heads, tails, *term_columns, end)
+        plant(seed, int(numbers[0]), int(flat.groups[seed]), heads, tails, *columns, end)
     sweep(
-        rows, len(flat.samples), known.of_row, known.selects, known.row_starts, known.kinds, known.operand_starts,
-        known.operands, known.partial_starts, known.partials, numbers, counts_at, needed, report, heads, tails, *term_columns,
-        kinds, starts, operands, groups, adjoints, np.full(rows, NONE, np.int32), np.empty(made.max(initial=0) + 1, np.int32),
-        end,
+        rows, samples, known.of_row, known.selects, known.row_starts, known.kinds, known.operand_starts, known.operands,
+        known.partial_starts, known.partials, numbers, counts, needed, report, heads, tails, *columns, kinds, starts,
+        operands, groups, adjoints, np.empty(made.max(initial=0) + 1, np.int32), end,
     )  # fmt: skip
-    size = int(end[0])
-    starts[size] = end[1]
-    constants = {**flat.constants, **dict(zip(numbers.tolist(), known.numbers, strict=False))}
-    counts = numbers[len(known.numbers) :].tolist()
-    sources = {**flat.sources, **{row: Count(group) for group, row in enumerate(counts)}}
+    size, edges = int(end[0]), int(end[1])
+    starts[size] = edges
     grown = replace(
-        flat, kinds=kinds[:size].copy(), starts=starts[: size + 1].copy(), operands=operands[: end[1]].copy(),
-        groups=groups[:size].copy(), constants=constants, sources=sources,
-    )  # fmt: skip
+        flat,
+        kinds=kinds[:size].copy(),
+        starts=starts[: size + 1].copy(),
+        operands=operands[:edges].copy(),
+        groups=groups[:size].copy(),
+        constants={**flat.constants, **dict(zip(numbers.tolist(), known.numbers))},
+        sources={**flat.sources, **{row: Count(group) for group, row in enumerate(counts.tolist())}},
+    )
     return grown, adjoints
 
 
-def _edges_of(known: object) -> Array:
-    """How many operands the rows of each template have."""
-    starts, rows = known.operand_starts, known.row_starts  # type: ignore[attr-defined]
-    edges: Array = starts[rows[1:]] - starts[rows[:-1]]
-    return edges
+def _marked(rows: int, these: Array) -> Array:
+    marks = np.zeros(rows, np.uint8)
+    marks[these] = 1
+    return marks
+
+
+def _room(flat: Flat, known: Templates, numbers: Array, terms: int) -> tuple[Array, Array, Array, Array]:
+    """Kinds, starts, operands and groups, begun with the plan and the numbers, with room for all that may follow.
+
+    A term may need seven rows with 23 operands: a condition and its sum over
+    the samples, the either-or of two of them, a product, a choice and its share
+    in two sums. A row may need three with five: a sum and a choice.
+    """
+    rows, made = len(flat), np.diff(known.row_starts)
+    per_template = known.operand_starts[known.row_starts[1:]] - known.operand_starts[known.row_starts[:-1]]
+    most = rows + len(numbers) + int(made[known.of_row].sum()) + 7 * terms + 3 * rows
+    edges = len(flat.operands) + int(per_template[known.of_row].sum()) + 23 * terms + 5 * rows
+    kinds, starts, operands, groups = (np.empty(size, np.int32) for size in (most, most + 1, edges, most))
+    kinds[:rows], starts[:rows], groups[:rows] = flat.kinds, flat.starts[:rows], flat.groups
+    operands[: len(flat.operands)] = flat.operands
+    after = slice(rows, rows + len(numbers))
+    kinds[after], starts[after], groups[after] = CONSTANT, len(flat.operands), 0
+    return kinds, starts, operands, groups
 
 
 @machine
@@ -106,173 +130,11 @@ def lead(
 
 
 @machine
-def plant(
-    row: int, one: int, group: int, heads: Ints, tails: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints,
-    term_groups: Ints, end: Longs,
-) -> None:  # fmt: skip
-    """The adjoint of `row` begins at 1."""
-    give(row, one, NONE, one, NONE, group, heads, tails, nexts, xs, ys, masks, term_groups, end)
-
-
-def give(
-    row: int, x: int, y: int, one: int, mask: int, group: int, heads: Ints, tails: Ints, nexts: Ints, xs: Ints, ys: Ints,
-    masks: Ints, term_groups: Ints, end: Longs,
-) -> None:  # fmt: skip
-    """One more term of a row's adjoint: x * y (x alone if y is NONE), where `mask` holds. one: the row of 1."""
-    if x == one and y >= 0:
-        x, y = y, NONE
-    term = end[2]
-    end[2] += 1
-    nexts[term] = NONE
-    xs[term] = x
-    ys[term] = y
-    masks[term] = mask
-    term_groups[term] = group
-    if tails[row] >= 0:
-        nexts[tails[row]] = term
-    else:
-        heads[row] = term
-    tails[row] = term
-
-
-def new_row(kind: int, group: int, kinds: Ints, starts: Ints, groups: Ints, end: Longs) -> int:
-    """Begin a row; its operands are pushed next."""
-    row = end[0]
-    kinds[row] = kind
-    groups[row] = group
-    starts[row] = end[1]
-    end[0] += 1
-    return row
-
-
-def push(operand: int, operands: Ints, end: Longs) -> None:
-    operands[end[1]] = operand
-    end[1] += 1
-
-
-def chosen(
-    mask: int, value: int, other: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, end: Longs
-) -> int:
-    """where(mask, value, other) as a row."""
-    group = groups[mask]
-    if groups[value] > group:
-        group = groups[value]
-    if groups[other] > group:
-        group = groups[other]
-    row = new_row(WHERE, group, kinds, starts, groups, end)
-    push(mask, operands, end)
-    push(value, operands, end)
-    push(other, operands, end)
-    return row
-
-
-def guard(
-    head: int, numbers: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, kinds: Ints, starts: Ints, operands: Ints,
-    groups: Ints, end: Longs,
-) -> int:  # fmt: skip
-    """Put each term under its own mask; the mask of their sum, NONE if one is certain."""
-    either = masks[head]
-    term = head
-    while term >= 0:
-        mask = masks[term]
-        if term != head:
-            if mask < 0 or either < 0:
-                either = NONE
-            elif mask != either:
-                either = chosen(either, numbers[0], mask, kinds, starts, operands, groups, end)
-        if mask >= 0:
-            value = xs[term]
-            if ys[term] >= 0:
-                group = groups[xs[term]] if groups[xs[term]] > groups[ys[term]] else groups[ys[term]]
-                value = new_row(MUL, group, kinds, starts, groups, end)
-                push(xs[term], operands, end)
-                push(ys[term], operands, end)
-            xs[term] = chosen(mask, value, numbers[1], kinds, starts, operands, groups, end)
-            ys[term] = NONE
-            masks[term] = NONE
-        term = nexts[term]
-    return either
-
-
-def summed(
-    row: int, head: int, samples: int, counts: Ints, nexts: Ints, xs: Ints, ys: Ints, term_groups: Ints, kinds: Ints, starts: Ints,
-    operands: Ints, groups: Ints, end: Longs,
-) -> int:  # fmt: skip
-    """The sum of a row's terms, as one row."""
-    group = groups[row]
-    if group == 0:
-        term = head
-        while term >= 0:
-            times(term, counts, xs, ys, term_groups, kinds, starts, operands, groups, end)
-            term = nexts[term]
-    if nexts[head] < 0 and ys[head] < 0 and (group != 0 or term_groups[head] == 0):
-        return xs[head]
-    first = NONE
-    second = 0
-    if group == 0:
-        for each in range(1, samples):
-            made = NONE
-            term = head
-            while term >= 0:
-                if term_groups[term] == each:
-                    if made < 0:
-                        made = new_row(REDUCE, 0, kinds, starts, groups, end)
-                    push(xs[term], operands, end)
-                    push(ys[term], operands, end)
-                term = nexts[term]
-            if made >= 0:
-                if first >= 0:
-                    made = with_first(made, first, kinds, starts, operands, groups, end)
-                first = made
-                second += 1
-    made = first
-    term = head
-    while term >= 0:
-        if group != 0 or term_groups[term] == 0:
-            if made == first:
-                made = new_row(DOT, group, kinds, starts, groups, end)
-                if first >= 0:
-                    push(first, operands, end)
-                    push(NONE, operands, end)
-            push(xs[term], operands, end)
-            push(ys[term], operands, end)
-        term = nexts[term]
-    return made
-
-
-def times(
-    term: int, counts: Ints, xs: Ints, ys: Ints, term_groups: Ints, kinds: Ints, starts: Ints, operands: Ints,
-    groups: Ints, end: Longs,
-) -> None:  # fmt: skip
-    """A term that is the same for all samples counts once for each."""
-    group = term_groups[term]
-    if group == 0 or groups[xs[term]] != 0 or (ys[term] >= 0 and groups[ys[term]] != 0):
-        return
-    if ys[term] >= 0:
-        product = new_row(MUL, 0, kinds, starts, groups, end)
-        push(xs[term], operands, end)
-        push(ys[term], operands, end)
-        xs[term] = product
-    ys[term] = counts[group]
-    term_groups[term] = 0
-
-
-def with_first(made: int, first: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, end: Longs) -> int:
-    """first + made as a row."""
-    row = new_row(DOT, 0, kinds, starts, groups, end)
-    push(first, operands, end)
-    push(NONE, operands, end)
-    push(made, operands, end)
-    push(NONE, operands, end)
-    return row
-
-
-@machine
 def sweep(
     rows: int, samples: int, of_row: Ints, selects: Bytes, row_starts: Ints, made_kinds: Ints, made_starts: Ints,
-    made_operands: Ints, partial_starts: Ints, partials: Ints, numbers: Ints, counts: Ints, needed: Bytes, report: Bytes, heads: Ints,
-    tails: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, term_groups: Ints, kinds: Ints, starts: Ints,
-    operands: Ints, groups: Ints, adjoints: Ints, taken: Ints, local: Ints, end: Longs,
+    made_operands: Ints, partial_starts: Ints, partials: Ints, numbers: Ints, counts: Ints, needed: Bytes,
+    report: Bytes, heads: Ints, tails: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, term_groups: Ints,
+    kinds: Ints, starts: Ints, operands: Ints, groups: Ints, adjoints: Ints, local: Ints, end: Longs,
 ) -> None:  # fmt: skip
     """Walk backwards: sum up each row's terms, and hand every operand its own."""
     for row in range(rows - 1, -1, -1):
@@ -287,13 +149,11 @@ def sweep(
                 same = 0
             term = nexts[term]
         if same == 0:
-            mask = guard(head, numbers, nexts, xs, ys, masks, kinds, starts, operands, groups, end)
-            if groups[row] == 0 and mask >= 0 and groups[mask] > 0:
-                mask = NONE
+            mask = guard(head, groups[row] == 0, numbers, nexts, xs, ys, masks, kinds, starts, operands, groups, end)
         incoming = summed(row, head, samples, counts, nexts, xs, ys, term_groups, kinds, starts, operands, groups, end)
         if report[row]:
             adjoints[row] = incoming
-            if mask >= 0:
+            if mask >= 0 and same:  # terms that stand under masks of their own add up to 0 where none holds
                 adjoints[row] = chosen(mask, incoming, numbers[1], kinds, starts, operands, groups, end)
         if kinds[row] <= DOT:
             for at in range(starts[row], starts[row + 1], 2):
@@ -335,21 +195,9 @@ def sweep(
                     if mask >= 0:
                         under = chosen(under, mask, numbers[1], kinds, starts, operands, groups, end)
                 give(
-                    operand,
-                    incoming,
-                    below,
-                    numbers[0],
-                    under,
-                    groups[row],
-                    heads,
-                    tails,
-                    nexts,
-                    xs,
-                    ys,
-                    masks,
-                    term_groups,
-                    end,
-                )
+                    operand, incoming, below, numbers[0], under, groups[row], heads, tails, nexts, xs, ys, masks,
+                    term_groups, end,
+                )  # fmt: skip
 
 
 def resolved(reference: int, row: int, degree: int, starts: Ints, operands: Ints, numbers: Ints, local: Ints) -> int:

@@ -13,25 +13,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .flat import DOT, NONE, TOTAL, Flat
-from .kernels import (
-    DENSE,
-    DOT_MIXED,
-    EXPORT,
-    FEED,
-    FIRST_KERNEL,
-    LANE,
-    OUTER,
-    PRODUCT,
-    REDUCE_PAIRS,
-    SCALAR,
-    SCALED,
-    SPREAD,
-    SUM,
-)  # fmt: skip
+from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE_PAIRS, SPREAD, SUM
 from .operators import Shape, shape_of
 from .runs import MOST_TERMS
-from .sections import Section
-from .tiles import Dense, Outer, Step, tiles
+from .sums import LANE, PRODUCT, SCALAR, SCALED
+from .tiles import Dense, Outer, Step
 
 ALL = (1 << 31) - 1  # the time of a last use that never comes
 
@@ -95,7 +81,7 @@ class Writer:
         weights = [*step.weights, *[[NONE] * len(step.inputs)] * spare]
         bias = [*step.bias, *[NONE] * spare]
         inputs = [self.lane(row) for row in step.inputs]
-        head = [len(outputs), len(inputs), self.first_weight + len(self.weights)]
+        head = [len(outputs), len(inputs), self.first_weight + len(self.weights), int(step.fused)]
         self.instructions.append(Instruction(DENSE, [*outputs, *head, *inputs]))
         for four in range(0, len(outputs), 4):
             self.weights += bias[four : four + 4]
@@ -143,10 +129,10 @@ class Writer:
 
 
 def block(
-    flat: Flat, section: Section, feeds: list[int], exports: list[int], weights: int,
+    flat: Flat, steps: list[Step], feeds: list[int], exports: list[int], weights: int,
     kernel_of: Callable[[Shape], int], scalar_of: Any, nothing: int, slot_of: dict[Slot, int], keep: bool,
 ) -> Block:  # fmt: skip
-    """The section's instructions.
+    """A section's steps as instructions.
 
     feeds, exports: rows to be read and handed out, in order. weights: how many are
     packed already. kernel_of: gives a shape's number. scalar_of: rows' places.
@@ -156,7 +142,7 @@ def block(
     writer = Writer(flat, kernel_of, weights)
     for place, row in enumerate(feeds):
         writer.instructions.append(Instruction(FEED, [Slot(row), place]))
-    for step in tiles(flat, section):
+    for step in steps:
         writer.step(step)
     for place, row in enumerate(exports):
         writer.instructions.append(Instruction(EXPORT, [writer.lane(row), place]))
@@ -168,7 +154,8 @@ def block(
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:
     """Choose a slot for everything that is written; returns how many there are."""
     last = {field: time for time, each in enumerate(instructions) for field in each.fields if isinstance(field, Slot)}
-    size, free = len(set(slot_of.values())), []
+    size = len(set(slot_of.values()))
+    free: list[int] = []
     for time, each in enumerate(instructions):
         for slot in each.fields:
             if isinstance(slot, Slot) and slot not in slot_of:
@@ -199,4 +186,4 @@ def encode(instructions: list[Instruction], slot_of: dict[Slot, int], scalar_of:
 def _dense_fields(fields: list[Any]) -> list[Any]:
     """The counts before the outputs' slots, as the kernel reads them."""
     outputs = next(place for place, field in enumerate(fields) if isinstance(field, int))
-    return [*fields[outputs : outputs + 3], *fields[:outputs], *fields[outputs + 3 :]]
+    return [*fields[outputs : outputs + 4], *fields[:outputs], *fields[outputs + 4 :]]

@@ -1,7 +1,19 @@
 """Sums of products become dot products.
 
-    2 mul 0 1
-    3 add 2 0        becomes        2 dot 0*1 + 0
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+>>> z = x * y + x
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> print(flat)
+   0 leaf
+   1 leaf
+   2 mul 0 1
+   3 add 2 0
+>>> print(dots(flat, keep=[3])[0])
+   0 leaf
+   1 leaf
+   2 dot 0*1 + 0
 
 A product that only one sum uses needs no row of its own, and neither does a sum
 that only begins a longer one. The terms keep their written order, so no bit
@@ -29,10 +41,8 @@ def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
     kept[keep] = 1
     place = np.empty(rows, np.int32)
     kinds, starts = np.empty(rows, np.int32), np.empty(rows + 1, np.int32)
-    operands, uses = (
-        np.empty(2 * edges, np.int32),
-        np.bincount(flat.operands[flat.operands >= 0], minlength=rows).astype(np.int32),
-    )
+    used = flat.operands[flat.operands != NONE]
+    operands, uses = np.empty(2 * edges, np.int32), np.bincount(used, minlength=rows).astype(np.int32)
     fused, chain = np.zeros(rows, np.uint8), np.empty(rows, np.int32)
     mark(rows, flat.kinds, flat.starts, flat.operands, kept, uses, fused)
     size = gather(rows, flat.kinds, flat.starts, flat.operands, fused, chain, place, kinds, starts, operands)

@@ -4,8 +4,7 @@
      0   -2                 x            a leaf's kind, as in the tables,
      1   -2                 y
      2   mul   0 1                       or a rule's number,
-     3   add   2 0                       or one of three kinds of this room:
-                                         DOT, TOTAL and REDUCE
+     3   add   2 0                       or a kind of this room: DOT, TOTAL, REDUCE
 
 A DOT's operands come in pairs: (x0, y0, x1, y1, ...) is x0*y0 + x1*y1 + ..., and
 a pair (x, NONE) is x alone. It adds up from the left, as the written sum did.
@@ -25,7 +24,9 @@ from ...rules import BY_NUMBER, RULES
 Array = Any  # of NumPy's
 NONE = -1
 DOT, TOTAL, REDUCE = -4, -5, -6
-NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce"}
+LARGEST, EXP_BELOW = 30_001, 30_002  # pieces of a softmax: the largest operand; exp(x - top), exactly below top
+PIECES = (LARGEST, EXP_BELOW)
+NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce", LARGEST: "largest", EXP_BELOW: "exp_below"}
 ADD, SUB, MUL, NEG, WHERE = (RULES[name].number for name in ("add", "sub", "mul", "neg", "where"))
 
 
@@ -44,7 +45,9 @@ class Flat:
     operands[starts[i]:starts[i + 1]]. groups: int32; 0 where a row has one
     value, else the number of the group of samples that it has a value for each
     of. leaves: row -> the number that a Constant holds, or where a leaf's value
-    comes from. samples: how many samples each group has.
+    comes from. samples: how many samples each group has. loose: whether a row
+    serves derivatives only, so that a product and its addition may be rounded
+    as one; without it none is.
     """
 
     kinds: Array
@@ -54,6 +57,11 @@ class Flat:
     constants: dict[int, float] = field(default_factory=dict)
     sources: dict[int, Any] = field(default_factory=dict)
     samples: list[int] = field(default_factory=lambda: [1])
+    loose: Array = None
+
+    def __post_init__(self) -> None:
+        if self.loose is None or len(self.loose) != len(self.kinds):
+            self.loose = np.zeros(len(self.kinds), np.uint8)
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -66,7 +74,7 @@ class Flat:
     def name(self, row: int) -> str:
         """What the row computes, in a word."""
         kind = int(self.kinds[row])
-        return BY_NUMBER[kind].name if kind >= 0 else NAMES.get(kind, "leaf")
+        return name_of(kind)
 
     def leaves(self) -> Array:
         return np.flatnonzero((self.kinds < 0) & (self.kinds > DOT))
@@ -76,7 +84,7 @@ class Flat:
         kinds, counts = np.unique(self.kinds, return_counts=True)
         named: dict[str, int] = {}
         for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
-            name = BY_NUMBER[kind].name if kind >= 0 else NAMES.get(kind, "leaf")
+            name = name_of(kind)
             named[name] = named.get(name, 0) + count
         return named
 
@@ -87,12 +95,17 @@ class Flat:
         held = f" {self.constants[row]!r}" if row in self.constants else ""
         mark = f"  (group {self.groups[row]})" if self.groups[row] else ""
         name = self.name(row)
-        if name in NAMES.values():
+        if self.kinds[row] <= DOT:
             pairs = self.of(row)
             text = " + ".join(f"{x}" if y == NONE else f"{x}*{y}" for x, y in zip(pairs[::2], pairs[1::2], strict=True))
         else:
             text = " ".join(map(str, self.of(row)))
         return f"{row:>4} {name} {text}".rstrip() + held + mark
+
+
+def name_of(kind: int) -> str:
+    """What rows of a kind compute, in a word."""
+    return NAMES.get(kind) or (BY_NUMBER[kind].name if kind >= 0 else "leaf")
 
 
 def flat_of(plan: Plan) -> Flat:

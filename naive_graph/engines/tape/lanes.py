@@ -1,9 +1,29 @@
 """The samples hidden in an unrolled graph become lanes of one graph.
 
-    2 mul 0 1        w * x0         0 leaf                  w
-    4 mul 0 3        w * x1         1 leaf     (group 1)    x0, x1, ...
-    6 mul 0 5        w * x2         2 mul 0 1  (group 1)
-    7 dot 2 + 4 + 6  becomes        3 total 2
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.dots import dots
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> w = Graph.Variable(2.0)
+>>> loss = Graph.sum([(w * x).sin() for x in range(8)])
+>>> flat, _ = flat_of_tables(loss.tables, [loss.row])
+>>> for line in str(flat).splitlines()[:7]:
+...     print(line)
+   0 leaf
+   1 leaf 0.0
+   2 mul 0 1
+   3 sin 2
+   4 leaf 1.0
+   5 mul 0 4
+   6 sin 5
+>>> flat, place = dots(flat, keep=[len(flat) - 1])
+>>> flat, now = lanes(flat, wanted=[0], keep=[place[-1]])
+>>> print(flat)
+   0 leaf
+   1 leaf  (group 1)
+   2 mul 0 1  (group 1)
+   3 sin 2  (group 1)
+   4 total 3
+   5 dot 4
 
 A loop over samples writes the same expression again and again, with other
 numbers in it. Where a sum has many terms that look alike (a hash of their
@@ -14,21 +34,17 @@ for each sample. A sum that a comparison depends on keeps its order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ...rules import BY_NUMBER
-from ...tables import VARIABLE
-from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints, Longs
-from .flat import DOT, NONE, TOTAL, Array, Flat, Lanes
+from .alike import Alike, alike
+from .flat import NONE, TOTAL, Array, Flat, Lanes
+from .share import needed
 
-FEWEST = 8  # samples: below, lanes gain nothing
 MOST_GROUPS = 16
-MOST_TRIES = 8  # sums that are looked at in vain
-MASK = 0x3FFFFFFFFFFF
 
 
 class Sample(NamedTuple):
@@ -38,21 +54,13 @@ class Sample(NamedTuple):
     lane: int
 
 
-class Alike(NamedTuple):
-    """Terms of a dot that look alike, walked in lockstep."""
-
-    dot: int
-    places: Array  # which terms, by their place in the dot
-    template: Array  # the rows below the first of them
-    rows: Array  # [template row, lane]: the row that stands there
-    shared: Array  # which template rows are the same in all
-
-
-def lanes(flat: Flat, wanted: Array, keep: Array) -> tuple[Flat, dict[int, Sample]]:
+def lanes(flat: Flat, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tuple[Flat, dict[int, Sample]]:
     """The plan with its hidden samples as lanes, and where the rows of `wanted` and `keep` are now.
 
     wanted: leaves whose gradients are asked for; one that is not shared must
     not be used outside its own sample. keep: rows that somebody wants to see.
+    alone: those of them that are to be differentiated, and so must not become
+    one lane of many: an adjoint begins at 1 in every lane.
     """
     now = {int(row): Sample(int(row), NONE) for row in (*wanted, *keep)}
     for by_identity in (True, False):
@@ -60,204 +68,14 @@ def lanes(flat: Flat, wanted: Array, keep: Array) -> tuple[Flat, dict[int, Sampl
             break
         while len(flat.samples) <= MOST_GROUPS:
             closed = np.array([now[int(row)].row for row in wanted if now[int(row)].lane == NONE], np.int32)
-            found = alike(flat, closed, by_identity)
+            found = alike(flat, closed, [now[int(row)].row for row in alone], by_identity)
             if found is None:
                 break
             flat, moved, sampled = rolled(flat, found)
-            now = {
-                row: at
-                if at.lane != NONE and moved[at.row] < 0
-                else sampled.get(at.row, Sample(int(moved[at.row]), at.lane))
-                for row, at in now.items()
-            }
+            now = {row: sampled.get(at.row, Sample(int(moved[at.row]), at.lane)) for row, at in now.items()}
+            flat, place = needed(flat, np.array([at.row for at in now.values()], np.int32))
+            now = {row: Sample(int(place[at.row]), at.lane) for row, at in now.items()}
     return flat, now
-
-
-# --- finding ------------------------------------------------------------------
-
-
-def alike(flat: Flat, wanted: Array, by_identity: bool) -> Alike | None:
-    """The most work that is done alike for many samples; None if there is none.
-
-    by_identity: whether two Variables at the same place tell samples apart, as
-    weights do; else they may hold a sample's data.
-    """
-    rows = len(flat)
-    hashes, sizes = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-    hash_rows(rows, flat.kinds, flat.starts, flat.operands, flat.groups, hashes, sizes, int(by_identity))
-    best = np.zeros(3, np.int64)
-    room = np.empty(4 * int(np.diff(flat.starts).max(initial=1)) + 16, np.int64)
-    tried = np.zeros(rows, np.uint8)
-    for _ in range(MOST_TRIES):
-        if not best_class(rows, flat.kinds, flat.starts, flat.operands, flat.groups, hashes, sizes, tried, best, room):
-            break
-        found = _in_lockstep(flat, int(best[0]), int(best[1]), hashes, wanted)
-        if found is not None:
-            return found
-        tried[best[0]] = 1
-    return None
-
-
-def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array) -> Alike | None:
-    """Walk the terms of a dot that look like its `first` one."""
-    pairs = np.array(flat.of(dot), np.int32).reshape(-1, 2)
-    marks = np.array([term_hash(int(hashes[x]), int(hashes[y]) if y >= 0 else 0) for x, y in pairs.tolist()])
-    places = np.flatnonzero(marks == marks[first])
-    if not _begins(places) and _compared(flat, dot):
-        return None
-    roots = pairs[places]
-    template = _below(flat, roots[0])
-    rows = np.full((len(template), len(places)), NONE, np.int32)
-    position = np.full(len(flat), NONE, np.int32)
-    position[template] = np.arange(len(template))
-    closed = (np.diff(flat.starts) > 0).astype(np.uint8)
-    closed[wanted] = 1
-    uses = np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat)).astype(np.int32)
-    shared, inside = np.zeros(len(template), np.uint8), np.zeros(len(template), np.int32)
-    if not lockstep(
-        len(template), len(places), template, position, np.ascontiguousarray(roots), flat.kinds, flat.starts,
-        flat.operands, flat.groups, uses, closed, rows.reshape(-1), shared, inside,
-    ):  # fmt: skip
-        return None
-    return Alike(dot, places, template, rows, shared.astype(bool))
-
-
-def _begins(places: Array) -> bool:
-    return bool((places == np.arange(len(places))).all())
-
-
-def _compared(flat: Flat, row: int) -> bool:
-    """Whether a comparison, or a rule with a kink, depends on the row."""
-    reached = np.zeros(len(flat), bool)
-    reached[row] = True
-    for later in range(row, len(flat)):
-        kind = int(flat.kinds[later])
-        if not reached[later] and any(reached[each] for each in flat.of(later) if each >= 0):
-            if kind >= 0 and BY_NUMBER[kind].kink is not None:
-                return True
-            reached[later] = True
-    return False
-
-
-def _below(flat: Flat, roots: Array) -> Array:
-    """The roots and all that they depend on, by row."""
-    found, waiting = set(), [root for root in roots.tolist() if root >= 0]
-    while waiting:
-        row = waiting.pop()
-        if row not in found:
-            found.add(row)
-            waiting.extend(each for each in flat.of(row) if each >= 0)
-    return np.array(sorted(found), np.int32)
-
-
-def term_hash(x: int, y: int) -> int:
-    return ((x * 1000003) ^ (y * 31)) & MASK
-
-
-@machine
-def hash_rows(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, hashes: Longs, sizes: Longs, by_identity: int
-) -> None:
-    """A number for what stands below each row, whatever numbers its leaves hold; and how much stands there."""
-    for row in range(rows):
-        mixed = kinds[row] + 1013
-        size = 1
-        if starts[row] == starts[row + 1] and ((by_identity and kinds[row] == VARIABLE) or groups[row]):
-            mixed = row * 7919 + 104729
-        for at in range(starts[row], starts[row + 1]):
-            below = operands[at]
-            mixed = ((mixed * 1000003) ^ (hashes[below] if below >= 0 else 12289)) & MASK
-            mixed = mixed ^ (mixed >> 21)
-            size += sizes[below] if below >= 0 else 0
-        hashes[row] = mixed
-        sizes[row] = size if size < 1000000 else 1000000
-
-
-@machine
-def best_class(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, hashes: Longs, sizes: Longs, tried: Bytes,
-    best: Longs, room: Longs,
-) -> int:  # fmt: skip
-    """The dot with the most work in terms that look alike, into best: (dot, first such term). 1 if there is one."""
-    top = 0
-    for row in range(rows):
-        terms = (starts[row + 1] - starts[row]) // 2
-        if kinds[row] == DOT and groups[row] == 0 and terms >= FEWEST and tried[row] == 0:
-            slots = 2 * terms + 1
-            for slot in range(slots):
-                room[2 * slot] = NONE
-            for term in range(terms):
-                x, y = operands[starts[row] + 2 * term], operands[starts[row] + 2 * term + 1]
-                mixed = ((hashes[x] * 1000003) ^ ((hashes[y] if y >= 0 else 0) * 31)) & MASK
-                slot = mixed % slots
-                while room[2 * slot] >= 0 and room[2 * slot] != mixed:
-                    slot = (slot + 1) % slots
-                if room[2 * slot] < 0:
-                    room[2 * slot] = mixed
-                    room[2 * slot + 1] = term * 1048576
-                room[2 * slot + 1] += 1
-                count = room[2 * slot + 1] % 1048576
-                work = count * (sizes[x] + (sizes[y] if y >= 0 else 0))
-                if count >= FEWEST and work > top and work > 3 * count:
-                    top = work
-                    best[0] = row
-                    best[1] = room[2 * slot + 1] // 1048576
-    return 1 if top > 0 else 0
-
-
-@machine
-def lockstep(
-    size: int, count: int, template: Ints, position: Ints, roots: Ints, kinds: Ints, starts: Ints, operands: Ints,
-    groups: Ints, uses: Ints, closed: Bytes, rows: Ints, shared: Bytes, inside: Ints,
-) -> int:  # fmt: skip
-    """Walk all lanes along the template. rows: [template row, lane], full of NONE. 0 if they differ in more than leaves.
-
-    closed: rows that nothing outside their own lane may use.
-    """
-    for lane in range(count):
-        for side in range(2):
-            root = roots[2 * lane + side]
-            if root >= 0:
-                rows[position[roots[side]] * count + lane] = root
-        for step in range(size - 1, -1, -1):
-            model, row = template[step], rows[step * count + lane]
-            degree = starts[model + 1] - starts[model]
-            if row < 0 or kinds[row] != kinds[model] or starts[row + 1] - starts[row] != degree:
-                return 0
-            if groups[row] != 0 and row != model:
-                return 0
-            for at in range(degree):
-                below, there = operands[starts[model] + at], operands[starts[row] + at]
-                if (below < 0) != (there < 0):
-                    return 0
-                if below >= 0:
-                    place = position[below] * count + lane
-                    if rows[place] >= 0 and rows[place] != there:
-                        return 0
-                    rows[place] = there
-    for step in range(size):
-        shared[step] = 1
-        for lane in range(1, count):
-            if rows[step * count + lane] != template[step]:
-                shared[step] = 0
-    for side in range(2):
-        if roots[side] >= 0:
-            inside[position[roots[side]]] += 1
-    for step in range(size):
-        if shared[step] == 0:
-            for at in range(starts[template[step]], starts[template[step] + 1]):
-                if operands[at] >= 0:
-                    inside[position[operands[at]]] += 1
-    for step in range(size):
-        if shared[step] == 0:
-            for lane in range(count):
-                row = rows[step * count + lane]
-                if closed[row] and uses[row] != inside[step]:
-                    return 0
-    return 1
-
-
-# --- rolling ------------------------------------------------------------------
 
 
 def rolled(flat: Flat, found: Alike) -> tuple[Flat, Array, dict[int, Sample]]:

@@ -16,7 +16,7 @@ import numpy as np
 from ...rules import RULES
 from ...tables import PLACEHOLDER, Tables
 from ..llvm.machine import machine
-from ..llvm.python import Ints
+from ..llvm.python import Bytes, Ints
 from .adjoint import Count, adjoint
 from .dots import dots
 from .flat import NONE, TOTAL, Array, Flat
@@ -24,6 +24,7 @@ from .lanes import Sample, lanes
 from .powers import powers
 from .rows import flat_of_tables
 from .share import share
+from .softmax import softmax
 
 SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the sum is divided by the count
 DIV = RULES["div"].number
@@ -68,11 +69,8 @@ class Lowering:
         self._note("dots", flat)
         now = [Sample(int(moved[row]), NONE) for row in asked]
         if find and not batched:
-            flat, found = lanes(
-                flat,
-                np.array([at.row for at in now[len(outputs) :]], np.int32),
-                np.array([at.row for at in now], np.int32),
-            )
+            rows = np.array([at.row for at in now], np.int32)
+            flat, found = lanes(flat, rows[len(outputs) :], rows, rows[: len(outputs)].tolist() if len(wrt) else ())
             now = [found[at.row] for at in now]
             self._note("lanes", flat)
         flat, now = self._shared(flat, now)
@@ -112,8 +110,14 @@ class Lowering:
             found = [int(adjoints[leaf]) for leaf in leaves.tolist()]
             slopes.append([Sample(row if row >= 0 else zero, leaf.lane) for row, leaf in zip(found, wrt, strict=True)])
         self._note("adjoint", flat)
-        flat, now = self._shared(flat, [*values, *(each for row in slopes for each in row)])
+        flat, moved = softmax(flat)
+        now = [Sample(int(moved[at.row]), at.lane) for at in (*values, *(each for row in slopes for each in row))]
+        flat, now = self._shared(flat, now)
         self.flat, self.values, rest = flat, now[: len(values)], now[len(values) :]
+        kept = np.zeros(len(flat), np.uint8)
+        kept[[at.row for at in self.values]] = 1
+        serve(len(flat), flat.starts, flat.operands, kept)
+        flat.loose = 1 - kept
         self.slopes = [rest[k * len(wrt) : (k + 1) * len(wrt)] for k in range(len(slopes))]
 
 
@@ -127,14 +131,21 @@ def vary(rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, tot
                     groups[row] = groups[operands[at]]
 
 
+@machine
+def serve(rows: int, starts: Ints, operands: Ints, kept: Bytes) -> None:
+    """Mark everything that a marked row depends on."""
+    for row in range(rows - 1, -1, -1):
+        if kept[row]:
+            for at in range(starts[row], starts[row + 1]):
+                if operands[at] >= 0:
+                    kept[operands[at]] = 1
+
+
 def with_totals(flat: Flat) -> tuple[Flat, Array]:
     """The plan with TOTAL rows for totals and means over the samples, and where each row went."""
-    operands, kinds, groups, moved = [], [], [], np.empty(len(flat), np.int32)
-    count = len(flat)  # a leaf that holds the number of samples goes first
-    kinds.append(PLACEHOLDER)
-    operands.append([])
-    groups.append(0)
-    for row in range(count):
+    operands: list[list[int]] = [[]]
+    kinds, groups, moved = [PLACEHOLDER], [0], np.empty(len(flat), np.int32)  # the number of samples goes first
+    for row in range(len(flat)):
         kind, below = int(flat.kinds[row]), [int(moved[each]) for each in flat.of(row)]
         if kind in SUMS and groups[below[0]]:
             kinds.append(TOTAL)

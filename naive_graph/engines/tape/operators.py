@@ -8,18 +8,20 @@ along the samples of one row. A dot of a few terms is a rule like any other here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache as once
 from typing import Any, NamedTuple
 
+from ... import ieee
 from ...catalogue import BUILT_IN
 from ...rules import BY_NUMBER, Rule
+from ..llvm import meaning
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module
 from ..llvm.machine import sources
 from ..llvm.python import LANES, VECTOR, Program
-from .flat import DOT
+from .flat import DOT, EXP_BELOW, PIECES, name_of
 
 # Eight scalars from anywhere, and eight to one place; of the last ones, only as many as there are.
 SCATTERED = f"""
@@ -56,7 +58,7 @@ KNOWN: dict[str, tuple[str, list[str], str]] = {
 
 
 class Shape(NamedTuple):
-    """What a kernel computes: a rule's number and how many operands; or DOT, and 1 for each product, 0 for a lone term."""
+    """What a kernel computes: a rule's number, with 0 for each operand; or DOT, with 1 for a product, 0 for a term."""
 
     kind: int
     terms: tuple[int, ...]
@@ -69,7 +71,7 @@ class Shape(NamedTuple):
     def name(self) -> str:
         if self.kind == DOT:
             return "dot" + "".join(map(str, self.terms))
-        return f"{BY_NUMBER[self.kind].name}{self.arity}"
+        return f"{name_of(self.kind)}{self.arity}"
 
 
 def shape_of(kind: int, operands: Sequence[int]) -> Shape:
@@ -83,7 +85,9 @@ class Kernels:
     """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
 
     def __init__(self, shape: Shape) -> None:
-        key = f"{sources()} {shape.name}" if shape.kind < BUILT_IN else None  # a learner's own may change
+        key = (
+            f"{sources()} {shape.name}" if shape.kind < BUILT_IN or shape.kind in PIECES else None
+        )  # a learner's own may change
         self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
         self.run = self.library.address("run")
         self.lanes = self.library.address("lanes")
@@ -107,8 +111,16 @@ def text(shape: Shape) -> str:
     return f"{module}\n{SCATTERED}\n{program}"
 
 
+def piece(kind: int) -> Callable[..., Any]:
+    """What a piece of a softmax computes, ready for registers."""
+    largest = meaning.in_registers(ieee.largest)
+    return meaning.in_registers(ieee.exp_below) if kind == EXP_BELOW else lambda *xs: largest(xs)
+
+
 def _value(shape: Shape) -> Any:
     """The function that is traced: a rule's value, or a sum of products from the left."""
+    if shape.kind in PIECES:
+        return piece(shape.kind)
     if shape.kind != DOT:
         rule: Rule = BY_NUMBER[shape.kind]
         return lambda *xs: xs[0].writer.apply(rule, xs)

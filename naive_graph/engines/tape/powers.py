@@ -1,6 +1,17 @@
 """Squares are products.
 
-    2 pow 0 1   (row 1 holds 2.0)    becomes    2 mul 0 0
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> y = Graph.Variable(3.0) ** 2
+>>> flat, _ = flat_of_tables(y.tables, [y.row])
+>>> print(flat)
+   0 leaf
+   1 leaf 2.0
+   2 pow 0 1
+>>> print(powers(flat))
+   0 leaf
+   1 leaf 2.0
+   2 mul 0 0
 
 A product takes a nanosecond where the C library's pow takes twenty; both round
 the exact square once, or nearly so: at most the last bit differs.

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from .flat import Flat
 from .runs import LONG
-from .tiles import Dense, Outer, tiles
+from .sections import Section
+from .tiles import Dense, Outer
 
 if TYPE_CHECKING:
     from .lowering import Lowering
@@ -54,17 +55,17 @@ def _tape(flat: Flat, tape: Tape) -> list[str]:
     return [*lines, _bound(flat, tape)]
 
 
-def _lanes(flat: Flat, tape: Tape, section: object) -> str:
-    steps = tiles(flat, section)  # type: ignore[arg-type]
+def _lanes(flat: Flat, tape: Tape, section: Section) -> str:
+    steps = tape.steps[section.stage, section.group]
     dense = [step for step in steps if isinstance(step, Dense)]
     outer = [step for step in steps if isinstance(step, Outer)]
     layers = ", ".join(f"{len(each.inputs)} -> {len(each.outputs)}" for each in dense)
     grids = ", ".join(f"{len(each.lefts)} x {len(each.rights)}" for each in outer)
-    group = section.group  # type: ignore[attr-defined]
+    group = section.group
     slots = tape.most_slots[group]
     count, width, *_ = tape.places[group]
     return (
-        f"lanes: {count} samples in blocks of {width}; {len(section.rows)} rows in {len(steps)} steps"  # type: ignore[attr-defined]
+        f"lanes: {count} samples in blocks of {width}; {len(section.rows)} rows in {len(steps)} steps"
         f"; {len(dense)} dense tiles ({layers}); {len(outer)} outer products ({grids})"
         f"; {slots} slots, {slots * width * 8 / 1024:.0f} KB"
     )
@@ -84,4 +85,5 @@ def multiply_adds(flat: Flat, samples: list[int]) -> int:
 def _bound(flat: Flat, tape: Tape) -> str:
     work = multiply_adds(flat, tape.samples)
     size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feeds, tape.weights))
-    return f"{work} multiply-adds a run, {size / 1024:.0f} KB in all: at 16 a nanosecond, {work / 16e3:.2f} us at the least"
+    least = work / 16e3
+    return f"{work} multiply-adds a run, {size / 1024:.0f} KB in all: at 16 a nanosecond, {least:.2f} us at the least"

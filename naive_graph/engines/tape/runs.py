@@ -1,6 +1,15 @@
 """Scalars in runs of one operator.
 
-    mul add sin mul add sin      becomes      mul mul  add add  sin sin
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+>>> z = x.sin().exp() / y.sin().exp()
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> rows = np.arange(2, 7, dtype=np.int32)
+>>> [flat.name(row) for row in rows]
+['sin', 'exp', 'sin', 'exp', 'div']
+>>> [flat.name(row) for row in runs(flat, rows).order]
+['sin', 'sin', 'exp', 'exp', 'div']
 
 A machine that does one thing to many numbers in a row does it several times
 faster than one that must look up what to do before each. So of all rows that are
@@ -72,7 +81,7 @@ def code_rows(size: int, rows: Ints, kinds: Ints, starts: Ints, operands: Ints, 
         degree = starts[row + 1] - starts[row]
         kind = kinds[row]
         codes[at] = kind * 1048576 + degree
-        if kind == NEG or (degree == 2 and (kind == ADD or kind == SUB or kind == MUL)):
+        if kind == NEG or (degree == 2 and (kind == ADD or kind == SUB or kind == MUL)):  # noqa: SIM109
             codes[at] = -2
         if kind == DOT:
             codes[at] = -1 if degree > 2 * MOST_TERMS else -((degree // 2 + 1) // 2 * 2)

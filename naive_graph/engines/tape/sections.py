@@ -1,12 +1,30 @@
 """What varies with the sample, and what does not: the plan falls into sections.
 
-    section 0    scalars    what needs no sample: learning rates, norms of weights
-    section 1    lanes      every sample: its values, its derivatives
-    section 2    scalars    what needs their totals
+    stage 0    scalars    what needs no sample: learning rates, norms of weights
+    stage 1    lanes      every sample: its values, its derivatives
+    stage 2    scalars    what needs their totals
 
 Scalars are computed once, lanes once for each sample. A section needs only what
 the ones before it computed. Most plans have the three above; one whose samples
 need a total over the samples (a normalisation, say) has more.
+
+>>> from naive_graph import Graph, mean
+>>> from naive_graph.engines.tape.lowering import Lowering
+>>> x = Graph.PlaceHolder()
+>>> centred = x - mean(x)
+>>> loss = mean(centred * centred)
+>>> flat = Lowering(loss.tables, [loss.row], [], frozenset([x.row])).flat
+>>> print(flat)
+   0 leaf
+   1 leaf  (group 1)
+   2 total 1
+   3 div 2 0
+   4 sub 1 3  (group 1)
+   5 mul 4 4  (group 1)
+   6 total 5
+   7 div 6 0
+>>> [(part.stage, part.rows.tolist()) for part in sections(flat)]
+[(1, [2]), (2, [3]), (3, [4, 5, 6]), (4, [7])]
 """
 
 from __future__ import annotations

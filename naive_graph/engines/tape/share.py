@@ -1,8 +1,19 @@
 """Nothing is computed twice, or for nobody.
 
-    2 sin 0
-    3 sin 0          becomes        2 sin 0
-    4 add 2 3                       3 add 2 2
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> x = Graph.Variable(2.0)
+>>> z = Graph.sum([x.sin(), x.sin()])
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> print(flat)
+   0 leaf
+   1 sin 0
+   2 sin 0
+   3 add 1 2
+>>> print(share(flat, wanted=[3])[0])
+   0 leaf
+   1 sin 0
+   2 add 1 1
 
 Rows of one kind over the same operands have the same value. Rows that no result
 depends on have none that matters.
@@ -24,12 +35,22 @@ LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
 
 def share(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     """The plan without what is there twice or for nobody, and where each row went (NONE: nowhere)."""
+    same, slots = _sames(flat), 1 << (2 * len(flat) + 1).bit_length()
+    table = np.full(slots, NONE, np.int32)
+    unify(len(flat), flat.kinds, flat.starts, flat.operands, same, flat.groups, table, slots)
+    return _packed(flat, same, wanted)
+
+
+def needed(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
+    """The plan without what is there for nobody, and where each row went; what is there twice stays."""
+    return _packed(flat, np.arange(len(flat), dtype=np.int32), wanted)
+
+
+def _packed(flat: Flat, same: Array, wanted: Array) -> tuple[Flat, Array]:
+    """The rows that the wanted ones depend on, each in place of those that equal it."""
     rows, edges = len(flat), len(flat.operands)
-    same = _sames(flat)
     live, kept = np.zeros(rows, np.uint8), np.zeros(rows, np.uint8)
     kept[wanted] = 1
-    slots = 1 << (2 * rows + 1).bit_length()
-    unify(rows, flat.kinds, flat.starts, flat.operands, same, flat.groups, np.full(slots, NONE, np.int32), slots)
     spread(rows, flat.starts, flat.operands, same, kept, live)
     place, kinds = np.empty(rows, np.int32), np.empty(rows, np.int32)
     starts, operands = np.empty(rows + 1, np.int32), np.empty(edges, np.int32)

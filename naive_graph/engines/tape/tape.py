@@ -14,12 +14,14 @@ from . import kernels
 from .adjoint import Count
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, GROUP, LOAD, NOTHING_YET, PACK, PART, SAMPLES, STORE, TO
+from .kernels import BEGIN, COPY, GROUP, LOAD, PACK, PART, SAMPLES, STORE, TO
 from .operators import Shape
 from .operators import kernels as kernels_of
 from .runs import LONG, Runs, runs
 from .scalars import encoded
 from .sections import Section, lives_on, sections
+from .sums import NOTHING_YET
+from .tiles import Outer, tiles
 
 WARM = 32_768  # floats of lanes that stay in the cache: 256 KB
 WIDEST = 128  # samples in a block
@@ -62,17 +64,23 @@ class Tape:
         flat = self.flat
         leaves = flat.leaves()
         alone = [row for row in leaves.tolist() if flat.groups[row] == 0]
-        self.loads = [row for row in alone if isinstance(flat.sources.get(row), int)]
+        self.loads = sorted(
+            (row for row in alone if isinstance(flat.sources.get(row), int)), key=lambda row: flat.sources[row]
+        )
         others = [row for row in alone if not isinstance(flat.sources.get(row), int)]
         self.fed = {g: leaves[flat.groups[leaves] == g].tolist() for g in range(1, len(flat.samples))}
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in self.fed}
         self.runs: dict[int, Runs] = {}
+        self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
         order: list[Any] = [self.loads, others]
         for part in self.sections:
             rows = part.rows[flat.groups[part.rows] == 0]
             if part.group == 0:
                 self.runs[part.stage] = runs(flat, rows)
                 rows = self.runs[part.stage].order
+            else:
+                grids = [step.placed() for step in self.steps[part.stage, part.group] if isinstance(step, Outer)]
+                rows = list(dict.fromkeys([*(row for grid in grids for row in grid), *rows.tolist()]))
             order.append(rows)
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
@@ -91,7 +99,7 @@ class Tape:
         self.kept = kept
         self.lane_slots: dict[int, dict[Slot, int]] = {group: {} for group in self.fed}
         self.most_slots: dict[int, int] = dict.fromkeys(self.fed, 0)
-        self._scalar(LOAD, 0, [flat.sources[row] for row in self.loads])
+        self._load(np.array([flat.sources[row] for row in self.loads], np.int32))
         begun: set[int] = set()
         last = {part.group: part.stage for part in self.sections}
         for part in self.sections:
@@ -104,6 +112,16 @@ class Tape:
                 begun.add(part.group)
         self._scalar(STORE, 0, self.slots[wanted])
 
+    def _load(self, sources: Array) -> None:
+        """Leaves whose sources are neighbours are copied together."""
+        breaks = np.flatnonzero(np.diff(sources) != 1) + 1
+        if len(breaks) > len(sources) // 8:
+            return self._scalar(LOAD, 0, sources)
+        for first, last in zip([0, *breaks], [*breaks, len(sources)], strict=True):
+            if last > first:
+                self._part(0, [COPY, int(first), int(last - first), int(sources[first]), 0])
+        return None
+
     def _runs(self, found: Runs) -> None:
         number = {shape: self._kernel(shape) for shape in dict.fromkeys(found.shapes) if shape != LONG}
         made = encoded(self.flat, found, self.slots, self._sizes["index"], number, self.nothing)
@@ -113,8 +131,8 @@ class Tape:
     def _lanes(self, part: Section, feeds: list[int], exports: list[int], keep: bool) -> None:
         group = part.group
         made = block(
-            self.flat, part, feeds, exports, self._sizes["weights"], self._kernel, self.slots, self.nothing,
-            self.lane_slots[group], keep,
+            self.flat, self.steps[part.stage, group], feeds, exports, self._sizes["weights"], self._kernel, self.slots,
+            self.nothing, self.lane_slots[group], keep,
         )  # fmt: skip
         collected = part.rows[self.flat.groups[part.rows] == 0]
         self._scalar(BEGIN, 0, self.slots[collected])
@@ -234,4 +252,5 @@ def _width(count: int, slots: int, whole: bool) -> int:
     """How many samples go through the tape together: as many as stay warm, shared out evenly."""
     most = count if whole else min(WIDEST, max(LANES, WARM // max(slots, 1) // LANES * LANES))
     blocks = max(1, -(-count // most))
-    return -(-(-(-count // blocks)) // LANES) * LANES
+    share = -(-count // blocks)
+    return -(-share // LANES) * LANES

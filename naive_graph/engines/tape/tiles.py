@@ -1,10 +1,28 @@
-"""Dots that share operands become matrices.
+"""Dots that share operands become matrices: dense tiles and outer products.
 
-    5 dot w00*x0 + w01*x1            dense   rows (5, 6)  inputs (x0, x1)
-    6 dot w10*x0 + w11*x1  becomes           weights [[w00, w01], [w10, w11]]
-
-    7 reduce g0*x0   8 reduce g0*x1          outer   (g0, g1) by (x0, x1)
-    9 reduce g1*x0  10 reduce g1*x1  becomes         into [[7, 8], [9, 10]]
+>>> from naive_graph import Graph, total
+>>> from naive_graph.engines.tape.lowering import Lowering
+>>> from naive_graph.engines.tape.sections import sections
+>>> a, b, c, d = weights = [Graph.Variable(value) for value in range(4)]
+>>> x, y = Graph.PlaceHolder(), Graph.PlaceHolder()
+>>> loss = total((a * x + b * y) * (c * x + d * y))
+>>> wrt = [weight.row for weight in weights]
+>>> flat = Lowering(loss.tables, [loss.row], wrt, frozenset([x.row, y.row])).flat
+>>> for line in str(flat).splitlines()[6:]:
+...     print(line)
+   6 dot 0*4 + 1*5  (group 1)
+   7 dot 2*4 + 3*5  (group 1)
+   8 mul 6 7  (group 1)
+   9 total 8
+  10 reduce 6*5
+  11 reduce 6*4
+  12 reduce 7*5
+  13 reduce 7*4
+>>> dense, product, sum, outer = tiles(flat, sections(flat)[0])
+>>> dense.outputs, dense.inputs, dense.weights
+([6, 7], [4, 5], [[0, 1], [2, 3]])
+>>> outer.lefts, outer.rights, outer.results
+([6, 7], [4, 5], [[11, 10], [13, 12]])
 
 A layer's outputs are dots over the same inputs; the gradients of its weights are
 all products of one adjoint and one input. Found together, they are computed in
@@ -21,12 +39,16 @@ from .sections import Section
 
 
 class Dense(NamedTuple):
-    """outputs[j] = bias[j] + sum over k of weights[j][k] * inputs[k], for every sample. bias: NONE where there is none."""
+    """outputs[j] = bias[j] + sum over k of weights[j][k] * inputs[k], for every sample.
+
+    bias: NONE where there is none. fused: whether nobody minds the last bit.
+    """
 
     outputs: list[int]
     inputs: list[int]
     weights: list[list[int]]
     bias: list[int]
+    fused: bool
 
 
 class Outer(NamedTuple):
@@ -35,6 +57,17 @@ class Outer(NamedTuple):
     lefts: list[int]
     rights: list[int]
     results: list[list[int]]
+
+    def placed(self) -> list[int]:
+        """The results in the order in which they want to lie: those of a tile of four by two are neighbours."""
+        whole = [
+            self.results[j + row][k + column]
+            for j in range(0, len(self.lefts) - 3, 4)
+            for k in range(0, len(self.rights) - 1, 2)
+            for row in range(4)
+            for column in range(2)
+        ]
+        return list(dict.fromkeys([*whole, *(row for results in self.results for row in results)]))
 
 
 class Single(NamedTuple):
@@ -73,12 +106,12 @@ def _dense(flat: Flat, section: Section) -> list[Dense]:
             read = _layer_row(flat, row)
             if read is not None:
                 inputs, weights, bias = read
-                alike[inputs, bias >= 0].append((row, weights, bias))
+                alike[inputs, bias >= 0, bool(flat.loose[row])].append((row, weights, bias))
     return [
         Dense(
-            [row for row, _, _ in rows], list(inputs), [weights for _, weights, _ in rows], [bias for *_, bias in rows]
+            [row for row, *_ in rows], list(inputs), [each for _, each, _ in rows], [bias for *_, bias in rows], loose
         )
-        for (inputs, _), rows in alike.items()
+        for (inputs, _, loose), rows in alike.items()
         if len(rows) >= 2
     ]
 

@@ -1,0 +1,220 @@
+"""Terms of a sum that look alike: the samples that a loop unrolled.
+
+    w*x0 + w*x1 + w*x2 + v      the first three: w is shared, x differs
+
+A hash of what stands below each row finds them. Then they are walked in
+lockstep, from their roots down to their leaves: in each the same rules must
+stand in the same places, and only leaves may hold other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...rules import BY_NUMBER
+from ...tables import VARIABLE
+from ..llvm.machine import machine
+from ..llvm.python import Bytes, Ints, Longs
+from .flat import DOT, NONE, Array, Flat
+
+FEWEST = 8  # samples: below, lanes gain nothing
+MOST_TRIES = 8  # sums that are looked at in vain
+MASK = 0x3FFFFFFFFFFF
+
+
+class Alike(NamedTuple):
+    """Terms of a dot that look alike, walked in lockstep."""
+
+    dot: int
+    places: Array  # which terms, by their place in the dot
+    template: Array  # the rows below the first of them
+    rows: Array  # [template row, lane]: the row that stands there
+    shared: Array  # which template rows are the same in all
+
+
+def alike(flat: Flat, wanted: Array, alone: Sequence[int], by_identity: bool) -> Alike | None:
+    """The most work that is done alike for many samples; None if there is none.
+
+    wanted: leaves that no other sample may use. alone: rows that may not vary.
+    by_identity: whether two Variables at the same place tell samples apart, as
+    weights do; else they may hold a sample's data.
+    """
+    rows = len(flat)
+    hashes, sizes = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    hash_rows(rows, flat.kinds, flat.starts, flat.operands, flat.groups, hashes, sizes, int(by_identity))
+    best = np.zeros(3, np.int64)
+    room = np.empty(4 * int(np.diff(flat.starts).max(initial=1)) + 16, np.int64)
+    tried = np.zeros(rows, np.uint8)
+    for _ in range(MOST_TRIES):
+        if not best_class(rows, flat.kinds, flat.starts, flat.operands, flat.groups, hashes, sizes, tried, best, room):
+            break
+        found = _in_lockstep(flat, int(best[0]), int(best[1]), hashes, wanted, alone)
+        if found is not None:
+            return found
+        tried[best[0]] = 1
+    return None
+
+
+def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array, alone: Sequence[int]) -> Alike | None:
+    """Walk the terms of a dot that look like its `first` one."""
+    pairs = np.array(flat.of(dot), np.int32).reshape(-1, 2)
+    marks = np.array([term_hash(int(hashes[x]), int(hashes[y]) if y >= 0 else 0) for x, y in pairs.tolist()])
+    places = np.flatnonzero(marks == marks[first])
+    if not _begins(places) and _compared(flat, dot):
+        return None
+    roots = pairs[places]
+    template = _below(flat, roots[0])
+    rows = np.full((len(template), len(places)), NONE, np.int32)
+    position = np.full(len(flat), NONE, np.int32)
+    position[template] = np.arange(len(template))
+    closed = (np.diff(flat.starts) > 0).astype(np.uint8)
+    closed[wanted] = 1
+    uses = np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat)).astype(np.int32)
+    closed[alone], uses[alone] = 1, len(flat.operands) + 1  # as if others used them
+    shared, inside = np.zeros(len(template), np.uint8), np.zeros(len(template), np.int32)
+    if not lockstep(
+        len(template), len(places), template, position, roots.reshape(-1), flat.kinds, flat.starts,
+        flat.operands, flat.groups, uses, closed, rows.reshape(-1), shared, inside,
+    ):  # fmt: skip
+        return None
+    if shared.all():  # one term again and again: nothing varies
+        return None
+    return Alike(dot, places, template, rows, shared.astype(bool))
+
+
+def _begins(places: Array) -> bool:
+    return bool((places == np.arange(len(places))).all())
+
+
+def _compared(flat: Flat, row: int) -> bool:
+    """Whether a comparison, or a rule with a kink, depends on the row."""
+    reached = np.zeros(len(flat), bool)
+    reached[row] = True
+    for later in range(row, len(flat)):
+        kind = int(flat.kinds[later])
+        if not reached[later] and any(reached[each] for each in flat.of(later) if each >= 0):
+            if kind >= 0 and BY_NUMBER[kind].kink is not None:
+                return True
+            reached[later] = True
+    return False
+
+
+def _below(flat: Flat, roots: Array) -> Array:
+    """The roots and all that they depend on, by row."""
+    found, waiting = set(), [root for root in roots.tolist() if root >= 0]
+    while waiting:
+        row = waiting.pop()
+        if row not in found:
+            found.add(row)
+            waiting.extend(each for each in flat.of(row) if each >= 0)
+    return np.array(sorted(found), np.int32)
+
+
+def term_hash(x: int, y: int) -> int:
+    return ((x * 1000003) ^ (y * 31)) & MASK
+
+
+@machine
+def hash_rows(
+    rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, hashes: Longs, sizes: Longs, by_identity: int
+) -> None:
+    """A number for what stands below each row, whatever numbers its leaves hold; and how much stands there."""
+    for row in range(rows):
+        mixed = kinds[row] + 1013
+        size = 1
+        if starts[row] == starts[row + 1] and ((by_identity and kinds[row] == VARIABLE) or groups[row]):
+            mixed = row * 7919 + 104729
+        for at in range(starts[row], starts[row + 1]):
+            below = operands[at]
+            mixed = ((mixed * 1000003) ^ (hashes[below] if below >= 0 else 12289)) & MASK
+            mixed = mixed ^ (mixed >> 21)
+            size += sizes[below] if below >= 0 else 0
+        hashes[row] = mixed
+        sizes[row] = size if size < 1000000 else 1000000
+
+
+@machine
+def best_class(
+    rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, hashes: Longs, sizes: Longs, tried: Bytes,
+    best: Longs, room: Longs,
+) -> int:  # fmt: skip
+    """The dot with the most work in terms that look alike, into best: (dot, first such term). 1 if there is one."""
+    top = 0
+    for row in range(rows):
+        terms = (starts[row + 1] - starts[row]) // 2
+        if kinds[row] == DOT and groups[row] == 0 and terms >= FEWEST and tried[row] == 0:
+            slots = 2 * terms + 1
+            for slot in range(slots):
+                room[2 * slot] = NONE
+            for term in range(terms):
+                x, y = operands[starts[row] + 2 * term], operands[starts[row] + 2 * term + 1]
+                mixed = ((hashes[x] * 1000003) ^ ((hashes[y] if y >= 0 else 0) * 31)) & MASK
+                slot = mixed % slots
+                while room[2 * slot] >= 0 and room[2 * slot] != mixed:
+                    slot = (slot + 1) % slots
+                if room[2 * slot] < 0:
+                    room[2 * slot] = mixed
+                    room[2 * slot + 1] = term * 1048576
+                room[2 * slot + 1] += 1
+                count = room[2 * slot + 1] % 1048576
+                work = count * (sizes[x] + (sizes[y] if y >= 0 else 0))
+                if count >= FEWEST and work > top and work > 3 * count:
+                    top = work
+                    best[0] = row
+                    best[1] = room[2 * slot + 1] // 1048576
+    return 1 if top > 0 else 0
+
+
+@machine
+def lockstep(
+    size: int, count: int, template: Ints, position: Ints, roots: Ints, kinds: Ints, starts: Ints, operands: Ints,
+    groups: Ints, uses: Ints, closed: Bytes, rows: Ints, shared: Bytes, inside: Ints,
+) -> int:  # fmt: skip
+    """Walk all lanes along the template; 0 if they differ in more than leaves.
+
+    rows: [template row, lane], full of NONE at first. closed: rows that nothing outside their own lane may use.
+    """
+    for lane in range(count):
+        for side in range(2):
+            root = roots[2 * lane + side]
+            if root >= 0:
+                rows[position[roots[side]] * count + lane] = root
+        for step in range(size - 1, -1, -1):
+            model, row = template[step], rows[step * count + lane]
+            degree = starts[model + 1] - starts[model]
+            if row < 0 or kinds[row] != kinds[model] or starts[row + 1] - starts[row] != degree:
+                return 0
+            if groups[row] != 0 and row != model:
+                return 0
+            for at in range(degree):
+                below, there = operands[starts[model] + at], operands[starts[row] + at]
+                if (below < 0) != (there < 0):
+                    return 0
+                if below >= 0:
+                    place = position[below] * count + lane
+                    if rows[place] >= 0 and rows[place] != there:
+                        return 0
+                    rows[place] = there
+    for step in range(size):
+        shared[step] = 1
+        for lane in range(1, count):
+            if rows[step * count + lane] != template[step]:
+                shared[step] = 0
+    for side in range(2):
+        if roots[side] >= 0:
+            inside[position[roots[side]]] += 1
+    for step in range(size):
+        if shared[step] == 0:
+            for at in range(starts[template[step]], starts[template[step] + 1]):
+                if operands[at] >= 0:
+                    inside[position[operands[at]]] += 1
+    for step in range(size):
+        if shared[step] == 0:
+            for lane in range(count):
+                row = rows[step * count + lane]
+                if closed[row] and uses[row] != inside[step]:
+                    return 0
+    return 1

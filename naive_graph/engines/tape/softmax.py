@@ -1,0 +1,79 @@
+"""A softmax computes its exponentials once.
+
+>>> from naive_graph import Graph, softmax as shares_of
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> p, q = shares_of([Graph.Variable(2.0), Graph.Variable(3.0)])
+>>> flat, _ = flat_of_tables(p.tables, [p.row, q.row])
+>>> print(flat)
+   0 leaf
+   1 leaf
+   2 softmax_share 0 0 1
+   3 softmax_share 1 0 1
+>>> print(softmax(flat)[0])
+   0 leaf
+   1 leaf
+   2 largest 0 1
+   3 exp_below 0 2
+   4 exp_below 1 2
+   5 dot 3 + 4
+   6 div 3 5
+   7 div 4 5
+
+Each share of a softmax is exp(x) over the sum of all exponentials, and looks for
+the largest operand first, so that nothing overflows. Written out, what all
+shares need stands there once. The bits stay as they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...rules import RULES
+from .flat import DOT, EXP_BELOW, LARGEST, NONE, Array, Flat
+
+SHARE, DIV = RULES["softmax_share"].number, RULES["div"].number
+
+
+def softmax(flat: Flat) -> tuple[Flat, Array]:
+    """The plan with its softmax shares written out, and where each row went."""
+    rows = len(flat)
+    if not (flat.kinds == SHARE).any():
+        return flat, np.arange(rows, dtype=np.int32)
+    kinds: list[int] = []
+    operands: list[list[int]] = []
+    groups: list[int] = []
+    moved = np.empty(rows, np.int32)
+
+    def add(kind: int, of: list[int], group: int) -> int:
+        kinds.append(kind)
+        operands.append(of)
+        groups.append(group)
+        return len(kinds) - 1
+
+    known: dict[tuple[int, ...], tuple[int, list[int], int]] = {}
+    for row in range(rows):
+        kind, group = int(flat.kinds[row]), int(flat.groups[row])
+        of = [int(moved[each]) if each >= 0 else NONE for each in flat.of(row)]
+        if kind == SHARE and of[0] in of[1:]:
+            xs = tuple(of[1:])
+            if xs not in known:
+                top = add(LARGEST, list(xs), group)
+                each = [add(EXP_BELOW, [x, top], group) for x in xs]
+                known[xs] = (top, each, add(DOT, [place for one in each for place in (one, NONE)], group))
+            _, each, total = known[xs]
+            moved[row] = add(DIV, [each[xs.index(of[0])], total], group)
+        else:
+            moved[row] = add(kind, of, group)
+    new = replace(
+        flat,
+        kinds=np.array(kinds, np.int32),
+        starts=np.cumsum([0, *map(len, operands)]).astype(np.int32),
+        operands=np.array([each for some in operands for each in some], np.int32),
+        groups=np.array(groups, np.int32),
+        constants={int(moved[row]): value for row, value in flat.constants.items()},
+        sources={int(moved[row]): source for row, source in flat.sources.items()},
+        loose=None,
+    )
+    return new, moved

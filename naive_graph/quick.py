@@ -1,0 +1,163 @@
+"""The short way through forward and backward, for a loop that goes through them again and again.
+
+    while ...:
+        Graph.forward()
+        Graph.backward(f)
+        x.value -= 0.01 * x.grad
+        Graph.kill_grad()
+
+In such a loop the graph stays as it is, so all checks come out as they did the
+last time. Once the native engine runs both sweeps, one piece of machine code
+does both of them, right in the tables: `forward` calls it, and `backward` finds
+the gradients done. Any change to the graph takes the short way away again,
+because it is kept among what was derived from the tables.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from typing import Any
+
+from .engines.choice import Setting
+from .engines.llvm.compile import compiled
+from .engines.llvm.emit import Opaque
+from .engines.llvm.functions import Module
+from .engines.llvm.straight import Straight
+from .plan import Plan, plan_for
+from .sweep import Evaluated, Finished, forward, reverse
+from .tables import CONSTANT, Tables
+
+KEY = "quick"
+PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch, ptr %staged"
+
+
+class Quick:
+    """Both sweeps over some tables, as one call.
+
+    row: whose gradients are computed. They go into the one of two columns that
+    nobody looks at now, and become visible in `backward`. Where anything is
+    infinite or NaN nothing is written, and the long way tells what went wrong.
+    """
+
+    __slots__ = ("columns", "fresh", "kept", "one", "other", "pending", "row", "run", "tables")
+
+    def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
+        code = written(tables, whole, plan)
+        library = compiled(f"{code}\n{committing(whole, len(tables))}")
+        self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(library.address("quick"))
+        self.tables, self.row = tables, plan.rows[plan.targets[0]]
+        size = len(tables)
+        spare = [array("d", bytes(8 * (code.spilled + 1))), array("d", bytes(8 * (size + 1)))]
+        self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
+        places = [[tables.values, column, *spare, tables.stamps] for column in self.columns]
+        packed = [array("q", [each.buffer_info()[0] for each in arrays]) for arrays in places]  # type: ignore[attr-defined]
+        self.one, self.other = (each.buffer_info()[0] for each in packed)
+        self.kept = (library, spare, packed)  # as long as the addresses are in use
+        self.pending, self.fresh = self.columns[0], -1
+
+    def forward(self) -> bool:
+        """Compute values and gradients; False, with nothing written, if one is infinite or NaN."""
+        tables = self.tables
+        now = tables.clock
+        first, second = self.columns
+        if tables.grads is first:
+            if self.run(self.other, now):
+                return False
+            self.pending = second
+        else:
+            if self.run(self.one, now):
+                return False
+            self.pending = first
+        tables.clock = now + 1
+        self.fresh = now
+        return True
+
+    def backward(self, node: Any) -> bool:
+        """Make the gradients visible; False if they are another node's, or values have changed."""
+        tables = self.tables
+        if node is None or node._row != self.row or node._home is not tables or tables.written > self.fresh:
+            return False
+        tables.grads, tables.grads_are_blank = self.pending, False
+        return True
+
+
+def arm(tables: Tables, plan: Plan) -> None:
+    """Take the short way from now on, if the graph is such that it can be taken."""
+    whole = plan_for(tables)
+    simple = (
+        Setting.default in (None, "native")
+        and len(plan.targets) == 1
+        and plan.kinds[plan.targets[0]] >= 0
+        and not whole.placeholders()
+        and not tables.absorbed_by(whole.rows)
+        and len(tables.values) == len(tables.stamps) == len(tables)
+    )
+    try:
+        tables.cache[KEY] = Quick(tables, whole, plan) if simple else None
+    except Opaque:
+        tables.cache[KEY] = None
+
+
+def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
+    """The code: values go to the staged ones; behind them comes a 0 if all is finite."""
+    code = Straight(Module(), "sweeps", PARAMETERS)
+    registers = [_leaf(tables, code, row, kind) for row, kind in zip(whole.rows, whole.kinds)]
+    amiss: Any = 0.0
+    steps = (step for step, kind in enumerate(whole.kinds) if kind >= 0)
+    for event in forward(whole, registers):
+        if isinstance(event, Evaluated):
+            code.store("staged", event.row, event.value)
+            if next(steps) in whole.targets:
+                amiss = _beside(amiss, event.value)
+            code.breathe()
+    value_of = dict(zip(whole.rows, registers, strict=True))
+    values = [value_of[row] for row in plan.rows]
+    for each in reverse(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies()):
+        if isinstance(each, Finished):
+            code.store("adjoints", each.row, each.adjoint)
+            amiss = _beside(amiss, each.adjoint)
+            code.breathe()
+    code.store("staged", len(tables), amiss)
+    return code
+
+
+def _leaf(tables: Tables, code: Straight, row: int, kind: int) -> Any:
+    """A Constant is a number, which will never change."""
+    if kind == CONSTANT:
+        return tables.values[row]
+    return code.leaf("values", row) if kind < 0 else None
+
+
+def _beside(amiss: Any, x: Any) -> Any:
+    """Not a number any more if x is infinite or NaN."""
+    return amiss if isinstance(x, float) else amiss + (x - x)
+
+
+def committing(whole: Plan, size: int) -> str:
+    """The sweeps, then the values and the time beside each, written if all is finite. Gives 1 if it is not."""
+    lines = []
+    for row, kind in zip(whole.rows, whole.kinds):
+        if kind >= 0:
+            lines.append(f"%s{row} = getelementptr double, ptr %staged, i64 {row}")
+            lines.append(f"%x{row} = load double, ptr %s{row}")
+            lines.append(f"%v{row} = getelementptr double, ptr %values, i64 {row}")
+            lines.append(f"store double %x{row}, ptr %v{row}")
+            lines.append(f"%t{row} = getelementptr i64, ptr %stamps, i64 {row}")
+            lines.append(f"store i64 %now, ptr %t{row}")
+    names = ("values", "adjoints", "scratch", "staged", "stamps")
+    unpacked = [
+        f"%p{place} = getelementptr ptr, ptr %packed, i64 {place}\n  %{name} = load ptr, ptr %p{place}"
+        for place, name in enumerate(names)
+    ]
+    head = [
+        "define i64 @quick(ptr %packed, i64 %now) {",
+        *unpacked,
+        f'call void @"sweeps"({PARAMETERS})',
+        f"%place = getelementptr double, ptr %staged, i64 {size}",
+        "%amiss = load double, ptr %place",
+        "%fine = fcmp oeq double %amiss, 0.0",
+        "br i1 %fine, label %commit, label %leave",
+        "commit:",
+    ]
+    return "\n  ".join([*head, *lines, "ret i64 0", "leave:", "ret i64 1"]) + "\n}\n"

@@ -1,0 +1,88 @@
+"""A graph through all the passes and over the tape, as a Program takes it."""
+
+from array import array
+
+import numpy as np
+from flats import table_values
+from unrolled import Habit, unrolled
+
+import naive_graph as ng
+from naive_graph import PlaceHolder
+from naive_graph.engines.tape.flat import NONE
+from naive_graph.engines.tape.lanes import Lanes
+from naive_graph.engines.tape.lowering import Fed, Lowering
+from naive_graph.engines.tape.tape import Tape
+from naive_graph.handles import CURRENT
+
+
+def lowered(outputs, wrt, batched=()):
+    rows = [[node.row for node in nodes] for nodes in (outputs, wrt, batched)]
+    return Lowering(CURRENT.tables, rows[0], rows[1], frozenset(rows[2]))
+
+
+def given_values(low, fed=None):
+    """What `flats.evaluated` looks leaves' values up in: the tables, and what was fed."""
+    values = dict(enumerate(table_values()))
+    for source in all_sources(low.flat):
+        if isinstance(source, Fed):
+            values[source] = (fed or {}).get(source.row, values[source.row])
+    return values
+
+
+def all_sources(flat):
+    for source in flat.sources.values():
+        yield from source.sources if isinstance(source, Lanes) else [source]
+
+
+def asked_of(low):
+    """The rows of the values, then of all slopes."""
+    return [*low.values, *(each for row in low.slopes for each in row)]
+
+
+def on_tape(low, fed=None, samples=None):
+    """The values and slopes as the tape has them: floats, or arrays with one for each sample."""
+    asked = asked_of(low)
+    tape = Tape(low.flat, [found.row for found in asked])
+    if samples is not None:
+        tape.set_samples([1, samples])
+    fill(tape, low, given_values(low, fed))
+    source = array("d", table_values())
+    tape.run(source.buffer_info()[0])
+    scalars = iter(tape.out.tolist())
+    answers = []
+    for found in asked:
+        if low.flat.groups[found.row] == 0:
+            answers.append(next(scalars))
+        else:
+            lanes = tape.lanes_of(found.row)
+            answers.append(lanes.copy() if found.lane == NONE else float(lanes[found.lane]))
+    return answers
+
+
+def fill(tape, low, values):
+    """Feed every leaf that is not loaded."""
+    for row, source in low.flat.sources.items():
+        if low.flat.groups[row] == 0:
+            if isinstance(source, Fed):
+                tape.scalars[tape.slots[row]] = values[source]
+        elif isinstance(source, Lanes):
+            numbers = [number if at is None else values[at] for number, at in zip(*source)]
+            tape.feed(row)[: len(numbers)] = numbers
+        else:
+            numbers = np.asarray(values[source], float)
+            tape.feed(row)[: len(numbers)] = numbers
+
+
+def random_plan(seed, samples=12):
+    """A plan with lanes and scalars, derivatives included."""
+    loss = unrolled(Habit(seed, samples, structures=2, library=False))
+    return lowered([loss.total * loss.total], loss.wanted).flat
+
+
+def batch_plan(seed):
+    """A fed batch that loses its mean, and whose square is gathered again."""
+    loss = unrolled(Habit(seed, 1, data=PlaceHolder, library=False))
+    term, xs = loss.terms[0], loss.data[0]
+    centred = term - ng.mean(term)
+    spread = ng.mean(centred.square())
+    return lowered([ng.total(centred / (spread + 1.0) * loss.weights[0])], loss.weights, xs).flat

@@ -1,0 +1,202 @@
+"""The passes that only put rows in an order: nothing comes before what it needs."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from drawn import drawn
+from flats import evaluated, near, reference_values, same, table_values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_graphs import ODD, random_graph, seeds, sizes
+from taped import batch_plan, lowered, on_tape, random_plan
+from unrolled import network
+
+from naive_graph import Graph, Variable
+from naive_graph.engines.tape.blocks import Instruction, Slot, give_slots
+from naive_graph.engines.tape.flat import DOT, MUL, NONE, REDUCE, TOTAL
+from naive_graph.engines.tape.operators import Shape
+from naive_graph.engines.tape.powers import powers
+from naive_graph.engines.tape.rows import flat_of_tables
+from naive_graph.engines.tape.runs import LONG, runs, shapes_of
+from naive_graph.engines.tape.sections import lives_on, sections
+from naive_graph.handles import CURRENT
+
+NORMALISED = """
+    0 leaf
+    1 leaf (group 1)
+    2 mul 0 1 (group 1)
+    3 total 2
+    4 sub 2 3 (group 1)
+    5 reduce 4*1
+    6 sin 0
+    7 add 5 6
+"""
+
+
+# --- powers -------------------------------------------------------------------
+
+
+@given(st.floats(-1e3, 1e3), st.sampled_from([2.0, 3.0, 0.5, -2.0, 2]))
+@settings(deadline=None)
+def test_only_squares_become_products(number, exponent):
+    with Graph.scratch():
+        y = Variable(number) ** exponent
+        flat, _ = flat_of_tables(CURRENT.tables, [y.row])
+        made = powers(flat)
+        assert (MUL in made.kinds) == (exponent == 2)
+        before, after = evaluated(flat, table_values())[-1], evaluated(made, table_values())[-1]
+        assert near(before, after, abs(before), 1) or same(before, after)
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e200])
+def test_odd_numbers_have_the_same_square(number):
+    flat, _ = flat_of_tables(CURRENT.tables, [(Variable(number) ** 2).row])
+    assert same(evaluated(flat, table_values())[-1], evaluated(powers(flat), table_values())[-1])
+
+
+def test_a_variable_exponent_stays():
+    flat, _ = flat_of_tables(CURRENT.tables, [(Variable(3.0) ** Variable(2.0)).row])
+    assert MUL not in powers(flat).kinds
+
+
+# --- sections -----------------------------------------------------------------
+
+
+def hold_together(flat):
+    """Every computed row runs once, after all that it needs."""
+    parts, done = sections(flat), set(flat.leaves().tolist())
+    for part in parts:
+        done_before = set(done)
+        for row in part.rows.tolist():
+            assert row not in done
+            needed = {each for each in flat.of(row) if each != NONE}
+            assert needed <= done
+            # what other sections of this run compute at the same time is not there yet
+            apart = {each for each in needed if flat.groups[each] != part.group and each not in flat.leaves()}
+            assert apart <= done_before
+            collects = flat.kinds[row] in (TOTAL, REDUCE)
+            assert flat.groups[row] == (0 if collects else part.group)
+            done.add(row)
+    assert done == set(range(len(flat)))
+    return parts
+
+
+@given(seeds)
+@settings(max_examples=30, deadline=None)
+def test_a_section_needs_only_what_earlier_ones_computed(seed):
+    with Graph.scratch():
+        hold_together(random_plan(seed))
+    with Graph.scratch():
+        hold_together(batch_plan(seed))
+
+
+def test_samples_that_need_their_total_have_two_sections_of_lanes():
+    parts = hold_together(drawn(NORMALISED))
+    assert [(part.group, part.rows.tolist()) for part in parts] == [(0, [6]), (1, [2, 3]), (1, [4, 5]), (0, [7])]
+    assert lives_on(parts) == {1}
+
+
+def test_a_plain_loss_has_one_section_of_lanes():
+    parts = hold_together(lowered([(loss := network(9)).total], loss.weights).flat)
+    assert [part.group for part in parts if part.group] == [1] and not lives_on(parts)
+
+
+def test_a_plan_without_samples_is_one_section():
+    x = Variable(1.0)
+    assert len(hold_together(lowered([x.sin() * x], [x]).flat)) == 1
+
+
+# --- runs ---------------------------------------------------------------------
+
+
+@given(seeds, sizes)
+@settings(max_examples=50, deadline=None)
+def test_runs_are_of_one_shape_and_operands_come_first(seed, size):
+    with Graph.scratch():
+        random, nodes = Random(seed), random_graph(seed, size)
+        flat, _ = flat_of_tables(CURRENT.tables, [nodes[-1].row])
+        flat = lowered([nodes[-1]], random.choices([*varying(nodes), *[Variable(1.0)]], k=2)).flat
+        for part in sections(flat):
+            if part.group == 0:
+                in_order(flat, part.rows)
+
+
+def varying(nodes):
+    return [node for node in nodes if type(node) is Variable]
+
+
+def in_order(flat, rows):
+    found = runs(flat, rows)
+    assert sorted(found.order.tolist()) == rows.tolist()
+    assert found.starts[0] == 0 and found.starts[-1] == len(rows) and (np.diff(found.starts) > 0).all()
+    of_row, shapes = shapes_of(flat, rows)
+    shape_of = {row: shapes[at] for row, at in zip(rows.tolist(), of_row.tolist(), strict=True)}
+    waiting = set(rows.tolist())
+    for run, shape in enumerate(found.shapes):
+        members = found.order[found.starts[run] : found.starts[run + 1]].tolist()
+        assert {shape_of[row] for row in members} == {shape}
+        assert not any(each in waiting for row in members for each in flat.of(row) if each != NONE)
+        waiting -= set(members)
+
+
+def test_short_sums_and_products_are_dots_of_an_even_number_of_terms():
+    flat = drawn("""
+        0 leaf
+        1 dot 0*0 + 0
+        2 sub 0 0
+        3 neg 0
+        4 dot 0*0 + 0 + 0
+        5 mul 0 0 0
+        6 dot 0 + 0 + 0 + 0 + 0 + 0 + 0
+    """)
+    of_row, shapes = shapes_of(flat, np.arange(1, 7, dtype=np.int32))
+    two, four, three = Shape(DOT, (1,) * 2), Shape(DOT, (1,) * 4), Shape(MUL, (0,) * 3)
+    assert [shapes[at] for at in of_row] == [two, two, two, four, three, LONG]
+
+
+@given(st.lists(st.sampled_from(ODD), min_size=5, max_size=5))
+@settings(max_examples=40, deadline=None)
+def test_sums_that_are_filled_up_to_dots_keep_every_bit(numbers):
+    with Graph.scratch():
+        a, b, c, d, e = map(Variable, numbers)
+        nodes = [a + b, a - b, a * b, -a, a * b + c, a + b * c + d, a * b + c * d + e, Graph.sum([a, b, c, d, e] * 3)]
+        expected = reference_values(nodes)
+        for node, taped in zip(nodes, on_tape(lowered(nodes, [])), strict=True):
+            assert same(taped, expected[node.row])
+
+
+def test_no_rows_are_no_runs():
+    assert runs(drawn("0 leaf"), np.empty(0, np.int32)).shapes == []
+
+
+# --- slots --------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=5), min_size=1, max_size=60), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_two_values_that_are_needed_at_once_never_share_a_slot(accesses, keep):
+    instructions = [Instruction(0, [Slot(row) for row in rows]) for rows in accesses]
+    slot_of = {}
+    size = give_slots(instructions, slot_of, keep)
+    assert set(slot_of.values()) <= set(range(size))
+    first, last = {}, {}
+    for time, rows in enumerate(accesses):
+        for row in rows:
+            first.setdefault(row, time)
+            last[row] = len(accesses) if keep else time
+    for a in first:
+        for b in first:
+            if a < b and first[a] <= last[b] and first[b] <= last[a]:
+                assert slot_of[Slot(a)] != slot_of[Slot(b)]
+
+
+def test_slots_of_an_earlier_section_are_not_given_away():
+    slot_of = {Slot(7): 0, Slot(8): 1}
+    give_slots([Instruction(0, [Slot(1), Slot(7)]), Instruction(0, [Slot(2), Slot(1)])], slot_of, True)
+    assert len(set(slot_of.values())) == len(slot_of)
+
+
+def test_a_value_that_nobody_reads_again_gives_its_slot_back():
+    chain = [Instruction(0, [Slot(row + 1), Slot(row)]) for row in range(20)]
+    assert give_slots(chain, {}, False) == 2

@@ -1,0 +1,125 @@
+"""Dots that share operands become matrices, which stand where their operands are there."""
+
+from drawn import drawn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_graphs import seeds
+from taped import batch_plan, lowered, random_plan
+from unrolled import network
+
+from naive_graph import Graph
+from naive_graph.engines.tape.flat import NONE
+from naive_graph.engines.tape.sections import sections
+from naive_graph.engines.tape.tiles import Dense, Outer, tiles
+
+
+def rows_of(step):
+    if isinstance(step, Dense):
+        return step.outputs
+    return [row for results in step.results for row in results] if isinstance(step, Outer) else [step.row]
+
+
+def needs_of(flat, step):
+    return {each for row in rows_of(step) for each in flat.of(row) if each != NONE}
+
+
+def fits(flat, step):
+    """Whether a tile says of its rows what the plan says."""
+    if isinstance(step, Dense):
+        return all(
+            sorted(terms(flat, row)) == sorted([*([(bias,)] if bias != NONE else []), *map(pair, ws, step.inputs)])
+            for row, ws, bias in zip(step.outputs, step.weights, step.bias, strict=True)
+        )
+    if isinstance(step, Outer):
+        grid = zip(step.lefts, step.results, strict=True)
+        return all(
+            flat.of(row) == [left, right] for left, rows in grid for right, row in zip(step.rights, rows, strict=True)
+        )
+    return True
+
+
+def pair(x, y):
+    return tuple(sorted((x, y)))
+
+
+def terms(flat, row):
+    operands = flat.of(row)
+    return [(x,) if y == NONE else pair(x, y) for x, y in zip(operands[::2], operands[1::2], strict=True)]
+
+
+def tiled(flat):
+    """Every row of every section stands in one step, after what it needs; returns the steps."""
+    found, done = [], set(flat.leaves().tolist())
+    for part in sections(flat):
+        if part.group == 0:
+            done |= set(part.rows.tolist())
+            continue
+        steps = tiles(flat, part)
+        assert sorted(row for step in steps for row in rows_of(step)) == part.rows.tolist()
+        for step in steps:
+            assert needs_of(flat, step) <= done and fits(flat, step)
+            done |= set(rows_of(step))
+        found += steps
+    return found
+
+
+@given(seeds)
+@settings(max_examples=30, deadline=None)
+def test_every_row_is_in_one_tile_and_operands_come_first(seed):
+    with Graph.scratch():
+        tiled(random_plan(seed))
+    with Graph.scratch():
+        tiled(batch_plan(seed))
+
+
+@given(st.integers(8, 12), st.integers(1, 5), st.integers(1, 6), seeds)
+@settings(max_examples=20, deadline=None)
+def test_a_networks_layers_are_tiles(samples, inputs, hidden, seed):
+    with Graph.scratch():
+        loss = network(samples, inputs, hidden, seed=seed)
+        steps = tiled(lowered([loss.total], loss.weights).flat)
+        if hidden > 1:
+            assert any(isinstance(step, Dense) and len(step.outputs) == hidden for step in steps)
+            assert any(isinstance(step, Outer) and len(step.results) == hidden for step in steps)
+
+
+def test_outputs_that_feed_each_other_are_no_tile():
+    tiled(
+        drawn("""
+        0 leaf
+        1 leaf (group 1)
+        2 leaf (group 1)
+        3 dot 0*1 + 0*2 (group 1)
+        4 dot 0*1 + 0*3 (group 1)
+        5 dot 0*1 + 0*3 (group 1)
+        6 dot 0*1 + 0*2 (group 1)
+    """)
+    )
+
+
+def test_an_input_that_is_weighted_twice_is_two_inputs():
+    steps = tiled(
+        drawn("""
+        0 leaf
+        1 leaf (group 1)
+        2 dot 0*1 + 0*1 (group 1)
+        3 dot 0 + 0*1 + 0*1 (group 1)
+        4 dot 0 + 1*0 + 1*0 (group 1)
+    """)
+    )
+    assert [type(step).__name__ for step in steps] == ["Single", "Dense"]
+
+
+def test_an_outer_product_of_one_adjoint_with_itself_is_a_tile():
+    tiled(
+        drawn("""
+        0 leaf (group 1)
+        1 leaf (group 1)
+        2 reduce 0*0
+        3 reduce 0*1
+        4 reduce 1*0
+        5 reduce 1*1
+        6 reduce 1*1
+        7 reduce 1
+    """)
+    )
