@@ -2,6 +2,7 @@
 
 import math
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ TARGETS = [math.cos(2.0 * k) for k in range(SAMPLES)]
 def weights(sizes=(3, 5, 4, 1)):
     """Layers of rows of weights, each row's bias last."""
     dice = random.Random(1)
-    return [[[Variable(dice.uniform(-1, 1)) for _ in range(m + 1)] for _ in range(n)] for m, n in zip(sizes, sizes[1:])]
+    return [[[Variable(dice.uniform(-1, 1)) for _ in range(m + 1)] for _ in range(n)] for m, n in pairwise(sizes)]
 
 
 def flattened(layers):
