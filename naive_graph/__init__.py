@@ -12,6 +12,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import builder as builder
 from .catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
 from .catalogue import __all__ as _catalogue
 from .catalogue import abs as abs
@@ -112,9 +113,9 @@ def __dir__() -> list[str]:
 __all__ = [
     "LookupParameter", "Model", "Parameter", "ParameterCollection", "compare", "fit", "lookup",
     "parameter",
-    "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Program", "Steps", "Variable", "__version__",
-    "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph", "operator",
-    "record", "scope", "step",
+    "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Program", "Steps", "Variable",
+    "__version__", "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph",
+    "operator", "record", "scope", "step",
     "DAGExecutionEngine", "DaskEngine",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",

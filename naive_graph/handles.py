@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import Any
 
 from .errors import NodeError
 from .origin import is_ours, learners_frame
 from .rules import Rule
-from .tables import CONSTANT, Mark, Tables
+from .tables import CONSTANT, MOST_MERGED, Mark, Tables
 
 _getframe, _new, _reference = sys._getframe, object.__new__, weakref.ref  # found quickly, for grow_short
-MOST_MERGED = 32  # operands that (a + b) + c and the like may gather in one node
 OPERATOR = 0  # stands for every operator in KINDS
 KINDS: dict[int, type] = {}  # a leaf kind, or OPERATOR -> its class
 
 
 class Current:
     """Where new nodes go: the tables of the graph at hand."""
+
+    __slots__ = ("lock", "scratch_thread", "tables")  # quicker to look up, for Python and for compiled code
 
     def __init__(self) -> None:
         self.tables = Tables()
@@ -33,6 +34,14 @@ class Current:
 
 
 CURRENT = Current()
+
+
+class Building:
+    """Who else may append nodes besides Python, once so many were built that it is worth it."""
+
+    invite: Callable[[Tables], None] | None = None  # let compiled code go on from here, if there is any
+    many: Callable[[], None] | None = None  # what to do when many nodes were built in Python
+    left = 30_000  # until then
 
 
 def handle(home: Tables, row: int) -> Any:
@@ -58,6 +67,10 @@ def sweep_handles(home: Tables) -> None:
     """Drop the references to nodes that nobody holds any more."""
     home.handles = {row: reference for row, reference in home.handles.items() if reference() is not None}
     home.most_handles = 2 * len(home.handles) + 1000
+    Building.left -= 1000
+    if Building.left < 0 and Building.many is not None:
+        many, Building.many = Building.many, None
+        many()
 
 
 def abandon(home: Tables, rows: int, reason: str) -> None:
@@ -162,6 +175,8 @@ def grow_short(home: Tables, operator: int, associative: bool, left: int, right:
             handles[row] = _reference(node)
             if len(handles) >= home.most_handles:
                 sweep_handles(home)
+            if Building.invite is not None:
+                Building.invite(home)
             return node
         except BaseException:
             home.cut(Mark(rows, edges, len(home.scopes)))

@@ -263,8 +263,10 @@ def _method(rule: Rule) -> Any:
     return method
 
 
-for _sign, _name in [("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow")]:
-    setattr(Node, f"__{_sign}__", _infix(RULES[_name]))
+INFIX = {"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__pow__": "pow"}
+for _sign, _name in INFIX.items():
+    setattr(Node, _sign, _infix(RULES[_name]))
+METHODS_OF_ONE = {"__neg__": "neg", **{name: name for name in UNARY}}
 for _name in UNARY:
     setattr(Node, _name, _method(RULES[_name]))
 

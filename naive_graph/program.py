@@ -30,9 +30,9 @@ class Answer(NamedTuple):
     """What a Program answers.
 
     value: a float, or an array with one for each sample; of several outputs, a
-    list of these. gradient: an array with one float for each node of wrt, or a
-    list where some have one for each sample; of several outputs, one such row
-    for each: the Jacobian.
+    list of these. gradient: an array with one float for each node of wrt; with a
+    line of B for each, if all of them have one for each sample; a list, if some
+    do. Of several outputs one such row for each: the Jacobian.
     """
 
     value: Any
@@ -93,6 +93,7 @@ class Program:
                     "Name the leaves that it depends on in wrt."
                 )
         self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
+        self._nothing = Inputs(self._tables, {}, [])
         self._questions: dict[Any, Answers] = {}
         self._drawings = self._tables.drawings
 
@@ -108,7 +109,7 @@ class Program:
         has another shape or batches differ in length.
         """
         with self._lock:
-            given = self._given(feed, inputs)
+            given = self._given(feed, inputs) if feed or inputs else self._nothing
             answers = self._ask(given)
             values, slopes, finite = answers(given)
             if not finite and GraphType._on_invalid != "ignore":
@@ -120,8 +121,10 @@ class Program:
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()
         if len(inputs) > len(self._inputs):
-            count = f"{len(self._inputs)} inputs, not {len(inputs)}"
-            raise FeedError(f"This Program takes {count}. Name them: Program(..., inputs=[x]).")
+            raise FeedError(
+                f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. "
+                "Name them when you make it: Program(..., inputs=[x])."
+            )
         if not feed and not inputs:
             return Inputs(self._tables, {}, [])
         return checked(self._tables, feed, zip(self._inputs, inputs, strict=False))
@@ -135,7 +138,7 @@ class Program:
     def _with_held(self, answers: Answers, given: Inputs) -> None:
         """Numbers also for PlaceHolders that were not fed now, but have a value."""
         for row in answers.placeholders:
-            if row not in given.numbers:
+            if row not in given.numbers or given is self._nothing:
                 if self._tables.stamp(row) == NEVER:
                     called = self._tables.name(row) or "p"
                     raise PlaceHolderError(
@@ -146,10 +149,11 @@ class Program:
 
     def _ask(self, given: Inputs) -> Answers:
         """The compiled question for these batches; made when it is first asked."""
+        self._refuse_stale()
         home = self._tables
         if home.drawings != self._drawings:
             self._questions, self._drawings = {}, home.drawings
-        key = tuple([batch.rows for batch in given.batches])
+        key = tuple([batch.rows for batch in given.batches]) if given.batches else ()
         if key not in self._questions:
             batched = frozenset(row for rows in key for row in rows)
             self._questions[key] = question(home, self._rows, self._wrt, batched, self._engine)

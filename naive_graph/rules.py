@@ -273,6 +273,12 @@ class Arithmetic:
 
     __le__ = __ge__
 
+    def __bool__(self) -> bool:
+        raise OperandError(
+            f"A function asks `if` about a {type(self).__name__.lstrip('_')}, which is no number yet: it would always "
+            "go the same way. Write the choice with where(condition, a, b)."
+        )
+
     def __neg__(self) -> Any:
         return RULES["neg"](self)
 

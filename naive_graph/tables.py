@@ -23,62 +23,21 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from threading import RLock
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .origin import Origin
 from .packed import packed
+from .records import Block as Block
+from .records import Columns as Columns
+from .records import Mark as Mark
+from .records import Scope as Scope
 from .rules import BY_NUMBER
 
 # Leaf kinds stand in the column of operators, below the numbers of the rules.
 CONSTANT, VARIABLE, PLACEHOLDER = -1, -2, -3
 LEAF_KINDS = {CONSTANT: "Constant", VARIABLE: "Variable", PLACEHOLDER: "PlaceHolder"}
+MOST_MERGED = 32  # operands that (a + b) + c and the like may gather in one node
 NEVER = 0  # the stamp of a value that was not computed
-
-
-class Mark(NamedTuple):
-    """A place to cut back to: how many rows, edges and scopes there were."""
-
-    rows: int
-    edges: int
-    scopes: int
-
-
-class Columns(NamedTuple):
-    """Many nodes and their edges, as bytes in the types of the tables' columns."""
-
-    operators: bytes | memoryview
-    in_degrees: bytes | memoryview
-    sources: bytes | memoryview
-    targets: bytes | memoryview
-
-
-class Block(NamedTuple):
-    """Rows that were appended together, as the elements of one tensor were."""
-
-    first: int
-    size: int
-    owner: Any  # who made them; `owner.name_of(place)` says what each is called
-
-    def name(self, row: int) -> str | None:
-        name: str | None = self.owner.name_of(row - self.first)
-        return name
-
-
-class Scope:
-    """A named box around the nodes made inside it; boxes nest."""
-
-    __slots__ = ("name", "parent")
-
-    def __init__(self, name: str, parent: Scope | None = None) -> None:
-        self.name = name
-        self.parent = parent
-
-    @property
-    def path(self) -> str:
-        return self.name if self.parent is None else f"{self.parent.path}/{self.name}"
-
-    def __repr__(self) -> str:
-        return f"<scope {self.path}>"
 
 
 class Tables:
@@ -111,6 +70,7 @@ class Tables:
         self.most_handles = 1000  # at which the dead ones are swept out
         self.checkpoints: list[Mark] = []
         self.cache: dict[Any, Any] = {}  # what was derived from the tables as they are now
+        self.margin: Any = None  # the rows of compiled code, which come in when somebody looks
         self.lock = RLock()
 
     def __len__(self) -> int:

@@ -12,10 +12,10 @@ HOUSE = Path(__file__).parent.parent / "naive_graph"
 FLOORS = [
     ["errors", "files", "number", "origin", "ieee", "packed", "version"],
     ["rules", "catalogue"],
-    ["tables"],
+    ["tables", "records"],
     ["plan", "sweep", "arithmetics"],
     ["engines"],
-    ["handles", "nodes", "printed", "running", "quick", "graph"],
+    ["handles", "nodes", "printed", "running", "quick", "graph", "margin", "compiled", "builder"],
     ["draft", "simplify", "derive", "check", "descent", "feeding", "program", "expression"],
     ["tensor"],
     ["training"],

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..errors import EngineError
+from ..errors import EngineError, MissingToolError
 from ..plan import Plan
 from . import reference
 
@@ -86,4 +86,10 @@ def _engine(name: str) -> Engine:
 
 @once
 def _can_compile() -> bool:
-    return find_spec("llvmlite") is not None and find_spec("numpy") is not None
+    from .llvm.compile import llvmlite
+
+    try:
+        llvmlite()
+    except MissingToolError:
+        return False
+    return find_spec("numpy") is not None

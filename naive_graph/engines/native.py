@@ -32,7 +32,7 @@ from .llvm.straight import Straight
 
 Run = Callable[..., None]
 MOST_KEPT = 128  # compiled plans, of which the oldest are let go
-_KEPT: dict[Any, Run | None] = {}  # None: an operator is opaque
+_KEPT: dict[Any, Run | Opaque] = {}  # Opaque: why it cannot be compiled
 _LOCK = RLock()
 POINTER = ctypes.c_void_p
 
@@ -131,16 +131,19 @@ def _kept(key: Any, write: Callable[[], Straight]) -> Run | None:
     with _LOCK:
         if key not in _KEPT:
             llvmlite()  # or say at once that it is missing
+            run: Run | Opaque
             try:
                 run = _run(write())
             except Opaque as opaque:
-                run = None
-                message = f"{opaque} The reference engine runs this graph."
-                warnings.warn(EngineWarning(message), stacklevel=learners_level())
+                run = Opaque(str(opaque))  # without its traceback, which would keep the graph alive
             while len(_KEPT) >= MOST_KEPT:
                 del _KEPT[next(iter(_KEPT))]
             _KEPT[key] = run
-        return _KEPT[key]
+        kept = _KEPT[key]
+    if isinstance(kept, Opaque):
+        warnings.warn(EngineWarning(f"{kept} The reference engine runs this graph."), stacklevel=learners_level())
+        return None
+    return kept
 
 
 def _run(code: Straight) -> Run:

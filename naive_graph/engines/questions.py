@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
@@ -27,6 +27,9 @@ from .tape.report import report
 from .tape.tape import Tape
 
 Found = tuple[list[Any], list[Any], bool]
+
+
+Pick = Callable[[Any, Any], Any]
 
 
 class Batch(NamedTuple):
@@ -56,7 +59,7 @@ class Inputs(NamedTuple):
 class ByReference:
     """The reference engine's answers: the law, and slow.
 
-    Called, it gives values, slopes, and whether all are finite.
+    Called, it gives the values, the slopes, and whether all are finite.
     """
 
     def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> None:
@@ -133,6 +136,7 @@ class Feeds:
                 places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
                 if len(places):
                     self.moving.append((row, places, [int(each) for each in rows if each is not None]))
+        self.any = bool(fed or self.moving)
 
     def __call__(self, inputs: Inputs) -> None:
         """Feed the tape."""
@@ -181,10 +185,9 @@ class ByMachine(ByReference):
             raise EngineError("The native engine takes no batches. Leave the choice to the Program, or name 'tape'.")
         self.straight = StraightLine(self.flat, wanted) if straight else None
         self.tape = None if straight else Tape(self.flat, wanted)
-        self._scalar = [k for k, at in enumerate(self.asked) if self.flat.groups[at.row] == 0]
-        fed = [row in batched for row in self.wrt]
-        self._for_each = [False] * len(self.rows) + (fed * len(self.rows) if self.wrt else [])
-        self._simple = len(self._scalar) == len(self.asked) and not any(fed)
+        self._scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
+        self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
+        self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
         if self.tape is not None:
             self.feeds = Feeds(self.flat, self.tape)
 
@@ -196,21 +199,18 @@ class ByMachine(ByReference):
 
     def __call__(self, inputs: Inputs) -> Found:
         with self.tables.lock:  # machine code reads the columns while other threads may run: they must not move
-            self.tables.grow_values()
+            if len(self.tables.values) < len(self.tables.operators):
+                self.tables.grow_values()
             out, amiss = self._run(inputs)
         finite = amiss == 0.0
-        count, width = len(self.rows), len(self.wrt)
-        if self._simple:
-            slopes = [out[count + k * width : count + (k + 1) * width].copy() for k in range(count if width else 0)]
-            found: list[Any] = out[:count].tolist()
-        else:
-            given = self._with_lanes(out, inputs.samples)
-            finite = finite and all(np.isfinite(each).all() for each in given)
-            found, rest = given[:count], given[count:]
-            slopes = [_row(rest[k * width : (k + 1) * width]) for k in range(count if width else 0)]
+        values, *slopes = [pick(out, self.tape) for pick in self._picks]
+        if self._scalars < len(self.asked):
+            finite = finite and all(_finite(found) for found in (values, *slopes))
+        if self._fed:
+            slopes = [_for_each(row, self._fed, inputs.samples) for row in slopes]
         if not finite and not inputs.batches:
             return super().__call__(inputs)
-        return found, slopes, finite
+        return values if isinstance(values, list) else _values(values), slopes, finite
 
     def _run(self, inputs: Inputs) -> tuple[Any, float]:
         """The results, and 0.0 if all scalars among them are finite."""
@@ -224,23 +224,10 @@ class ByMachine(ByReference):
             return self.straight.out, self.straight.out.item(len(self.asked))
         assert self.tape is not None
         tape = self.tape
-        self.feeds(inputs)
+        if self.feeds.any:
+            self.feeds(inputs)
         tape.run(values.buffer_info()[0])
-        return tape.out, tape.out.item(len(self._scalar))
-
-    def _with_lanes(self, out: Any, samples: int) -> list[Any]:
-        """All answers, where some have a value for every sample, or are one sample's."""
-        assert self.tape is not None
-        place_of = {k: place for place, k in enumerate(self._scalar)}
-        given: list[Any] = []
-        for k, at in enumerate(self.asked):
-            if k in place_of:
-                value = float(out[place_of[k]])
-                given.append(np.full(samples, value) if self._for_each[k] else value)
-            else:
-                lanes = self.tape.lanes_of(at.row)
-                given.append(lanes.copy() if at.lane == NONE else float(lanes[at.lane]))
-        return given
+        return tape.out, tape.out.item(self._scalars)
 
     def explain(self) -> str:
         return report(self.lowering, self.tape)
@@ -252,9 +239,67 @@ def _as_slice(places: list[int]) -> Any:
     return slice(first, first + len(places)) if places == list(range(first, first + len(places))) else places
 
 
-def _row(entries: list[Any]) -> Any:
-    """One output's slopes: an array, or a list if some of them have many values."""
+def picks(flat: Flat, tape: Tape | None, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
+    """How to find the outputs' values, and then each output's slopes, among a tape's results."""
+    places, count = [], 0
+    for at in asked:
+        places.append(count)
+        count += int(flat.groups[at.row] == 0)
+    bounds = [(0, outputs), *((outputs + k * width, outputs + (k + 1) * width) for k in range(outputs if width else 0))]
+    return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
+
+
+def _for_each(slopes: Any, fed: list[bool], samples: int) -> Any:
+    """An entry for each sample of what was fed as a batch, also where all samples have the same."""
+    if isinstance(slopes, np.ndarray) and slopes.ndim > 1:
+        return slopes
+    entries = [
+        x if np.ndim(x) else np.full(samples, x) if each else float(x) for x, each in zip(slopes, fed, strict=True)
+    ]
+    return np.array(entries) if all(map(np.ndim, entries)) else entries
+
+
+def _pick(flat: Flat, tape: Tape | None, asked: list[Sample], places: list[int]) -> Pick:
+    groups = {int(flat.groups[at.row]) for at in asked}
+    lanes = {at.lane == NONE for at in asked}
+    if groups == {0}:
+        chosen = slice(places[0], places[-1] + 1)
+        return lambda out, tape: out[chosen].copy()
+    leaf = any(flat.starts[at.row] == flat.starts[at.row + 1] for at in asked)  # what was fed is nowhere exported
+    if leaf and len(asked) == 1:
+        (at,) = asked
+        fed = slice(None) if at.lane == NONE else slice(at.lane, at.lane + 1)
+        return lambda out, tape: tape.lanes_of(at.row)[fed].copy().reshape((1, -1) if at.lane == NONE else -1)
+    if not leaf and 0 not in groups and len(groups) == 1 and len(lanes) == 1:
+        assert tape is not None
+        (group,) = groups
+        lines = np.array([tape.exported[group].index(at.row) for at in asked])
+        if lanes == {True}:
+            return lambda out, tape: tape.out_lines(group)[lines]
+        samples = np.array([at.lane for at in asked])
+        return lambda out, tape: tape.out_lines(group)[lines, samples]
+    singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
+    return lambda out, tape: _together([_alone(single(out, tape)) for single in singles])
+
+
+def _finite(found: Any) -> bool:
+    return (
+        bool(np.isfinite(found).all()) if isinstance(found, np.ndarray) else all(map(_finite, map(np.asarray, found)))
+    )
+
+
+def _together(entries: list[Any]) -> Any:
     return np.array(entries) if all(isinstance(each, float) for each in entries) else entries
+
+
+def _alone(found: Any) -> Any:
+    """One entry: a float, or an array with one for each sample."""
+    return float(found[0]) if found.ndim == 1 else found[0]
+
+
+def _values(found: Any) -> list[Any]:
+    """Outputs: floats, or arrays with one for each sample."""
+    return found.tolist() if found.ndim == 1 else list(found)
 
 
 def _fill(feed: Any, numbers: Any) -> None:

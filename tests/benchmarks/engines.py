@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
@@ -69,7 +70,9 @@ def ratio(share: float) -> str:
 
 def our_network(weights, layers):
     """The weights as Variables, and a function that applies the network to a list of nodes or numbers."""
-    made = [([[ng.Variable(w) for w in r] for r in w.tolist()], [ng.Variable(c) for c in b.tolist()]) for w, b in weights]
+    made = [
+        ([[ng.Variable(w) for w in r] for r in w.tolist()], [ng.Variable(c) for c in b.tolist()]) for w, b in weights
+    ]
     every = [each for w, b in made for each in [*(x for r in w for x in r), *b]]
 
     def network(h):
@@ -96,9 +99,7 @@ def moons_rows() -> None:
     with Graph.scratch():
         every, network = our_network(weights, len(LAYERS))
         x, y = [ng.PlaceHolder(), ng.PlaceHolder()], ng.PlaceHolder()
-        program = Program(
-            mean(relu(1 - y * network(x)[0])) + 1e-4 * sum(x * x for x in every), every, inputs=[x, y]
-        )
+        program = Program(mean(relu(1 - y * network(x)[0])) + 1e-4 * sum(x * x for x in every), every, inputs=[x, y])
         row("the same, fed as a batch", minima({"ours": lambda: program(points, labels), **others}))
 
 
@@ -111,7 +112,8 @@ def digits_rows() -> None:
             x, y = [ng.PlaceHolder() for _ in range(64)], [ng.PlaceHolder() for _ in range(10)]
             z = network(x)
             program = Program(mean(logsumexp(z) - sum(a * b for a, b in zip(y, z))), every, inputs=[x, y])
-            row(f"digits 64-32-10, batch of {size}", minima({"ours": lambda: program(images, classes), **others}))
+            ours = partial(program, images, classes)
+            row(f"digits 64-32-10, batch of {size}", minima({"ours": ours, **others}))
 
 
 FUNCTIONS = {name: getattr(ng, name) for name in ("exp", "log", "sin", "cos", "tanh")}
@@ -135,7 +137,7 @@ def batch_rows() -> None:
             holders = [ng.PlaceHolder() for _ in leaves]
             program = Program(replay(holders, steps, FUNCTIONS), holders, inputs=[holders])
             values = np.tile(leaves, (batch, 1))
-            works = {"ours": lambda: program(values), "CasADi map": peers.casadi_graph(leaves, steps, batch)}
+            works = {"ours": partial(program, values), "CasADi map": peers.casadi_graph(leaves, steps, batch)}
             if with_jax:
                 works["jax jit"] = peers.jax_graph(leaves, steps, batch)
             row(f"the same of 1,000 nodes, batch of {batch}", minima(works))
@@ -146,7 +148,9 @@ def chain_rows() -> None:
         with Graph.scratch():
             leaves = [ng.Variable(x) for x in CHAIN_AT]
             program = Program(chain(size // 5, *leaves, ng.sin), leaves)
-            row(f"chain of {size:,} nodes", minima({"ours": program, "CasADi": peers.casadi_chain(size // 5, CHAIN_AT)}))
+            row(
+                f"chain of {size:,} nodes", minima({"ours": program, "CasADi": peers.casadi_chain(size // 5, CHAIN_AT)})
+            )
 
 
 def seed_rows() -> None:

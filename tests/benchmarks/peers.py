@@ -1,4 +1,7 @@
-"""The same work in micrograd, CasADi, torch, JAX and C: each gives a function that makes one step, or None if missing."""
+"""The same work in micrograd, CasADi, torch, JAX and C.
+
+Each function gives another that makes one step; None if the peer is missing.
+"""
 
 from __future__ import annotations
 

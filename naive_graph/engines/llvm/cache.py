@@ -22,7 +22,7 @@ def folder() -> Path:
     """Where compiled code is kept: $NAIVE_GRAPH_CACHE, or the user's folder for caches."""
     chosen = os.environ.get("NAIVE_GRAPH_CACHE")
     if chosen:
-        return Path(chosen)
+        return Path(chosen).expanduser()
     if sys.platform == "win32":
         home = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
     elif sys.platform == "darwin":

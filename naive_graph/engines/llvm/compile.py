@@ -22,6 +22,7 @@ from . import cache
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
 _LOCK = RLock()
+OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
 
 
@@ -71,7 +72,7 @@ def compiled(ir_text: str | Callable[[], str], key: str | None = None, optimised
     if key is None:
         ir_text = ir_text if isinstance(ir_text, str) else ir_text()
         key = ir_text
-    name = sha256(f"{_here()}\n{key}".encode()).hexdigest() + ".o"
+    name = sha256(f"{_here()}\n{optimised}\n{key}".encode()).hexdigest() + ".o"
     with _LOCK:
         if name not in _LIBRARIES:
             code = cache.read(name)
@@ -110,11 +111,16 @@ def assembly(ir_text: str) -> str:
 def llvmlite() -> Any:
     """The binding to LLVM, ready to compile for this machine."""
     try:
-        from llvmlite import binding
-    except ImportError as error:
+        from llvmlite import __version__, binding
+    except (ImportError, OSError) as error:  # OSError: it is there, but its library cannot be loaded
         raise MissingToolError(
             'Compiled engines need llvmlite. Install it: pip install "naive-graph[engines]".'
         ) from error
+    if binding.llvm_version_info < OLDEST:
+        raise MissingToolError(
+            f"Compiled engines need llvmlite 0.45 or newer; this is {__version__}. "
+            'Update it: pip install --upgrade "naive-graph[engines]".'
+        )
     with suppress(RuntimeError):  # newer versions do this unasked, and say so
         binding.initialize()
     binding.initialize_native_target()

@@ -70,6 +70,9 @@ class Emitted(Arithmetic):
     def __ne__(self, other: Any) -> Any:
         return self.writer.compare("une", self, other)
 
+    def __bool__(self) -> bool:
+        return bool(self.writer.compare("une", self, 0.0))
+
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -90,6 +93,11 @@ class Truth:
 
     def __sub__(self, other: Any) -> float:
         return float(self) - float(other)
+
+    def __eq__(self, other: object) -> bool:
+        return float(self) == other  # and a Truth on the right is asked in turn
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Writer:

@@ -119,7 +119,8 @@ def machine(function: Callable[..., Any]) -> Machine:
 @once
 def library_of(module: str) -> Library:
     """The compiled functions of one file."""
-    return compiled(lambda: _text(module), key=f"{sources()} {module}", optimised=True)
+    ours = module.partition(".")[0] == __name__.partition(".")[0]  # of other files we have no digest
+    return compiled(lambda: _text(module), key=f"{sources()} {module}" if ours else None, optimised=True)
 
 
 def _text(module: str) -> str:

@@ -65,7 +65,7 @@ def log(x: Emitted) -> Any:
 
 
 def sin(x: Emitted) -> Any:
-    return _wave(x, 0)
+    return _select(x == 0.0, x, _wave(x, 0))  # -0.0 stays -0.0
 
 
 def cos(x: Emitted) -> Any:
@@ -75,10 +75,11 @@ def cos(x: Emitted) -> Any:
 def tanh(x: Emitted) -> Any:
     """x times a rational function near 0, else 1 - 2 / (exp(2 x) + 1)."""
     size, square = abs(x), x * x
-    near = _fma(x * square, _polynomial(square, TANH_OVER) / _polynomial(square, TANH_UNDER), x)
+    near = _fma(size * square, _polynomial(square, TANH_OVER) / _polynomial(square, TANH_UNDER), size)
     bounded = _select(size > 22.0, 22.0, size)
-    far = x.writer.outside("llvm.copysign.f64", [1.0 - 2.0 / (exp(bounded + bounded) + 1.0), x])
-    return _select(x != x, x, _select(size < 0.625, near, far))
+    far = 1.0 - 2.0 / (exp(bounded + bounded) + 1.0)
+    signed = x.writer.outside("llvm.copysign.f64", [_select(size < 0.625, near, far), x])  # -0.0 stays -0.0
+    return _select(x != x, x, signed)
 
 
 FUNCTIONS = {"exp": exp, "log": log, "sin": sin, "cos": cos, "tanh": tanh}

@@ -11,45 +11,24 @@ arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
 `continue`, and calls of other such functions. A slice `xs[i : i + LANES]` is a
 register of eight floats. Whatever runs here also runs as plain Python over
 NumPy arrays, and gives the same numbers; whole numbers must stay below 2**63,
-and `//` and `%` are for those that are not negative.
+`//` and `%` are for those that are not negative, and by 0 nothing is divided.
+Arrays that are given together must not overlap where one is written to.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
 import textwrap
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
-from .emit import literal
+from .expressions import Expressions
+from .typed import ELEMENTS, LANES, SCALARS, VECTOR, Bytes, Floats, Ints, Longs, NotInSubset, Typed, result_type, syntax
 
-LANES = 8  # floats that a register holds
-Floats: TypeAlias = Any  # arrays of float64,
-Ints: TypeAlias = Any  # int32,
-Longs: TypeAlias = Any  # int64,
-Bytes: TypeAlias = Any  # uint8
-ELEMENTS = {"Floats": "double", "Ints": "i32", "Longs": "i64", "Bytes": "i8"}
-SCALARS = {"float": "double", "int": "i64", "None": "void"}
-VECTOR, MASK = f"<{LANES} x double>", f"<{LANES} x i1>"
-FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
-INT_OPS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Mod: "srem", ast.BitAnd: "and",
-    ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr",
-}  # fmt: skip
-FLOAT_TESTS = {ast.Lt: "olt", ast.LtE: "ole", ast.Gt: "ogt", ast.GtE: "oge", ast.Eq: "oeq", ast.NotEq: "une"}
-INT_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
-
-
-class Typed(NamedTuple):
-    """A value in LLVM, and its type."""
-
-    text: str
-    type: str
-
-
-class NotInSubset(Exception):
-    """The function uses something that does not compile."""
+__all__ = [
+    "ELEMENTS", "LANES", "SCALARS", "VECTOR", "Bytes", "Floats", "Ints", "Longs", "NotInSubset", "Program",
+    "result_type", "syntax",
+]  # fmt: skip
 
 
 class Program:
@@ -60,117 +39,61 @@ class Program:
 
     def __init__(self, known: dict[str, tuple[str, list[str], str]] | None = None) -> None:
         self.known = known or {}
+        self.functions: dict[str, Callable[..., Any]] = {}
         self.texts: dict[str, str] = {}
+        self.outside: set[str] = set()  # those that can be called from outside
         self.declared: set[str] = set()
 
     def add(self, function: Callable[..., Any], outside: bool = True) -> str:
         """The name of the translated function. outside: whether it is called from Python."""
         name = function.__name__
+        if self.functions.setdefault(name, function) is not function:
+            raise NotInSubset(f"{name}: two functions are called {name}. Rename one of them.")
+        if outside:
+            self.outside.add(name)
         if name not in self.texts:
-            self.texts[name] = ""
-            self.texts[name] = _Translation(self, syntax(function), function.__globals__).text(outside)
+            self.texts[name] = ""  # it may call itself
+            self.texts[name] = _Translation(self, syntax(function), function.__globals__).text()
         return name
 
     def add_source(self, source: str) -> str:
         """The same for a function that is there as text."""
         tree = ast.parse(textwrap.dedent(source)).body[0]
         assert isinstance(tree, ast.FunctionDef)
-        self.texts[tree.name] = _Translation(self, tree, globals()).text(True)
+        self.outside.add(tree.name)
+        self.texts[tree.name] = _Translation(self, tree, globals()).text()
         return tree.name
 
     def __str__(self) -> str:
-        return "\n".join([*sorted(self.declared), *self.texts.values()])
+        texts = [f"define {'' if name in self.outside else 'internal '}{text}" for name, text in self.texts.items()]
+        return "\n".join([*sorted(self.declared), *texts])
 
 
-def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    return tree
-
-
-def result_type(tree: ast.FunctionDef) -> str:
-    return SCALARS[ast.unparse(tree.returns) if tree.returns is not None else "None"]
-
-
-class _Writing:
-    """The lines of one function; names, labels and conversions."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.slots: list[str] = []  # places of the variables on the stack; LLVM turns them into registers
-        self.serial = 0
-
-    def name(self, stem: str) -> str:
-        self.serial += 1
-        return f"{stem}{self.serial}"
-
-    def emit(self, right: str) -> str:
-        name = f"%{self.name('t')}"
-        self.lines.append(f"{name} = {right}")
-        return name
-
-    def jump(self, label: str) -> None:
-        self.lines.append(f"br label %{label}")
-
-    def label(self, label: str) -> None:
-        self.jump(label)
-        self.lines.append(f"{label}:")
-
-    def slot(self, stem: str, kind: str) -> str:
-        name = f"%{self.name(stem + '.')}"
-        self.slots.append(f"{name} = alloca {kind}")
-        return name
-
-    def cast(self, value: Typed, wanted: str) -> Typed:
-        if value.type == wanted:
-            return value
-        if wanted == VECTOR:
-            return self.spread(self.cast(value, "double"))
-        how = {
-            ("i1", "i64"): "zext i1 {} to i64",
-            ("i1", "double"): "uitofp i1 {} to double",
-            ("i64", "double"): "sitofp i64 {} to double",
-        }.get((value.type, wanted))
-        if how is None:
-            raise NotInSubset(f"a {value.type} where a {wanted} is due")
-        return Typed(self.emit(how.format(value.text)), wanted)
-
-    def spread(self, value: Typed) -> Typed:
-        """The same float in every lane."""
-        first = self.emit(f"insertelement {VECTOR} poison, double {value.text}, i64 0")
-        zeros = f"<{LANES} x i32> zeroinitializer"
-        return Typed(self.emit(f"shufflevector {VECTOR} {first}, {VECTOR} poison, {zeros}"), VECTOR)
-
-    def widest(self, *values: Typed) -> str:
-        kinds = {value.type for value in values}
-        return next(kind for kind in (VECTOR, "double", "i64", "i1") if kind in kinds)
-
-
-class _Translation(_Writing):
+class _Translation(Expressions):
     """One function on its way to LLVM."""
 
     def __init__(self, program: Program, tree: ast.FunctionDef, names: dict[str, Any]) -> None:
-        super().__init__()
-        self.program, self.tree, self.names = program, tree, names
-        self.variables: dict[str, tuple[str, str]] = {}  # name -> its slot and type
-        self.arrays: dict[str, str] = {}
+        super().__init__(program, tree, names)
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
 
-    def text(self, outside: bool) -> str:
-        arguments = ", ".join(self.argument(each) for each in self.tree.args.args)
+    def text(self) -> str:
+        """The function from its type on."""
+        given = self.tree.args
+        if given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg or given.defaults:
+            raise self.refused("a parameter that is more than a name and a type")
+        arguments = ", ".join(map(self.argument, given.args))
         self.block(self.tree.body)
         result = result_type(self.tree)
         self.lines.append("ret void" if result == "void" else f"ret {result} zeroinitializer")
-        linkage = "define" if outside else "define internal"
-        return "\n ".join(
-            [f"{linkage} {result} @{self.tree.name}({arguments}) nounwind {{", *self.slots, *self.lines, "}\n"]
-        )
+        return "\n ".join([f"{result} @{self.tree.name}({arguments}) nounwind {{", *self.slots, *self.lines, "}\n"])
 
     def argument(self, argument: ast.arg) -> str:
-        kind, name = ast.unparse(argument.annotation), argument.arg  # type: ignore[arg-type]
+        kind, name = ast.unparse(argument.annotation) if argument.annotation else "", argument.arg
         if kind in ELEMENTS:
             self.arrays[name] = ELEMENTS[kind]
             return f"ptr noalias %{name}"
+        if kind not in ("int", "float"):
+            raise self.refused(f"the parameter {name}, which is no int, float or array,")
         self.write(name, Typed(f"%{name}", SCALARS[kind]))
         return f"{SCALARS[kind]} %{name}"
 
@@ -185,9 +108,10 @@ class _Translation(_Writing):
 
     def block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
+            self.at = statement
             handle = getattr(self, f"on_{type(statement).__name__}", None)
             if handle is None:
-                raise NotInSubset(f"{type(statement).__name__} in {self.tree.name}")
+                raise self.refused(type(statement).__name__)
             handle(statement)
 
     def on_Expr(self, node: ast.Expr) -> None:
@@ -199,6 +123,8 @@ class _Translation(_Writing):
         computed = [self.expression(value) for value in values]
         for target in node.targets:
             places = target.elts if isinstance(target, ast.Tuple) else [target]
+            if len(places) != len(computed):
+                raise self.refused(f"{len(places)} names for {len(computed)} value{'s'[: len(computed) != 1]}")
             for place, value in zip(places, computed, strict=True):
                 self.store(place, value)
 
@@ -209,11 +135,13 @@ class _Translation(_Writing):
     def store(self, target: ast.expr, value: Typed) -> None:
         if isinstance(target, ast.Name):
             return self.write(target.id, value)
-        assert isinstance(target, ast.Subscript)
-        place, element = self.place(target)
+        if not isinstance(target, ast.Subscript):
+            raise self.refused(type(target).__name__)
         if isinstance(target.slice, ast.Slice):
-            self.lines.append(f"store {VECTOR} {self.cast(value, VECTOR).text}, ptr {place}, align 8")
+            text = self.cast(value, VECTOR).text
+            self.lines.append(f"store {VECTOR} {text}, ptr {self.register_place(target)}, align 8")
             return None
+        place, element = self.place(target)
         text = self.cast(value, "double" if element == "double" else "i64").text
         if element in ("i32", "i8"):
             text = self.emit(f"trunc i64 {text} to {element}")
@@ -222,6 +150,8 @@ class _Translation(_Writing):
 
     def on_Return(self, node: ast.Return) -> None:
         result = result_type(self.tree)
+        if node.value is None and result != "void":
+            raise self.refused("a `return` of nothing")
         value = "" if node.value is None else f" {self.cast(self.expression(node.value), result).text}"
         self.lines.append(f"ret {result}{value}")
         self.lines.append(f"{self.name('after')}:")
@@ -244,18 +174,9 @@ class _Translation(_Writing):
         self.block(node.orelse)
         self.label(end)
 
-    def branch(self, test: ast.expr, yes: str, no: str) -> None:
-        """Go to `yes` if the test holds; `and` and `or` look no further than they must."""
-        if isinstance(test, ast.BoolOp):
-            for each in test.values[:-1]:
-                further = self.name("further")
-                self.branch(each, *((further, no) if isinstance(test.op, ast.And) else (yes, further)))
-                self.lines.append(f"{further}:")
-            return self.branch(test.values[-1], yes, no)
-        self.lines.append(f"br i1 {self.condition(test)}, label %{yes}, label %{no}")
-        return None
-
     def on_While(self, node: ast.While) -> None:
+        if node.orelse:
+            raise self.refused("`else` of a loop")
         test, body, end = self.name("test"), self.name("body"), self.name("end")
         self.label(test)
         self.branch(node.test, body, end)
@@ -266,16 +187,29 @@ class _Translation(_Writing):
         self.jump(test)
         self.lines.append(f"{end}:")
 
+    def further(self, index: str, stop: str, step: str) -> str:
+        """Whether a `for` has not reached its end; a step that is not a constant may go either way."""
+        if step.lstrip("-").isdigit():
+            return self.emit(f"icmp {'sgt' if step.startswith('-') else 'slt'} i64 {index}, {stop}")
+        up = self.emit(f"icmp sgt i64 {step}, 0")
+        below, above = (self.emit(f"icmp {how} i64 {index}, {stop}") for how in ("slt", "sgt"))
+        return self.emit(f"select i1 {up}, i1 {below}, i1 {above}")
+
     def on_For(self, node: ast.For) -> None:
-        assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
+        if node.orelse:
+            raise self.refused("`else` of a loop")
+        if not isinstance(node.target, ast.Name) or not isinstance(node.iter, ast.Call) or not _is_range(node.iter):
+            raise self.refused("`for` over anything but range")
         bounds = [self.cast(self.expression(each), "i64").text for each in node.iter.args]
         start, stop, step = ("0", *bounds, "1") if len(bounds) == 1 else (*bounds, "1")[:3]
+        if step == "0":
+            raise self.refused("a step of 0")
         test, body, further, end = (self.name(each) for each in ("test", "body", "next", "end"))
         counter = self.slot("counter", "i64")
         self.lines.append(f"store i64 {start}, ptr {counter}")
         self.label(test)
         index = self.emit(f"load i64, ptr {counter}")
-        going = self.emit(f"icmp {'sgt' if step.startswith('-') else 'slt'} i64 {index}, {stop}")
+        going = self.further(index, stop, step)
         self.lines.append(f"br i1 {going}, label %{body}, label %{end}\n{body}:")
         self.write(node.target.id, Typed(index, "i64"))
         self.loops.append((further, end))
@@ -286,130 +220,8 @@ class _Translation(_Writing):
         self.jump(test)
         self.lines.append(f"{end}:")
 
-    # --- expressions ---
 
-    def expression(self, node: ast.expr) -> Typed:
-        handle = getattr(self, f"of_{type(node).__name__}", None)
-        if handle is None:
-            raise NotInSubset(f"{type(node).__name__} in {self.tree.name}")
-        value: Typed = handle(node)
-        return value
-
-    def condition(self, node: ast.expr) -> str:
-        value = self.expression(node)
-        if value.type == "i1":
-            return value.text
-        test = "fcmp une double {}, 0.0" if value.type == "double" else "icmp ne i64 {}, 0"
-        return self.emit(test.format(value.text))
-
-    def of_Constant(self, node: ast.Constant) -> Typed:
-        if isinstance(node.value, float):
-            return Typed(literal(node.value), "double")
-        return Typed(str(int(node.value)), "i64")  # type: ignore[arg-type]
-
-    def of_Name(self, node: ast.Name) -> Typed:
-        if node.id in self.variables:
-            slot, kind = self.variables[node.id]
-            return Typed(self.emit(f"load {kind}, ptr {slot}"), kind)
-        value = self.names.get(node.id)
-        if not isinstance(value, (int, float)):
-            raise NotInSubset(f"the name {node.id} in {self.tree.name}")
-        return self.of_Constant(ast.Constant(value))
-
-    def of_BinOp(self, node: ast.BinOp) -> Typed:
-        left, right = self.expression(node.left), self.expression(node.right)
-        kind = "double" if isinstance(node.op, ast.Div) and VECTOR not in left + right else self.widest(left, right)
-        kind = "i64" if kind == "i1" else kind
-        left, right = self.cast(left, kind), self.cast(right, kind)
-        word = INT_OPS[type(node.op)] if kind == "i64" else FLOAT_OPS[type(node.op)]  # type: ignore[index]
-        return Typed(self.emit(f"{word} {kind} {left.text}, {right.text}"), kind)
-
-    def of_UnaryOp(self, node: ast.UnaryOp) -> Typed:
-        if isinstance(node.op, ast.Not):
-            return Typed(self.emit(f"xor i1 {self.condition(node.operand)}, true"), "i1")
-        value = self.expression(node.operand)
-        if value.type in ("double", VECTOR):
-            return Typed(self.emit(f"fneg {value.type} {value.text}"), value.type)
-        return Typed(f"-{value.text}" if value.text.isdigit() else self.emit(f"sub i64 0, {value.text}"), "i64")
-
-    def of_Compare(self, node: ast.Compare) -> Typed:
-        (operator,), (other,) = node.ops, node.comparators
-        left, right = self.expression(node.left), self.expression(other)
-        kind = self.widest(left, right)
-        kind = "i64" if kind == "i1" else kind
-        left, right = self.cast(left, kind), self.cast(right, kind)
-        if kind == "i64":
-            return Typed(self.emit(f"icmp {INT_TESTS[type(operator)]} i64 {left.text}, {right.text}"), "i1")
-        test = self.emit(f"fcmp {FLOAT_TESTS[type(operator)]} {kind} {left.text}, {right.text}")
-        return Typed(test, MASK if kind == VECTOR else "i1")
-
-    def of_BoolOp(self, node: ast.BoolOp) -> Typed:
-        slot = self.slot("both", "i64")
-        yes, no, end = self.name("yes"), self.name("no"), self.name("end")
-        self.branch(node, yes, no)
-        for label, answer in ((yes, 1), (no, 0)):
-            self.lines += [f"{label}:", f"store i64 {answer}, ptr {slot}", f"br label %{end}"]
-        self.lines.append(f"{end}:")
-        return Typed(self.emit(f"load i64, ptr {slot}"), "i64")
-
-    def of_IfExp(self, node: ast.IfExp) -> Typed:
-        test = self.condition(node.test)
-        one, two = self.expression(node.body), self.expression(node.orelse)
-        kind = self.widest(one, two)
-        one, two = self.cast(one, kind), self.cast(two, kind)
-        return Typed(self.emit(f"select i1 {test}, {kind} {one.text}, {kind} {two.text}"), kind)
-
-    def of_Subscript(self, node: ast.Subscript) -> Typed:
-        place, element = self.place(node)
-        if isinstance(node.slice, ast.Slice):
-            return Typed(self.emit(f"load {VECTOR}, ptr {place}, align 8"), VECTOR)
-        value = self.emit(f"load {element}, ptr {place}")
-        if element in ("double", "i64"):
-            return Typed(value, element)
-        return Typed(self.emit(f"{'sext' if element == 'i32' else 'zext'} {element} {value} to i64"), "i64")
-
-    def place(self, node: ast.Subscript) -> tuple[str, str]:
-        assert isinstance(node.value, ast.Name)
-        element = self.arrays[node.value.id]
-        at: Any = node.slice.lower if isinstance(node.slice, ast.Slice) else node.slice
-        index = self.cast(self.expression(at), "i64").text
-        return self.emit(f"getelementptr {element}, ptr %{node.value.id}, i64 {index}"), element
-
-    def of_Call(self, node: ast.Call) -> Typed:
-        assert isinstance(node.func, ast.Name)
-        name = node.func.id
-        if name == "many":
-            return self.cast(self.expression(node.args[0]), VECTOR)
-        if name == "fma":
-            values = [self.cast(self.expression(each), VECTOR).text for each in node.args]
-            operands = ", ".join(f"{VECTOR} {each}" for each in values)
-            self.program.declared.add(f"declare {VECTOR} @llvm.fma.v{LANES}f64({VECTOR}, {VECTOR}, {VECTOR})")
-            return Typed(self.emit(f"call {VECTOR} @llvm.fma.v{LANES}f64({operands})"), VECTOR)
-        if name in self.program.known:
-            full, kinds, result = self.program.known[name]
-            operands = ", ".join(self.passed(each, kind) for each, kind in zip(node.args, kinds, strict=True))
-            if result == "void":
-                self.lines.append(f'call void @"{full}"({operands})')
-                return Typed("", "void")
-            return Typed(self.emit(f'call {result} @"{full}"({operands})'), result)
-        return self.called(self.names[name], node.args)
-
-    def called(self, function: Any, arguments: list[ast.expr]) -> Typed:
-        tree = syntax(function)
-        kinds = [ast.unparse(each.annotation) for each in tree.args.args]  # type: ignore[arg-type]
-        operands = ", ".join(
-            self.passed(each, SCALARS.get(kind, "ptr")) for each, kind in zip(arguments, kinds, strict=True)
-        )
-        call, result = f"@{self.program.add(function, outside=False)}({operands})", result_type(tree)
-        if result == "void":
-            self.lines.append(f"call void {call}")
-            return Typed("", "void")
-        return Typed(self.emit(f"call {result} {call}"), result)
-
-    def passed(self, argument: ast.expr, kind: str) -> str:
-        if kind != "ptr":
-            return f"{kind} {self.cast(self.expression(argument), kind).text}"
-        if isinstance(argument, ast.Subscript):  # xs[i:], the rest of an array
-            return f"ptr {self.place(argument)[0]}"
-        assert isinstance(argument, ast.Name)
-        return f"ptr %{argument.id}"
+def _is_range(call: ast.Call) -> bool:
+    return (
+        isinstance(call.func, ast.Name) and call.func.id == "range" and 1 <= len(call.args) <= 3 and not call.keywords
+    )

@@ -17,7 +17,7 @@ from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE
 from .operators import Shape, shape_of
 from .runs import MOST_TERMS
 from .sums import LANE, PRODUCT, SCALAR, SCALED
-from .tiles import Dense, Outer, Step
+from .tiles import ONE, Dense, Outer, Step
 
 ALL = (1 << 31) - 1  # the time of a last use that never comes
 
@@ -53,7 +53,8 @@ class Block(NamedTuple):
 class Writer:
     """Writes the instructions of one section of lanes."""
 
-    def __init__(self, flat: Flat, kernel_of: Callable[[Shape], int], weights: int) -> None:
+    def __init__(self, flat: Flat, kernel_of: Callable[[Shape], int], weights: int, one: int) -> None:
+        self.one = one  # where the scalar 1 is
         self.flat, self.kernel_of, self.first_weight = flat, kernel_of, weights
         self.instructions: list[Instruction] = []
         self.weights: list[int] = []
@@ -61,10 +62,10 @@ class Writer:
 
     def lane(self, row: int) -> Slot:
         """The slot of an operand; a scalar is spread out first."""
-        slot = Slot(row, self.flat.groups[row] == 0)
+        slot = Slot(row, row == ONE or self.flat.groups[row] == 0)
         if slot.spread and slot not in self.known:
             self.known.add(slot)
-            self.instructions.append(Instruction(SPREAD, [slot, Scalar(row)]))
+            self.instructions.append(Instruction(SPREAD, [slot, self.one if row == ONE else Scalar(row)]))
         return slot
 
     def step(self, step: Step) -> None:
@@ -136,10 +137,10 @@ def block(
 
     feeds, exports: rows to be read and handed out, in order. weights: how many are
     packed already. kernel_of: gives a shape's number. scalar_of: rows' places.
-    nothing: the scalar that holds the beginning of a sum. slot_of: slots that
+    nothing: the scalar that holds the beginning of a sum; 1 follows. slot_of: slots that
     earlier sections of the group filled. keep: whether later ones read ours.
     """
-    writer = Writer(flat, kernel_of, weights)
+    writer = Writer(flat, kernel_of, weights, nothing + 1)
     for place, row in enumerate(feeds):
         writer.instructions.append(Instruction(FEED, [Slot(row), place]))
     for step in steps:

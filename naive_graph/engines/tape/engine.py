@@ -29,7 +29,7 @@ from .share import share
 from .tape import Tape
 
 _LOCK = RLock()
-_KEPT: WeakKeyDictionary[Plan, dict[Any, _Lowered | None]] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[Plan, dict[Any, _Lowered | Opaque]] = WeakKeyDictionary()
 
 
 class _Lowered:
@@ -110,7 +110,9 @@ def _kept(plan: Plan, key: Any, make: Callable[[], _Lowered]) -> _Lowered | None
             try:
                 kept[key] = make()
             except Opaque as opaque:
-                kept[key] = None
-                message = f"{opaque} The reference engine runs this graph."
-                warnings.warn(EngineWarning(message), stacklevel=learners_level())
-        return kept[key]
+                kept[key] = Opaque(str(opaque))  # without its traceback, which would keep the plan alive
+        found = kept[key]
+    if isinstance(found, Opaque):
+        warnings.warn(EngineWarning(f"{found} The reference engine runs this graph."), stacklevel=learners_level())
+        return None
+    return found

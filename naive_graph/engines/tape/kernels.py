@@ -14,7 +14,7 @@ from ..llvm.machine import machine
 from ..llvm.python import LANES, Floats, Ints, Longs
 from .sums import NOTHING_YET, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
 
-# Instructions of scalars: (what, to, how many, from where in `index`, 0).
+# Instructions of scalars: (what, to, how many, from where in `index`, whether a kernel is to go one by one).
 LOAD, COPY, PACK, STORE, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 16
 # Instructions of lanes; from FIRST_KERNEL on: (what, to, operands...).
 FEED, SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
@@ -60,7 +60,7 @@ def run_scalars(
     for at in range(begin, end, 5):
         what, to, length, base = code[at], code[at + 1], code[at + 2], code[at + 3]
         if what >= FIRST_KERNEL:
-            call_run(table, 2 * (what - FIRST_KERNEL), scalars, index, base, to, length)
+            call_run(table, 3 * (what - FIRST_KERNEL) + code[at + 4], scalars, index, base, to, length)
         elif what == LOAD:
             for i in range(length):
                 scalars[to + i] = source[index[base + i]]
@@ -135,7 +135,7 @@ def run_block(
     while at < end:
         what, size = code[at], code[at + 1]
         if what >= FIRST_KERNEL:
-            call_lanes(table, 2 * (what - FIRST_KERNEL) + 1, code, at + 2, lanes, width, count)
+            call_lanes(table, 3 * (what - FIRST_KERNEL) + 2, code, at + 2, lanes, width, count)
         elif what == DENSE:
             dense(code, at + 2, weights, lanes, width, count)
         elif what == OUTER:

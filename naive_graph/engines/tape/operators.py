@@ -2,8 +2,9 @@
 
 A rule's value is written over registers of eight numbers (`llvm.functions`), and
 two loops are put around it. `run` takes the operands of many rows from wherever
-they lie among the scalars, and leaves the results side by side. `lanes` goes
-along the samples of one row. A dot of a few terms is a rule like any other here.
+they lie among the scalars, and leaves the results side by side; `few` does the
+same one by one, which is quicker where a run is short. `lanes` goes along the
+samples of one row. A dot of a few terms is a rule like any other here.
 """
 
 from __future__ import annotations
@@ -51,8 +52,14 @@ define internal void @stored(ptr %scalars, i64 %at, i64 %left, {VECTOR} %values)
   ret void
 }}
 """
+SCATTERED += f"""define internal double @first_lane({VECTOR} %x) alwaysinline {{
+  %one = extractelement {VECTOR} %x, i64 0
+  ret double %one
+}}
+"""
 KNOWN: dict[str, tuple[str, list[str], str]] = {
     "gathered": ("gathered", ["ptr", "ptr", "i64", "i64"], VECTOR),
+    "first_lane": ("first_lane", [VECTOR], "double"),
     "stored": ("stored", ["ptr", "i64", "i64", VECTOR], "void"),
 }
 
@@ -90,6 +97,7 @@ class Kernels:
         )  # a learner's own may change
         self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
         self.run = self.library.address("run")
+        self.few = self.library.address("few")
         self.lanes = self.library.address("lanes")
 
 
@@ -107,6 +115,7 @@ def text(shape: Shape) -> str:
         raise opaque(BY_NUMBER[shape.kind], error) from error
     program = Program({**KNOWN, "value": (value, [VECTOR] * shape.arity, VECTOR)})
     program.add_source(_run_source(shape.arity))
+    program.add_source(_few_source(shape.arity))
     program.add_source(_lanes_source(shape.arity))
     return f"{module}\n{SCATTERED}\n{program}"
 
@@ -143,6 +152,16 @@ def _run_source(arity: int) -> str:
     def run(scalars: Floats, index: Ints, base: int, target: int, length: int) -> None:
         for i in range(0, length, LANES):
             stored(scalars, target + i, length - i, value({operands}))
+    """
+
+
+def _few_source(arity: int) -> str:
+    """One row after the other: a result can be read again as soon as it is there."""
+    operands = ", ".join(f"many(scalars[index[base + {place} * length + i]])" for place in range(arity))
+    return f"""
+    def few(scalars: Floats, index: Ints, base: int, target: int, length: int) -> None:
+        for i in range(length):
+            scalars[target + i] = first_lane(value({operands}))
     """
 
 

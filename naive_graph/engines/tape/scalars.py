@@ -18,6 +18,8 @@ from .kernels import FIRST_KERNEL, LONG_DOT
 from .operators import Shape
 from .runs import LONG, Runs
 
+FEW = 4  # rows of a run that are quicker one by one
+
 
 class Encoded(NamedTuple):
     """Instructions, five numbers each, and the index that they read."""
@@ -46,7 +48,7 @@ def encoded(flat: Flat, runs: Runs, slots: Array, base: int, kernel_of: dict[Sha
     code = np.zeros((len(runs.shapes), 5), np.int32)
     if len(what):
         code[:, 0], code[:, 1] = what, slots[runs.order[runs.starts[:-1]]]
-        code[:, 2], code[:, 3] = rows_per_run, bases[:-1] + base
+        code[:, 2], code[:, 3], code[:, 4] = rows_per_run, bases[:-1] + base, rows_per_run <= FEW
     return Encoded(code.reshape(-1), index[:used])
 
 

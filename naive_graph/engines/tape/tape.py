@@ -168,7 +168,7 @@ class Tape:
 
     def _addresses(self) -> Array:
         found = [kernels_of(shape) for shape in self.kernels]
-        return np.array([address for each in found for address in (each.run, each.lanes)] or [0], np.int64)
+        return np.array([address for each in found for address in (each.run, each.few, each.lanes)] or [0], np.int64)
 
     # --- memory ---
 
@@ -207,6 +207,12 @@ class Tape:
         _, _, stride, _, start, _ = self.places[group]
         count = len(self.fed[group])
         return self.feeds[start : start + count * stride].reshape(count, stride)
+
+    def out_lines(self, group: int) -> Array:
+        """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""
+        count, _, stride, _, _, start = self.places[group]
+        lines = len(self.exported[group])
+        return self.out_lanes[start : start + lines * stride].reshape(lines, stride)[:, :count]
 
     def lanes_of(self, row: int) -> Array:
         """The values of a wanted row that has one for each sample: a view, good until the next run."""

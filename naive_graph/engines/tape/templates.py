@@ -47,7 +47,7 @@ class _Stand(Arithmetic):
 class _Writer:
     """Writes one template down."""
 
-    def __init__(self, first: int, numbers: dict[float, int]) -> None:
+    def __init__(self, first: int, numbers: dict[str, int]) -> None:
         self.first, self.numbers = first, numbers
         self.rows: list[tuple[int, list[int]]] = []
 
@@ -59,11 +59,13 @@ class _Writer:
     def place(self, value: Any) -> int:
         if isinstance(value, _Stand):
             return value.place
-        return FIRST_NUMBER - self.numbers.setdefault(number(value), len(self.numbers))
+        return FIRST_NUMBER - self.numbers.setdefault(number(value).hex(), len(self.numbers))  # -0.0 is not 0.0
 
 
-def template(rule: Rule, arity: int, numbers: dict[float, int]) -> Template:
-    """The template of a rule over so many operands. numbers: constants so far, and their places.
+def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
+    """The template of a rule over so many operands.
+
+    numbers: constants so far, as `float.hex` writes them, and their places.
 
     >>> from ...rules import RULES
     >>> sin, cos = RULES["sin"], RULES["cos"]
@@ -103,7 +105,7 @@ def templates(kinds: Array, degrees: Array) -> Templates:
     """The templates for rows of these kinds, with so many operands each."""
     keys = np.where(kinds >= 0, kinds.astype(np.int64) * 2**32 + degrees, -1)
     unique, of_row = np.unique(keys, return_inverse=True)
-    numbers: dict[float, int] = {1.0: 0, 0.0: 1}
+    numbers = {(1.0).hex(): 0, (0.0).hex(): 1}
     found = [
         Template([], []) if key < 0 else template(BY_NUMBER[key >> 32], key & 0xFFFFFFFF, numbers)
         for key in unique.tolist()
@@ -118,7 +120,7 @@ def templates(kinds: Array, degrees: Array) -> Templates:
         _column([operand for _, operands in rows for operand in operands]),
         _starts([each.partials for each in found]),
         _column([partial for each in found for partial in each.partials]),
-        list(numbers),
+        list(map(float.fromhex, numbers)),
     )
 
 

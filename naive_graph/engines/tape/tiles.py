@@ -38,10 +38,13 @@ from .flat import DOT, NONE, REDUCE, Flat
 from .sections import Section
 
 
+ONE = -2  # an input that is 1 for every sample
+
+
 class Dense(NamedTuple):
     """outputs[j] = bias[j] + sum over k of weights[j][k] * inputs[k], for every sample.
 
-    bias: NONE where there is none. fused: whether nobody minds the last bit.
+    bias: NONE where there is none. An input may be ONE. fused: whether nobody minds the last bit.
     """
 
     outputs: list[int]
@@ -119,7 +122,8 @@ def _dense(flat: Flat, section: Section) -> list[Dense]:
 def _layer_row(flat: Flat, row: int) -> tuple[tuple[int, ...], list[int], int] | None:
     """The inputs, weights and bias of a dot that is one output of a layer; None if it is not.
 
-    The bias must come first: it is where the sum begins.
+    Where the bias comes first the sum begins with it; a scalar that is added
+    later is the weight of an input that is 1 for every sample.
     """
     pairs = flat.of(row)
     bias = NONE
@@ -127,11 +131,12 @@ def _layer_row(flat: Flat, row: int) -> tuple[tuple[int, ...], list[int], int] |
         bias, pairs = pairs[0], pairs[2:]
     inputs, weights = [], []
     for x, y in zip(pairs[::2], pairs[1::2], strict=True):
-        if y == NONE or (flat.groups[x] > 0) == (flat.groups[y] > 0):
+        alone = y == NONE and flat.groups[x] == 0
+        if not alone and (y == NONE or (flat.groups[x] > 0) == (flat.groups[y] > 0)):
             return None
-        inputs.append(x if flat.groups[x] > 0 else y)
-        weights.append(y if flat.groups[x] > 0 else x)
-    return (tuple(inputs), weights, bias) if inputs else None
+        inputs.append(ONE if alone else x if flat.groups[x] > 0 else y)
+        weights.append(x if alone or flat.groups[x] == 0 else y)
+    return (tuple(inputs), weights, bias) if any(each != ONE for each in inputs) else None
 
 
 def _outer(flat: Flat, section: Section) -> list[Outer]:

@@ -1,0 +1,242 @@
+"""Expressions of the subset of Python, as LLVM's instructions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Protocol
+
+from .emit import literal
+from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, Typed, Writing, result_type, syntax
+
+FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
+INT_OPS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Mod: "srem", ast.BitAnd: "and",
+    ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "ashr",
+}  # fmt: skip
+FLOAT_TESTS = {ast.Lt: "olt", ast.LtE: "ole", ast.Gt: "ogt", ast.GtE: "oge", ast.Eq: "oeq", ast.NotEq: "une"}
+INT_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
+
+
+class Functions(Protocol):
+    """What a program has that an expression may call: see `python.Program`."""
+
+    known: dict[str, tuple[str, list[str], str]]
+    declared: set[str]
+
+    def add(self, function: Callable[..., Any], outside: bool = True) -> str:
+        """The name of the translated function."""
+
+
+class Expressions(Writing):
+    """The expressions of one function: `expression` gives the value of any."""
+
+    def __init__(self, program: Functions, tree: ast.FunctionDef, names: dict[str, Any]) -> None:
+        super().__init__(tree)
+        self.program, self.names = program, names
+        self.variables: dict[str, tuple[str, str]] = {}  # name -> its slot and type
+        self.arrays: dict[str, str] = {}
+
+    def branch(self, test: ast.expr, yes: str, no: str) -> None:
+        """Go to `yes` if the test holds; `and` and `or` look no further than they must."""
+        if isinstance(test, ast.BoolOp):
+            for each in test.values[:-1]:
+                further = self.name("further")
+                self.branch(each, *((further, no) if isinstance(test.op, ast.And) else (yes, further)))
+                self.lines.append(f"{further}:")
+            return self.branch(test.values[-1], yes, no)
+        self.lines.append(f"br i1 {self.condition(test)}, label %{yes}, label %{no}")
+        return None
+
+    def expression(self, node: ast.expr) -> Typed:
+        handle = getattr(self, f"of_{type(node).__name__}", None)
+        if handle is None:
+            raise self.refused(type(node).__name__)
+        value: Typed = handle(node)
+        return value
+
+    def condition(self, node: ast.expr) -> str:
+        value = self.expression(node)
+        if value.type == "i1":
+            return value.text
+        if value.type not in ("double", "i64"):
+            raise self.refused(f"{WORDS.get(value.type, 'a register')} as a question")
+        test = "fcmp une double {}, 0.0" if value.type == "double" else "icmp ne i64 {}, 0"
+        return self.emit(test.format(value.text))
+
+    def of_Constant(self, node: ast.Constant) -> Typed:
+        if isinstance(node.value, float):
+            return Typed(literal(node.value), "double")
+        if not isinstance(node.value, int) or not -(2**63) <= node.value < 2**63:
+            raise self.refused(f"the constant {node.value!r}")
+        return Typed(str(int(node.value)), "i64")
+
+    def of_Name(self, node: ast.Name) -> Typed:
+        if node.id in self.variables:
+            slot, kind = self.variables[node.id]
+            return Typed(self.emit(f"load {kind}, ptr {slot}"), kind)
+        value = self.names.get(node.id)
+        if not isinstance(value, (int, float)):
+            raise self.refused(f"the name {node.id}")
+        return self.of_Constant(ast.Constant(value))
+
+    def of_BinOp(self, node: ast.BinOp) -> Typed:
+        left, right = self.expression(node.left), self.expression(node.right)
+        kind = "double" if isinstance(node.op, ast.Div) and VECTOR not in left + right else self.widest(left, right)
+        kind = "i64" if kind == "i1" else kind
+        left, right = self.cast(left, kind), self.cast(right, kind)
+        words: dict[Any, str] = INT_OPS if kind == "i64" else FLOAT_OPS
+        if type(node.op) not in words:
+            raise self.refused(f"{type(node.op).__name__} of {'whole numbers' if kind == 'i64' else 'floats'}")
+        return Typed(self.emit(f"{words[type(node.op)]} {kind} {left.text}, {right.text}"), kind)
+
+    def of_UnaryOp(self, node: ast.UnaryOp) -> Typed:
+        if isinstance(node.op, ast.Not):
+            return Typed(self.emit(f"xor i1 {self.condition(node.operand)}, true"), "i1")
+        value = self.expression(node.operand)
+        if value.type not in ("double", VECTOR):
+            value = self.cast(value, "i64")
+        elif isinstance(node.op, ast.Invert):
+            raise self.refused("Invert of a float")
+        if isinstance(node.op, ast.UAdd):
+            return value
+        if isinstance(node.op, ast.Invert):
+            return Typed(self.emit(f"xor i64 {value.text}, -1"), "i64")
+        if value.type != "i64":
+            return Typed(self.emit(f"fneg {value.type} {value.text}"), value.type)
+        return Typed(f"-{value.text}" if value.text.isdigit() else self.emit(f"sub i64 0, {value.text}"), "i64")
+
+    def of_Compare(self, node: ast.Compare) -> Typed:
+        if len(node.ops) > 1:
+            raise self.refused("a chain of comparisons")
+        operator, other = node.ops[0], node.comparators[0]
+        left, right = self.expression(node.left), self.expression(other)
+        kind = self.widest(left, right)
+        kind = "i64" if kind == "i1" else kind
+        left, right = self.cast(left, kind), self.cast(right, kind)
+        words: dict[Any, str] = INT_TESTS if kind == "i64" else FLOAT_TESTS
+        if type(operator) not in words:
+            raise self.refused(type(operator).__name__)
+        test = self.emit(
+            f"{'icmp' if kind == 'i64' else 'fcmp'} {words[type(operator)]} {kind} {left.text}, {right.text}"
+        )
+        return Typed(test, MASK if kind == VECTOR else "i1")
+
+    def of_BoolOp(self, node: ast.BoolOp) -> Typed:
+        if not _asks(node):  # Python would give the number itself
+            raise self.refused("`and` of what is not a question")
+        slot = self.slot("both", "i64")
+        yes, no, end = self.name("yes"), self.name("no"), self.name("end")
+        self.branch(node, yes, no)
+        for label, answer in ((yes, 1), (no, 0)):
+            self.lines += [f"{label}:", f"store i64 {answer}, ptr {slot}", f"br label %{end}"]
+        self.lines.append(f"{end}:")
+        return Typed(self.emit(f"load i64, ptr {slot}"), "i64")
+
+    def of_IfExp(self, node: ast.IfExp) -> Typed:
+        yes, no, end = self.name("yes"), self.name("no"), self.name("end")
+        self.branch(node.test, yes, no)
+        self.lines.append(f"{yes}:")
+        one = self.expression(node.body)
+        before, self.lines = self.lines, [f"{no}:"]
+        two = self.expression(node.orelse)
+        kind = self.widest(one, two)
+        slot = self.slot("either", kind)
+        self.lines += [f"store {kind} {self.cast(two, kind).text}, ptr {slot}", f"br label %{end}"]
+        after, self.lines = self.lines, before
+        self.lines += [f"store {kind} {self.cast(one, kind).text}, ptr {slot}", f"br label %{end}", *after, f"{end}:"]
+        return Typed(self.emit(f"load {kind}, ptr {slot}"), kind)
+
+    def of_Subscript(self, node: ast.Subscript) -> Typed:
+        if isinstance(node.slice, ast.Slice):
+            return Typed(self.emit(f"load {VECTOR}, ptr {self.register_place(node)}, align 8"), VECTOR)
+        place, element = self.place(node)
+        value = self.emit(f"load {element}, ptr {place}")
+        if element in ("double", "i64"):
+            return Typed(value, element)
+        return Typed(self.emit(f"{'sext' if element == 'i32' else 'zext'} {element} {value} to i64"), "i64")
+
+    def place(self, node: ast.Subscript) -> tuple[str, str]:
+        array, at = self.array(node.value), node.slice
+        if isinstance(at, ast.Slice):
+            assert at.lower is not None  # the callers have seen to it
+            at = at.lower
+        index = self.cast(self.expression(at), "i64").text
+        if index.startswith("-"):
+            raise self.refused("an index from the end")
+        element = self.arrays[array]
+        return self.emit(f"getelementptr {element}, ptr %{array}, i64 {index}"), element
+
+    def register_place(self, node: ast.Subscript) -> str:
+        """Where the eight floats of xs[i : i + LANES] start."""
+        at = node.slice
+        assert isinstance(at, ast.Slice)
+        lower, upper = (ast.unparse(each) if each is not None else "" for each in (at.lower, at.upper))
+        if not lower or upper not in (f"{lower} + LANES", "LANES" if lower == "0" else "") or at.step is not None:
+            raise self.refused("a slice that is not xs[i : i + LANES]")
+        place, element = self.place(node)
+        if element != "double":
+            raise self.refused("a slice of what are not floats")
+        return place
+
+    def array(self, node: ast.expr) -> str:
+        """The name of the array that this expression is."""
+        if not isinstance(node, ast.Name) or node.id not in self.arrays:
+            raise self.refused(f"{ast.unparse(node)} as an array")
+        return node.id
+
+    def of_Call(self, node: ast.Call) -> Typed:
+        name = ast.unparse(node.func)
+        if node.keywords:
+            raise self.refused("a keyword")
+        if name == "many":
+            return self.cast(self.expression(node.args[0]), VECTOR)
+        if name == "fma":
+            operands = self.operands(name, node.args, [VECTOR] * 3)
+            self.program.declared.add(f"declare {VECTOR} @llvm.fma.v{LANES}f64({VECTOR}, {VECTOR}, {VECTOR})")
+            return Typed(self.emit(f"call {VECTOR} @llvm.fma.v{LANES}f64({operands})"), VECTOR)
+        if name in self.program.known:
+            full, kinds, result = self.program.known[name]
+            operands = self.operands(name, node.args, kinds)
+            if result == "void":
+                self.lines.append(f'call void @"{full}"({operands})')
+                return Typed("", "void")
+            return Typed(self.emit(f'call {result} @"{full}"({operands})'), result)
+        function = self.names.get(name)
+        function = getattr(function, "python", function)  # what @machine holds
+        if not isinstance(function, FunctionType):
+            raise self.refused(f"the function {name}")
+        return self.called(function, node.args)
+
+    def called(self, function: FunctionType, arguments: list[ast.expr]) -> Typed:
+        name, tree = self.program.add(function, outside=False), syntax(function)
+        kinds = [SCALARS.get(ast.unparse(each.annotation), "ptr") for each in tree.args.args if each.annotation]
+        call, result = f"@{name}({self.operands(name, arguments, kinds)})", result_type(tree)
+        if result == "void":
+            self.lines.append(f"call void {call}")
+            return Typed("", "void")
+        return Typed(self.emit(f"call {result} {call}"), result)
+
+    def operands(self, name: str, arguments: list[ast.expr], kinds: list[str]) -> str:
+        """The arguments of a call, each of the type that is due."""
+        if len(arguments) != len(kinds):
+            raise self.refused(f"a call with {len(arguments)} arguments for {name}, which takes {len(kinds)},")
+        return ", ".join(self.passed(each, kind) for each, kind in zip(arguments, kinds, strict=True))
+
+    def passed(self, argument: ast.expr, kind: str) -> str:
+        if kind != "ptr":
+            return f"{kind} {self.cast(self.expression(argument), kind).text}"
+        if isinstance(argument, ast.Subscript):
+            rest = argument.slice
+            if not isinstance(rest, ast.Slice) or rest.lower is None or rest.upper or rest.step:
+                raise self.refused("an array that is not xs or xs[i:]")
+            return f"ptr {self.place(argument)[0]}"
+        return f"ptr %{self.array(argument)}"
+
+
+def _asks(node: ast.expr) -> bool:
+    """Whether the expression is True or False, and not a number that counts as such."""
+    if isinstance(node, ast.BoolOp):
+        return all(map(_asks, node.values))
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))

@@ -1,0 +1,115 @@
+"""Values of LLVM that know their type, and the lines that are written with them.
+
+A value is a bool, a whole number, a float, or a register of LANES floats. It is
+cast only where nothing is lost: a whole number becomes a float, a float fills a register.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+LANES = 8  # floats that a register holds
+Floats: TypeAlias = Any  # arrays of float64,
+Ints: TypeAlias = Any  # int32,
+Longs: TypeAlias = Any  # int64,
+Bytes: TypeAlias = Any  # uint8
+ELEMENTS = {"Floats": "double", "Ints": "i32", "Longs": "i64", "Bytes": "i8"}
+SCALARS = {"float": "double", "int": "i64", "None": "void"}
+VECTOR, MASK = f"<{LANES} x double>", f"<{LANES} x i1>"
+
+
+WIDEST_FIRST = (VECTOR, "double", "i64", "i1")
+WORDS = {VECTOR: "a register", "double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
+
+
+class Typed(NamedTuple):
+    """A value in LLVM, and its type."""
+
+    text: str
+    type: str
+
+
+class NotInSubset(Exception):
+    """The function uses something that does not compile."""
+
+
+def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
+
+
+def result_type(tree: ast.FunctionDef) -> str:
+    word = ast.unparse(tree.returns) if tree.returns is not None else "None"
+    if word not in SCALARS:
+        raise NotInSubset(f"{tree.name}: the result {word} cannot be compiled. It is an int, a float or None.")
+    return SCALARS[word]
+
+
+class Writing:
+    """The lines of one function; names, labels and conversions."""
+
+    def __init__(self, tree: ast.FunctionDef) -> None:
+        self.tree = tree
+        self.at: ast.stmt = tree  # the statement that is being translated
+        self.lines: list[str] = []
+        self.slots: list[str] = []  # places of the variables on the stack; LLVM turns them into registers
+        self.serial = 0
+
+    def refused(self, what: str) -> NotInSubset:
+        """The error that says what does not compile, and where."""
+        line = ast.unparse(self.at).split("\n")[0]
+        return NotInSubset(
+            f"{self.tree.name}: {what} cannot be compiled, in `{line}`. See naive_graph/engines/llvm/python.py."
+        )
+
+    def name(self, stem: str) -> str:
+        self.serial += 1
+        return f"{stem}.{self.serial}"  # no name of Python's has a dot
+
+    def emit(self, right: str) -> str:
+        name = f"%{self.name('t')}"
+        self.lines.append(f"{name} = {right}")
+        return name
+
+    def jump(self, label: str) -> None:
+        self.lines.append(f"br label %{label}")
+
+    def label(self, label: str) -> None:
+        self.jump(label)
+        self.lines.append(f"{label}:")
+
+    def slot(self, stem: str, kind: str) -> str:
+        name = f"%{self.name(stem)}"
+        self.slots.append(f"{name} = alloca {kind}")
+        return name
+
+    def cast(self, value: Typed, wanted: str) -> Typed:
+        if value.type == wanted:
+            return value
+        if wanted == VECTOR:
+            return self.spread(self.cast(value, "double"))
+        how = {
+            ("i1", "i64"): "zext i1 {} to i64",
+            ("i1", "double"): "uitofp i1 {} to double",
+            ("i64", "double"): "sitofp i64 {} to double",
+        }.get((value.type, wanted))
+        if how is None:
+            raise self.refused(f"{WORDS.get(value.type, value.type)} where {WORDS.get(wanted, wanted)} is due")
+        return Typed(self.emit(how.format(value.text)), wanted)
+
+    def spread(self, value: Typed) -> Typed:
+        """The same float in every lane."""
+        first = self.emit(f"insertelement {VECTOR} poison, double {value.text}, i64 0")
+        zeros = f"<{LANES} x i32> zeroinitializer"
+        return Typed(self.emit(f"shufflevector {VECTOR} {first}, {VECTOR} poison, {zeros}"), VECTOR)
+
+    def widest(self, *values: Typed) -> str:
+        kinds = {value.type for value in values}
+        if not kinds <= set(WIDEST_FIRST):
+            raise self.refused("a value that is not a number")
+        return next(kind for kind in WIDEST_FIRST if kind in kinds)

@@ -1,0 +1,51 @@
+"""Small things that the tables speak of: places to cut back to, rows that came together, named boxes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Mark(NamedTuple):
+    """A place to cut back to: how many rows, edges and scopes there were."""
+
+    rows: int
+    edges: int
+    scopes: int
+
+
+class Columns(NamedTuple):
+    """Many nodes and their edges, as bytes in the types of the tables' columns."""
+
+    operators: bytes | memoryview
+    in_degrees: bytes | memoryview
+    sources: bytes | memoryview
+    targets: bytes | memoryview
+
+
+class Block(NamedTuple):
+    """Rows that were appended together, as the elements of one tensor were."""
+
+    first: int
+    size: int
+    owner: Any  # who made them; `owner.name_of(place)` says what each is called
+
+    def name(self, row: int) -> str | None:
+        name: str | None = self.owner.name_of(row - self.first)
+        return name
+
+
+class Scope:
+    """A named box around the nodes made inside it; boxes nest."""
+
+    __slots__ = ("name", "parent")
+
+    def __init__(self, name: str, parent: Scope | None = None) -> None:
+        self.name = name
+        self.parent = parent
+
+    @property
+    def path(self) -> str:
+        return self.name if self.parent is None else f"{self.parent.path}/{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<scope {self.path}>"

@@ -1,0 +1,58 @@
+"""Calling one rule's machine code: on one number, and on many, eight at once."""
+
+import ctypes
+import math
+import struct
+from functools import cache
+
+import numpy as np
+
+from naive_graph.engines.llvm.compile import compiled
+from naive_graph.engines.llvm.functions import Module
+from naive_graph.engines.llvm.python import LANES
+from naive_graph.engines.tape.operators import Shape, kernels
+
+SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 1, ctypes.c_void_p, *[ctypes.c_int64] * 2)
+
+
+@cache
+def one_by_one(rule, arity):
+    """The rule as compiled code, called with numbers."""
+    module = Module(1)
+    inner = module.define("traced", lambda *xs: xs[0].writer.apply(rule, xs), arity)
+    names = ", ".join(f"double %x{place}" for place in range(arity))
+    text = f'{module}\ndefine double @one({names}) {{\n %y = call double @"{inner}"({names})\n ret double %y\n}}'
+    return compiled(text).function("one", ctypes.c_double, [ctypes.c_double] * arity)
+
+
+@cache
+def _lanes(rule, arity):
+    code = kernels(Shape(rule.number, (0,) * arity))
+    function = SIGNATURE(code.lanes)
+    function.kept = code
+    return function
+
+
+def at_once(rule, *operands):
+    """The rule over as many numbers for each operand as there are, eight at a time."""
+    count = -(-len(operands[0]) // LANES) * LANES
+    values = np.ones((len(operands) + 1, count))
+    for row, numbers in zip(values, operands, strict=False):
+        row[: len(numbers)] = numbers
+    code = np.array([len(operands), *range(len(operands))], np.int32)
+    _lanes(rule, len(operands))(code.ctypes.data, 0, values.ctypes.data, count, count)
+    return values[-1, : len(operands[0])].tolist()
+
+
+def units_apart(one, other):
+    """How many floats lie between two floats. All NaN are one; the two zeros are far apart, for 1/x tells them."""
+    if one != one or other != other:
+        return 0 if one != one and other != other else math.inf
+    if one == other == 0 and math.copysign(1.0, one) != math.copysign(1.0, other):
+        return math.inf
+    return abs(_place(one) - _place(other))
+
+
+def _place(x):
+    (bits,) = struct.unpack("<q", struct.pack("<d", x))
+    return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF) - 1

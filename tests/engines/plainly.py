@@ -1,0 +1,29 @@
+"""A machine function beside its plain Python."""
+
+import math
+
+import numpy as np
+
+
+def check_same(function, *arguments):
+    """The compiled function and the plain one give the same result, and leave the same in their arrays."""
+    ours, plain = ([_copied(each) for each in arguments] for _ in range(2))
+    with np.errstate(all="ignore"):
+        expected = function.python(*plain)
+    assert same(function(*ours), expected)
+    for one, other in zip(ours, plain, strict=True):
+        assert not isinstance(one, np.ndarray) or np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+
+
+def _copied(argument):
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
+
+
+def same(one, other):
+    if isinstance(one, float) and isinstance(other, float) and one != one:
+        return other != other
+    return one == other and math.copysign(1.0, one or 0.0) == math.copysign(1.0, other or 0.0)
+
+
+def longs(size):
+    return np.zeros(size, np.int64)

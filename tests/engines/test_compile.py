@@ -1,0 +1,133 @@
+"""Code is compiled once, kept on disk under a name for all that it depends on, and let go safely."""
+
+import ctypes
+import sys
+
+import llvmlite
+import pytest
+
+from naive_graph.engines import choice
+from naive_graph.engines.llvm import compile
+from naive_graph.engines.llvm.compile import compiled
+from naive_graph.errors import MissingToolError
+
+HALF = "define double @half(double %x) {\n %y = fmul double %x, 0.5\n ret double %y\n}"
+THIRD = HALF.replace("half", "third").replace("0.5", "0.25")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """An empty folder for compiled code, and a process that has compiled nothing yet."""
+    monkeypatch.setenv("NAIVE_GRAPH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(compile, "_LIBRARIES", {})
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def never(monkeypatch):
+    """From now on nothing may be compiled."""
+
+    def forbid():
+        monkeypatch.setattr(compile, "_LIBRARIES", {})
+        monkeypatch.setattr(compile, "object_code", lambda *_: pytest.fail("compiled again"))
+
+    return forbid
+
+
+def half(text=HALF, **options):
+    return compiled(text, **options).function("half", ctypes.c_double, [ctypes.c_double])(3.0)
+
+
+def files(place):
+    return sorted(place.iterdir()) if place.exists() else []
+
+
+# --- what is kept -------------------------------------------------------------
+
+
+def test_compiled_code_is_kept_in_one_file(place):
+    assert half() == 1.5 and [file.suffix for file in files(place)] == [".o"]
+
+
+def test_what_is_on_disk_is_not_compiled_again(never):
+    half()
+    never()
+    assert half() == 1.5
+
+
+def test_what_is_in_memory_is_one_library():
+    assert compiled(HALF) is compiled(HALF)
+
+
+def test_other_text_is_other_code(place):
+    half(), compiled(THIRD)
+    assert len(files(place)) == 2
+
+
+def test_a_key_stands_for_the_text(never):
+    compiled(lambda: HALF, key="a half")
+    never()
+    assert half(lambda: pytest.fail("written again"), key="a half") == 1.5
+
+
+def test_optimised_code_is_code_of_its_own(place):
+    half(), half(optimised=True)
+    assert len(files(place)) == 2
+
+
+@pytest.mark.parametrize("what", ["features", "version"])
+def test_code_of_another_processor_or_llvmlite_is_compiled_anew(place, monkeypatch, what):
+    half()
+    if what == "features":
+        monkeypatch.setattr(compile, "_features", lambda: "+of,+another,+processor")
+    else:
+        monkeypatch.setattr(llvmlite, "__version__", "0.0.1")
+    monkeypatch.setattr(compile, "_LIBRARIES", {})
+    monkeypatch.setattr(compile, "_here", compile._here.__wrapped__)
+    half()
+    assert len(files(place)) == 2
+
+
+def test_the_oldest_library_in_memory_goes_first_and_who_holds_it_keeps_it(monkeypatch):
+    monkeypatch.setattr(compile, "MOST_LIBRARIES", 1)
+    held = compiled(HALF).function("half", ctypes.c_double, [ctypes.c_double])
+    compiled(THIRD)
+    assert len(compile._LIBRARIES) == 1 and held(3.0) == 1.5
+
+
+def test_a_library_that_is_let_go_leaves_the_others_whole(monkeypatch):
+    monkeypatch.setattr(compile, "MOST_LIBRARIES", 1)
+    for factor in range(20):
+        text = HALF.replace("0.5", f"{factor}.0")
+        assert half(text) == 3.0 * factor
+
+
+def test_a_function_that_is_not_there_is_named():
+    with pytest.raises(LookupError, match="no function 'quarter'"):
+        compiled(HALF).address("quarter")
+
+
+def test_assembly_can_be_read():
+    assert "half:" in compile.assembly(HALF)
+
+
+# --- what must be installed ---------------------------------------------------
+
+
+def test_an_llvmlite_that_is_too_old_is_named_with_the_one_to_install(monkeypatch):
+    monkeypatch.setattr(llvmlite.binding, "llvm_version_info", (15, 0, 7))
+    with pytest.raises(MissingToolError, match=r"need llvmlite 0.45 or newer; this is .* pip install --upgrade"):
+        compile.llvmlite.__wrapped__()
+
+
+def test_an_llvmlite_whose_library_cannot_be_loaded_is_a_missing_one(monkeypatch):
+    monkeypatch.delattr(llvmlite, "binding")
+    monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
+    with pytest.raises(MissingToolError, match=r"need llvmlite\. Install it"):
+        compile.llvmlite.__wrapped__()
+
+
+def test_an_llvmlite_that_cannot_be_used_leaves_the_choice_with_the_reference(monkeypatch):
+    monkeypatch.setattr(llvmlite.binding, "llvm_version_info", (15, 0, 7))
+    monkeypatch.setattr(compile, "llvmlite", compile.llvmlite.__wrapped__)
+    assert not choice._can_compile.__wrapped__()

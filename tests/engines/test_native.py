@@ -1,0 +1,174 @@
+"""The compiled engines give the reference engine's numbers, and are chosen when they pay."""
+
+import math
+import random
+import subprocess
+import sys
+
+import pytest
+from graphs import any_graph, build
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from running import check_same, on_compiled_engines, run
+
+import naive_graph as ng
+from naive_graph import Constant, Graph, Variable
+from naive_graph.engines import choice, native
+from naive_graph.engines.choice import Setting
+from naive_graph.errors import EngineError
+
+
+@pytest.fixture(autouse=True)
+def without_warnings():
+    Graph.on_invalid = "ignore"
+    yield
+
+
+# --- graphs -------------------------------------------------------------------
+
+PLAIN_UNARY = ["neg", "square", "sqrt", "reciprocal", "relu", "abs", "sign", "heaviside"]
+PLAIN_BINARY = ["add", "sub", "mul", "div", "maximum", "minimum", "greater", "less"]
+
+
+def grown(size, seed):
+    """A random graph of so many nodes without a function of the C library. Returns its nodes."""
+    dice = random.Random(seed)
+    nodes = [Variable(dice.uniform(-2, 2)), Constant(dice.uniform(-2, 2))]
+    while len(nodes) < size:
+        near = nodes[-12:]
+        kind = dice.random()
+        if kind < 0.3:
+            nodes.append(getattr(ng, dice.choice(PLAIN_UNARY))(dice.choice(near)))
+        elif kind < 0.7:
+            nodes.append(getattr(ng, dice.choice(PLAIN_BINARY))(dice.choice(near), dice.choice(near)))
+        elif kind < 0.8:
+            nodes.append(ng.where(dice.choice(near), dice.choice(near), dice.choice(near)))
+        elif kind < 0.9:
+            nodes.append(Graph.sum(dice.choices(near, k=dice.randint(1, 6))))
+        else:
+            nodes.append(Variable(dice.uniform(-2, 2)))
+    return nodes
+
+
+@on_compiled_engines
+@settings(max_examples=30, deadline=None)
+@given(size=st.integers(3, 300), seed=st.integers(0, 10**9))
+def test_values_are_the_references_bit_for_bit_where_no_library_function_is_used(engine, size, seed):
+    with Graph.scratch():
+        nodes = grown(size, seed)
+        Graph.forward(engine="reference")
+        expected = [node.value for node in nodes]
+        Graph.forward(engine=engine)
+        check_same([node.value for node in nodes], expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(size=st.integers(3, 300), seed=st.integers(0, 10**9))
+def test_native_gradients_are_the_references_bit_for_bit(size, seed):
+    with Graph.scratch():
+        nodes = grown(size, seed)
+        y = Graph.sum(nodes[-3:])
+        check_same(run(nodes, y, "native")[1], run(nodes, y, "reference")[1])
+
+
+@on_compiled_engines
+@settings(max_examples=40, deadline=None)
+@given(recipe=any_graph())
+def test_any_graph_has_the_references_values_and_gradients(engine, recipe):
+    with Graph.scratch():
+        nodes = build(recipe)
+        y = nodes[-1] if not isinstance(nodes[-1], Constant) else Variable(1.0)
+        expected = run(nodes, y, "reference")
+        computed = run(nodes, y, engine)
+        for ours, theirs in zip(computed, expected, strict=True):
+            check_same(ours, theirs, most=1e-9)
+
+
+@on_compiled_engines
+def test_a_run_that_is_not_finite_is_the_references(engine):
+    x = Variable(-1.0)
+    y = x.log() + x.sqrt()
+    assert all(map(math.isnan, [*run([y], y, engine)[0], x.grad]))
+
+
+def test_straight_line_code_that_is_cut_into_parts_is_the_references():
+    nodes = grown(1500, 1)
+    y = Graph.sum(nodes[-5:])
+    check_same(run(nodes, y, "native")[0], run(nodes, y, "reference")[0])
+
+
+def test_graphs_of_one_shape_share_their_code():
+    native._KEPT.clear()
+    for value in (1.0, 2.0):
+        with Graph.scratch():
+            x = Variable(value)
+            run([x], x * x + 1.0, "native")
+    assert len(native._KEPT) == 2  # forward, reverse
+
+
+def test_the_oldest_code_is_let_go(monkeypatch):
+    monkeypatch.setattr(native, "MOST_KEPT", 2)
+    x = Variable(2.0)
+    for power in range(5):
+        y = x
+        for _ in range(power):
+            y = ng.sin(y)
+        run([x], y * x, "native")
+    assert len(native._KEPT) == 2
+
+
+# --- names and tools ----------------------------------------------------------
+
+
+def test_an_unknown_engine_is_named_with_those_that_exist():
+    Variable(1.0) + 1.0
+    with pytest.raises(EngineError, match=r"no engine 'turbo'. The engines are: 'reference', 'tape', 'native'"):
+        Graph.forward(engine="turbo")
+
+
+@pytest.mark.parametrize(("form", "shows"), [("llvm", "fmul double"), ("assembly", "mul")])
+def test_machine_code_can_be_read(form, shows):
+    x = Variable(2.0)
+    assert shows in Graph.machine_code(x * x, form)
+
+
+WITHOUT = """
+import sys
+sys.modules["llvmlite"] = None
+from naive_graph import Graph, Variable
+from naive_graph.errors import MissingToolError
+from naive_graph.engines import choice
+choice.PATIENCE = 0
+x = Variable(3.0)
+y = x * x
+for _ in range(3):
+    Graph.forward()
+    Graph.backward(y)
+print(y.value, x.grad)
+for engine in ("native", "tape"):
+    for run in (lambda: Graph.forward(engine=engine), lambda: Graph.backward(y, engine=engine)):
+        try:
+            run()
+        except MissingToolError as error:
+            print(error)
+print(y.value, x.grad)
+"""
+
+
+def test_without_llvmlite_the_choice_is_the_reference_and_a_named_engine_says_what_to_install():
+    done = subprocess.run([sys.executable, "-W", "error", "-c", WITHOUT], capture_output=True, text=True, check=True)
+    first, *messages, after = done.stdout.splitlines()
+    assert first == after == "9.0 6.0"
+    assert messages == ['Compiled engines need llvmlite. Install it: pip install "naive-graph[engines]".'] * 4
+
+
+def test_a_plan_moves_to_machine_code_when_it_has_run_often(monkeypatch):
+    monkeypatch.setattr(choice, "PATIENCE", 0)
+    monkeypatch.setattr(Setting, "default", None)
+    native._KEPT.clear()
+    x = Variable(3.0)
+    y = x * x + x
+    for _ in range(3):
+        Graph.forward()
+        Graph.backward(y)
+    assert native._KEPT and (y.value, x.grad) == (12.0, 7.0)

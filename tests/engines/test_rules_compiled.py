@@ -1,0 +1,168 @@
+"""Every rule of the catalogue as machine code: the reference's numbers, one at a time and eight at once."""
+
+import math
+
+import mpmath
+import pytest
+from calling import at_once, one_by_one, units_apart
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from naive_graph.catalogue import BUILT_IN
+from naive_graph.engines.llvm.mathematics import LARGEST_ANGLE
+from naive_graph.engines.llvm.python import LANES
+from naive_graph.rules import BY_NUMBER, RULES
+
+EXACT = {
+    "add", "sub", "mul", "div", "neg", "square", "sqrt", "reciprocal", "abs", "sign", "heaviside", "relu", "maximum",
+    "minimum", "greater", "less", "where", "total", "mean", "nonnegative", "held", "precedence",
+}  # fmt: skip
+CASES = [(rule.name, arity) for rule in BY_NUMBER[:BUILT_IN] for arity in ([rule.arity] if rule.arity else range(1, 6))]
+NASTY = [
+    0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324, 2.2250738585072014e-308,
+    1.7976931348623157e308, -1e308, 709.78, 710.0, -708.5, -745.1, -746.0, 22.0, 28.0, 0.625, -1.0000000000000002,
+    1e5, 1e22, 2.0**53, 2.0**53 + 2,
+]  # fmt: skip
+NUMBER = st.one_of(st.sampled_from(NASTY), st.floats(-9, 9), st.floats(-800, 800), st.floats())
+
+
+def bound(name, xs, y):
+    """How far the machine may be from the reference, in units in the last place."""
+    if name in EXACT:
+        return 0.0
+    if name == "logsumexp" and math.isfinite(y) and y != 0:
+        return 4.0 * max(1.0, max(map(abs, filter(math.isfinite, xs))) / abs(y), 1 / abs(y))  # it adds log and largest
+    if name == "softmax_share":  # a quotient of two exp, which have few digits where they are subnormal
+        return 4.0 if xs[0] - max(xs[1:], default=xs[0]) < 700 else 1024.0
+    return 2.0  # one function of the C library, and a few operations
+
+
+def check(name, columns, results):
+    for xs, result in zip(zip(*columns, strict=True), results, strict=True):
+        expected = RULES[name].value(*xs)
+        assert units_apart(result, expected) <= bound(name, xs, expected), (xs, result, expected)
+
+
+def operands(arity):
+    return st.lists(st.lists(NUMBER, min_size=LANES, max_size=LANES), min_size=arity, max_size=arity)
+
+
+def of_each_rule(test):
+    return pytest.mark.parametrize(("name", "arity"), CASES, ids=lambda value: str(value))(test)
+
+
+@of_each_rule
+def test_a_rule_over_one_number_is_the_references(name, arity):
+    function = one_by_one(RULES[name], arity)
+
+    @settings(max_examples=25, deadline=None)
+    @given(operands(arity))
+    def law(columns):
+        check(name, columns, [function(*xs) for xs in zip(*columns, strict=True)])
+
+    law()
+
+
+@of_each_rule
+def test_a_rule_over_eight_numbers_is_the_references(name, arity):
+    @settings(max_examples=25, deadline=None)
+    @given(operands(arity))
+    def law(columns):
+        check(name, columns, at_once(RULES[name], *columns))
+
+    law()
+
+
+@of_each_rule
+def test_the_nasty_numbers_in_all_pairs_give_the_references(name, arity):
+    columns = [[], []]
+    for x in NASTY:
+        for y in NASTY:
+            columns[0].append(x), columns[1].append(y)
+    columns = (columns * 3)[:arity]
+    check(name, columns, at_once(RULES[name], *columns))
+
+
+def test_every_rule_of_the_catalogue_is_compared():
+    assert {name for name, _ in CASES} == set(list(RULES)[:BUILT_IN]) and set(RULES) > EXACT
+
+
+# --- the functions that are our own -------------------------------------------
+
+mp = mpmath.mp.clone()
+mp.dps = 60
+TRUTH = {"exp": mp.exp, "log": mp.log, "sin": mp.sin, "cos": mp.cos, "tanh": mp.tanh}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_first():
+    """So that no example waits for the compiler."""
+    for name in TRUTH:
+        at_once(RULES[name], [1.0])
+
+
+def check_accurate(name, xs):
+    """Each result within 2 units in the last place of the true one."""
+    for x, y in zip(xs, at_once(RULES[name], xs), strict=True):
+        truth = TRUTH[name](mp.mpf(x))
+        unit = mp.mpf(2) ** max(mp.frexp(truth)[1] - 53, -1074)
+        assert abs(mp.mpf(y) - truth) <= 2 * unit, (x, y, truth)
+
+
+def several(numbers):
+    return st.lists(numbers, min_size=1, max_size=40)
+
+
+@given(several(st.floats(-745.2, 709.78)))
+@example([709.7827128933839, -708.3964185322641, -745.1332191019411, -745.1332191019412])
+def test_exp_is_accurate_from_the_smallest_subnormal_to_the_largest_float(xs):
+    check_accurate("exp", xs)
+
+
+@given(several(st.floats(5e-324, 1.7976931348623157e308)))
+@example([5e-324, 2.225073858507201e-308, 0.7071067811865475, 0.7071067811865476, 1.414213562373095])
+def test_log_is_accurate_for_every_positive_float(xs):
+    check_accurate("log", xs)
+
+
+@given(several(st.floats(-0.3, 0.3).filter(lambda d: 1 + d != 1)))
+@example([2.0**-52, -(2.0**-53)])
+def test_log_is_accurate_near_one(distances):
+    check_accurate("log", [1 + distance for distance in distances])
+
+
+@given(several(st.floats(-25.0, 25.0)))
+@example([0.625, 0.6249999999999999, 22.0, 22.000000000000004])
+def test_tanh_is_accurate(xs):
+    check_accurate("tanh", xs)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@given(xs=several(st.floats(-LARGEST_ANGLE, LARGEST_ANGLE)))
+@example(xs=[LARGEST_ANGLE, math.nextafter(LARGEST_ANGLE, 0.0), 5e-324])
+def test_sine_and_cosine_are_accurate(name, xs):
+    check_accurate(name, xs)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@given(turns=several(st.integers(-int(LARGEST_ANGLE / 1.6), int(LARGEST_ANGLE / 1.6)).filter(bool)))
+def test_sine_and_cosine_keep_their_digits_where_they_cross_zero(name, turns):
+    nearest = [float(turn * mp.pi / 2) for turn in turns]
+    check_accurate(name, nearest)
+    check_accurate(name, [math.nextafter(x, math.inf) for x in nearest])
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@given(xs=several(st.floats(LARGEST_ANGLE, 1.7976931348623157e308)))
+def test_sine_and_cosine_of_huge_angles_are_accurate(name, xs):
+    check_accurate(name, xs)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_one_huge_angle_among_eight_leaves_the_others_accurate(name):
+    check_accurate(name, [0.1, 1.0, -2.0, 1e300, 5e-324, 3.0, 1e5, 7.0])
+
+
+@pytest.mark.parametrize("name", ["sin", "tanh"])
+def test_an_odd_function_keeps_the_sign_of_zero(name):
+    assert str(at_once(RULES[name], [-0.0])[0]) == "-0.0"
