@@ -37,7 +37,6 @@ from typing import NamedTuple
 from .flat import DOT, NONE, REDUCE, Flat
 from .sections import Section
 
-
 ONE = -2  # an input that is 1 for every sample
 
 
