@@ -13,8 +13,9 @@ import math
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from numbers import Integral
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from .engines.straight import StraightLine
 from .engines.tape.flat import NONE, Flat
 from .engines.tape.lowering import Lowering
 from .engines.tape.tape import Tape
-from .errors import NodeError
+from .errors import NodeError, OperandError
 from .graph import GraphType
 from .number import number
 from .rules import RULES, Arithmetic, Rule
@@ -31,6 +32,7 @@ from .running import complain
 from .tables import CONSTANT, PLACEHOLDER, Tables
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
+FORMULA = "An update formula"
 
 
 class Carried(NamedTuple):
@@ -51,6 +53,20 @@ class _Stand(Arithmetic):
         rule.check_arity(len(operands))
         return _Stand(self.grower, self.grower.add(rule.number, [self.grower.place(each) for each in operands]))
 
+    def __bool__(self) -> NoReturn:
+        raise OperandError(
+            "An update formula is written down once, for all steps, so it cannot ask in Python which number is larger. "
+            "Build the choice in: where(g > 0, a, b)."
+        )
+
+    def __float__(self) -> NoReturn:
+        raise OperandError(
+            "An update formula is written down once, for all steps; its numbers are not known yet. "
+            "Use naive_graph's functions: naive_graph.sqrt, not math.sqrt."
+        )
+
+    __int__ = __index__ = __float__
+
 
 class _Grower:
     """Appends rows to a plan."""
@@ -62,6 +78,9 @@ class _Grower:
         self.constants, self.sources = dict(flat.constants), dict(flat.sources)
         self.numbers: dict[float, int] = {}
 
+    def __len__(self) -> int:
+        return self.first + len(self.kinds)
+
     def add(self, kind: int, operands: list[int]) -> int:
         self.kinds.append(kind)
         self.operands.append(operands)
@@ -70,7 +89,7 @@ class _Grower:
     def place(self, value: Any) -> int:
         if isinstance(value, _Stand):
             return value.row
-        held = number(value)
+        held = number(value, FORMULA)
         if held not in self.numbers:
             self.numbers[held] = self.add(CONSTANT, [])
             self.constants[self.numbers[held]] = held
@@ -126,28 +145,27 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
         results.append(result)
         start.append(value)
 
-    time = {}
+    time, seen = {}, set()
     if counts:
         clock = grower.carried(NONE)
         carry(clock, grower.add(RULES["add"].number, [clock, grower.place(1.0)]), 1.0)
         time["t"] = _Stand(grower, clock)
     for weight, value, slope in zip(weights, held, lowering.slopes[0], strict=True):
-        row = leaf_of.get(weight)
-        if row is None:  # the output does not depend on it
+        if weight in seen:  # named twice
             continue
+        seen.add(weight)
+        row = leaf_of.setdefault(weight, len(grower))
+        if row == len(grower):  # the output does not depend on it; the formula may move it all the same
+            grower.carried(NONE)
         memory = [grower.carried(NONE) for _ in range(memories)]
-        made = formula(*(_Stand(grower, each) for each in (row, slope.row, *memory)), **time)
-        made = made if isinstance(made, (tuple, list)) else (made,)
-        if len(made) != 1 + memories:
-            raise NodeError(
-                f"The formula gives {len(made)} numbers; a weight and {memories} to remember make {1 + memories}."
-            )
+        made = _made(formula, [_Stand(grower, each) for each in (row, slope.row, *memory)], time)
         grower.sources[row] = Carried(NONE)
         for leaf, new, begin in zip((row, *memory), made, (value, *[0.0] * memories), strict=True):
             carry(leaf, grower.place(new), begin)
     for place, row in enumerate(leaves):
         grower.sources[row] = Carried(place)
-    moved = {row: leaf for row, leaf in leaf_of.items() if leaf in leaves}
+    carried = set(leaves)
+    moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
     return Step(grower.grown(), lowering.values[0].row, leaves, results, start, moved)
 
 
@@ -155,45 +173,71 @@ def _formula(rule: Any) -> Callable[..., Any]:
     if callable(rule):
         return rule  # type: ignore[no-any-return]
     rate = number(rule, "A rate")
+    if not math.isfinite(rate):
+        raise NodeError(f"A rate is a finite number, not {rate}. Take a small one: minimize(0.1).")
     return lambda w, g: w - rate * g
+
+
+def _made(formula: Callable[..., Any], given: Sequence[Any], time: dict[str, Any]) -> Sequence[Any]:
+    """What the formula makes of a weight, its slope and its memory: as many numbers, without the slope."""
+    made = formula(*given, **time)
+    made = made if isinstance(made, (tuple, list)) else (made,)
+    if len(made) != len(given) - 1:
+        raise NodeError(
+            f"{FORMULA} that takes {len(given)} numbers gives {len(given) - 1}: the new weight, and what it remembers. "
+            f"This one gave {len(made)}."
+        )
+    return made
 
 
 def _memories(formula: Callable[..., Any]) -> tuple[int, bool]:
     """How many numbers the formula remembers of each weight, and whether it asks for the step's number."""
-    taken = inspect.signature(formula).parameters.values()
+    try:
+        taken = inspect.signature(formula).parameters.values()
+    except (TypeError, ValueError) as error:  # functions written in C need not say
+        raise NodeError(f"{FORMULA} must say what it takes, as f(w, g) does; {formula!r} does not.") from error
     plain = [
         each
         for each in taken
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
     ]
     if len(plain) < 2:
-        raise NodeError("An update formula takes a weight and its gradient, then what it remembers: f(w, g, v).")
+        raise NodeError(f"{FORMULA} takes a weight and its gradient, then what it remembers: f(w, g, v).")
+    for each in taken:
+        if each.kind == each.KEYWORD_ONLY and each.default is each.empty and each.name != "t":
+            raise NodeError(
+                f"{FORMULA} is given one keyword, t, the number of the step; {each.name!r} needs a default."
+            )
     return len(plain) - 2, any(each.name == "t" and each.kind == each.KEYWORD_ONLY for each in taken)
 
 
 # --- running ------------------------------------------------------------------
 
 
-def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: int) -> Any:
+def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any) -> Any:
     """Run the steps and write the Variables' last values; returns the output before each step."""
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+    if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
         raise NodeError(f"minimize takes a whole number of steps, at least 1, not {steps!r}.")
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule)
     history: list[Any] = []
+    chunk, left = 1, int(steps)
     try:
-        chunk = 1
-        while (left := steps - sum(map(len, history))) > 0:
+        while left > 0:
             since = perf_counter()
             history.append(way.run(min(chunk, left)))
+            left -= len(history[-1])
             chunk = 2 * chunk if perf_counter() - since < LONGEST / 2 else chunk
-    finally:
-        _finish(answers.wrt, inputs.tables, [way.weight(row) for row in answers.wrt], history)
+    except KeyboardInterrupt:
+        _finish(answers.wrt, inputs.tables, way, history)
+        raise
+    _finish(answers.wrt, inputs.tables, way, history)
     return np.concatenate(history)
 
 
-def _finish(wrt: list[int], tables: Tables, weights: list[float], history: list[Any]) -> None:
+def _finish(wrt: list[int], tables: Tables, way: Any, history: list[Any]) -> None:
     """Write the weights, unless they are infinite or NaN and that is forbidden."""
+    weights = [way.weight(row) for row in wrt]
     if not all(map(math.isfinite, weights)) and GraphType._on_invalid != "ignore":
         seen = np.concatenate(history) if history else np.zeros(0)
         bad = np.flatnonzero(~np.isfinite(seen))
@@ -208,6 +252,11 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any) -> _ByTape | _ByStraig
     if not isinstance(answers, ByMachine):
         return _ByReference(answers, inputs, rule)
     lowering = answers.lowering
+    if lowering.flat.groups[lowering.values[0].row]:
+        raise NodeError(
+            "minimize makes one number small; this output has one for each sample. "
+            "Gather them: Program(mean(loss), wrt=weights)."
+        )
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, answers.batched, find=False)
     step = step_of(lowering, answers.wrt, [inputs.tables.values[row] for row in answers.wrt], rule)
@@ -226,7 +275,7 @@ class _ByTape:
             self.tape.scalars[self.tape.slots[row]] = value
 
     def run(self, steps: int) -> Any:
-        with self.tables.lock:  # no column may move while machine code reads it
+        with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
             return self.tape.repeat(self.tables.values.buffer_info()[0], steps).copy()
 
     def weight(self, row: int) -> float:
@@ -273,11 +322,15 @@ class _ByReference:
 
     def _step(self) -> float:
         values, slopes, _ = self.answers(self.inputs)
+        time = {"t": float(self.done + 1)} if self.counts else {}
+        made = {
+            row: _made(self.formula, [self.inputs.numbers[row], slope, *self.memory[row]], time)
+            for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True)
+        }
+        checked = {row: [number(each, FORMULA) for each in numbers] for row, numbers in made.items()}
+        for row, (weight, *memory) in checked.items():
+            self.inputs.numbers[row], self.memory[row] = weight, memory
         self.done += 1
-        time = {"t": float(self.done)} if self.counts else {}
-        for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True):
-            made = self.formula(self.inputs.numbers[row], slope, *self.memory[row], **time)
-            self.inputs.numbers[row], *self.memory[row] = made if isinstance(made, (tuple, list)) else (made,)
         return float(values[0])
 
     def weight(self, row: int) -> float:

@@ -8,24 +8,54 @@ from typing import Any
 import numpy as np
 
 from .engines.questions import Batch, Inputs
-from .errors import FeedError
-from .nodes import Node, PlaceHolder, rows_of
+from .errors import FeedError, NodeError
+from .handles import CURRENT
+from .nodes import Node, PlaceHolder, Variable, rows_of
 from .number import number
 from .tables import Tables
 
 
-def input_rows(input: Any) -> tuple[int, ...] | int:
-    """The row of a PlaceHolder, or the rows of a list of them."""
-    many = [input] if isinstance(input, Node) else list(input)
-    for each in many:
+def nodes_of(given: Any, who: str) -> list[Any]:
+    """A node, or a list of them, as a list."""
+    if isinstance(given, Node):
+        return [given]
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise NodeError(f"{who} takes nodes, not {type(given).__name__} {given!r}.")
+    return list(given)
+
+
+def input_rows(inputs: Any) -> list[tuple[int, ...] | int]:
+    """For each input the row of a PlaceHolder, or the rows of a list of them."""
+    if not isinstance(inputs, Iterable) or isinstance(inputs, (str, Node)):
+        inputs = [inputs]
+    found = [_rows_of_input(each) for each in inputs]
+    seen: set[int] = set()
+    for row in [row for each in found for row in (each if isinstance(each, tuple) else (each,))]:
+        if row in seen:
+            raise FeedError(f"{CURRENT.tables.label(row)} stands twice among the inputs. Name it once.")
+        seen.add(row)
+    return found
+
+
+def _rows_of_input(input: Any) -> tuple[int, ...] | int:
+    alone = isinstance(input, (str, Node)) or not isinstance(input, Iterable)
+    many = [input] if alone else list(input)
+    for each in many or [input]:
         if not isinstance(each, PlaceHolder):
-            raise FeedError(f"An input is a PlaceHolder, or a list of them, not {each!r}.")
+            what, repair = repr(each), ""
+            if isinstance(each, Variable):
+                what, repair = CURRENT.tables.label(each.row), " A Variable is set: x.value = 1.0."
+            raise FeedError(f"An input is a PlaceHolder, or a list of them, not {what}.{repair}")
     rows = rows_of(many, "Program's inputs")
-    return rows[0] if isinstance(input, Node) else tuple(rows)
+    return rows[0] if alone else tuple(rows)
 
 
-def checked(tables: Tables, feed: Mapping[Any, Any], pairs: Iterable[tuple[Any, Any]]) -> Inputs:
+def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[Any, Any]]) -> Inputs:
     """All that is given. feed: by PlaceHolder; pairs: rows of an input, and what is given for it."""
+    if feed is None:
+        feed = {}
+    if not isinstance(feed, Mapping):
+        raise FeedError(f"A feed is a dictionary from PlaceHolders to numbers: feed={{p: 1.0}}, not {feed!r}.")
     given = Inputs(tables, {}, [])
     for rows, values in pairs:
         if isinstance(rows, tuple):
@@ -37,36 +67,61 @@ def checked(tables: Tables, feed: Mapping[Any, Any], pairs: Iterable[tuple[Any, 
             what = tables.label(node.row) if isinstance(node, Node) else repr(node)
             raise FeedError(f"Only a PlaceHolder can be fed, not {what}. Set a Variable with x.value = 1.0.")
         _add(given, rows_of([node], "Program")[0], values)
+    _check_once(given)
     if len({batch.columns.shape[1] for batch in given.batches}) > 1:
         sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in given.batches)
         raise FeedError(f"All batches must have one length; here: {sizes}.")
     return given
 
 
+def _check_once(given: Inputs) -> None:
+    """No PlaceHolder is fed twice."""
+    seen = set(given.numbers)
+    for batch in given.batches:
+        for row in batch.rows:
+            if row in seen:
+                raise _twice(given, row)
+            seen.add(row)
+
+
+def _twice(given: Inputs, row: int) -> FeedError:
+    return FeedError(f"{given.tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
+
+
+def _array(values: Any, who: str) -> Any:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise FeedError(f"{who}, not rows of unlike lengths.") from error
+
+
+def _put(given: Inputs, row: int, value: float) -> None:
+    if row in given.numbers:
+        raise _twice(given, row)
+    given.numbers[row] = value
+
+
 def _add(given: Inputs, row: int, values: Any) -> None:
     """A number, or one number for each sample."""
     label = given.tables.label(row)
     if getattr(values, "ndim", 0) == 0 and not isinstance(values, (list, tuple)):
-        given.numbers[row] = number(values, label)
+        _put(given, row, number(values, label))
         return
-    batch = np.asarray(values)
+    takes = f"{label} takes a number, or a row of numbers, one for each sample"
+    batch = _array(values, takes)
     if batch.ndim != 1 or not batch.size or batch.dtype.kind not in "fiu":
-        raise FeedError(
-            f"{label} takes a number, or a row of numbers, one for each sample; not an array of shape {batch.shape} "
-            f"and kind {batch.dtype}."
-        )
+        raise FeedError(f"{takes}; not an array of shape {batch.shape} and kind {batch.dtype}.")
     given.batches.append(Batch((row,), batch.astype(np.float64)[None]))
 
 
 def _add_columns(given: Inputs, rows: tuple[int, ...], values: Any) -> None:
     """A number for each PlaceHolder, or for each sample a row of them."""
-    array = np.asarray(values)
+    takes = f"An input of {len(rows)} PlaceHolders takes an array of {len(rows)} columns"
+    array = _array(values, takes)
     if array.ndim not in (1, 2) or array.shape[-1] != len(rows) or not array.size or array.dtype.kind not in "fiu":
-        raise FeedError(
-            f"An input of {len(rows)} PlaceHolders takes an array of {len(rows)} columns, not one of shape "
-            f"{array.shape} and kind {array.dtype}."
-        )
+        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.")
     if array.ndim == 1:
-        given.numbers.update(zip(rows, map(float, array), strict=True))
+        for row, value in zip(rows, map(float, array), strict=True):
+            _put(given, row, value)
     else:
         given.batches.append(Batch(rows, array.T))

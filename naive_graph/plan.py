@@ -11,9 +11,10 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import compress
 
-from .errors import GraphCycleError
+from .errors import ArityError, GraphCycleError
+from .packed import packed
 from .rules import BY_NUMBER, Rule
-from .tables import CONSTANT, PLACEHOLDER, Tables, packed
+from .tables import CONSTANT, PLACEHOLDER, Tables
 
 
 class Plan:
@@ -94,6 +95,17 @@ def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
             tables.cache[key] = Plan(tables, targets)
         plan: Plan = tables.cache[key]
         return plan
+
+
+def check_complete(tables: Tables, rows: Iterable[int]) -> None:
+    """Every operator among the rows has its operands: some may wait for edges drawn by hand."""
+    for row in rows:
+        kind, count = tables.operators[row], tables.in_degrees[row]
+        if kind >= 0 and count != BY_NUMBER[kind].arity and not (BY_NUMBER[kind].arity is None and count > 0):
+            raise ArityError(
+                f"{tables.label(row)} has {count} operands and needs {BY_NUMBER[kind].arity or 'at least 1'}. "
+                "Draw the missing edges: operand.build_edge(operator)."
+            )
 
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:

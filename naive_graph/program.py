@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from .engines.questions import Answers, ByMachine, Inputs, question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
-from .feeding import checked, input_rows
+from .feeding import checked, input_rows, nodes_of
 from .graph import GraphType
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder, Variable, rows_of
@@ -70,19 +70,19 @@ class Program:
     drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/plans.py, which stands higher, sets it
 
     def __init__(
-        self, outputs: Any, wrt: Iterable[Node] = (), inputs: Iterable[Any] = (), engine: str | None = None
+        self, outputs: Any, wrt: Iterable[Node] | Node = (), inputs: Iterable[Any] = (), engine: str | None = None
     ) -> None:
         if engine not in (None, "native", "tape", "reference"):
             raise EngineError(
                 f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
             )
         self._single = isinstance(outputs, Node)
-        self.outputs: list[Node] = [outputs] if self._single else list(outputs)
-        self.wrt: list[Node] = [wrt] if isinstance(wrt, Node) else list(wrt)
+        self.outputs: list[Node] = nodes_of(outputs, "Program")
+        self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._tables, self._engine, self._lock = CURRENT.tables, engine, RLock()
-        self._inputs = [input_rows(each) for each in inputs]
+        self._inputs = input_rows(inputs)
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")
         for node in self.wrt:
@@ -92,11 +92,11 @@ class Program:
                     f"A Program differentiates with respect to Variables and PlaceHolders, not {label}. "
                     "Name the leaves that it depends on in wrt."
                 )
-        self._last = max((*self._rows, *self._wrt))
         self._where: Any = None
+        self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
         self._nothing = Inputs(self._tables, {}, [])
         self._questions: dict[Any, Answers] = {}
-        self._redrawn = self._tables.redrawn
+        self._drawings = self._tables.drawings
 
     # --- asking ---
 
@@ -121,6 +121,7 @@ class Program:
         return Answer(values, slopes)
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
+        self._refuse_stale()
         if len(inputs) > len(self._inputs):
             raise FeedError(
                 f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. "
@@ -128,7 +129,13 @@ class Program:
             )
         if not feed and not inputs:
             return Inputs(self._tables, {}, [])
-        return checked(self._tables, feed or {}, zip(self._inputs, inputs, strict=False))
+        return checked(self._tables, feed, zip(self._inputs, inputs, strict=False))
+
+    def _refuse_stale(self) -> None:
+        """Rows that were cut may have been used anew; whoever still has the newest one has all."""
+        home = self._newest._home
+        if home.closed or home is not self._tables:
+            raise StaleNodeError(f"This Program's graph {home.closed}. Build the Program again.")
 
     def _with_held(self, answers: Answers, given: Inputs) -> None:
         """Numbers also for PlaceHolders that were not fed now, but have a value."""
@@ -144,11 +151,10 @@ class Program:
 
     def _ask(self, given: Inputs) -> Answers:
         """The compiled question for these batches; made when it is first asked."""
+        self._refuse_stale()
         home = self._tables
-        if home.closed or len(home) <= self._last:
-            raise StaleNodeError(f"This Program's graph {home.closed or 'was cut back'}. Build it again.")
-        if home.redrawn != self._redrawn:
-            self._questions, self._redrawn = {}, home.redrawn
+        if home.drawings != self._drawings:
+            self._questions, self._drawings = {}, home.drawings
         key = tuple([batch.rows for batch in given.batches]) if given.batches else ()
         if key not in self._questions:
             batched = frozenset(row for rows in key for row in rows)

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from .engines import culprit
-from .errors import ArityError, FeedError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
+from .errors import FeedError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder
 from .number import number
 from .origin import learners_level
-from .plan import Plan
+from .plan import Plan, check_complete
 from .rules import BY_NUMBER
 from .tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
 
@@ -39,13 +39,7 @@ def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
                 f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
                 f"It was made on {tables.origin(row)}."
             )
-    for step, row in enumerate(plan.rows):
-        rule, count = plan.rule(step), tables.in_degrees[row]
-        if rule is not None and count != rule.arity and not (rule.arity is None and count > 0):
-            raise ArityError(
-                f"{tables.label(row)} has {count} operands and needs {rule.arity or 'at least 1'}. "
-                "Draw the missing edges: operand.build_edge(operator)."
-            )
+    check_complete(tables, plan.rows)
 
 
 def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float]) -> None:

@@ -20,12 +20,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, compress
+from itertools import compress
 from threading import RLock
 from types import CodeType
 from typing import Any
 
 from .origin import Origin
+from .packed import packed
 from .records import Block as Block
 from .records import Columns as Columns
 from .records import Mark as Mark
@@ -61,6 +62,7 @@ class Tables:
         self.clock = 1  # the number of the next forward run
         self.written = NEVER  # when a leaf was last written
         self.redrawn = NEVER  # when an edge was last drawn by hand
+        self.drawings = 0  # how often edges were drawn by hand, or cut that were: the clock may stand still in between
         self.grads_are_blank = True  # nothing since the last kill_grad
         self.computes_at_once = self.checks_validity = False  # tensors, while they are written
         self.closed: str | None = None  # why the graph is gone, if it is
@@ -117,6 +119,7 @@ class Tables:
         edges, degree = len(self.sources), self.in_degrees[target]
         try:
             self.redrawn = self.clock
+            self.drawings += 1
             self.sources.append(source)
             self.targets.append(target)
             self.in_degrees[target] = degree + 1
@@ -210,6 +213,7 @@ class Tables:
         for row in redrawn:
             self.in_degrees[row] = len(self.operands(row))
             self.redrawn = self.clock
+            self.drawings += 1
         if self.scopes[-1][1] is not self.scope_now:
             self.enter(self.scope_now)
         self.cache.clear()
@@ -361,16 +365,3 @@ _ZERO = array("d", [0.0])
 
 def _first(entry: Sequence[Any]) -> int:
     return int(entry[0])
-
-
-def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:
-    """Items grouped by key, in order: those of key k are items[starts[k]:starts[k+1]].
-
-    >>> packed([1, 0, 1], [7, 8, 9], 2)
-    (array('i', [0, 1, 3]), array('i', [8, 7, 9]))
-    """
-    counts = [0] * (size + 1)
-    for key in keys:
-        counts[key + 1] += 1
-    places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and quick on what is sorted already
-    return array("i", accumulate(counts)), array("i", map(items.__getitem__, places))

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 
 from naive_graph import Constant, Graph, PlaceHolder, Variable, scope
 from naive_graph.handles import CURRENT
+from naive_graph.packed import packed
 from naive_graph.rules import RULES
-from naive_graph.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, packed
+from naive_graph.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
 
 CODE: CodeType = compile("x + y", "a learner's file", "eval")
 

@@ -25,6 +25,23 @@ def explain_forward(tables: Tables, plan: Plan, values: Sequence[float]) -> str:
     raise AssertionError("explain_forward is called only when a value is not finite")
 
 
+def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int, fed: bool, samples: int) -> str:
+    """Name one step whose value is infinite or NaN.
+
+    fed: whether it varies with a batch; samples: how many a total gathered, 0 for other steps.
+    """
+    row, rule = plan.rows[step], plan.rule(step)
+    if rule is None:
+        how = "was fed" if fed else "holds"
+        where = "made" if fed else "set"
+        return f"Forward: {tables.label(row)} {how} {values[step]}, {where} on {tables.origin(row)}. {REMEDY}"
+    if samples:
+        gave = f"{values[step]} over {samples} samples, each of them finite"
+    else:
+        gave = f"{rule.name}({_numbers([values[each] for each in plan.operands(step)])}) = {values[step]}"
+    return f"Forward: {tables.label(row)} gave {gave}, {_written(tables, row)}. {REMEDY}"
+
+
 def explain_backward(
     tables: Tables, plan: Plan, values: Sequence[float], seeds: dict[int, float], wanted: Sequence[bool]
 ) -> str:

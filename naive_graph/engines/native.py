@@ -141,7 +141,7 @@ def _kept(key: Any, write: Callable[[], Straight]) -> Run | None:
             _KEPT[key] = run
         kept = _KEPT[key]
     if isinstance(kept, Opaque):
-        warnings.warn(EngineWarning(str(kept)), stacklevel=learners_level())
+        warnings.warn(EngineWarning(f"{kept} The reference engine runs this graph."), stacklevel=learners_level())
         return None
     return kept
 

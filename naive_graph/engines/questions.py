@@ -13,11 +13,12 @@ import numpy as np
 
 from ..errors import EngineError, EngineWarning
 from ..origin import learners_level
-from ..plan import Plan, plan_for
+from ..plan import Plan, check_complete, plan_for
 from ..tables import PLACEHOLDER, Tables
 from . import culprit, reference
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
+from .replay import Replay, first_wrong
 from .straight import StraightLine, fits
 from .tape.flat import NONE, Flat, Lanes
 from .tape.lanes import Sample
@@ -66,7 +67,9 @@ class ByReference:
 
     @cached_property
     def plan(self) -> Plan:
-        return plan_for(self.tables, list(dict.fromkeys([*self.rows, *self.wrt])))
+        plan = plan_for(self.tables, list(dict.fromkeys([*self.rows, *self.wrt])))
+        check_complete(self.tables, plan.rows)
+        return plan
 
     @cached_property
     def placeholders(self) -> list[int]:
@@ -83,24 +86,34 @@ class ByReference:
         return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
 
     def _values(self, numbers: dict[int, float]) -> list[float]:
-        self.tables.grow_values()
-        values = [numbers.get(row, self.tables.values[row]) for row in self.plan.rows]
+        values = self._leaves(numbers)
         reference.evaluate(self.plan, values)
         return values
 
+    def _leaves(self, numbers: dict[int, float]) -> list[float]:
+        self.tables.grow_values()
+        return [numbers.get(row, self.tables.values[row]) for row in self.plan.rows]
+
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
-        for sample in range(inputs.samples):
-            values = self._values(inputs.sample(sample))
-            of = f"Sample {sample}. " if inputs.batches else ""
-            step_of = {row: step for step, row in enumerate(self.plan.rows)}
-            if not all(map(isfinite, values)):
-                return of + culprit.explain_forward(self.tables, self.plan, values)
-            for row in self.rows if self.wrt else ():
-                seeds, wanted = {step_of[row]: 1.0}, self.plan.varies()
-                if not all(map(isfinite, reference.differentiate(self.plan, values, seeds, wanted))):
-                    return of + culprit.explain_backward(self.tables, self.plan, values, seeds, wanted)
-        return "A sum over the samples is infinite or NaN, though each sample is finite. Scale the values down."
+        plan, batched = self.plan, [row for batch in inputs.batches for row in batch.rows]
+        step_of = {row: step for step, row in enumerate(plan.rows)}
+        asked, wrt = [step_of[row] for row in self.rows], [step_of[row] for row in self.wrt]
+        replay = Replay(plan, inputs.samples, [step_of[row] for row in batched if row in step_of])
+        wanted = plan.varies()
+        for sample, values in replay.rounds(lambda sample: self._leaves(inputs.sample(sample))):
+            waiting = [plan.operands(step)[0] for step in replay.gathers if step not in replay.known]
+            step = first_wrong(plan, values, [*asked, *waiting], replay.known)
+            if step is not None:
+                of = f"Sample {sample}. " if replay.varies[step] else ""
+                over = inputs.samples if step in replay.known else 0
+                return of + culprit.explain_value(self.tables, plan, values, step, replay.varies[step], over)
+            for row in asked if self.wrt and None not in values else ():
+                adjoints = reference.differentiate(plan, values, {row: 1.0}, wanted)
+                if not all(isfinite(adjoints[leaf]) for leaf in wrt):
+                    of = f"Sample {sample}. " if batched else ""
+                    return of + culprit.explain_backward(self.tables, plan, values, {row: 1.0}, wanted)
+        return "Backward: a sum over the samples is infinite or NaN; each sample is finite. Scale the values down."
 
     def explain(self, times: bool = True) -> str:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
@@ -119,11 +132,10 @@ class Feeds:
         for row, source in flat.sources.items():
             if isinstance(source, Lanes):
                 _fill(tape.feed(row), source.numbers)
-                rows = [each.row if isinstance(each, Fed) else each for each in source.sources]
+                rows: list[Any] = [each.row if isinstance(each, Fed) else each for each in source.sources]
                 places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
                 if len(places):
                     self.moving.append((row, places, [int(each) for each in rows if each is not None]))
-
         self.any = bool(fed or self.moving)
 
     def __call__(self, inputs: Inputs) -> None:
@@ -175,6 +187,7 @@ class ByMachine(ByReference):
         self.tape = None if straight else Tape(self.flat, wanted)
         self._scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
+        self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
         if self.tape is not None:
             self.feeds = Feeds(self.flat, self.tape)
 
@@ -185,13 +198,16 @@ class ByMachine(ByReference):
         return [row for row in rows if row not in self.batched]
 
     def __call__(self, inputs: Inputs) -> Found:
-        if len(self.tables.values) < len(self.tables.operators):
-            self.tables.grow_values()
-        out, amiss = self._run(inputs)
+        with self.tables.lock:  # machine code reads the columns while other threads may run: they must not move
+            if len(self.tables.values) < len(self.tables.operators):
+                self.tables.grow_values()
+            out, amiss = self._run(inputs)
         finite = amiss == 0.0
         values, *slopes = [pick(out, self.tape) for pick in self._picks]
         if self._scalars < len(self.asked):
             finite = finite and all(_finite(found) for found in (values, *slopes))
+        if self._fed:
+            slopes = [_for_each(row, self._fed, inputs.samples) for row in slopes]
         if not finite and not inputs.batches:
             return super().__call__(inputs)
         return values if isinstance(values, list) else _values(values), slopes, finite
@@ -233,13 +249,28 @@ def picks(flat: Flat, tape: Tape | None, asked: list[Sample], outputs: int, widt
     return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
 
 
+def _for_each(slopes: Any, fed: list[bool], samples: int) -> Any:
+    """An entry for each sample of what was fed as a batch, also where all samples have the same."""
+    if isinstance(slopes, np.ndarray) and slopes.ndim > 1:
+        return slopes
+    entries = [
+        x if np.ndim(x) else np.full(samples, x) if each else float(x) for x, each in zip(slopes, fed, strict=True)
+    ]
+    return np.array(entries) if all(map(np.ndim, entries)) else entries
+
+
 def _pick(flat: Flat, tape: Tape | None, asked: list[Sample], places: list[int]) -> Pick:
     groups = {int(flat.groups[at.row]) for at in asked}
     lanes = {at.lane == NONE for at in asked}
     if groups == {0}:
         chosen = slice(places[0], places[-1] + 1)
         return lambda out, tape: out[chosen].copy()
-    if 0 not in groups and len(groups) == 1 and len(lanes) == 1:
+    leaf = any(flat.starts[at.row] == flat.starts[at.row + 1] for at in asked)  # what was fed is nowhere exported
+    if leaf and len(asked) == 1:
+        (at,) = asked
+        fed = slice(None) if at.lane == NONE else slice(at.lane, at.lane + 1)
+        return lambda out, tape: tape.lanes_of(at.row)[fed].copy().reshape((1, -1) if at.lane == NONE else -1)
+    if not leaf and 0 not in groups and len(groups) == 1 and len(lanes) == 1:
         assert tape is not None
         (group,) = groups
         lines = np.array([tape.exported[group].index(at.row) for at in asked])
@@ -291,7 +322,7 @@ def question(
     except Opaque as opaque:
         if batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
-        warnings.warn(EngineWarning(str(opaque)), stacklevel=learners_level())
+        warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=learners_level())
         return ByReference(tables, rows, wrt)
 
 

@@ -113,6 +113,6 @@ def _kept(plan: Plan, key: Any, make: Callable[[], _Lowered]) -> _Lowered | None
                 kept[key] = Opaque(str(opaque))  # without its traceback, which would keep the plan alive
         found = kept[key]
     if isinstance(found, Opaque):
-        warnings.warn(EngineWarning(str(found)), stacklevel=learners_level())
+        warnings.warn(EngineWarning(f"{found} The reference engine runs this graph."), stacklevel=learners_level())
         return None
     return found

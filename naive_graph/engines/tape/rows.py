@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...plan import plan_for
+from ...plan import check_complete, plan_for
+from ...rules import BY_NUMBER
 from ...tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
@@ -34,6 +35,10 @@ def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
         operands, chosen, place = np.empty(size, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int32)
         count = write(rows, operators, begins, edges, live, chain, place, kinds, starts, operands, chosen)
         kinds, starts, chosen = kinds[:count].copy(), starts[: count + 1].copy(), chosen[:count].copy()
+    arities = np.array([rule.arity or 0 for rule in BY_NUMBER], np.int32)[kinds]  # of leaves it means nothing
+    degrees = np.diff(starts)
+    odd = (kinds >= 0) & ((degrees == 0) | ((arities > 0) & (degrees != arities)))
+    check_complete(tables, np.asarray(chosen)[odd].tolist())
     flat = Flat(kinds, starts, operands, np.zeros(len(kinds), np.int32))
     constants = np.flatnonzero(kinds == CONSTANT)
     held = np.array(tables.values, np.float64)[chosen[constants]] if len(constants) else constants

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from ...handles import CURRENT, handle
 from ...origin import Origin
+from ...packed import packed
 from ...plan import Plan
 from ...rules import Rule
 from ...sweep import Contributed, Enqueued, Event, Finished
-from ...tables import Scope, Tables, packed
+from ...tables import Scope, Tables
 from ..draw import draw
 from ..picture import Picture
 from ..scene import Wishes, scene

@@ -1,0 +1,269 @@
+"""How time and memory grow: from 10 nodes to 10 million, and from 1 sample to 100,000.
+
+    python tests/benchmarks/scale.py                    # prints a table, draws figures/scale.png
+    python tests/benchmarks/scale.py random 1000000     # one measurement, as a line of JSON
+
+A step is one call of a Program: the value, and the gradient of up to 1,000
+leaves. Every measurement runs in a process of its own, so that its peak of
+memory is its own. Graphs are written into the tables column by column, since
+ten million nodes by overloading take minutes. The bound is the time in which
+memory could be read as often as a step must read it, at the speed of NumPy's
+copy.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+NODES = [10**k for k in range(1, 8)]
+SAMPLES = [10**k for k in range(6)]
+FIGURE = Path(__file__).parents[2] / "figures" / "scale.png"
+LEAVES = 1000
+LONG_ENOUGH = 0.5  # seconds that a measurement goes on
+NETWORK = (4, 16, 16, 1)
+
+
+# --- graphs -------------------------------------------------------------------
+
+
+def columns(sources: Any, firsts: Any, kinds: Any) -> Any:
+    """Rows of operators for the tables. sources: all operands in order; firsts: where each row's begin, and the end."""
+    from naive_graph.handles import CURRENT
+    from naive_graph.tables import Columns
+
+    degrees = np.diff(firsts).astype(np.int32)
+    rows = len(CURRENT.tables) + np.arange(len(kinds), dtype=np.int32)
+    code = sys._getframe().f_code
+    made = Columns(
+        kinds.astype(np.int16).tobytes(), degrees.tobytes(), sources.astype(np.int32).tobytes(),
+        np.repeat(rows, degrees).tobytes(),
+    )  # fmt: skip
+    CURRENT.tables.add_rows(made, code, 0)
+
+
+def pairs(left: Any, right: Any) -> Any:
+    return np.stack([left, right], axis=1).ravel()
+
+
+def leaves(nodes: int) -> list[Any]:
+    """Variables between -1/2 and 1/2: a product with one never grows."""
+    from naive_graph import Variable
+
+    return [Variable(number) for number in np.random.default_rng(0).uniform(-0.5, 0.5, max(2, min(LEAVES, nodes // 5)))]
+
+
+def chain(nodes: int) -> tuple[Any, list[Any]]:
+    """y = (y + a) * b, again and again: every row waits for the one before it."""
+    from naive_graph.rules import RULES
+
+    weights = leaves(nodes)
+    count = len(weights)
+    size = max(2, (nodes - count) // 2 * 2)
+    rows = count + np.arange(size)
+    others = np.arange(size) % count
+    kinds = np.where(np.arange(size) % 2 == 0, RULES["add"].number, RULES["mul"].number)
+    columns(pairs(np.where(rows == count, 0, rows - 1), others), 2 * np.arange(size + 1), kinds)
+    return last(), weights
+
+
+def random(nodes: int) -> tuple[Any, list[Any]]:
+    """(a + b) * w for any two rows that are there, again and again; then the sum of all that nobody used."""
+    from naive_graph.rules import RULES
+
+    weights, dice = leaves(nodes), np.random.default_rng(1)
+    count = len(weights)
+    size = max(2, (nodes - count - 1) // 2 * 2)
+    rows = count + np.arange(size)
+    sums = np.arange(size) % 2 == 0
+    left = np.where(sums, (dice.random(size) * rows).astype(np.int64), rows - 1)
+    right = np.where(sums, (dice.random(size) * rows).astype(np.int64), dice.integers(0, count, size))
+    columns(pairs(left, right), 2 * np.arange(size + 1), np.where(sums, RULES["add"].number, RULES["mul"].number))
+    used = np.zeros(count + size, bool)
+    used[left] = used[right] = True
+    ends = np.flatnonzero(~used)
+    columns(ends, np.array([0, len(ends)]), np.array([RULES["add"].number]))
+    return last(), weights
+
+
+def last() -> Any:
+    from naive_graph.handles import CURRENT, handle
+
+    return handle(CURRENT.tables, len(CURRENT.tables) - 1)
+
+
+def network() -> tuple[Any, list[Any], list[Any]]:
+    """A dense net of tanh, its weights and its inputs."""
+    from naive_graph import Graph, PlaceHolder, Variable, mean
+
+    dice = np.random.default_rng(2)
+    inputs = [PlaceHolder() for _ in range(NETWORK[0])]
+    xs: list[Any] = inputs
+    weights = []
+    for size in NETWORK[1:]:
+        layer = [[Variable(number) for number in dice.normal(size=len(xs) + 1) / 2] for _ in range(size)]
+        xs = [Graph.sum([*[w * x for w, x in zip(row, xs)], row[-1]]).tanh() for row in layer]
+        weights += [w for row in layer for w in row]
+    return mean((xs[0] - 0.5) ** 2), weights, inputs
+
+
+# --- measuring ----------------------------------------------------------------
+
+
+def peak() -> int:
+    """The most memory that this process ever held, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def seconds(work: Any) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def fastest(work: Any) -> float:
+    """The fastest of many calls, in seconds."""
+    work()
+    best, start = seconds(work), time.perf_counter()
+    while time.perf_counter() - start < LONG_ENOUGH:
+        best = min(best, seconds(work))
+    return best
+
+
+def column_bytes(thing: Any) -> int:
+    """What an object's arrays hold, in bytes."""
+    found = 0
+    for column in vars(thing).values():
+        if hasattr(column, "itemsize"):
+            found += len(column) * column.itemsize
+    return found
+
+
+def measured(kind: str, size: int) -> dict[str, Any]:
+    """One measurement: seconds and bytes."""
+    import naive_graph as ng
+
+    warm()
+    before = peak()
+    if kind == "samples":
+        output, weights, inputs = network()
+        program = ng.Program(output, wrt=weights, inputs=[inputs], engine="tape")
+        given: list[Any] = [np.random.default_rng(3).normal(size=(size, NETWORK[0]))]
+    else:
+        output, weights = {"chain": chain, "random": random}[kind](size)
+        program, given = ng.Program(output, wrt=weights, engine="tape"), []
+    built = peak()
+    first = seconds(lambda: program(*given))
+    answers = next(iter(program._questions.values()))
+    step = fastest(lambda: program(*given))
+    tape: Any = answers.tape  # type: ignore[attr-defined]
+    return {
+        "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,
+        "tables": column_bytes(program._tables), "tape": column_bytes(tape),
+        "stages": sum(column_bytes(stage.flat) for stage in answers.lowering.stages),  # type: ignore[attr-defined]
+        "rows": len(tape.flat),
+    }  # fmt: skip
+
+
+def warm() -> None:
+    """Load all code: what it takes is no part of a measurement."""
+    import naive_graph as ng
+
+    with ng.Graph.scratch():
+        x, p = ng.Variable(1.0), ng.PlaceHolder()
+        ng.Program(x * x, wrt=[x], engine="tape")()
+        ng.Program(ng.mean(x * p), wrt=[x], inputs=[p], engine="tape")([1.0, 2.0])
+
+
+def bandwidth() -> float:
+    """Bytes a second that NumPy's copy reads and writes."""
+    source = np.ones(16_000_000)
+    target = np.empty_like(source)
+    return 2 * source.nbytes / fastest(lambda: np.copyto(target, source))
+
+
+def in_its_own_process(kind: str, *size: int) -> dict[str, Any]:
+    command = [sys.executable, __file__, kind, *map(str, size)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+# --- telling ------------------------------------------------------------------
+
+HEAD = (
+    f"{'':8} {'size':>10} {'first call':>11} {'step':>11} {'a unit':>9} {'bound':>11} {'peak':>9} {'a unit':>8}  "
+    f"{'tables':>7} {'passes':>7} {'tape':>7}"
+)
+
+
+def line(each: dict[str, Any], speed: float) -> str:
+    """A measurement as a line of the table; memory a unit (a node or a sample) in bytes."""
+    size = each["size"]
+    return (
+        f"{each['kind']:8} {size:>10,} {each['first'] * 1e3:>8.1f} ms {each['step'] * 1e6:>8.1f} us "
+        f"{each['step'] / size * 1e9:>6.1f} ns {each['tape'] / speed * 1e6:>8.1f} us {each['peak'] / 1e6:>6.0f} MB "
+        f"{each['peak'] / size:>6.0f} B  {each['tables'] / size:>5.0f} B {each['stages'] / size:>5.0f} B "
+        f"{each['tape'] / size:>5.0f} B"
+    )
+
+
+STYLES = {
+    "random": ("o-", "tab:blue", "random graph, by nodes"),
+    "chain": ("s-", "tab:green", "chain, by nodes"),
+    "samples": ("^-", "tab:orange", f"network {'-'.join(map(str, NETWORK))}, by samples"),
+}
+
+
+def draw(found: list[dict[str, Any]], speed: float) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.8), constrained_layout=True)
+    for kind, (style, colour, label) in STYLES.items():
+        some = [each for each in found if each["kind"] == kind]
+        sizes = [each["size"] for each in some]
+        left.loglog(sizes, [each["step"] for each in some], style, color=colour, label=label)
+        left.loglog(sizes, [each["tape"] / speed for each in some], ":", color=colour)
+        right.loglog(sizes, [max(each["peak"], 1e5) for each in some], style, color=colour, label=label)
+        right.loglog(sizes, [each["tape"] for each in some], ":", color=colour)
+    left.set(xlabel="nodes, or samples", ylabel="seconds", title="A step: the value, and up to 1,000 derivatives")
+    right.set(xlabel="nodes, or samples", ylabel="bytes", title="Memory: the peak of the process beyond its code")
+    right.axhline(1e9, color="0.6", linewidth=1)
+    right.text(1.2, 1.15e9, "1 GB", color="0.4")
+    left.plot([], [], ":", color="0.3", label="bound: the tape read once, at memory's speed")
+    right.plot([], [], ":", color="0.3", label="the tape alone")
+    for axes in (left, right):
+        axes.grid(which="major", alpha=0.3)
+        axes.legend(frameon=False, fontsize=9, loc="upper left")
+    left.set_ylim(1e-7, 10)
+    right.set_ylim(1e4, 1e11)
+    figure.savefig(FIGURE, dpi=110)
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        kind, *size = sys.argv[1:]
+        print(json.dumps({"speed": bandwidth()} if kind == "bandwidth" else measured(kind, int(size[0]))))
+        return
+    speed = in_its_own_process("bandwidth")["speed"]  # a child's peak begins at its parent's
+    print(f"NumPy's copy: {speed / 1e9:.1f} GB read and written a second\n{HEAD}")
+    found = []
+    for kind, sizes in (("random", NODES), ("chain", NODES), ("samples", SAMPLES)):
+        for size in sizes:
+            found.append(in_its_own_process(kind, size))
+            print(line(found[-1], speed), flush=True)
+    draw(found, speed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""What minimize refuses, in words; and the Variables are as they were."""
+
+import math
+
+import numpy as np
+import pytest
+
+import naive_graph as ng
+from naive_graph import PlaceHolder, Program, Variable
+from naive_graph.errors import NodeError, NumberError, OperandError
+
+ENGINES = ["native", "tape", "reference", None]
+COMPILED = ["native", "tape", None]
+
+
+def refused(error, match, engine=None, rule=0.1, steps=5):
+    """Minimise (x - 7)**2 from 6, in vain."""
+    x = Variable(6.0)
+    with pytest.raises(error, match=match):
+        Program((x - 7) ** 2, wrt=[x], engine=engine).minimize(rule, steps)
+    assert x.value == 6.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("steps", [0, -1, 1.5, True, "3", None, math.nan])
+def test_steps_are_a_whole_number(steps, engine):
+    refused(NodeError, "a whole number of steps, at least 1, not", engine, steps=steps)
+
+
+def test_steps_may_be_a_whole_number_of_numpys():
+    x = Variable(6.0)
+    assert len(Program((x - 7) ** 2, wrt=[x]).minimize(0.1, np.int64(4))) == 4
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("rate", ["a", None, True, 1j, [0.1]])
+def test_a_rate_is_a_number(rate, engine):
+    refused(NumberError, "A rate takes a real number", engine, rate)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("rate", [math.nan, math.inf, -math.inf])
+def test_a_rate_is_finite(rate, engine):
+    refused(NodeError, "A rate is a finite number, not", engine, rate)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("formula", [lambda w: w, lambda: 0.0, lambda *a: a[0], lambda w=1.0, g=2.0: w])
+def test_a_formula_takes_a_weight_and_a_gradient(formula, engine):
+    refused(NodeError, "takes a weight and its gradient", engine, formula)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_formula_that_does_not_say_what_it_takes_is_refused(engine):
+    refused(NodeError, "must say what it takes", engine, max)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "formula", [lambda w, g: (w, g), lambda w, g, s: w, lambda w, g, s: (w, s, g), lambda w, g: ()]
+)
+def test_a_formula_gives_as_many_numbers_as_it_remembers(formula, engine):
+    refused(NodeError, r"that takes \d numbers gives \d: the new weight.*This one gave \d", engine, formula)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("formula", [lambda w, g: "a", lambda w, g: None, lambda w, g, s: (w, None)])
+def test_a_formula_gives_numbers(formula, engine):
+    refused(NumberError, "An update formula takes a real number", engine, formula)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_keyword_besides_t_has_a_default(engine):
+    refused(NodeError, "'rate' needs a default", engine, lambda w, g, *, rate: w - rate * g)
+
+
+@pytest.mark.parametrize("engine", COMPILED)
+def test_a_formula_cannot_ask_which_number_is_larger(engine):
+    refused(OperandError, r"Build the choice in: where\(g > 0, a, b\)", engine, lambda w, g: w - g if g > 0 else w)
+
+
+@pytest.mark.parametrize("engine", COMPILED)
+@pytest.mark.parametrize("function", [math.sqrt, float, int])
+def test_a_formula_uses_naive_graphs_functions(function, engine):
+    refused(OperandError, r"naive_graph\.sqrt, not math\.sqrt", engine, lambda w, g: w - function(g))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_formula_raises_comes_through(engine):
+    def formula(w, g):
+        raise LookupError("mine")
+
+    refused(LookupError, "mine", engine, formula)
+
+
+def test_a_formula_that_fails_half_way_moves_nothing():
+    x, y = Variable(6.0), Variable(1.0)
+    calls = []
+
+    def formula(w, g):
+        calls.append(w)
+        if len(calls) == 6:
+            raise LookupError("mine")
+        return w - 0.1 * g
+
+    with pytest.raises(LookupError):
+        Program(x * x + y * y, wrt=[x, y], engine="reference").minimize(formula, 5)
+    assert (x.value, y.value) == (6.0, 1.0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_there_must_be_variables_to_move(engine):
+    p, x = PlaceHolder(), Variable(1.0)
+    p.value = 1.0
+    for wrt in ([], [p], [x, p]):
+        with pytest.raises(NodeError, match="minimize needs one output, and Variables to move"):
+            Program(x * p, wrt=wrt, engine=engine).minimize(0.1)
+    assert (x.value, p.value) == (1.0, 1.0)
+
+
+def test_several_outputs_cannot_be_minimised():
+    x = Variable(1.0)
+    with pytest.raises(NodeError, match="minimize needs one output"):
+        Program([x, x * x], wrt=[x]).minimize(0.1)
+
+
+@pytest.mark.parametrize("output", [lambda p, w: p * w, lambda p, w: (p - w) ** 2, lambda p, w: p])
+def test_an_output_for_each_sample_cannot_be_minimised(output):
+    p, w = PlaceHolder(), Variable(1.0)
+    with pytest.raises(NodeError, match=r"one for each sample\. Gather them: Program\(mean\(loss\)"):
+        Program(output(p, w), wrt=[w], inputs=[p]).minimize(0.1, 3, [1.0, 2.0])
+    assert w.value == 1.0
+
+
+def test_a_placeholder_without_a_value_is_named():
+    p, w = PlaceHolder(name="p"), Variable(1.0)
+    with pytest.raises(ng.errors.PlaceHolderError, match="PlaceHolder 'p' has no value"):
+        Program(p * w, wrt=[w]).minimize(0.1)
