@@ -265,7 +265,7 @@ class Program:
 def _stages(answers: Answers) -> dict[str, Any]:
     """Each pass at its place; one that ran twice at its last."""
     made: dict[str, Any] = {}
-    for stage in answers.lowering.stages if isinstance(answers, ByMachine) else ():
+    for stage in answers.stages() if isinstance(answers, ByMachine) else ():
         made.pop(stage.name, None)
         made[stage.name] = stage.flat
     return made

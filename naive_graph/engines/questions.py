@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import EngineError, EngineWarning
 from ..origin import learners_level
 from ..plan import Plan, check_complete, plan_for
-from ..tables import PLACEHOLDER, Tables
+from ..tables import Tables
 from . import culprit, reference
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
@@ -22,7 +22,7 @@ from .replay import Replay, first_wrong
 from .straight import StraightLine, fits
 from .tape.flat import NONE, Flat, Lanes
 from .tape.lanes import Sample
-from .tape.lowering import Fed, Lowering
+from .tape.lowering import Fed, Lowering, Stage
 from .tape.report import report
 from .tape.tape import Tape
 
@@ -193,9 +193,14 @@ class ByMachine(ByReference):
 
     @cached_property
     def placeholders(self) -> list[int]:
-        kinds = self.lowering.stages[0].flat
-        rows = [source for row, source in kinds.sources.items() if kinds.kinds[row] == PLACEHOLDER]
-        return [row for row in rows if row not in self.batched]
+        return [row for row in self.lowering.placeholders if row not in self.batched]
+
+    def stages(self) -> list[Stage]:
+        """What each pass made, with its plan, which is made again where it was too large to be kept."""
+        if all(stage.flat is not None for stage in self.lowering.stages):
+            return self.lowering.stages
+        find = any(stage.name == "lanes" for stage in self.lowering.stages)
+        return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
 
     def __call__(self, inputs: Inputs) -> Found:
         with self.tables.lock:  # machine code reads the columns while other threads may run: they must not move

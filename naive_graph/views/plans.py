@@ -30,7 +30,7 @@ def draw_plan(
 ) -> Picture:
     """The plan of a question as a picture, as it is after that pass. The others: as `draw` takes them."""
     check_wishes(direction, title, most)
-    stage = [each for each in answers.lowering.stages if each.name == after][-1]
+    stage = [each for each in answers.stages() if each.name == after][-1]
     described = plan_scene(stage, answers.tables, _labels(answers, stage), most)
     described.title = visible(title, most=120)
     return Picture(described, direction)
@@ -44,7 +44,9 @@ def plan_scene(stage: Stage, tables: Tables, labels: dict[int, str], most: int |
 
     labels: what the results are called, by row.
     """
-    flat, needed = stage.flat, list(_backwards(stage.flat, stage.results))
+    flat = stage.flat
+    assert flat is not None  # `ByMachine.stages` makes it again where it was not kept
+    needed = list(_backwards(flat, stage.results))
     rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
     names = {row: labels.get(row) or _leaf_name(flat, tables, row) or f"r{row}" for row in needed}
     described = Scene(caption=_caption(len(flat), len(needed), len(rows), most))

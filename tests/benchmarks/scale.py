@@ -167,7 +167,7 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     return {
         "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,
         "tables": column_bytes(program._tables), "tape": column_bytes(tape),
-        "stages": sum(column_bytes(stage.flat) for stage in answers.lowering.stages),  # type: ignore[attr-defined]
+        "stages": sum(column_bytes(stage.flat) for stage in answers.lowering.stages if stage.flat is not None),  # type: ignore[attr-defined]
         "rows": len(tape.flat),
     }  # fmt: skip
 

@@ -6,6 +6,7 @@ Each pass takes a plan and gives a plan, and what it made can be looked at:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -19,7 +20,7 @@ from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
 from .adjoint import Count, adjoint
 from .dots import dots
-from .flat import NONE, TOTAL, Array, Flat
+from .flat import DOT, NONE, TOTAL, Array, Flat
 from .lanes import Sample, lanes
 from .powers import powers
 from .rows import flat_of_tables
@@ -30,13 +31,22 @@ SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the
 DIV = RULES["div"].number
 
 
+MOST_KEPT = 100_000  # rows of a plan that is kept for who wants to look at it; a larger one is made again
+
+
 class Stage(NamedTuple):
-    """What a pass made, how long it took, in seconds, and the rows of the results: outputs, then any derivatives."""
+    """What a pass made, how long it took, in seconds, and the rows of the results: outputs, then any derivatives.
+
+    flat: the plan, or None if it was too large to be kept. size, dots, samples: how much there was of each.
+    """
 
     name: str
-    flat: Flat
+    flat: Flat | None
     seconds: float
     results: list[int]
+    size: int
+    dots: int
+    samples: list[int]
 
 
 class Fed(NamedTuple):
@@ -50,20 +60,29 @@ class Lowering:
 
     outputs, wrt: rows of the tables. batched: PlaceHolders that are fed a
     number for each of many samples. find: whether to look for samples hidden in
-    the graph. Afterwards `values[k]` says where output k
-    is, and `slopes[k][i]` where its derivative with respect to wrt[i] is.
+    the graph. keep: whether every pass's plan is kept, however large.
+    Afterwards `values[k]` says where output k is, and `slopes[k][i]` where its
+    derivative with respect to wrt[i] is.
     """
 
     def __init__(
-        self, tables: Tables, outputs: Sequence[int], wrt: Sequence[int], batched: frozenset[int], find: bool = True
+        self,
+        tables: Tables,
+        outputs: Sequence[int],
+        wrt: Sequence[int],
+        batched: frozenset[int],
+        find: bool = True,
+        keep: bool = False,
     ) -> None:
         self.stages: list[Stage] = []
+        self._most_kept = sys.maxsize if keep else MOST_KEPT
         self._outputs = list(outputs)
         self._since = perf_counter()
         flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
         place = np.full(len(tables) + 1, NONE, np.int32)
         place[chosen] = np.arange(len(chosen))
         self._note("plan", flat, place[self._outputs])
+        self.placeholders = [row for leaf, row in flat.sources.items() if flat.kinds[leaf] == PLACEHOLDER]
         flat = powers(flat)
         flat, place = self._batched(flat, place, batched)
         asked = [int(place[row]) for row in (*outputs, *wrt)]
@@ -80,7 +99,9 @@ class Lowering:
 
     def _note(self, name: str, flat: Flat, results: Iterable[int]) -> None:
         now = perf_counter()
-        self.stages.append(Stage(name, flat, now - self._since, list(map(int, results))))
+        kept = flat if len(flat) <= self._most_kept else None
+        found = len(flat), int((flat.kinds == DOT).sum()), list(flat.samples)
+        self.stages.append(Stage(name, kept, now - self._since, list(map(int, results)), *found))
         self._since = perf_counter()
 
     def _batched(self, flat: Flat, place: Array, batched: frozenset[int]) -> tuple[Flat, Array]:

@@ -10,7 +10,7 @@ from .sections import Section
 from .tiles import Dense, Outer
 
 if TYPE_CHECKING:
-    from .lowering import Lowering
+    from .lowering import Lowering, Stage
     from .tape import Tape
 
 SAID = {
@@ -28,9 +28,7 @@ def report(lowering: Lowering, tape: Tape | None, times: bool = True) -> str:
     lines = [_line("pass", "rows", "ms" if times else None, "what it did")]
     for stage in lowering.stages:
         took = f"{stage.seconds * 1e3:.2f}" if times else None
-        lines.append(
-            _line(stage.name, str(len(stage.flat)), took, f"{SAID[stage.name]}{_more(stage.flat, stage.name)}")
-        )
+        lines.append(_line(stage.name, str(stage.size), took, f"{SAID[stage.name]}{_more(stage)}"))
     if tape is None:
         return "\n".join([*lines, f"Straight-line code: {len(lowering.flat)} rows, one after the other."])
     return "\n".join([*lines, *_tape(lowering.flat, tape)])
@@ -40,11 +38,11 @@ def _line(name: str, rows: str, took: str | None, said: str) -> str:
     return f"{name:<8} {rows:>8} {'' if took is None else f'{took:>8} '} {said}"
 
 
-def _more(flat: Flat, name: str) -> str:
-    if name == "lanes":
-        found = ", ".join(f"{count} samples" for count in flat.samples[1:])
+def _more(stage: Stage) -> str:
+    if stage.name == "lanes":
+        found = ", ".join(f"{count} samples" for count in stage.samples[1:])
         return f": {found}" if found else ": none found"
-    return f": {flat.counts().get('dot', 0)}" if name == "dots" else ""
+    return f": {stage.dots}" if stage.name == "dots" else ""
 
 
 def _tape(flat: Flat, tape: Tape) -> list[str]:
