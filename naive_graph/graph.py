@@ -15,7 +15,7 @@ from typing import Any
 from . import nodes
 from .engines.choice import WATCHERS, engine_named, is_native
 from .errors import ArityError, EngineError, NodeError, OperatorNameError, ThreadError
-from .handles import CURRENT, abandon, handle
+from .handles import CURRENT, abandon, count_built, handle
 from .nodes import Constant, Node, build, rows_of
 from .plan import plan_for
 from .rules import RULES, rule_named
@@ -338,6 +338,7 @@ def scope(name: str) -> Iterator[Scope]:
 
 
 def _replace(tables: Tables, reason: str) -> None:
+    count_built(min(len(CURRENT.tables), 1000))  # a larger graph was counted while it grew
     old, CURRENT.tables = CURRENT.tables, tables
     old.close(reason)
 

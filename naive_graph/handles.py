@@ -67,7 +67,12 @@ def sweep_handles(home: Tables) -> None:
     """Drop the references to nodes that nobody holds any more."""
     home.handles = {row: reference for row, reference in home.handles.items() if reference() is not None}
     home.most_handles = 2 * len(home.handles) + 1000
-    Building.left -= 1000
+    count_built(1000)
+
+
+def count_built(nodes: int) -> None:
+    """So many more nodes were built. Once they are many, who waits for that is told."""
+    Building.left -= nodes
     if Building.left < 0 and Building.many is not None:
         many, Building.many = Building.many, None
         many()

@@ -370,3 +370,19 @@ def test_without_a_compiler_python_goes_on(monkeypatch):
 def test_an_unknown_builder_is_refused():
     with pytest.raises(EngineError, match=r'"compiled" code or in "python"'):
         builder.use("fortran")
+
+
+def test_many_small_graphs_are_many_nodes():
+    code = (
+        "from naive_graph import Graph, Variable, builder\n"
+        "for _ in range(400):\n"
+        "    Graph.renew()\n"
+        "    x = y = Variable(1.0)\n"
+        "    for _ in range(100):\n"
+        "        y = y * x\n"
+        "print(builder.now())"
+    )
+    environment = {**os.environ, "NAIVE_GRAPH_BUILDER": ""}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    expected = "compiled" if sys.version_info[:2] in builder.TESTED and sys.platform == "linux" else "python"
+    assert done.stdout.strip() == expected
