@@ -518,6 +518,16 @@ def test_rules_are_shown_in_mathml():
             assert "\\" not in shown, (name, tex, shown)
 
 
+def test_a_partial_that_only_takes_numbers_does_not_stop_a_walk():
+    from naive_graph import operator
+    from naive_graph.rules import RULES
+
+    rounded = operator("rounded_for_a_walk", lambda a: float(round(a)), [lambda a, y: float(a) * 0.0])
+    assert rule_tex(RULES["rounded_for_a_walk"], 1)[1] == [r"\frac{d y}{d a}"]
+    assert len(Walk(step(rounded(Variable(2.4)))).contents()["casts"]) == 1
+    del RULES["rounded_for_a_walk"]
+
+
 def test_the_state_of_nothing_is_nothing():
     assert (State().values, list(State().queue)) == ({}, [])
     assert len(Steps([])) == 0

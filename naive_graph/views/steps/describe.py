@@ -125,12 +125,19 @@ def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
 
 
 def rule_tex(rule: Rule, count: int) -> tuple[str, list[str]]:
-    """The rule over letters, and its partial for each position."""
-    letters = [Text(letter, 5, TEX) for letter in _letters(count)]
+    """The rule over letters, and its partial for each position.
+
+    A learner's partial that only takes numbers is shown as what it is: dy/da.
+    """
+    names = _letters(count)
+    letters, result = [Text(letter, 5, TEX) for letter in names], Text("y", 5, TEX)
     whole = rule(*letters)
-    result = Text("y", 5, TEX)
-    partials = rule.partials_at(letters, result, [True] * count)
-    return f"y = {whole}", ["0" if each is None else str(_text(each)) for each in partials]
+    try:
+        partials = rule.partials_at(letters, result, [True] * count)
+        written = ["0" if each is None else str(_text(each)) for each in partials]
+    except Exception:  # whatever a learner's function does when it meets letters
+        written = [rf"\frac{{d y}}{{d {name}}}" for name in names]
+    return f"y = {whole}", written
 
 
 def _letters(count: int) -> list[str]:
