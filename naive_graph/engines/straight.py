@@ -73,7 +73,7 @@ class StraightLine:
     def __init__(self, flat: Flat, wanted: Sequence[int]) -> None:
         code = written(flat, wanted)
         self.text = str(code)
-        self.library = compiled(f"{self.text}\n{LOOP}")
+        self.library = compiled(f"{self.text}\n{LOOP}", optimised=len(flat) <= 100)
         self.out = np.zeros(len(wanted) + 1)
         self._scratch = np.zeros(code.spilled + 1)
         self._run = self.library.function("run", None, [ctypes.c_void_p] * 3)
