@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .tensor.lower import lower
     from .tensor.tasks.on_dask import DaskEngine
     from .training.loop import fit
+    from .training.lowered import LoweredLoss
     from .training.model import Model, ParameterCollection, lookup, parameter
     from .training.parameters import LookupParameter, Parameter
     from .training.trainers import (
@@ -86,6 +87,7 @@ _ROOMS = {
     "History": "views.history",
     "DaskEngine": "tensor.tasks.on_dask",
     "compare": "views.compare",
+    "LoweredLoss": "training.lowered",
     "fit": "training.loop",
     "Program": "views.plans",  # a Program that can be drawn
     "gantt": "views.gantt",
@@ -111,7 +113,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "LookupParameter", "Model", "Parameter", "ParameterCollection", "compare", "fit", "lookup",
+    "LookupParameter", "LoweredLoss", "Model", "Parameter", "ParameterCollection", "compare", "fit", "lookup",
     "parameter",
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Program", "Steps", "Variable",
     "__version__", "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph",

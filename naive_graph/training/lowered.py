@@ -1,0 +1,105 @@
+"""A model's loss, unfolded into scalars and compiled: training at the lowest altitude.
+
+    loss = LoweredLoss(mean_squared_error(y, network(x)), inputs=[x, y])
+    for images, labels in batches:
+        loss.backward(images, labels)       # the numbers of loss.tensor.backward()
+        trainer.update()
+
+Every element of every tensor is a node of the graph, and a Program over these
+nodes runs them. Before each run the present weights are copied from the model
+into the graph's Variables; after it the gradients are added to the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError, TrainingError
+from ..program import Program
+from ..tensor.base import TensorNode
+from ..tensor.differentiate import ancestors
+from ..tensor.lower import lower
+from ..tensor.nodes import LeafNode, LeafType
+from .model import ParameterLeaf
+
+
+class LoweredLoss:
+    """The loss of a model as a compiled question.
+
+    tensor: of one element. inputs: its leaves of kind input, in the order in
+    which `backward` takes their arrays; a loss without inputs needs none.
+    engine: as `Program` takes it. Raises TrainingError if the tensor is no loss
+    of a model's parameters, and BudgetError if it is too large to be unfolded.
+
+    >>> from naive_graph.training.initialisers import const
+    >>> from naive_graph.training.model import Model, parameter
+    >>> model = Model()
+    >>> w = model.add_parameters(2, init=const(1.5))
+    >>> loss = LoweredLoss((parameter(w) * parameter(w)).sum())
+    >>> loss.backward(), w.g.tolist()
+    (4.5, [3.0, 3.0])
+    """
+
+    def __init__(self, tensor: TensorNode, inputs: Iterable[LeafNode] = (), engine: str | None = None) -> None:
+        self.tensor, self.inputs = tensor, list(inputs)
+        self.parameters = _parameters(tensor)
+        _check_inputs(tensor, self.inputs)
+        (output,) = lower(tensor)
+        lowered = [lower(leaf) for leaf in self.parameters]
+        self._ends = np.cumsum([len(each) for each in lowered])[:-1]
+        wrt = [node for each in lowered for node in each]
+        self.program = Program(output, wrt=wrt, inputs=[list(lower(each)) for each in self.inputs], engine=engine)
+
+    def forward(self, *arrays: Any) -> float:
+        """The loss for these inputs and the present weights."""
+        value, _ = self._ask(arrays)
+        return value
+
+    def backward(self, *arrays: Any) -> float:
+        """The loss; and every parameter's gradient is added to its own, as `tensor.backward()` does it."""
+        value, gradient = self._ask(arrays)
+        for leaf, part in zip(self.parameters, np.split(gradient, self._ends), strict=True):
+            leaf.receive(part.reshape(leaf.shape))
+        return value
+
+    def _ask(self, arrays: tuple[Any, ...]) -> tuple[float, Any]:
+        given = [self._flat(leaf, array) for leaf, array in zip(self.inputs, arrays, strict=False)]
+        if len(arrays) != len(self.inputs):
+            raise TrainingError(f"This loss takes {len(self.inputs)} arrays, one for each input, not {len(arrays)}.")
+        self.program.weights = np.concatenate([np.ravel(leaf.value) for leaf in self.parameters])
+        answer = self.program(*given)
+        return float(answer.value), answer.gradient
+
+    def _flat(self, leaf: LeafNode, array: Any) -> Any:
+        """The array's elements, row by row."""
+        numbers = np.asarray(array)
+        if numbers.shape != leaf.shape:
+            raise ShapeError(f"{leaf.label} has shape {leaf.shape}; it cannot take an array of shape {numbers.shape}.")
+        return numbers.reshape(-1)
+
+    def __repr__(self) -> str:
+        return f"<LoweredLoss of {len(self.parameters)} parameters and {len(self.inputs)} inputs>"
+
+
+def _parameters(tensor: Any) -> list[ParameterLeaf]:
+    if not isinstance(tensor, TensorNode) or tensor.size != 1:
+        what = f"shape {tensor.shape}" if isinstance(tensor, TensorNode) else repr(tensor)
+        raise TrainingError(f"A loss is a tensor of one element, not {what}. Sum it up or take its mean.")
+    found = [node for node in ancestors([tensor]) if isinstance(node, ParameterLeaf)]
+    if not found:
+        raise TrainingError("This loss depends on no parameter of a model. Bring one in with parameter(p).")
+    return found
+
+
+def _check_inputs(tensor: TensorNode, inputs: list[LeafNode]) -> None:
+    """The inputs are those of the loss, all of them."""
+    needed = [node for node in ancestors([tensor]) if isinstance(node, LeafNode) and node.leaf_type == LeafType.INPUT]
+    for each in inputs:
+        if each not in needed:
+            raise TrainingError(f"{getattr(each, 'label', each)!s} is no input of this loss.")
+    for each in needed:
+        if each not in inputs:
+            raise TrainingError(f"{each.label} is an input of this loss. Name it: LoweredLoss(loss, inputs=[...]).")

@@ -1,0 +1,120 @@
+"""A model trained through compiled scalars has the numbers of the same model trained on arrays."""
+
+import numpy as np
+import pytest
+
+from naive_graph import AdamTrainer, LeafNode, LoweredLoss, Model, lookup, parameter
+from naive_graph.errors import ShapeError, TrainingError
+
+DICE = np.random.default_rng(3)
+POINTS, LABELS = DICE.normal(size=(24, 2)), np.sign(DICE.normal(size=24))
+
+
+def network(x, seed=7):
+    """A model 2-5-1, and its scores for the points of x."""
+    model = Model(seed=seed)
+    w, b = model.add_parameters((5, 2)), model.add_parameters(5)
+    v, c = model.add_parameters((1, 5)), model.add_parameters(1)
+    hidden = (x @ parameter(w).transpose() + parameter(b)).tanh()
+    return model, (hidden @ parameter(v).transpose() + parameter(c)).reshape(x.shape[0])
+
+
+def hinge(scores, y):
+    return (1 - y * scores).relu().mean()
+
+
+def trained(model, step, steps=20):
+    trainer = AdamTrainer(model, 0.05)
+    losses = []
+    for _ in range(steps):
+        losses.append(step())
+        trainer.update()
+    return losses, model.values.copy()
+
+
+@pytest.mark.parametrize("engine", [None, "tape", "reference"])
+def test_training_on_lowered_scalars_gives_the_numbers_of_training_on_arrays(engine):
+    model, scores = network(LeafNode.constant(POINTS))
+    loss = hinge(scores, LeafNode.constant(LABELS))
+
+    def on_arrays():
+        value = float(loss.forward())
+        loss.backward()
+        return value
+
+    expected = trained(model, on_arrays)
+    model, scores = network(LeafNode.constant(POINTS))
+    found = trained(model, LoweredLoss(hinge(scores, LeafNode.constant(LABELS)), engine=engine).backward)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-11)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-9)
+
+
+def test_the_samples_of_a_batch_are_found_in_the_scalars():
+    _, scores = network(LeafNode.constant(POINTS))
+    loss = LoweredLoss(hinge(scores, LeafNode.constant(LABELS)), engine="tape")
+    loss.backward()
+    assert "24 samples" in loss.program.explain()
+
+
+def test_inputs_are_fed_with_every_call():
+    x, y = LeafNode.input((8, 2)), LeafNode.input(8)
+    model, scores = network(x)
+    loss = LoweredLoss(hinge(scores, y), inputs=[x, y])
+    for first in (0, 8, 16):
+        points, labels = POINTS[first : first + 8], LABELS[first : first + 8]
+        x.value, y.value = points, labels
+        assert loss.forward(points, labels) == pytest.approx(float(loss.tensor.forward()), rel=1e-12)
+    assert model.gradients.tolist() == [0.0] * len(model.gradients)
+
+
+def test_rows_of_a_table_receive_their_gradients():
+    model = Model(seed=1)
+    table = model.add_lookup_parameters((4, 2))
+    loss = LoweredLoss((lookup(table, [1, 3]) * lookup(table, 1)).sum())
+    value = loss.backward()
+    found, table.g[...] = table.g.copy(), 0.0
+    assert value == pytest.approx(float(loss.tensor.forward()))
+    loss.tensor.backward()
+    np.testing.assert_allclose(found, table.g, rtol=1e-12)
+    assert table.non_zero_grads == {1, 3}
+
+
+def test_the_present_weights_count():
+    model = Model(seed=1)
+    w = model.add_parameters(1)
+    loss = LoweredLoss((parameter(w) * 2.0).sum())
+    w.values = [3.0]
+    assert loss.forward() == 6.0
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        (3.0, "a tensor of one element, not 3.0"),
+        (LeafNode.constant([1.0, 2.0]), "not shape"),
+        (LeafNode.constant([1.0]), "depends on no parameter"),
+    ],
+)
+def test_what_is_no_loss_of_a_model_is_refused(tensor, message):
+    with pytest.raises(TrainingError, match=message):
+        LoweredLoss(tensor)
+
+
+def test_inputs_that_are_not_named_or_not_there_are_refused():
+    x, other = LeafNode.input((2, 2)), LeafNode.input(3)
+    _, scores = network(x)
+    with pytest.raises(TrainingError, match="is an input of this loss"):
+        LoweredLoss(scores.sum())
+    with pytest.raises(TrainingError, match="is no input of this loss"):
+        LoweredLoss(scores.sum(), inputs=[x, other])
+
+
+def test_arrays_that_do_not_fit_are_refused_and_no_gradient_is_added():
+    x = LeafNode.input((2, 2))
+    model, scores = network(x)
+    loss = LoweredLoss(scores.sum(), inputs=[x])
+    with pytest.raises(TrainingError, match="takes 1 arrays, one for each input, not 0"):
+        loss.backward()
+    with pytest.raises(ShapeError, match=r"cannot take an array of shape \(2,\)"):
+        loss.backward([1.0, 2.0])
+    assert not model.gradients.any()
