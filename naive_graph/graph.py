@@ -113,7 +113,14 @@ class Graph(metaclass=GraphType):
         """
         tables = CURRENT.tables
         quick = tables.cache.get("quick")
-        if quick is not None and not targets and feed is None and engine is None and not WATCHERS and quick.forward():
+        if (
+            quick is not None
+            and feed is None
+            and engine is None
+            and not WATCHERS
+            and quick.serves(targets)
+            and quick.forward()
+        ):
             return
         rows = rows_of(targets, "Graph.forward")
         fed = checked_feed(feed or {})

@@ -25,6 +25,7 @@ from .engines.llvm.emit import Opaque
 from .engines.llvm.functions import Module
 from .engines.llvm.straight import Straight
 from .plan import Plan, plan_for
+from .rules import BY_NUMBER
 from .sweep import Evaluated, Finished, forward, reverse
 from .tables import CONSTANT, Tables
 
@@ -40,11 +41,11 @@ class Quick:
     infinite or NaN nothing is written, and the long way tells what went wrong.
     """
 
-    __slots__ = ("columns", "fresh", "kept", "one", "other", "pending", "row", "run", "tables")
+    __slots__ = ("columns", "fresh", "kept", "one", "other", "pending", "row", "run", "tables", "whole")
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
         code = written(tables, whole, plan)
-        library = compiled(f"{code}\n{committing(whole, len(tables))}")
+        library = compiled(f"{code}\n{committing(_computed(tables, whole), len(tables))}")
         self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(library.address("quick"))
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         size = len(tables)
@@ -55,6 +56,7 @@ class Quick:
         self.one, self.other = (each.buffer_info()[0] for each in packed)
         self.kept = (library, spare, packed)  # as long as the addresses are in use
         self.pending, self.fresh = self.columns[0], -1
+        self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
 
     def forward(self) -> bool:
         """Compute values and gradients; False, with nothing written, if one is infinite or NaN."""
@@ -73,10 +75,20 @@ class Quick:
         self.fresh = now
         return True
 
+    def serves(self, targets: Any) -> bool:
+        """Whether all that the targets of a forward run need is the whole graph."""
+        if not targets:
+            return True
+        return self.whole and len(targets) == 1 and self.own(targets[0])
+
+    def own(self, node: Any) -> bool:
+        """Whether the gradients are this node's."""
+        return getattr(node, "_row", -1) == self.row and node._home is self.tables
+
     def backward(self, node: Any) -> bool:
         """Make the gradients visible; False if they are another node's, or values have changed."""
         tables = self.tables
-        if node is None or node._row != self.row or node._home is not tables or tables.written > self.fresh:
+        if tables.written > self.fresh or not self.own(node):
             return False
         tables.grads, tables.grads_are_blank = self.pending, False
         return True
@@ -90,7 +102,6 @@ def arm(tables: Tables, plan: Plan) -> None:
         and len(plan.targets) == 1
         and plan.kinds[plan.targets[0]] >= 0
         and not whole.placeholders()
-        and not tables.absorbed_by(whole.rows)
         and len(tables.values) == len(tables.stamps) == len(tables)
     )
     try:
@@ -112,14 +123,41 @@ def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
                 amiss = _beside(amiss, event.value)
             code.breathe()
     value_of = dict(zip(whole.rows, registers, strict=True))
+    _absorbed_values(tables, whole, code, value_of)
+    adjoints: dict[int, Any] = {}
     values = [value_of[row] for row in plan.rows]
     for each in reverse(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies()):
         if isinstance(each, Finished):
             code.store("adjoints", each.row, each.adjoint)
+            adjoints[each.row] = each.adjoint
             amiss = _beside(amiss, each.adjoint)
             code.breathe()
+    _absorbed_adjoints(tables, plan, code, value_of, adjoints)
     code.store("staged", len(tables), amiss)
     return code
+
+
+def _absorbed_values(tables: Tables, whole: Plan, code: Straight, value_of: dict[int, Any]) -> None:
+    """Rows that merged ones took over have values too, as `running.commit_values` gives them."""
+    for _, row, _ in reversed(tables.absorbed_by(whole.rows)):
+        if row not in value_of:
+            own = tables.own_sources(row)
+            rows = [own[0] if own[0] >= 0 else ~own[0], *own[1:]]
+            value_of[row] = BY_NUMBER[tables.operators[row]](*[value_of[each] for each in rows])
+            code.store("staged", row, value_of[row])
+            code.breathe()
+
+
+def _absorbed_adjoints(
+    tables: Tables, plan: Plan, code: Straight, value_of: dict[int, Any], adjoints: dict[int, Any]
+) -> None:
+    """And gradients, as `running.commit_grads` gives them: as if they still were their absorbers' first operands."""
+    for absorber, row, added in tables.absorbed_by(plan.rows):
+        xs, wanted = [value_of[each] for each in (row, *added)], [True] + [False] * len(added)
+        partial = BY_NUMBER[tables.operators[absorber]].partials_at(xs, value_of[absorber], wanted)[0]
+        adjoints[row] = adjoints.get(row, 0.0) + adjoints[absorber] * partial
+        code.store("adjoints", row, adjoints[row])
+        code.breathe()
 
 
 def _leaf(tables: Tables, code: Straight, row: int, kind: int) -> Any:
@@ -134,17 +172,22 @@ def _beside(amiss: Any, x: Any) -> Any:
     return amiss if isinstance(x, float) else amiss + (x - x)
 
 
-def committing(whole: Plan, size: int) -> str:
+def _computed(tables: Tables, whole: Plan) -> list[int]:
+    """The rows whose values are computed."""
+    operators = [row for row, kind in zip(whole.rows, whole.kinds) if kind >= 0]
+    return list(dict.fromkeys([*operators, *(row for _, row, _ in tables.absorbed_by(whole.rows))]))
+
+
+def committing(rows: list[int], size: int) -> str:
     """The sweeps, then the values and the time beside each, written if all is finite. Gives 1 if it is not."""
     lines = []
-    for row, kind in zip(whole.rows, whole.kinds):
-        if kind >= 0:
-            lines.append(f"%s{row} = getelementptr double, ptr %staged, i64 {row}")
-            lines.append(f"%x{row} = load double, ptr %s{row}")
-            lines.append(f"%v{row} = getelementptr double, ptr %values, i64 {row}")
-            lines.append(f"store double %x{row}, ptr %v{row}")
-            lines.append(f"%t{row} = getelementptr i64, ptr %stamps, i64 {row}")
-            lines.append(f"store i64 %now, ptr %t{row}")
+    for row in rows:
+        lines.append(f"%s{row} = getelementptr double, ptr %staged, i64 {row}")
+        lines.append(f"%x{row} = load double, ptr %s{row}")
+        lines.append(f"%v{row} = getelementptr double, ptr %values, i64 {row}")
+        lines.append(f"store double %x{row}, ptr %v{row}")
+        lines.append(f"%t{row} = getelementptr i64, ptr %stamps, i64 {row}")
+        lines.append(f"store i64 %now, ptr %t{row}")
     names = ("values", "adjoints", "scratch", "staged", "stamps")
     unpacked = [
         f"%p{place} = getelementptr ptr, ptr %packed, i64 {place}\n  %{name} = load ptr, ptr %p{place}"
