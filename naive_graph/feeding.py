@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -67,11 +68,20 @@ def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tupl
             what = tables.label(node.row) if isinstance(node, Node) else repr(node)
             raise FeedError(f"Only a PlaceHolder can be fed, not {what}. Set a Variable with x.value = 1.0.")
         _add(given, rows_of([node], "Program")[0], values)
-    _check_once(given)
+    if feed:
+        _check_once(given)
     if len({batch.columns.shape[1] for batch in given.batches}) > 1:
         sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in given.batches)
         raise FeedError(f"All batches must have one length; here: {sizes}.")
     return given
+
+
+def check_distinct(tables: Tables, inputs: Iterable[tuple[int, ...] | int]) -> None:
+    """No PlaceHolder stands twice among the inputs."""
+    rows = Counter(row for each in inputs for row in (each if isinstance(each, tuple) else (each,)))
+    for row, times in rows.items():
+        if times > 1:
+            raise FeedError(f"{tables.label(row)} stands twice among the inputs. Name it once.")
 
 
 def _check_once(given: Inputs) -> None:
@@ -101,8 +111,16 @@ def _put(given: Inputs, row: int, value: float) -> None:
     given.numbers[row] = value
 
 
+def _is_clear(values: Any, dimensions: int) -> bool:
+    """Whether it is an array of floats with something in it, as it mostly is: then there is no more to ask."""
+    return type(values) is np.ndarray and values.ndim == dimensions and values.dtype == np.float64 and values.size > 0
+
+
 def _add(given: Inputs, row: int, values: Any) -> None:
     """A number, or one number for each sample."""
+    if _is_clear(values, 1):
+        given.batches.append(Batch((row,), values[None]))
+        return
     label = given.tables.label(row)
     if getattr(values, "ndim", 0) == 0 and not isinstance(values, (list, tuple)):
         _put(given, row, number(values, label))
@@ -116,6 +134,9 @@ def _add(given: Inputs, row: int, values: Any) -> None:
 
 def _add_columns(given: Inputs, rows: tuple[int, ...], values: Any) -> None:
     """A number for each PlaceHolder, or for each sample a row of them."""
+    if _is_clear(values, 2) and values.shape[1] == len(rows):
+        given.batches.append(Batch(rows, values.T))
+        return
     takes = f"An input of {len(rows)} PlaceHolders takes an array of {len(rows)} columns"
     array = _array(values, takes)
     if array.ndim not in (1, 2) or array.shape[-1] != len(rows) or not array.size or array.dtype.kind not in "fiu":

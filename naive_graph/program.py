@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from .engines.questions import Answers, ByMachine, Inputs, question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
-from .feeding import checked, input_rows, nodes_of
+from .feeding import check_distinct, checked, input_rows, nodes_of
 from .graph import GraphType
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder, Variable, rows_of
@@ -83,6 +83,7 @@ class Program:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._tables, self._engine, self._lock = CURRENT.tables, engine, RLock()
         self._inputs = input_rows(inputs)
+        check_distinct(self._tables, self._inputs)
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")
         for node in self.wrt:

@@ -143,6 +143,12 @@ def test_a_placeholder_is_fed_once():
                 program(values, feed={p: again})
 
 
+def test_a_placeholder_stands_among_the_inputs_once():
+    p = PlaceHolder(name="p")
+    with pytest.raises(FeedError, match="PlaceHolder 'p' stands twice among the inputs"):
+        Program(p * p, inputs=[p, [PlaceHolder(), p]])
+
+
 def test_more_values_than_inputs_are_refused():
     p = PlaceHolder()
     with pytest.raises(FeedError, match="takes 1 inputs, not 2"):
