@@ -58,14 +58,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        print(f"\n{PROGRAM}: stopped.", file=sys.stderr)
-        return 130
+        return _stopped()
     except BrokenPipeError:  # the reader, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (NaiveGraphError, OSError) as error:
         print(f"{PROGRAM}: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
+    except RuntimeError as error:  # up to Python 3.11 a Ctrl-C while a class is made comes out as one
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return _stopped()
+        raise
+
+
+def _stopped() -> int:
+    print(f"\n{PROGRAM}: stopped.", file=sys.stderr)
+    return 130
 
 
 def _run(words: list[str]) -> int:
