@@ -87,6 +87,8 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
     >>> tangent(x * x, {x: 1.0})
     6.0
     """
+    if not isinstance(directions, Mapping):
+        raise NodeError(f"tangent takes how fast each leaf moves, as in tangent(y, {{x: 1.0}}), not {directions!r}.")
     speeds = [number(speed, "A direction") for speed in directions.values()]
     plan, steps = _plan([y], list(directions), "tangent")
     duals: list[Any] = [Dual(value) for value in leaf_values(plan)]

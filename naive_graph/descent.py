@@ -24,12 +24,12 @@ from .engines.straight import StraightLine
 from .engines.tape.flat import NONE, Flat
 from .engines.tape.lowering import Lowering
 from .engines.tape.tape import Tape
-from .errors import NodeError, OperandError
+from .errors import NodeError, NumberError, OperandError
 from .graph import GraphType
 from .number import number
 from .rules import RULES, Arithmetic, Rule
 from .running import complain
-from .tables import CONSTANT, PLACEHOLDER, Tables
+from .tables import CONSTANT, PLACEHOLDER
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
 FORMULA = "An update formula"
@@ -172,6 +172,11 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
 def _formula(rule: Any) -> Callable[..., Any]:
     if callable(rule):
         return rule  # type: ignore[no-any-return]
+    if isinstance(rule, str) or not hasattr(rule, "__float__") or hasattr(rule, "update"):
+        raise NumberError(
+            "minimize takes a rate such as 0.1, or an update formula such as naive_graph.training.formulas.adam, "
+            f"not {rule!r}."
+        )
     rate = number(rule, "A rate")
     if not math.isfinite(rate):
         raise NodeError(f"A rate is a finite number, not {rate}. Take a small one: minimize(0.1).")
@@ -201,6 +206,8 @@ def _memories(formula: Callable[..., Any]) -> tuple[int, bool]:
         for each in taken
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
     ]
+    if any(each.name == "t" for each in plain):
+        raise NodeError(f"{FORMULA} takes t, the number of the step, by its name: def f(w, g, *, t).")
     if len(plain) < 2:
         raise NodeError(f"{FORMULA} takes a weight and its gradient, then what it remembers: f(w, g, v).")
     for each in taken:
@@ -229,23 +236,34 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any) -> Any:
             left -= len(history[-1])
             chunk = 2 * chunk if perf_counter() - since < LONGEST / 2 else chunk
     except KeyboardInterrupt:
-        _finish(answers.wrt, inputs.tables, way, history)
+        _finish(answers, inputs, way, history)
         raise
-    _finish(answers.wrt, inputs.tables, way, history)
+    _finish(answers, inputs, way, history)
     return np.concatenate(history)
 
 
-def _finish(wrt: list[int], tables: Tables, way: Any, history: list[Any]) -> None:
-    """Write the weights, unless they are infinite or NaN and that is forbidden."""
-    weights = [way.weight(row) for row in wrt]
-    if not all(map(math.isfinite, weights)) and GraphType._on_invalid != "ignore":
-        seen = np.concatenate(history) if history else np.zeros(0)
-        bad = np.flatnonzero(~np.isfinite(seen))
-        when = f"at step {bad[0]}" if len(bad) else "in the last step"
-        complain(f"minimize: the values left the range of numbers {when}. Take a smaller rate.", GraphType._on_invalid)
-    with tables.lock:
-        for row, value in zip(wrt, weights, strict=True):
-            tables.write(row, value)
+def _finish(answers: ByReference, inputs: Inputs, way: Any, history: list[Any]) -> None:
+    """Write the weights, unless something was infinite or NaN from the start, or that is forbidden."""
+    weights = [way.weight(row) for row in answers.wrt]
+    seen = np.concatenate(history) if history else np.zeros(0)
+    bad = np.flatnonzero(~np.isfinite(seen))
+    if len(bad) or not all(map(math.isfinite, weights)):
+        from_the_start = len(bad) > 0 and bad[0] == 0
+        if GraphType._on_invalid != "ignore":
+            complain(_why(answers, inputs, bad), GraphType._on_invalid)
+        if from_the_start:
+            return
+    with inputs.tables.lock:
+        for row, value in zip(answers.wrt, weights, strict=True):
+            inputs.tables.write(row, value)
+
+
+def _why(answers: ByReference, inputs: Inputs, bad: Any) -> str:
+    """What went wrong: something in the graph before the first step, or the steps themselves."""
+    if len(bad) and bad[0] == 0:
+        return f"minimize did not begin, and no Variable moved. {answers.culprit(inputs)}"
+    when = f"at step {bad[0]}" if len(bad) else "in the last step"
+    return f"minimize: the values left the range of numbers {when}. Take a smaller rate."
 
 
 def _way(answers: ByReference, inputs: Inputs, rule: Any) -> _ByTape | _ByStraightLine | _ByReference:

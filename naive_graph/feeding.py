@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,9 +19,18 @@ def nodes_of(given: Any, who: str) -> list[Any]:
     """A node, or a list of them, as a list."""
     if isinstance(given, Node):
         return [given]
+    if hasattr(given, "shape") and hasattr(given, "sources"):  # a tensor, of which this floor knows nothing else
+        raise NodeError(
+            f"{who} takes nodes of the scalar graph, not {given!r}. Unfold the tensor first: Program(lower(loss), ...)."
+        )
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise NodeError(f"{who} takes nodes, not {type(given).__name__} {given!r}.")
     return list(given)
+
+
+def is_single(given: Any) -> bool:
+    """Whether it is one node, or an unfolded tensor of one."""
+    return isinstance(given, Node) or getattr(given, "shape", None) == ()
 
 
 def input_rows(inputs: Any) -> list[tuple[int, ...] | int]:
@@ -74,14 +82,6 @@ def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tupl
         sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in given.batches)
         raise FeedError(f"All batches must have one length; here: {sizes}.")
     return given
-
-
-def check_distinct(tables: Tables, inputs: Iterable[tuple[int, ...] | int]) -> None:
-    """No PlaceHolder stands twice among the inputs."""
-    rows = Counter(row for each in inputs for row in (each if isinstance(each, tuple) else (each,)))
-    for row, times in rows.items():
-        if times > 1:
-            raise FeedError(f"{tables.label(row)} stands twice among the inputs. Name it once.")
 
 
 def _check_once(given: Inputs) -> None:

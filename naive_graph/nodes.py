@@ -20,6 +20,12 @@ from .printed import Printed, node_html, printed_tables, write_formula
 from .rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
 from .tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
 
+# What other toolkits' nodes have, and where it is here.
+_ELSEWHERE = {
+    "backward": "Graph.backward(node)", "forward": "Graph.forward(node)", "eval": "Graph.forward(node)",
+    "gradient": "node.grad", "data": "node.value", "item": "node.value", "zero_grad": "Graph.kill_grad()",
+}  # fmt: skip
+
 
 class Node(Arithmetic):
     """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator."""
@@ -211,6 +217,10 @@ class Node(Arithmetic):
         return repr(self.value)
 
     # --- refusals ---
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = f" Write {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
+        raise AttributeError(f"A {type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
 
     def _refuse(self) -> NoReturn:
         kind = type(self).__name__

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from .engines.questions import Answers, ByMachine, Inputs, question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
-from .feeding import check_distinct, checked, input_rows, nodes_of
+from .feeding import checked, input_rows, is_single, nodes_of
 from .graph import GraphType
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder, Variable, rows_of
@@ -76,14 +76,13 @@ class Program:
             raise EngineError(
                 f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
             )
-        self._single = isinstance(outputs, Node)
+        self._single = is_single(outputs)
         self.outputs: list[Node] = nodes_of(outputs, "Program")
         self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._tables, self._engine, self._lock = CURRENT.tables, engine, RLock()
         self._inputs = input_rows(inputs)
-        check_distinct(self._tables, self._inputs)
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")
         for node in self.wrt:
@@ -176,15 +175,16 @@ class Program:
         """
         import numpy as np
 
+        self._refuse_stale()
         self._tables.grow_values()
-        return np.frombuffer(self._tables.values)[
-            self._places()
-        ].copy()  # the view ends here: the column must be free to grow
+        # A copy: as long as there is a view of the column, it cannot grow.
+        return np.frombuffer(self._tables.values)[self._places()].copy()
 
     @weights.setter
     def weights(self, values: Any) -> None:
         import numpy as np
 
+        self._refuse_stale()
         array = np.asarray(values)
         if array.shape != (len(self._wrt),) or array.dtype.kind not in "fiu":
             raise FeedError(
@@ -235,6 +235,9 @@ class Program:
             return descend(self._ask(given), given, rule, steps)
 
     # --- looking at it ---
+
+    def __repr__(self) -> str:
+        return f"<Program of {len(self.outputs)} outputs and {len(self.wrt)} weights>"
 
     def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
         """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.

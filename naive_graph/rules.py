@@ -273,6 +273,11 @@ class Arithmetic:
 
     __le__ = __ge__
 
+    def __xor__(self, other: Any) -> NoReturn:
+        raise OperandError("A power is written with two stars, x ** 2; Python reads ^ as something else.")
+
+    __rxor__ = __xor__
+
     def __bool__(self) -> bool:
         raise OperandError(
             f"A function asks `if` about a {type(self).__name__.lstrip('_')}, which is no number yet: it would always "

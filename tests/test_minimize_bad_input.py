@@ -35,7 +35,7 @@ def test_steps_may_be_a_whole_number_of_numpys():
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rate", ["a", None, True, 1j, [0.1]])
 def test_a_rate_is_a_number(rate, engine):
-    refused(NumberError, "A rate takes a real number", engine, rate)
+    refused(NumberError, "A rate takes a real number|minimize takes a rate such as 0.1", engine, rate)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

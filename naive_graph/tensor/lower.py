@@ -67,7 +67,8 @@ class Lowered:
         try:
             rows = self.rows[index]
         except IndexError as error:
-            raise ShapeError(f"{self.tensor.label} has no element {index!r}: {error}.") from None
+            repair = " It is a single number; its node is lowered[()]." if not self.shape else ""
+            raise ShapeError(f"{self.tensor.label} has no element {index!r}: {error}.{repair}") from None
         if np.ndim(rows) == 0:
             return handle(self.tables, int(rows))
         return np.array([handle(self.tables, int(row)) for row in rows.flat], dtype=object).reshape(rows.shape)

@@ -39,6 +39,11 @@ class Trainer:
     memories: ClassVar[int] = 0  # how many numbers the formula remembers of each weight
 
     def __init__(self, model: Any, learning_rate: float = 0.1, *, edecay: float = 0.0) -> None:
+        if hasattr(model, "minimize"):
+            raise TrainingError(
+                "A trainer moves a Model or a list of Variables, not a Program. Write AdamTrainer(program.wrt), or "
+                "program.minimize(formulas.adam), which needs no trainer."
+            )
         self.model: Any = model if hasattr(model, "weights") else Scalars(_listed(model))
         self.learning_rate = self.first_rate = _positive(learning_rate, "learning_rate")
         self.edecay, self.epoch = edecay, 0.0

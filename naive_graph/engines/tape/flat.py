@@ -37,7 +37,7 @@ class Lanes(NamedTuple):
     sources: list[Any]
 
 
-@dataclass
+@dataclass(repr=False)
 class Flat:
     """Rows in an order in which every operand comes before its consumers.
 
@@ -87,6 +87,9 @@ class Flat:
             name = name_of(kind)
             named[name] = named.get(name, 0) + count
         return named
+
+    def __repr__(self) -> str:
+        return f"<plan of {len(self)} rows>"
 
     def __str__(self) -> str:
         return "\n".join(self._line(row) for row in range(len(self)))

@@ -1,0 +1,122 @@
+"""What people who had read the README alone ran into; each is answered now."""
+
+import math
+
+import numpy as np
+import pytest
+
+from naive_graph import AdamTrainer, Graph, LeafNode, PlaceHolder, Program, Variable, log, lower, mean, step, tangent
+from naive_graph.errors import (
+    NodeError,
+    NumberError,
+    NumericError,
+    NumericWarning,
+    OperandError,
+    ShapeError,
+    StaleNodeError,
+    TrainingError,
+)
+
+
+def test_minimize_of_what_is_not_finite_from_the_start_names_the_node_and_moves_nothing():
+    x = Variable(2.0)
+    with pytest.warns(NumericWarning, match=r"did not begin.*log\(-3.0\)"):
+        Program(log(x - 5.0), wrt=[x]).minimize(0.1, 5)
+    assert x.value == 2.0
+
+
+def test_minimize_over_data_that_are_not_numbers_names_the_sample():
+    x, p = Variable(2.0), PlaceHolder(name="p")
+    with pytest.warns(NumericWarning, match="Sample 1"):
+        Program(mean((x - p) ** 2), wrt=[x], inputs=[p]).minimize(0.1, 3, [1.0, math.nan])
+    assert x.value == 2.0
+
+
+def test_minimize_that_leaves_the_range_of_numbers_says_so_even_if_the_weights_stay_finite():
+    x = Variable(1.0)
+    with pytest.warns(NumericWarning, match="Take a smaller rate"):
+        Program(x * x, wrt=[x]).minimize(lambda w, g: w + 1e200, 3)
+    Graph.on_invalid = "raise"
+    x.value = 1.0
+    with pytest.raises(NumericError):
+        Program(x * x, wrt=[x]).minimize(lambda w, g: w + 1e200, 3)
+    assert x.value == 1.0
+
+
+def test_a_program_of_a_tensor_says_how_to_unfold_it():
+    w = LeafNode.parameter(np.ones(2))
+    with pytest.raises(NodeError, match="Unfold the tensor first"):
+        Program((w * w).sum())
+
+
+def test_a_program_takes_an_unfolded_number_and_unfolded_weights():
+    w = LeafNode.parameter(np.array([1.0, 2.0]))
+    value, gradient = Program(lower((w * w).sum()), wrt=lower(w))()
+    assert (value, gradient.tolist()) == (5.0, [2.0, 4.0])
+
+
+def test_an_unfolded_number_says_how_its_node_is_had():
+    w = LeafNode.parameter(np.ones(2))
+    with pytest.raises(ShapeError, match=r"its node is lowered\[\(\)\]"):
+        lower((w * w).sum())[0]
+
+
+def test_a_trainer_of_a_program_says_what_it_moves():
+    x = Variable(1.0)
+    with pytest.raises(TrainingError, match=r"AdamTrainer\(program.wrt\)"):
+        AdamTrainer(Program(x * x, wrt=[x]))
+
+
+def test_a_tangent_along_a_node_says_how_a_direction_is_written():
+    x = Variable(1.0)
+    with pytest.raises(NodeError, match=r"tangent\(y, {x: 1.0}\)"):
+        tangent(x * x, x)
+
+
+def test_a_walk_is_saved_as_a_page(tmp_path):
+    x = Variable(1.0)
+    with pytest.raises(NodeError, match=r"ends in \.html"):
+        step(x * x).save(tmp_path / "walk.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_weights_of_a_graph_that_is_gone_are_refused():
+    x = Variable(1.0)
+    program = Program(x * x, wrt=[x])
+    Graph.clear()
+    with pytest.raises(StaleNodeError, match="was cleared"):
+        program.weights
+
+
+@pytest.mark.parametrize("rule", ["adam", [0.1], None])
+def test_what_is_no_rule_is_answered_with_what_is(rule):
+    x = Variable(1.0)
+    with pytest.raises(NumberError, match=r"such as naive_graph\.training\.formulas\.adam"):
+        Program(x * x, wrt=[x]).minimize(rule)
+
+
+def test_the_number_of_the_step_is_asked_for_by_name():
+    x = Variable(1.0)
+    with pytest.raises(NodeError, match=r"def f\(w, g, \*, t\)"):
+        Program(x * x, wrt=[x]).minimize(lambda w, g, t: w - g / t)
+
+
+def test_a_power_written_as_in_mathematics_is_answered():
+    x = Variable(1.0)
+    with pytest.raises(OperandError, match=r"x \*\* 2"):
+        x ^ 2
+
+
+def test_what_nodes_have_in_other_toolkits_is_answered_with_where_it_is_here():
+    x = Variable(1.0)
+    with pytest.raises(AttributeError, match=r"has no attribute 'backward'. Write Graph\.backward\(node\)"):
+        (x * x).backward()
+    with pytest.raises(AttributeError, match=r"has no attribute 'colour'\.$"):
+        x.colour
+
+
+def test_plans_and_programs_are_short_to_look_at():
+    x = Variable(1.0)
+    program = Program(x * x, wrt=[x])
+    assert repr(program) == "<Program of 1 outputs and 1 weights>"
+    assert len(repr(program.stages())) < 400
