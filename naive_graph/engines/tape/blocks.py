@@ -21,9 +21,6 @@ from .runs import MOST_TERMS
 from .sums import LANE, PRODUCT, SCALAR, SCALED
 from .tiles import ONE, Dense, Outer, Step
 
-ALL = (1 << 31) - 1  # the time of a last use that never comes
-
-
 MOST_WAITING = 64  # slots that rows of one kernel give back only when all are done
 
 

@@ -13,7 +13,8 @@ TOTAL adds such a sum up over all samples, in their order; REDUCE in any order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,6 +110,22 @@ class Flat:
 def name_of(kind: int) -> str:
     """What rows of a kind compute, in a word."""
     return NAMES.get(kind) or (BY_NUMBER[kind].name if kind >= 0 else "leaf")
+
+
+def rewritten(
+    flat: Flat, moved: Array, kinds: Sequence[int], operands: Sequence[Sequence[int]], groups: Sequence[int]
+) -> Flat:
+    """The plan with these rows instead, each with its operands. moved: where each old row went, and its leaf with it."""
+    return replace(
+        flat,
+        kinds=np.array(kinds, np.int32),
+        starts=np.cumsum([0, *map(len, operands)]).astype(np.int32),
+        operands=np.array([each for some in operands for each in some], np.int32),
+        groups=np.array(groups, np.int32),
+        constants={int(moved[row]): value for row, value in flat.constants.items()},
+        sources={int(moved[row]): source for row, source in flat.sources.items()},
+        loose=None,
+    )
 
 
 def flat_of(plan: Plan) -> Flat:

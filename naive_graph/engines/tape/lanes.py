@@ -35,13 +35,12 @@ for each sample. A sum that a comparison depends on keeps its order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from .alike import Alike, alike
-from .flat import NONE, TOTAL, Array, Flat, Lanes
+from .flat import NONE, TOTAL, Array, Flat, Lanes, rewritten
 from .share import needed
 
 MOST_GROUPS = 16
@@ -98,20 +97,11 @@ def rolled(flat: Flat, found: Alike) -> tuple[Flat, Array, dict[int, Sample]]:
     for place, row in enumerate(tail.tolist(), total + 1):
         operands[place] = [_at(moved, each) for each in flat.of(row)]
     operands[total + 1] = _without(operands[total + 1], found.places, total)
-    kinds = np.array([flat.kinds[row] if row != NONE else TOTAL for row in order], np.int32)
-    groups = np.array([flat.groups[row] if row != NONE else 0 for row in order], np.int32)
+    kinds = [flat.kinds[row] if row != NONE else TOTAL for row in order]
+    groups = np.array([flat.groups[row] if row != NONE else 0 for row in order])
     groups[made] = group
-    starts = np.cumsum([0, *map(len, operands)]).astype(np.int32)
-    new = replace(
-        flat,
-        kinds=kinds,
-        starts=starts,
-        operands=np.array([each for some in operands for each in some], np.int32),
-        groups=groups,
-        constants={int(moved[row]): value for row, value in flat.constants.items()},
-        sources={int(moved[row]): source for row, source in flat.sources.items()},
-        samples=[*flat.samples, count],
-    )
+    new = rewritten(flat, moved, kinds, operands, groups.tolist())
+    new.samples = [*flat.samples, count]
     for at, rows in zip(made.tolist(), lane_rows.tolist(), strict=True):
         if not operands[at]:
             _fill(

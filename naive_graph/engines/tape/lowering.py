@@ -20,7 +20,7 @@ from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
 from .adjoint import Count, adjoint
 from .dots import dots
-from .flat import DOT, NONE, TOTAL, Array, Flat
+from .flat import DOT, NONE, TOTAL, Array, Flat, rewritten
 from .lanes import Sample, lanes
 from .powers import powers
 from .rows import flat_of_tables
@@ -186,13 +186,6 @@ def with_totals(flat: Flat) -> tuple[Flat, Array]:
             operands.append(below)
             groups.append(int(flat.groups[row]))
         moved[row] = len(kinds) - 1
-    new = replace(
-        flat,
-        kinds=np.array(kinds, np.int32),
-        starts=np.cumsum([0, *map(len, operands)]).astype(np.int32),
-        operands=np.array([each for some in operands for each in some], np.int32),
-        groups=np.array(groups, np.int32),
-        constants={int(moved[row]): value for row, value in flat.constants.items()},
-        sources={0: Count(1), **{int(moved[row]): source for row, source in flat.sources.items()}},
-    )
+    new = rewritten(flat, moved, kinds, operands, groups)
+    new.sources[0] = Count(1)
     return new, moved

@@ -26,12 +26,10 @@ shares need stands there once. The bits stay as they were.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ...rules import RULES
-from .flat import DOT, EXP_BELOW, LARGEST, NONE, Array, Flat
+from .flat import DOT, EXP_BELOW, LARGEST, NONE, Array, Flat, rewritten
 
 SHARE, DIV = RULES["softmax_share"].number, RULES["div"].number
 
@@ -52,7 +50,7 @@ def softmax(flat: Flat) -> tuple[Flat, Array]:
         groups.append(group)
         return len(kinds) - 1
 
-    known: dict[tuple[int, ...], tuple[int, list[int], int]] = {}
+    known: dict[tuple[int, ...], tuple[list[int], int]] = {}  # the exponentials, and their sum
     for row in range(rows):
         kind, group = int(flat.kinds[row]), int(flat.groups[row])
         of = [int(moved[each]) if each >= 0 else NONE for each in flat.of(row)]
@@ -61,19 +59,9 @@ def softmax(flat: Flat) -> tuple[Flat, Array]:
             if xs not in known:
                 top = add(LARGEST, list(xs), group)
                 each = [add(EXP_BELOW, [x, top], group) for x in xs]
-                known[xs] = (top, each, add(DOT, [place for one in each for place in (one, NONE)], group))
-            _, each, total = known[xs]
+                known[xs] = (each, add(DOT, [place for one in each for place in (one, NONE)], group))
+            each, total = known[xs]
             moved[row] = add(DIV, [each[xs.index(of[0])], total], group)
         else:
             moved[row] = add(kind, of, group)
-    new = replace(
-        flat,
-        kinds=np.array(kinds, np.int32),
-        starts=np.cumsum([0, *map(len, operands)]).astype(np.int32),
-        operands=np.array([each for some in operands for each in some], np.int32),
-        groups=np.array(groups, np.int32),
-        constants={int(moved[row]): value for row, value in flat.constants.items()},
-        sources={int(moved[row]): source for row, source in flat.sources.items()},
-        loose=None,
-    )
-    return new, moved
+    return rewritten(flat, moved, kinds, operands, groups), moved
