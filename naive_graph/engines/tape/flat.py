@@ -115,7 +115,7 @@ def name_of(kind: int) -> str:
 def rewritten(
     flat: Flat, moved: Array, kinds: Sequence[int], operands: Sequence[Sequence[int]], groups: Sequence[int]
 ) -> Flat:
-    """The plan with these rows instead, each with its operands. moved: where each old row went, and its leaf with it."""
+    """The plan with these rows instead, each with its operands. moved: where each old row and its leaf went."""
     return replace(
         flat,
         kinds=np.array(kinds, np.int32),
