@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+WARMING = (10, 100, 1_000)  # sizes that are run once before anything is measured
 NODES = [10**k for k in range(1, 8)]
 SAMPLES = [10**k for k in range(6)]
 FIGURE = Path(__file__).parents[2] / "figures" / "scale.png"
@@ -257,6 +258,9 @@ def main() -> None:
         return
     speed = in_its_own_process("bandwidth")["speed"]  # a child's peak begins at its parent's
     print(f"NumPy's copy: {speed / 1e9:.1f} GB read and written a second\n{HEAD}")
+    for kind in ("random", "chain", "samples"):
+        for size in WARMING:
+            in_its_own_process(kind, size)  # so that no measured process compiles a kernel: LLVM takes 30 MB
     found = []
     for kind, sizes in (("random", NODES), ("chain", NODES), ("samples", SAMPLES)):
         for size in sizes:
