@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .engines.questions import ByMachine, ByReference, Feeds, Inputs
-from .engines.straight import StraightLine
+from .engines.straight import PATIENCE, StraightLine, blocks, pays
 from .engines.tape.flat import NONE, Flat
 from .engines.tape.lowering import Lowering
 from .engines.tape.tape import Tape
@@ -226,7 +225,7 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any) -> Any:
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
         raise NodeError(f"minimize takes a whole number of steps, at least 1, not {steps!r}.")
     inputs.tables.grow_values()
-    way = _way(answers, inputs, rule)
+    way = _way(answers, inputs, rule, int(steps))
     history: list[Any] = []
     chunk, left = 1, int(steps)
     try:
@@ -266,7 +265,7 @@ def _why(answers: ByReference, inputs: Inputs, bad: Any) -> str:
     return f"minimize: the values left the range of numbers {when}. Take a smaller rate."
 
 
-def _way(answers: ByReference, inputs: Inputs, rule: Any) -> _ByTape | _ByStraightLine | _ByReference:
+def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int) -> _ByMachine | _ByReference:
     if not isinstance(answers, ByMachine):
         return _ByReference(answers, inputs, rule)
     lowering = answers.lowering
@@ -278,51 +277,39 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any) -> _ByTape | _ByStraig
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, answers.batched, find=False)
     step = step_of(lowering, answers.wrt, [inputs.tables.values[row] for row in answers.wrt], rule)
-    return _ByStraightLine(inputs, step) if answers.straight is not None else _ByTape(inputs, step)
+    runs = steps * blocks([*step.flat.samples, inputs.samples])
+    straight = answers.straight or (answers.may_move and runs >= PATIENCE and pays(step.flat))
+    return _ByStraightLine(inputs, step) if straight else _ByTape(inputs, step)
 
 
-class _ByTape:
-    """The steps on a tape: carried values stay among its scalars."""
+class _ByMachine:
+    """The steps as machine code: carried values stay in its memory."""
+
+    engine: type[Tape] | type[StraightLine]
 
     def __init__(self, inputs: Inputs, step: Step) -> None:
         self.step, self.tables = step, inputs.tables
         moves = list(zip(step.results, step.leaves, strict=True))
-        self.tape = Tape(step.flat, [step.output, *step.results], moves, step.output)
-        Feeds(step.flat, self.tape)(inputs)
+        self.code = self.engine(step.flat, [step.output, *step.results], moves, step.output)
+        Feeds(step.flat, self.code)(inputs)
         for row, value in zip(step.leaves, step.start, strict=True):
-            self.tape.scalars[self.tape.slots[row]] = value
+            self.code.put(row, value)
 
     def run(self, steps: int) -> Any:
         with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
-            return self.tape.repeat(self.tables.values.buffer_info()[0], steps).copy()
+            return self.code.repeat(self.tables.values.buffer_info()[0], steps).copy()
 
     def weight(self, row: int) -> float:
         leaf = self.step.leaf_of.get(row)
-        return self.tables.values[row] if leaf is None else float(self.tape.scalars[self.tape.slots[leaf]])
+        return self.tables.values[row] if leaf is None else self.code.held(leaf)
 
 
-class _ByStraightLine:
-    """The steps as straight-line code: carried values lie in an array of their own, behind the graph's."""
+class _ByTape(_ByMachine):
+    engine = Tape
 
-    def __init__(self, inputs: Inputs, step: Step) -> None:
-        self.step, self.values = step, array("d", inputs.tables.values)
-        for row, given in inputs.numbers.items():
-            self.values[row] = given
-        self.first = len(self.values)
-        self.values.extend(step.start)
-        sources = {
-            row: self.first + source.place if isinstance(source, Carried) else source
-            for row, source in step.flat.sources.items()
-        }
-        self.code = StraightLine(replace(step.flat, sources=sources), [step.output, *step.results])
-        self.moves = [(1 + place, self.first + place) for place in range(len(step.leaves))]
 
-    def run(self, steps: int) -> Any:
-        return self.code.repeat(self.values.buffer_info()[0], steps, 0, self.moves)
-
-    def weight(self, row: int) -> float:
-        leaf = self.step.leaf_of.get(row)
-        return self.values[row if leaf is None else self.first + self.step.leaves.index(leaf)]
+class _ByStraightLine(_ByMachine):
+    engine = StraightLine
 
 
 class _ByReference:

@@ -10,11 +10,21 @@ from large_graphs import EVERY, EXACT, grown, leaves_of
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
+from naive_graph.engines import questions
 
 SIZES = [1, 2, 7, 8, 9, 100, 1000]
 SEEDS = st.integers(0, 10**6)
 LAW = settings(max_examples=25, deadline=None)
 OF_ONE = {"total", "mean"}  # of one sample they are the sample itself
+
+
+@pytest.fixture(params=["tape", "straight"], scope="module", autouse=True)
+def machine(request):
+    """What runs the batches: a Program loses its patience with the tape never, or at once."""
+    before = questions.PATIENCE
+    questions.PATIENCE = {"tape": 0, "straight": 1}[request.param]
+    yield
+    questions.PATIENCE = before
 
 
 def fed_graph(seed, size, operators):

@@ -16,6 +16,12 @@ DATA = [[math.sin(3.0 * k + j) for j in range(3)] for k in range(SAMPLES)]
 TARGETS = [math.cos(2.0 * k) for k in range(SAMPLES)]
 
 
+@pytest.fixture(params=["tape", "native"], scope="module")
+def compiled(request):
+    """The engine that finds the samples."""
+    return request.param
+
+
 def weights(sizes=(3, 5, 4, 1)):
     """Layers of rows of weights, each row's bias last."""
     dice = random.Random(1)
@@ -62,7 +68,7 @@ def near(found, wanted):
 
 
 @pytest.mark.parametrize("kind", [None, Constant, Variable, PlaceHolder])
-@pytest.mark.parametrize("engine", ["tape", None])
+@pytest.mark.parametrize("engine", ["tape", "native", None])
 def test_an_unrolled_net_equals_its_batched_twin(kind, engine):
     layers = weights()
     value, gradient = Program(unrolled(layers, kind)[0], wrt=flattened(layers), engine=engine)()
@@ -71,10 +77,10 @@ def test_an_unrolled_net_equals_its_batched_twin(kind, engine):
 
 
 @pytest.mark.parametrize("kind", [None, Constant, Variable, PlaceHolder])
-def test_an_unrolled_net_equals_the_reference_engine(kind):
+def test_an_unrolled_net_equals_the_reference_engine(kind, compiled):
     layers = weights()
     loss = unrolled(layers, kind)[0]
-    tape, law = (Program(loss, wrt=flattened(layers), engine=each)() for each in ("tape", "reference"))
+    tape, law = (Program(loss, wrt=flattened(layers), engine=each)() for each in (compiled, "reference"))
     assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
 
 
@@ -85,59 +91,59 @@ def test_guesses_beside_the_loss_are_those_of_the_batch():
     assert near(values[1:], batched(layers).value[1])
 
 
-def test_guesses_beside_the_loss_have_their_own_gradients():
+def test_guesses_beside_the_loss_have_their_own_gradients(compiled):
     layers = weights()
     loss, guesses, _ = unrolled(layers)
     outputs, wrt = [loss, guesses[3], guesses[7]], flattened(layers)
-    tape, law = (Program(outputs, wrt=wrt, engine=each)().gradient for each in ("tape", "reference"))
+    tape, law = (Program(outputs, wrt=wrt, engine=each)().gradient for each in (compiled, "reference"))
     assert near(tape, law)
 
 
 @pytest.mark.parametrize("kind", [Variable, PlaceHolder])
-def test_gradients_of_the_samples_themselves(kind):
+def test_gradients_of_the_samples_themselves(kind, compiled):
     layers = weights()
     loss, _, leaves = unrolled(layers, kind)
     wrt = [*flattened(layers), *(x for xs in leaves for x in xs)]
-    tape, law = (Program(loss, wrt=wrt, engine=each)().gradient for each in ("tape", "reference"))
+    tape, law = (Program(loss, wrt=wrt, engine=each)().gradient for each in (compiled, "reference"))
     assert near(tape, law)
 
 
 @pytest.mark.parametrize("kind", [Variable, PlaceHolder])
-def test_samples_that_changed_are_seen(kind):
+def test_samples_that_changed_are_seen(kind, compiled):
     layers = weights()
     loss, _, leaves = unrolled(layers, kind)
-    program, law = (Program(loss, wrt=flattened(layers), engine=each) for each in ("tape", "reference"))
+    program, law = (Program(loss, wrt=flattened(layers), engine=each) for each in (compiled, "reference"))
     program()
     for place in (0, 3, SAMPLES - 1):
         leaves[place][1].value = 0.77
     assert near(program().value, law().value) and near(program().gradient, law().gradient)
 
 
-def test_samples_that_are_fed_are_seen():
+def test_samples_that_are_fed_are_seen(compiled):
     layers = weights()
     loss, _, leaves = unrolled(layers, PlaceHolder)
     feed = {leaves[2][0]: 0.5, leaves[SAMPLES - 1][2]: -0.25}
-    tape, law = (Program(loss, engine=each)(feed=feed).value for each in ("tape", "reference"))
+    tape, law = (Program(loss, engine=each)(feed=feed).value for each in (compiled, "reference"))
     assert near(tape, law)
 
 
 @pytest.mark.parametrize("samples", [1, 2, 7, 8, 9, 15, 16, 17])
-def test_any_number_of_samples(samples):
+def test_any_number_of_samples(samples, compiled):
     layers = weights()
     loss = unrolled(layers, samples=samples)[0]
-    tape, law = (Program(loss, wrt=flattened(layers), engine=each)() for each in ("tape", "reference"))
+    tape, law = (Program(loss, wrt=flattened(layers), engine=each)() for each in (compiled, "reference"))
     assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
 
 
 @pytest.mark.parametrize("bend", [lambda z: z.relu(), lambda z: ng.where(z > 0, z, 0.1 * z), lambda z: z.abs()])
-def test_nets_with_kinks(bend):
+def test_nets_with_kinks(bend, compiled):
     layers = weights()
     loss = Graph.sum([(net(layers, xs, bend) - t) ** 2 for xs, t in zip(DATA, TARGETS)])
-    tape, law = (Program(loss, wrt=flattened(layers), engine=each)() for each in ("tape", "reference"))
+    tape, law = (Program(loss, wrt=flattened(layers), engine=each)() for each in (compiled, "reference"))
     assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
 
 
-def test_ragged_samples():
+def test_ragged_samples(compiled):
     w, b = Variable(0.7), Variable(0.1)
     terms = []
     for k in range(40):
@@ -146,40 +152,40 @@ def test_ragged_samples():
             state = (w * state + math.sin(k + j)).tanh()
         terms.append(state * state)
     loss = Graph.sum(terms)
-    tape, law = (Program(loss, wrt=[w, b], engine=each)() for each in ("tape", "reference"))
+    tape, law = (Program(loss, wrt=[w, b], engine=each)() for each in (compiled, "reference"))
     assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
 
 
-def test_samples_that_share_a_part():
+def test_samples_that_share_a_part(compiled):
     w, v = [Variable(0.3 * k - 0.5) for k in range(4)], Variable(0.2)
     shared = Graph.sum([a * a for a in w]).sqrt() + v.exp()
     loss = Graph.sum([(Graph.sum([a * x for a, x in zip(w, xs)]) * shared - t) ** 2 for xs, t in zip(DATA, TARGETS)])
     loss = loss / SAMPLES + 0.01 * shared
-    tape, law = (Program(loss, wrt=[*w, v], engine=each)() for each in ("tape", "reference"))
+    tape, law = (Program(loss, wrt=[*w, v], engine=each)() for each in (compiled, "reference"))
     assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
 
 
-def test_a_sample_that_is_used_outside_its_term():
+def test_a_sample_that_is_used_outside_its_term(compiled):
     w = Variable(0.5)
     xs = [Variable(math.sin(k)) for k in range(30)]
     loss = Graph.sum([(w * x).sin() * x for x in xs]) + xs[4] * xs[5] + xs[29].exp()
-    tape, law = (Program(loss, wrt=[w, *xs], engine=each)() for each in ("tape", "reference"))
+    tape, law = (Program(loss, wrt=[w, *xs], engine=each)() for each in (compiled, "reference"))
     assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
 
 
-def test_a_sum_that_grew_term_by_term():
+def test_a_sum_that_grew_term_by_term(compiled):
     w, loss = Variable(0.5), 0.0
     for k in range(100):
         loss = loss + (w * math.sin(k) - 0.1 * k).tanh() ** 2
-    tape, law = (Program(loss, wrt=[w], engine=each)() for each in ("tape", "reference"))
+    tape, law = (Program(loss, wrt=[w], engine=each)() for each in (compiled, "reference"))
     assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
 
 
-def test_two_sets_of_samples():
+def test_two_sets_of_samples(compiled):
     w = Variable(0.5)
     first = Graph.sum([(w * math.sin(k)).tanh() for k in range(30)])
     second = Graph.sum([(w * w - math.cos(k)).exp() * math.sin(k) for k in range(50)])
-    tape, law = (Program([first * second, first], wrt=[w], engine=each)() for each in ("tape", "reference"))
+    tape, law = (Program([first * second, first], wrt=[w], engine=each)() for each in (compiled, "reference"))
     assert near(tape.value, law.value) and near(tape.gradient, law.gradient)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from array import array
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from . import culprit, reference
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
 from .replay import Replay, first_wrong
-from .straight import StraightLine, fits
+from .straight import PATIENCE, StraightLine, blocks, fits, pays
 from .tape.flat import NONE, Flat, Lanes
 from .tape.lanes import Sample
 from .tape.lowering import Fed, Lowering, Stage
@@ -122,7 +122,7 @@ class ByReference:
 class Feeds:
     """What must be put into a tape before it runs."""
 
-    def __init__(self, flat: Flat, tape: Tape) -> None:
+    def __init__(self, flat: Flat, tape: Tape | StraightLine) -> None:
         self.flat, self.tape = flat, tape
         fed = [(row, source.row) for row, source in flat.sources.items() if isinstance(source, Fed)]
         self.line_of = {source: tape.fed[1].index(row) for row, source in fed if flat.groups[row] > 0}
@@ -147,7 +147,7 @@ class Feeds:
             for batch in inputs.batches:
                 self.feed_batch(batch)
         for row, source in self.numbers:
-            tape.scalars[tape.slots[row]] = inputs.numbers[source]
+            tape.put(row, inputs.numbers[source])
         for row, places, rows in self.moving:
             held = [inputs.numbers.get(each, inputs.tables.values[each]) for each in rows]
             numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].copy()
@@ -169,27 +169,30 @@ class Feeds:
 
 
 class ByMachine(ByReference):
-    """Compiled answers: straight-line code for a small plan, a tape for a large one."""
+    """Compiled answers: straight-line code for a small plan, a tape for a large one, or one that is seldom asked."""
 
     def __init__(
         self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None
     ) -> None:
         super().__init__(tables, rows, wrt)
         self.batched = batched
-        self.lowering = Lowering(tables, rows, wrt, batched, find=engine != "native")
+        self.lowering = Lowering(
+            tables,
+            rows,
+            wrt,
+            batched,
+        )
         self.flat = self.lowering.flat
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
-        straight = engine == "native" or (engine is None and fits(self.flat))
-        if straight and len(self.flat.samples) > 1:
-            raise EngineError("The native engine takes no batches. Leave the choice to the Program, or name 'tape'.")
-        self.straight = StraightLine(self.flat, wanted) if straight else None
-        self.tape = None if straight else Tape(self.flat, wanted)
+        self.straight = engine == "native" or (engine is None and fits(self.flat))
+        self.tape: Any = StraightLine(self.flat, wanted) if self.straight else Tape(self.flat, wanted)
+        self.may_move = engine is None and not self.straight
+        self._patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self._scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
-        if self.tape is not None:
-            self.feeds = Feeds(self.flat, self.tape)
+        self.feeds = Feeds(self.flat, self.tape)
 
     @cached_property
     def placeholders(self) -> list[int]:
@@ -220,19 +223,22 @@ class ByMachine(ByReference):
     def _run(self, inputs: Inputs) -> tuple[Any, float]:
         """The results, and 0.0 if all scalars among them are finite."""
         values = self.tables.values
-        if self.straight is not None:
-            if inputs.numbers:
-                values = array("d", values)
-                for row, number in inputs.numbers.items():
-                    values[row] = number
-            self.straight.run(values.buffer_info()[0])
-            return self.straight.out, self.straight.out.item(len(self.asked))
-        assert self.tape is not None
+        if self._patience > 0:
+            self._wait(inputs)
         tape = self.tape
         if self.feeds.any:
             self.feeds(inputs)
         tape.run(values.buffer_info()[0])
         return tape.out, tape.out.item(self._scalars)
+
+    def _wait(self, inputs: Inputs) -> None:
+        """Count what goes over the tape; after enough of it, move to straight-line code."""
+        self._patience -= blocks([*self.flat.samples, inputs.samples])
+        if self._patience > 0:
+            return
+        with suppress(Opaque):  # then the tape goes on
+            code = StraightLine(self.flat, [at.row for at in self.asked])
+            self.tape, self.feeds, self.straight = code, Feeds(self.flat, code), True
 
     def explain(self, times: bool = True) -> str:
         return report(self.lowering, self.tape, times)
@@ -244,7 +250,7 @@ def _as_slice(places: list[int]) -> Any:
     return slice(first, first + len(places)) if places == list(range(first, first + len(places))) else places
 
 
-def picks(flat: Flat, tape: Tape | None, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
+def picks(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
     """How to find the outputs' values, and then each output's slopes, among a tape's results."""
     places, count = [], 0
     for at in asked:
@@ -264,7 +270,7 @@ def _for_each(slopes: Any, fed: list[bool], samples: int) -> Any:
     return np.array(entries) if all(map(np.ndim, entries)) else entries
 
 
-def _pick(flat: Flat, tape: Tape | None, asked: list[Sample], places: list[int]) -> Pick:
+def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: list[int]) -> Pick:
     groups = {int(flat.groups[at.row]) for at in asked}
     lanes = {at.lane == NONE for at in asked}
     if groups == {0}:
@@ -276,7 +282,6 @@ def _pick(flat: Flat, tape: Tape | None, asked: list[Sample], places: list[int])
         fed = slice(None) if at.lane == NONE else slice(at.lane, at.lane + 1)
         return lambda out, tape: tape.lanes_of(at.row)[fed].copy().reshape((1, -1) if at.lane == NONE else -1)
     if not leaf and 0 not in groups and len(groups) == 1 and len(lanes) == 1:
-        assert tape is not None
         (group,) = groups
         lines = np.array([tape.exported[group].index(at.row) for at in asked])
         if lanes == {True}:

@@ -1,27 +1,37 @@
-"""A small plan as straight-line machine code: every row once, in order, without a table to look anything up in.
+"""A plan as straight-line machine code: every row once, in order, without a table to look anything up in.
 
-It is what `tape.Tape` is for large plans: `run` computes the wanted rows,
-`repeat` goes on from where a run left.
+It is what `tape.Tape` is, for plans that are small enough: `run` computes the
+wanted rows, `repeat` goes on from where a run left. What has a value for every
+sample is computed for eight samples at a time.
+
+LLVM takes some 0.1 ms for a row, so a Program of more than FEW_ROWS rows, or
+with lanes, starts on the tape. It moves here after PATIENCE blocks of samples,
+which is when the tape has run for about as long as compiling takes: whatever
+comes next, waiting costs at most about twice the best choice. The count depends
+on the plan alone, so two runs of one script move at the same place. Values have
+the same bits before and after. So have gradients of a plan without lanes; with
+lanes they are summed in another order, and may differ in their last bits.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from ..rules import BY_NUMBER, RULES
 from .llvm.compile import compiled
-from .llvm.emit import opaque
-from .llvm.functions import Module
-from .llvm.straight import Straight
-from .tape.flat import DOT, NONE, PIECES, Array, Flat, name_of
-from .tape.operators import piece
+from .llvm.loops import WIDTH
+from .llvm.straight import LINE
+from .tape.adjoint import Count
+from .tape.flat import NONE, Array, Flat
+from .tape.sections import lives_on
+from .writing import Written
 
-MOST_ROWS = 400  # LLVM takes some 0.1 s for as many
-ADD, MUL, SUB = RULES["add"], RULES["mul"], RULES["sub"]
+WARM = 4096  # floats of columns that stay in the nearest cache: 32 KB
+FEW_ROWS = 400  # LLVM takes some 0.1 s for as many
+MOST_ROWS = 4_000  # some 0.5 s, and much more for twice as many
+PATIENCE = 50_000  # blocks of samples, or runs without any, on the tape before compiling pays
 
 # Runs the code again and again; then each of `moves` results takes the place of a leaf.
 LOOP = """
@@ -49,7 +59,7 @@ one:
   %to = load i64, ptr %toat
   %source = getelementptr double, ptr %results, i64 %from
   %moved = load double, ptr %source
-  %target = getelementptr double, ptr %values, i64 %to
+  %target = getelementptr double, ptr %scratch, i64 %to
   store double %moved, ptr %target
   %k1 = add i64 %k, 1
   br label %move
@@ -64,28 +74,113 @@ out:
 
 
 class StraightLine:
-    """The wanted rows of a plan without lanes, as one piece of code.
+    """The wanted rows of a plan as one piece of code, with the memory that it works in. Has the face of a Tape.
 
-    A leaf's value lies at its source's place among the values that `run` is
-    given; results lie in `out`, in the order wanted.
+    moves: (from, to), wanted scalars that a run hands to the next one, where
+    they are leaves; then watched is the scalar whose history is kept. wide:
+    whether functions of scalars are computed eight at once, with the tape's
+    bits, else by the C library, with the reference engine's; by itself where
+    the plan may come from the tape.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int]) -> None:
-        code = written(flat, wanted)
+    def __init__(
+        self,
+        flat: Flat,
+        wanted: Sequence[int],
+        moves: Sequence[tuple[int, int]] = (),
+        watched: int = NONE,
+        wide: bool | None = None,
+    ) -> None:
+        wide = not fits(flat) if wide is None else wide
+        code = Written(flat, wanted, wide)
+        sheet = code.sheet
+        self.flat, self.sections, self.fed, self.exported = flat, sheet.sections, sheet.fed, sheet.exported
+        self.given, self.columns = sheet.given, sheet.columns
+        self.instructions, self.summed = code.instructions, code.explain()
         self.text = str(code)
-        self.library = compiled(f"{self.text}\n{LOOP}", optimised=len(flat) <= 100)
-        self.out = np.zeros(len(wanted) + 1)
-        self._scratch = np.zeros(code.spilled + 1)
+        self.library = compiled(f"{self.text}\n{LOOP}", optimised=len(flat) <= 100 and len(flat.samples) == 1)
+        scalars = [row for row in wanted if flat.groups[row] == 0]
+        result_of = {row: place for place, row in enumerate(scalars)}
+        self.out = np.zeros(len(scalars) + 1 + LINE)
+        self.scratch = _lines(sheet.scratch.size + LINE)
+        self.whole = lives_on(self.sections)
+        self.moves = np.array([(result_of[a], self.given[b]) for a, b in moves], np.int64).reshape(-1)
+        self.watched = result_of.get(watched, 0)
         self._run = self.library.function("run", None, [ctypes.c_void_p] * 3)
-        self._places = (self.out.ctypes.data, self._scratch.ctypes.data)
+        self._places = (self.out.ctypes.data, self.scratch.ctypes.data)
+        self.set_samples(flat.samples)
+
+    # --- memory ---
+
+    def set_samples(self, samples: Sequence[int]) -> None:
+        """Make room for so many samples of each group; what was fed must be fed again."""
+        self.samples = list(samples)
+        self.feeds: dict[int, Array] = {}
+        self.lanes: dict[int, Array] = {}
+        self.outs: dict[int, Array] = {}
+        words = self.scratch.view(np.int64)
+        for group, count in enumerate(samples[1:], 1):
+            stride, columns = -(-count // WIDTH) * WIDTH, self.columns[group]
+            most = stride if group in self.whole else min(stride, chunk(count, columns))
+            self.feeds[group] = _lines(len(self.fed[group]) * stride).reshape(-1, stride)
+            self.outs[group] = _lines(len(self.exported[group]) * stride).reshape(-1, stride)
+            self.lanes[group] = _lines(columns * most)
+            arrays = self.feeds[group], self.lanes[group], self.outs[group]
+            head = [count, stride, most, *(each.ctypes.data for each in arrays)]
+            words[LINE * (group - 1) : LINE * (group - 1) + len(head)] = head
+        for row, source in self.flat.sources.items():
+            if isinstance(source, Count) and row in self.given:
+                self.put(row, float(samples[source.group]))
+
+    def put(self, row: int, number: float) -> None:
+        """Set a scalar leaf that is not loaded from the graph."""
+        self.scratch[self.given[row]] = number
+
+    def held(self, row: int) -> float:
+        """What such a leaf holds."""
+        return float(self.scratch[self.given[row]])
+
+    def feed(self, row: int) -> Array:
+        """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
+        group = int(self.flat.groups[row])
+        return self.feeds[group][self.fed[group].index(row)]
+
+    def feed_lines(self, group: int) -> Array:
+        """All leaves' lanes of a group: a view with a line for each of `fed[group]`."""
+        return self.feeds[group]
+
+    def out_lines(self, group: int) -> Array:
+        """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""
+        return self.outs[group][:, : self.samples[group]]
+
+    def lanes_of(self, row: int) -> Array:
+        """The values of a wanted row that has one for each sample: a view, good until the next run."""
+        group = int(self.flat.groups[row])
+        if self.flat.starts[row] == self.flat.starts[row + 1]:  # a leaf: what was fed
+            return self.feed(row)[: self.samples[group]]
+        return self.outs[group][self.exported[group].index(row), : self.samples[group]]
+
+    def explain(self) -> list[str]:
+        """What runs, in words."""
+        many = self.instructions
+        lines = [f"Straight-line code: {len(self.flat)} rows, one after the other, in {many} of LLVM's instructions."]
+        for part in self.sections:
+            if part.group:
+                lines.append(
+                    f"lanes: {self.samples[part.group]} samples, eight at a time; {len(part.rows)} rows, "
+                    f"{self.summed[part.stage, part.group]}"
+                )
+        return lines
+
+    # --- running ---
 
     def run(self, source: int) -> None:
         """Run once. source: the address of the leaves' values."""
         self._run(source, *self._places)
 
-    def repeat(self, source: int, steps: int, watched: int, moves: Sequence[tuple[int, int]]) -> Array:
-        """Run so many times; after each, results take the place of leaves: (result, place) for each that does."""
-        history, pairs = np.zeros(max(steps, 1)), np.array(moves, np.int64).reshape(-1)
+    def repeat(self, source: int, steps: int) -> Array:
+        """Run so many times, each going on where the last one left; the history of the watched scalar."""
+        history = np.zeros(max(steps, 1))
         function = self.library.function(
             "again",
             None,
@@ -93,61 +188,41 @@ class StraightLine:
             + [ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64]
             + [ctypes.c_void_p, ctypes.c_int64],
         )
-        function(source, *self._places, steps, history.ctypes.data, watched, pairs.ctypes.data, len(moves))
+        function(
+            source, *self._places, steps, history.ctypes.data, self.watched, self.moves.ctypes.data,
+            len(self.moves) // 2,
+        )  # fmt: skip
         return history[:steps]
 
 
+def chunk(count: int, columns: int) -> int:
+    """How many samples go through a section together: as many as stay warm, shared out evenly."""
+    most = max(WIDTH, WARM // max(columns, 1) // WIDTH * WIDTH)
+    share = -(-count // -(-count // most))
+    return -(-share // WIDTH) * WIDTH
+
+
+def _lines(size: int) -> Array:
+    """So many floats that begin where a line of the cache does."""
+    room = np.zeros(size + LINE)
+    skipped = -room.ctypes.data % (8 * LINE) // 8
+    return room[skipped : skipped + size]
+
+
 def fits(flat: Flat) -> bool:
-    """Whether straight-line code is worth it: few rows, and no lanes."""
-    return len(flat.samples) == 1 and len(flat) <= MOST_ROWS + len(flat.leaves())
+    """Whether straight-line code is worth it from the first run on: few rows, and no lanes."""
+    return len(flat.samples) == 1 and _computed(flat) <= FEW_ROWS
 
 
-def written(flat: Flat, wanted: Sequence[int]) -> Straight:
-    """The code, as a function of the leaves' values and the array for the results.
-
-    The last result is 0 if all are finite.
-    """
-    code = Straight(Module(), "run")
-    registers: list[Any] = [_leaf(flat, code, row) for row in range(len(flat))]
-    for row in range(len(flat)):
-        if flat.starts[row] < flat.starts[row + 1]:
-            registers[row] = _row(
-                code, int(flat.kinds[row]), [registers[x] if x != NONE else None for x in flat.of(row)]
-            )
-            code.breathe()
-    amiss: Any = 0.0
-    for place, row in enumerate(wanted):
-        code.store("adjoints", place, registers[row])
-        amiss = code.apply(ADD, [amiss, code.apply(SUB, [registers[row], registers[row]])])
-        code.breathe()
-    code.store("adjoints", len(wanted), amiss)
-    return code
+def pays(flat: Flat) -> bool:
+    """Whether straight-line code beats the tape once it is compiled."""
+    return _computed(flat) <= MOST_ROWS
 
 
-def _leaf(flat: Flat, code: Straight, row: int) -> Any:
-    if row in flat.constants:
-        return flat.constants[row]
-    source = flat.sources.get(row)
-    return None if source is None else code.leaf("values", getattr(source, "row", source))
+def blocks(samples: Sequence[int]) -> int:
+    """How many blocks of samples a run goes through, at least 1: what `PATIENCE` is counted in."""
+    return max(1, -(-max(samples) // WIDTH))
 
 
-def _row(code: Straight, kind: int, operands: list[Any]) -> Any:
-    if kind == DOT:
-        total = None
-        for x, y in zip(operands[::2], operands[1::2], strict=True):
-            term = x if y is None else code.apply(MUL, [x, y])
-            total = term if total is None else code.apply(ADD, [total, term])
-        return total
-    if kind in PIECES:
-        return code.call(name_of(kind), piece(kind), operands)
-    try:
-        return _applied(code, kind, operands)
-    except Exception as error:  # whatever a learner's function does when it meets registers
-        raise opaque(BY_NUMBER[kind], error) from error
-
-
-def _applied(code: Straight, kind: int, operands: list[Any]) -> Any:
-    rule = BY_NUMBER[kind]
-    if all(isinstance(each, float) for each in operands):
-        return rule.value(*operands)
-    return code.apply(rule, operands)
+def _computed(flat: Flat) -> int:
+    return len(flat) - len(flat.leaves())

@@ -1,4 +1,4 @@
-"""A graph through all the passes and over the tape, as a Program takes it."""
+"""A graph through all the passes and over a machine, as a Program takes it."""
 
 from array import array
 
@@ -8,11 +8,20 @@ from unrolled import Habit, unrolled
 
 import naive_graph as ng
 from naive_graph import PlaceHolder
+from naive_graph.engines.straight import StraightLine
 from naive_graph.engines.tape.flat import NONE
 from naive_graph.engines.tape.lanes import Lanes
 from naive_graph.engines.tape.lowering import Fed, Lowering
 from naive_graph.engines.tape.tape import Tape
 from naive_graph.handles import CURRENT
+
+MACHINES = {"tape": Tape, "straight": StraightLine}
+
+
+class Machine:
+    """What `on_tape` runs; tests that take both set it."""
+
+    chosen = Tape
 
 
 def lowered(outputs, wrt, batched=()):
@@ -40,9 +49,9 @@ def asked_of(low):
 
 
 def on_tape(low, fed=None, samples=None):
-    """The values and slopes as the tape has them: floats, or arrays with one for each sample."""
+    """The values and slopes as the machine has them: floats, or arrays with one for each sample."""
     asked = asked_of(low)
-    tape = Tape(low.flat, [found.row for found in asked])
+    tape = Machine.chosen(low.flat, [found.row for found in asked])
     if samples is not None:
         tape.set_samples([1, samples])
     fill(tape, low, given_values(low, fed))
@@ -64,7 +73,7 @@ def fill(tape, low, values):
     for row, source in low.flat.sources.items():
         if low.flat.groups[row] == 0:
             if isinstance(source, Fed):
-                tape.scalars[tape.slots[row]] = values[source]
+                tape.put(row, values[source])
         elif isinstance(source, Lanes):
             numbers = [number if at is None else values[at] for number, at in zip(*source)]
             tape.feed(row)[: len(numbers)] = numbers

@@ -1,5 +1,6 @@
 """Functions of floats, traced: each way through them once, each instruction once."""
 
+import re
 import struct
 from types import SimpleNamespace
 
@@ -58,7 +59,9 @@ def test_equal_instructions_are_written_once(width):
 def test_a_function_of_the_module_is_written_once(width):
     module = Module(width)
     trace(module, "f", lambda x: sin(cos(x)) + sin(x), 1)
-    assert [line.startswith("define") for line in str(module).splitlines() if '@"sin/1"(' in line] == [True]
+    assert [line.startswith("define") for line in str(module).splitlines() if re.search(r'@"sin/1(x8)?"\(', line)] == [
+        True
+    ]
 
 
 @on_both_widths

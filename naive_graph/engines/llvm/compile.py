@@ -95,6 +95,11 @@ def object_code(ir_text: str, optimised: bool = False) -> bytes:
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
         passes = llvm.create_pass_builder(_machine(True), options)
         passes.getModulePassManager().run(module, passes)
+    elif "alwaysinline" in ir_text:
+        inlining = llvm.create_new_module_pass_manager()
+        with suppress(AttributeError):  # of older versions: then calls stay calls
+            inlining.add_always_inliner_pass()
+        inlining.run(module, llvm.create_pass_builder(_machine(False), llvm.create_pipeline_tuning_options()))
     code: bytes = _machine(optimised).emit_object(module)
     return code
 

@@ -7,6 +7,7 @@ other, so there all ways are gone and each number picks its own result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from .emit import Emitted, Opaque, Value, Writer, literal
 
 MOST_FORKS = 64  # decisions in a row, and
 MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
+SHORT = 16  # instructions of many numbers at once, for which a call, which empties all registers, is too long a way
+CALLED = re.compile(r'call [^@]*@"([^"]+)"')
 PURE = "nounwind willreturn memory(none)"  # what C's functions of numbers are: they touch nothing else
 
 
@@ -34,22 +37,22 @@ slow:
 
 
 class Module:
-    """All functions of one text. width: how many doubles a register holds."""
+    """All functions of one text. width: how many doubles a register holds. declared: shared by modules of one text."""
 
-    def __init__(self, width: int = 1) -> None:
+    def __init__(self, width: int = 1, declared: dict[str, str] | None = None) -> None:
         self.width = width
         self.real = _many("double", width)
         self.truth = _many("i1", width)
         self.whole = _many("i64", width)
         self.functions: dict[str, str] = {}
-        self.declared: dict[str, str] = {}
+        self.declared: dict[str, str] = {} if declared is None else declared
 
     def __str__(self) -> str:
-        return "\n\n".join(["\n".join(self.declared.values()), *self.functions.values()]) + "\n"
+        return together(self)
 
     def define(self, name: str, function: Callable[..., Any], arity: int) -> str:
         """The full name of the function with that many parameters; traced when it is met first."""
-        full = f"{name}/{arity}"
+        full = f"{name}/{arity}" if self.width == 1 else f"{name}/{arity}x{self.width}"
         if full not in self.functions:
             self.functions[full] = ""  # it may call itself
             self.functions[full] = trace(self, full, function, arity)
@@ -73,6 +76,11 @@ class Module:
             self.declared["or"] = f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({self.truth})"
         return full
 
+    def is_fast(self, full: str) -> bool:
+        """Whether the function asks for one of C's that is known here for many numbers at once."""
+        called = CALLED.findall(self.functions.get(full, ""))
+        return any(".many/" in each or each.endswith(".any") or self.is_fast(each) for each in called)
+
     def each_alone(self, name: str, arity: int) -> str:
         """The full name of a function that gives every double of a register to the C library's function."""
         full = f"{name}.each"
@@ -86,6 +94,12 @@ class Module:
 
     def integer(self, value: int) -> str:
         return _splat("i64", str(value), self.width)
+
+
+def together(*modules: Module) -> str:
+    """The text of modules that share what is declared."""
+    functions = [text for module in modules for text in module.functions.values()]
+    return "\n\n".join(["\n".join(modules[0].declared.values()), *functions]) + "\n"
 
 
 class Tree(Writer):
@@ -175,7 +189,8 @@ def trace(module: Module, name: str, function: Callable[..., Any], arity: int) -
     """
     blocks = _branches(module, function, arity) if module.width == 1 else _choices(module, function, arity)
     parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
-    lines = [f'define internal {module.real} @"{name}"({parameters}) {{']
+    short = module.width > 1 and sum(map(len, blocks.values())) <= SHORT
+    lines = [f'define internal {module.real} @"{name}"({parameters}) {"alwaysinline " if short else ""}{{']
     for path in sorted(blocks):
         lines += [f"b{path}:", *(f"  {line}" for line in blocks[path])]
     return "\n".join([*lines, "}"])

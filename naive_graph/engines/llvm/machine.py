@@ -43,6 +43,7 @@ def _sums() -> str:
     return "\n  ".join([head, *lines, f"ret {VECTOR} {names[0]}"]) + "\n}"
 
 
+SUMS = _sums()
 # A call of the kernel at a place of a table of addresses, and the sum of a register's lanes.
 CALLS = f"""
 define internal void @call_run(ptr %table, i64 %k, ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length) {{
@@ -62,7 +63,7 @@ define internal double @sum_lanes({VECTOR} %x) alwaysinline {{
   %sum = call reassoc double @llvm.vector.reduce.fadd.v{LANES}f64(double -0.0, {VECTOR} %x)
   ret double %sum
 }}
-{_sums()}
+{SUMS}
 """
 KNOWN = {
     "sums": ("sums", [VECTOR] * LANES, VECTOR),

@@ -12,17 +12,46 @@ from .functions import Module
 
 LONGEST = 400  # instructions from which a part is ended: LLVM takes some 20 ms for that
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"
+LINE = 8  # doubles in a line of the cache
+
+
+class Scratch:
+    """Hands out the places of the scratch array; places for eight doubles at once begin a line of the cache."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._open = 0  # the next place for one double, if its line is begun
+
+    def place(self, count: int = 1) -> int:
+        """The first of `count` places side by side."""
+        if count == 1 and self._open % LINE:
+            self._open += 1
+            return self._open - 1
+        first = self.size
+        self.size += -(-count // LINE) * LINE
+        if count == 1:
+            self._open = first + 1
+        return first
 
 
 class Straight(Writer):
-    """The code of one sweep, as it is written: a function of arrays of doubles."""
+    """The code of one sweep, as it is written: a function of arrays of doubles.
 
-    def __init__(self, module: Module, name: str, parameters: str = PARAMETERS) -> None:
+    scratch: where places for what a later part needs are taken from; shared by
+    all code that runs over one scratch array.
+    """
+
+    def __init__(self, module: Module, name: str, parameters: str = PARAMETERS, scratch: Scratch | None = None) -> None:
         super().__init__(module)
         self.name, self.parameters = name, parameters
+        self.scratch = Scratch() if scratch is None else scratch
         self.parts: list[list[str]] = [[]]
         self.known: dict[str, Emitted] = {}
-        self.spilled = 0  # places in the scratch array
+
+    @property
+    def spilled(self) -> int:
+        """How many places of the scratch array are in use."""
+        return self.scratch.size
 
     def line(self, instruction: str) -> Emitted:
         if instruction not in self.known:
@@ -42,14 +71,22 @@ class Straight(Writer):
             self.known.clear()
 
     def operand(self, value: Value) -> str:
-        here = len(self.parts) - 1
-        if not isinstance(value, Emitted) or (value.chunk == here and value.name):
+        if not isinstance(value, Emitted) or self._is_here(value):
             return super().operand(value)
+        return self.line(f"load {self.module.real}, ptr {self._address(*self.settled(value))}, align 8").name
+
+    def _is_here(self, value: Emitted) -> bool:
+        """Whether the value is in a register of this part."""
+        return value.writer is self and value.chunk == len(self.parts) - 1 and value.name != ""
+
+    def settled(self, value: Emitted) -> tuple[str, int]:
+        """Where the value can be loaded from; it is stored there where that was not done yet."""
         if value.place is None:
-            value.place = ("scratch", self.spilled)
-            self.spilled += 1
-            self._store(value.chunk, *value.place, value.name)
-        return self.line(f"load double, ptr {self._address(*value.place)}").name
+            writer = value.writer
+            assert isinstance(writer, Straight)
+            value.place = ("scratch", self.scratch.place(writer.module.width))
+            writer._store(value.chunk, *value.place, value.name)
+        return value.place
 
     def leaf(self, array: str, index: int) -> Emitted:
         """What the array holds there, loaded where it is needed."""
@@ -64,22 +101,39 @@ class Straight(Writer):
             value.place = (array, index)
 
     def _address(self, array: str, index: int) -> str:
-        return self.line(f"getelementptr double, ptr %{array}, i64 {index}").name
+        name = ""
+        for each in self._address_lines(array, index):
+            name = self.line(each.format(name)).name
+        return name
+
+    def _address_lines(self, array: str, index: int) -> list[str]:
+        """The instructions that find a place of an array; each may name the one before as {0}."""
+        return [f"getelementptr double, ptr %{array}, i64 {index}"]
 
     def _store(self, part: int, array: str, index: int, name: str) -> None:
-        lines = self.parts[part]
-        address = f"%v{len(lines)}"
-        lines.append(f"{address} = getelementptr double, ptr %{array}, i64 {index}")
-        lines.append(f"store double {name}, ptr {address}")
+        lines, address = self.parts[part], ""
+        for each in self._address_lines(array, index):
+            each, address = each.format(address), f"%v{len(lines)}"
+            lines.append(f"{address} = {each}")
+        lines.append(f"store {self.module.real} {name}, ptr {address}, align 8")
 
-    def __str__(self) -> str:
-        """LLVM's assembly: the parts, the function that calls them, and what they call."""
+    def functions(self) -> str:
+        """LLVM's assembly: the parts, and the function that calls them."""
         names = [self.name] if len(self.parts) == 1 else [f"{self.name}.{part}" for part in range(len(self.parts))]
         texts = [
             "\n  ".join([f'define void @"{name}"({self.parameters}) {{', *lines, "ret void"]) + "\n}"
             for name, lines in zip(names, self.parts, strict=True)
         ]
         if len(names) > 1:
-            calls = [f'call void @"{name}"({self.parameters})' for name in names]
-            texts.append("\n  ".join([f'define void @"{self.name}"({self.parameters}) {{', *calls, "ret void"]) + "\n}")
-        return "\n\n".join(texts) + f"\n\n{self.module}"
+            texts.append(calling(self.name, self.parameters, names))
+        return "\n\n".join(texts)
+
+    def __str__(self) -> str:
+        """The functions, and what they call."""
+        return f"{self.functions()}\n\n{self.module}"
+
+
+def calling(name: str, parameters: str, names: list[str]) -> str:
+    """A function that calls these, which have the same parameters, one after the other."""
+    calls = [f'call void @"{each}"({parameters})' for each in names]
+    return "\n  ".join([f'define void @"{name}"({parameters}) {{', *calls, "ret void"]) + "\n}"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .flat import Flat
 from .runs import LONG
 from .sections import Section
+from .tape import Tape
 from .tiles import Dense, Outer
 
 if TYPE_CHECKING:
     from .lowering import Lowering, Stage
-    from .tape import Tape
 
 SAID = {
     "plan": "the rows that the results depend on",
@@ -23,14 +23,14 @@ SAID = {
 }
 
 
-def report(lowering: Lowering, tape: Tape | None, times: bool = True) -> str:
+def report(lowering: Lowering, tape: Any, times: bool = True) -> str:
     """A table of the passes, then what the machine will do. times: with how long each pass took."""
     lines = [_line("pass", "rows", "ms" if times else None, "what it did")]
     for stage in lowering.stages:
         took = f"{stage.seconds * 1e3:.2f}" if times else None
         lines.append(_line(stage.name, str(stage.size), took, f"{SAID[stage.name]}{_more(stage)}"))
-    if tape is None:
-        return "\n".join([*lines, f"Straight-line code: {len(lowering.flat)} rows, one after the other."])
+    if not isinstance(tape, Tape):
+        return "\n".join([*lines, *tape.explain()])
     return "\n".join([*lines, *_tape(lowering.flat, tape)])
 
 

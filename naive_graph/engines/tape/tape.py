@@ -195,6 +195,14 @@ class Tape:
                 self.scalars[self.slots[row]] = float(samples[source.group])
         self._pack()
 
+    def put(self, row: int, number: float) -> None:
+        """Set a scalar leaf that is not loaded from the graph."""
+        self.scalars[self.slots[row]] = number
+
+    def held(self, row: int) -> float:
+        """What such a leaf holds."""
+        return float(self.scalars[self.slots[row]])
+
     def feed(self, row: int) -> Array:
         """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
         group = int(self.flat.groups[row])

@@ -1,0 +1,92 @@
+"""Scalars' functions, eight at once: which rows wait for one another, and how they share a register.
+
+A sine of one number takes as long as the sines of eight. So rows are written
+down in an order in which functions gather: a row of `+ - * /` as soon as its
+operands are there, and a function only when nothing else can go on; then up to
+eight rows of that function go together. No value depends on the order.
+
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+>>> z = x.sin() + (x * y).sin()
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> print(flat)
+   0 leaf
+   1 leaf
+   2 sin 0
+   3 mul 0 1
+   4 sin 3
+   5 add 2 4
+>>> list(gathered(flat, [2, 3, 4, 5], frozenset([2, 4])))
+[[3], [2, 4], [5]]
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from .llvm.emit import Emitted
+from .llvm.functions import Module
+from .llvm.straight import Straight
+from .tape.flat import Flat
+
+
+def gathered(flat: Flat, rows: Sequence[int], waits: AbstractSet[int]) -> Iterator[list[int]]:
+    """The rows in an order in which operands come first; those of `waits` together where they are of one kind."""
+    here = set(rows)
+    missing = {row: len(here.intersection(flat.of(row))) for row in rows}
+    consumers: dict[int, list[int]] = defaultdict(list)
+    for row in rows:
+        for operand in here.intersection(flat.of(row)):
+            consumers[operand].append(row)
+    ready = [row for row in rows if not missing[row] and row not in waits]
+    heapify(ready)
+    waiting: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for row in rows:
+        if not missing[row] and row in waits:
+            waiting[_shape(flat, row)].append(row)
+    while ready or waiting:
+        if ready:
+            some = [heappop(ready)]
+        else:
+            shape = max(waiting, key=lambda each: (min(len(waiting[each]), 8), -waiting[each][0]))
+            some, rest = waiting[shape][:8], waiting.pop(shape)[8:]
+            if rest:
+                waiting[shape] = rest
+        yield some
+        for row in some:
+            for consumer in consumers[row]:
+                missing[consumer] -= 1
+                if missing[consumer] == 0 and consumer in waits:
+                    waiting[_shape(flat, consumer)].append(consumer)
+                elif missing[consumer] == 0:
+                    heappush(ready, consumer)
+
+
+def _shape(flat: Flat, row: int) -> tuple[int, int]:
+    return int(flat.kinds[row]), int(flat.starts[row + 1] - flat.starts[row])
+
+
+def together(code: Straight, many: Module, name: str, calls: Sequence[Sequence[Any]]) -> list[Emitted]:
+    """Up to eight calls of a function of `many` as one: the result of each. Lanes that are left repeat the last."""
+    real = many.real
+    every = [*calls, *[calls[-1]] * (many.width - len(calls))]
+    arguments = ", ".join(f"{real} {_packed(code, real, operands)}" for operands in zip(*every, strict=True))
+    result = code.line(f'call {real} @"{name}"({arguments})').name
+    return [code.line(f"extractelement {real} {result}, i64 {lane}") for lane in range(len(calls))]
+
+
+def _packed(code: Straight, real: str, operands: Sequence[Any]) -> str:
+    """These scalars in a register."""
+    names = [code.operand(each) for each in operands]
+    if len(set(names)) == 1:
+        first = code.line(f"insertelement {real} poison, double {names[0]}, i64 0").name
+        return code.line(f"shufflevector {real} {first}, {real} poison, <{len(names)} x i32> zeroinitializer").name
+    register = "poison"
+    for lane, name in enumerate(names):
+        register = code.line(f"insertelement {real} {register}, double {name}, i64 {lane}").name
+    return register

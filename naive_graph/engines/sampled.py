@@ -1,0 +1,186 @@
+"""A section of lanes, written for eight samples, with the sums over them.
+
+What is summed over the samples falls into three kinds. A total that values
+depend on keeps its order, and is added up from a column. Sums of products of
+some rows with some others, as the gradients of a layer's weights are, become
+tiles. Every other sum has a register of its own in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+from .llvm.loops import BROAD, TALL, WIDTH, Block, Sums, Tile, Total, section
+from .llvm.straight import LINE
+from .sheet import ADD, MUL, Sheet, applied, dot_steps
+from .tape.flat import NONE, REDUCE, TOTAL, Flat
+from .tape.sections import Section
+from .tape.tiles import Dense, Outer, Step, tiles
+
+ABREAST = 4  # dots at a time
+
+
+class Sampled:
+    """The code of one section of lanes; `functions()` once all sections are written."""
+
+    def __init__(self, sheet: Sheet, part: Section, name: str) -> None:
+        self.sheet, self.flat, self.part, self.name, self.group = sheet, sheet.flat, part, name, part.group
+        self.block = Block(sheet.many, f"{name}.block", sheet.scratch)
+        self.totals: list[Total] = []
+        found = tiles(self.flat, part)
+        self.grids = [each for each in found if isinstance(each, Outer) and _worth(each)]
+        self.layers = _abreast(found)
+        self.tiled = dict.fromkeys(row for grid in self.grids for row in (*grid.lefts, *grid.rights))
+        self.column_of: dict[int, int] = {}  # of what the tiles read
+        self.kept = self._read_later()
+        self._make_room()
+        self._rows()
+        self.tiles = self._tiles()
+        self.sums = Sums(self.region, self.lines + len(self.single), self._sums())
+        for row, column in self.kept.items():
+            sheet.registers[row] = sheet.lying(sheet.many, "lanes", column)
+
+    def functions(self) -> str:
+        """LLVM's assembly."""
+        columns = self.sheet.columns[self.group]
+        return section(self.name, self.group, columns, self.block, self.totals, self.tiles, self.sums)
+
+    def explain(self) -> str:
+        """How the sums over the samples are computed."""
+        return (
+            f"{len(self.totals)} totals in order, {len(self.tiles)} tiles of products, "
+            f"{len(self.single)} sums in registers"
+        )
+
+    def _make_room(self) -> None:
+        """For the tiles' sums, a few lines each, and then for the registers, a line each."""
+        in_grids = {row for grid in self.grids for rows in grid.results for row in rows}
+        rows = self.part.rows.tolist()
+        self.single = [row for row in rows if self.flat.kinds[row] == REDUCE and row not in in_grids]
+        count = sum(-(-len(each.lefts) // TALL) * -(-len(each.rights) // BROAD) for each in self.grids)
+        self.lines = count * (TALL * BROAD // LINE)
+        whole = -(-len(self.single) // LINE) * LINE
+        self.region = self.sheet.scratch.place(LINE * (self.lines + whole))
+        self.register_of = {row: self.region + LINE * (self.lines + k) for k, row in enumerate(self.single)}
+
+    def _rows(self) -> None:
+        rows = _soon(self.flat, self.part.rows.tolist())
+        inner = {row for row in rows if self.flat.kinds[row] not in (TOTAL, REDUCE)}
+        for row in self.tiled.keys() - inner:  # fed, from an earlier section, or one for all samples
+            self._stored(row)
+            self.block.breathe()
+        for row in rows:
+            if row in inner:
+                self._row(row)
+            elif self.flat.kinds[row] == TOTAL:
+                self._total(row)
+            elif row in self.register_of:
+                self._reduce(row)
+            self.block.breathe()
+
+    def _row(self, row: int) -> None:
+        sheet, exported = self.sheet, self.sheet.exported[self.group]
+        if sheet.registers[row] is None:
+            self._side_by_side(self.layers.get(row, [row]))
+        if row in self.kept:
+            self.block.store("lanes", self.kept[row], sheet.registers[row])
+        if row in self.tiled:
+            self._stored(row)
+        if row in exported:
+            self.block.store("outs", exported.index(row), sheet.registers[row])
+
+    def _side_by_side(self, rows: list[int]) -> None:
+        """Dots that do not wait for one another, term by term: a sum waits for its last addition, four need not."""
+        registers = self.sheet.registers
+        if len(rows) == 1:
+            registers[rows[0]] = applied(self.sheet, self.block, rows[0])
+            return
+        for sums in zip_longest(*(dot_steps(self.sheet, self.block, row) for row in rows)):
+            for row, sum in zip(rows, sums, strict=True):
+                registers[row] = registers[row] if sum is None else sum
+
+    def _stored(self, row: int) -> None:
+        """Keep the row in a column, for the tiles."""
+        self.column_of[row] = self.sheet.column(self.group)
+        self.block.store("lanes", WIDTH * self.column_of[row], self.sheet.registers[row])
+
+    def _read_later(self) -> dict[int, int]:
+        """The section's lanes that later sections read, and where among the columns they are kept."""
+        part, here = self.part, set(self.part.rows.tolist())
+        later = [each for each in self.sheet.sections if each.group == part.group and each.stage > part.stage]
+        read = {x for each in later for row in each.rows.tolist() for x in self.flat.of(row) if x in here}
+        return {row: WIDTH * self.sheet.column(self.group) for row in sorted(read) if self.flat.groups[row]}
+
+    def _total(self, row: int) -> None:
+        registers, scratch = self.sheet.registers, self.sheet.scratch
+        x, y = self.flat.of(row)
+        value = registers[x] if y == NONE else self.block.apply(MUL, [registers[x], registers[y]])
+        total = Total(self.sheet.column(self.group), scratch.place())
+        self.block.store("lanes", WIDTH * total.column, value)
+        self.totals.append(total)
+        registers[row] = self.sheet.lying(self.sheet.alone, "scratch", total.place)
+
+    def _reduce(self, row: int) -> None:
+        """Add the terms to the register in memory that is the row's."""
+        block, registers, pairs = self.block, self.sheet.registers, self.flat.of(row)
+        begun = block.leaf("scratch", self.register_of[row])
+        sum: Any = begun
+        for x, y in zip(pairs[::2], pairs[1::2], strict=True):
+            left = registers[x]
+            sum = block.apply(ADD, [sum, left]) if y == NONE else block.fused(left, registers[y], sum)
+        block.store("scratch", self.register_of[row], block.real_only(sum, begun))
+
+    def _tiles(self) -> list[Tile]:
+        """The grids in tiles, whose sums lie one after the other."""
+        made: list[Tile] = []
+        for grid in self.grids:
+            for j in range(0, len(grid.lefts), TALL):
+                for k in range(0, len(grid.rights), BROAD):
+                    place = self.region + TALL * BROAD * len(made)
+                    lefts, rights = grid.lefts[j : j + TALL], grid.rights[k : k + BROAD]
+                    made.append(Tile(self._columns(lefts), self._columns(rights), place))
+                    results = [row for some in grid.results[j : j + TALL] for row in some[k : k + BROAD]]
+                    self._lie(results, place)
+        return made
+
+    def _columns(self, rows: list[int]) -> list[int]:
+        return [self.column_of[row] for row in rows]
+
+    def _sums(self) -> list[tuple[int, int]]:
+        """For each eight registers the first of them, and where their sums go."""
+        found = []
+        for first in range(0, len(self.single), LINE):
+            eight = self.single[first : first + LINE]
+            found.append((self.register_of[eight[0]], self.sheet.scratch.place(LINE)))
+            self._lie(eight, found[-1][1])
+        return found
+
+    def _lie(self, rows: list[int], place: int) -> None:
+        """The rows' sums lie side by side in scratch."""
+        for at, row in enumerate(rows, place):
+            self.sheet.registers[row] = self.sheet.lying(self.sheet.alone, "scratch", at)
+
+
+def _abreast(steps: Sequence[Step]) -> dict[int, list[int]]:
+    """For each output of a layer, the outputs that are computed beside it."""
+    found = {}
+    for step in steps:
+        if isinstance(step, Dense):
+            for first in range(0, len(step.outputs), ABREAST):
+                some = step.outputs[first : first + ABREAST]
+                found.update(dict.fromkeys(some, some))
+    return found
+
+
+def _worth(grid: Outer) -> bool:
+    """Whether a tile is quicker than registers in memory."""
+    return len(grid.lefts) * len(grid.rights) >= 2 * TALL
+
+
+def _soon(flat: Flat, rows: list[int]) -> list[int]:
+    """The rows in order, but sums over the samples as soon as their terms are there."""
+    summed = [row for row in rows if flat.kinds[row] in (TOTAL, REDUCE)]
+    when = {row: (max(flat.of(row)), 1) for row in summed}
+    return sorted(rows, key=lambda row: when.get(row, (row, 0)))

@@ -1,0 +1,100 @@
+"""What all code of a plan shares while it is written: where every row's value is, and how a row is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..rules import BY_NUMBER, RULES
+from .llvm.emit import Emitted, Writer, opaque
+from .llvm.functions import Module
+from .llvm.loops import HEAD, WIDTH, Block
+from .llvm.straight import LINE, Scratch, Straight
+from .tape.flat import DOT, NONE, PIECES, Flat, name_of
+from .tape.operators import piece
+from .tape.sections import sections
+
+ADD, MUL = RULES["add"], RULES["mul"]
+
+
+class Sheet:
+    """Where the rows of a plan are: `registers[row]` is a register, what can be loaded, or a float.
+
+    given: the places in scratch of leaves that are put in. fed, exported: of
+    each group, the rows that lie in the lines of its feeds and of its results.
+    columns: how many each group has. alone, many: the functions of one number,
+    and of eight.
+    """
+
+    def __init__(self, flat: Flat, wanted: Sequence[int]) -> None:
+        self.flat, self.sections = flat, sections(flat)
+        groups, leaves = range(1, len(flat.samples)), flat.leaves()
+        self.fed = {g: leaves[flat.groups[leaves] == g].tolist() for g in groups}
+        self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in groups}
+        self.columns = dict.fromkeys(groups, 0)
+        self.scratch = Scratch()
+        assert len(HEAD) <= LINE
+        self.scratch.place(LINE * len(groups))  # every group's head is a line, and the first ones are theirs
+        declared: dict[str, str] = {}
+        self.alone, self.many = Module(1, declared), Module(WIDTH, declared)
+        self.given: dict[int, int] = {}
+        self.registers: list[Any] = [None] * len(flat)
+        for row in leaves.tolist():
+            self.registers[row] = self._leaf(row)
+
+    def _leaf(self, row: int) -> Any:
+        source, group = self.flat.sources.get(row), int(self.flat.groups[row])
+        if group:
+            return self.lying(self.many, "feeds", self.fed[group].index(row))
+        if row in self.flat.constants:
+            return self.flat.constants[row]
+        if isinstance(source, int):
+            return self.lying(self.alone, "values", source)
+        self.given[row] = self.scratch.place()
+        return self.lying(self.alone, "scratch", self.given[row])
+
+    def lying(self, module: Module, array: str, index: int) -> Emitted:
+        """What the array holds there, one number or as many as the module's, loaded where it is needed."""
+        waiting = Emitted(Writer(module), "")
+        waiting.place = (array, index)
+        return waiting
+
+    def column(self, group: int) -> int:
+        """One more column."""
+        self.columns[group] += 1
+        return self.columns[group] - 1
+
+
+def applied(sheet: Sheet, code: Straight, row: int) -> Any:
+    """What a row computes, written down."""
+    kind = int(sheet.flat.kinds[row])
+    if kind == DOT:
+        (*_, total) = dot_steps(sheet, code, row)
+        return total
+    operands = [sheet.registers[x] for x in sheet.flat.of(row)]
+    if kind in PIECES:
+        return code.call(name_of(kind), piece(kind), operands)
+    rule = BY_NUMBER[kind]
+    try:
+        if all(isinstance(each, float) for each in operands):
+            return rule.value(*operands)
+        return code.apply(rule, operands)
+    except Exception as error:  # whatever a learner's function does when it meets registers
+        raise opaque(rule, error) from error
+
+
+def dot_steps(sheet: Sheet, code: Straight, row: int) -> Iterator[Any]:
+    """A dot's sum after each of its terms, from the left. What serves gradients alone is rounded once a term."""
+    operands = [sheet.registers[x] if x != NONE else None for x in sheet.flat.of(row)]
+    fused = isinstance(code, Block) and bool(sheet.flat.loose[row])
+    total = None
+    for x, y in zip(operands[::2], operands[1::2], strict=True):
+        if y is None:
+            total = x if total is None else code.apply(ADD, [total, x])
+        elif total is not None and fused:
+            assert isinstance(code, Block)
+            total = code.fused(x, y, total)
+        else:
+            term = code.apply(MUL, [x, y])
+            total = term if total is None else code.apply(ADD, [total, term])
+        yield total

@@ -1,0 +1,171 @@
+"""A flat plan, written down as straight-line code: section after section, row after row.
+
+Scalars are written once. What has a value for every sample is written for eight
+samples, and a loop is put around it (`sampled`, `llvm.loops`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..rules import BY_NUMBER, RULES
+from .llvm.emit import INSTRUCTIONS, SQUARES, opaque
+from .llvm.functions import together
+from .llvm.loops import DECLARED
+from .llvm.machine import SUMS
+from .llvm.meaning import in_registers
+from .llvm.straight import PARAMETERS, Straight, calling
+from .packing import gathered
+from .packing import together as side_by_side
+from .sampled import Sampled
+from .sheet import ADD, Sheet, applied
+from .tape.flat import DOT, PIECES, Flat, name_of
+from .tape.operators import piece
+from .tape.sections import Section
+
+SUB = RULES["sub"]
+FEW = 16  # results whose differences from themselves are added up one by one
+
+# 0.0 if so many results are finite, else NaN: x - x is 0 unless x is infinite or NaN.
+AMISS = """
+define internal void @amiss(ptr %results, i64 %count) {
+  %last = getelementptr double, ptr %results, i64 %count
+  store double 0.0, ptr %last
+  br label %loop
+loop:
+  %i = phi i64 [0, %0], [%next, %loop]
+  %sum = phi <8 x double> [zeroinitializer, %0], [%more, %loop]
+  %at = getelementptr double, ptr %results, i64 %i
+  %x = load <8 x double>, ptr %at, align 8
+  %nothing = fsub <8 x double> %x, %x
+  %more = fadd <8 x double> %sum, %nothing
+  %next = add i64 %i, 8
+  %on = icmp slt i64 %next, %count
+  br i1 %on, label %loop, label %end
+end:
+  %all = call reassoc double @llvm.vector.reduce.fadd.v8f64(double 0.0, <8 x double> %more)
+  store double %all, ptr %last
+  ret void
+}
+"""
+
+
+class Written:
+    """The code of a plan: `run(values, results, scratch)`.
+
+    wanted: rows to hand out; the k-th result is the k-th of those that are
+    scalars, and the last one is 0.0 if all are finite. wide: whether functions
+    of scalars are computed eight at once, as in lanes, else by the C library.
+    """
+
+    def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool) -> None:
+        self.sheet, self.wide = Sheet(flat, wanted), wide
+        self.units: list[Straight | Sampled] = []  # which run one after the other
+        self._functions: dict[tuple[int, int], str | None] = {}
+        self._results: dict[int, list[int]] = {}
+        self._amiss: Any = 0.0
+        self.scalars = 0
+        for row in wanted:
+            if flat.groups[row] == 0:
+                self._results.setdefault(row, []).append(self.scalars)
+                self.scalars += 1
+        for part in self.sheet.sections:
+            if part.group:
+                self.units.append(Sampled(self.sheet, part, self._next()))
+            else:
+                self._scalars(part)
+        self._end()
+
+    @property
+    def instructions(self) -> int:
+        """How many there are of LLVM's language, without the loops around blocks."""
+        codes = [each.block if isinstance(each, Sampled) else each for each in self.units]
+        return sum(len(part) for code in codes for part in code.parts)
+
+    def explain(self) -> dict[tuple[int, int], str]:
+        """How the sums over samples are computed, by the section's stage and group."""
+        return {(each.part.stage, each.group): each.explain() for each in self.units if isinstance(each, Sampled)}
+
+    def _next(self) -> str:
+        """The name of the next unit."""
+        return f"run.{len(self.units)}"
+
+    # --- scalars ---
+
+    def _code(self) -> Straight:
+        """The code of scalars that goes on, or a new one."""
+        last = self.units[-1] if self.units else None
+        if isinstance(last, Straight):
+            return last
+        code = Straight(self.sheet.alone, self._next(), scratch=self.sheet.scratch)
+        self.units.append(code)
+        return code
+
+    def _scalars(self, part: Section) -> None:
+        code, rows = self._code(), part.rows.tolist()
+        if not self.wide:
+            self._written(code, [[row] for row in rows], {})
+            return
+        names = {row: name for row in rows if (name := self._function(row)) is not None}
+        self._written(code, gathered(self.sheet.flat, rows, names.keys()), names)
+
+    def _written(self, code: Straight, order: Iterable[list[int]], names: dict[int, str]) -> None:
+        """Write the rows down. names: functions that take rows by the eight."""
+        for rows in order:
+            if rows[0] in names:
+                calls = [[self.sheet.registers[x] for x in self.sheet.flat.of(row)] for row in rows]
+                made = side_by_side(code, self.sheet.many, names[rows[0]], calls)
+            else:
+                made = [applied(self.sheet, code, row) for row in rows]
+            for row, value in zip(rows, made, strict=True):
+                self.sheet.registers[row] = value
+                self._hand_out(code, row)
+            code.breathe()
+
+    def _function(self, row: int) -> str | None:
+        """The function of eight numbers that computes the row, if it is one that takes eight in the time of one."""
+        kind, arity = int(self.sheet.flat.kinds[row]), len(self.sheet.flat.of(row))
+        if kind == DOT or (kind not in PIECES and BY_NUMBER[kind].name in (*INSTRUCTIONS, *SQUARES)):
+            return None
+        if (kind, arity) not in self._functions:
+            self._functions[kind, arity] = self._traced(kind, arity)
+        return self._functions[kind, arity]
+
+    def _traced(self, kind: int, arity: int) -> str | None:
+        try:
+            value = piece(kind) if kind in PIECES else in_registers(BY_NUMBER[kind].value)
+            name = self.sheet.many.define(name_of(kind), value, arity)
+        except Exception as error:  # whatever a learner's function does when it meets registers
+            raise opaque(BY_NUMBER[kind], error) from error
+        return name if self.sheet.many.is_fast(name) else None
+
+    def _hand_out(self, code: Straight, row: int) -> None:
+        for place in self._results.pop(row, ()):
+            code.store("adjoints", place, self.sheet.registers[row])
+            if self.scalars <= FEW:
+                difference = code.apply(SUB, [self.sheet.registers[row], self.sheet.registers[row]])
+                self._amiss = code.apply(ADD, [self._amiss, difference])
+
+    def _end(self) -> None:
+        """Hand out what is left: leaves, and sums over the samples."""
+        code = self._code()
+        for row in list(self._results):
+            self._hand_out(code, row)
+            code.breathe()
+        if self.scalars <= FEW:
+            code.store("adjoints", self.scalars, self._amiss)
+
+    # --- text ---
+
+    def __str__(self) -> str:
+        texts, declared = [each.functions() for each in self.units], self.sheet.alone.declared
+        if self.sheet.fed:
+            texts.append(SUMS)
+            declared |= DECLARED
+        text = calling("run", PARAMETERS, [each.name for each in self.units])
+        if self.scalars > FEW:
+            texts.append(AMISS)
+            declared["reduce"] = "declare double @llvm.vector.reduce.fadd.v8f64(double, <8 x double>)"
+            text = text.replace("ret void", f"call void @amiss(ptr %adjoints, i64 {self.scalars})\n  ret void")
+        return "\n\n".join([*texts, text, together(self.sheet.alone, self.sheet.many)])
