@@ -45,11 +45,11 @@ class Program:
     outputs: a node, or a list of nodes. wrt: Variables or PlaceHolders; without
     them there are no derivatives. inputs: what a call takes one after the
     other, each a PlaceHolder, or a list of them for an array of as many columns.
-    engine: "native" (straight-line code, which LLVM compiles first, some 0.1 ms
-    for a row), "tape" or "reference". None chooses: straight-line code for a
-    small graph, else the tape, until it has run for about as long as compiling
-    a graph of up to some thousand rows takes (`engines/straight.py` says when).
-    Then values stay the same to the last bit, and gradients that are summed
+    engine: "native" (straight-line code, which LLVM compiles first, some 0.1 to
+    0.2 ms for a row), "tape" or "reference". None chooses: straight-line code
+    for a small graph; for one of up to some thousand rows the tape at first, and
+    straight-line code once it has run often enough (`engines/straight.py` says
+    when). Values stay the same to the last bit then; gradients that are summed
     over samples may change in it.
 
     PlaceHolders may be fed arrays of B numbers. Then all that depends on them

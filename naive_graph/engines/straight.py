@@ -4,13 +4,13 @@ It is what `tape.Tape` is, for plans that are small enough: `run` computes the
 wanted rows, `repeat` goes on from where a run left. What has a value for every
 sample is computed for eight samples at a time.
 
-LLVM takes some 0.1 ms for a row, so a Program of more than FEW_ROWS rows, or
-with lanes, starts on the tape. It moves here after PATIENCE blocks of samples,
-which is when the tape has run for about as long as compiling takes: whatever
-comes next, waiting costs at most about twice the best choice. The count depends
-on the plan alone, so two runs of one script move at the same place. Values have
-the same bits before and after. So have gradients of a plan without lanes; with
-lanes they are summed in another order, and may differ in their last bits.
+LLVM takes some 0.1 to 0.2 ms for a row, so a Program of more than FEW_ROWS
+rows, or with lanes, starts on the tape, and moves here after PATIENCE blocks of
+samples. By then the tape has run for 0.03 to 0.5 s; compiling takes 0.1 to
+0.7 s. The count depends on the plan alone, so two runs of one script move at
+the same place. Values have the same bits before and after. So have gradients of
+a plan without lanes; with lanes they are summed in another order, and may
+differ in their last bits.
 """
 
 from __future__ import annotations
@@ -97,8 +97,7 @@ class StraightLine:
         self.flat, self.sections, self.fed, self.exported = flat, sheet.sections, sheet.fed, sheet.exported
         self.given, self.columns = sheet.given, sheet.columns
         self.instructions, self.summed = code.instructions, code.explain()
-        self.text = str(code)
-        self.library = compiled(f"{self.text}\n{LOOP}", optimised=len(flat) <= 100 and len(flat.samples) == 1)
+        self.library = compiled(f"{code}\n{LOOP}", optimised=len(flat) <= 100 and len(flat.samples) == 1)
         scalars = [row for row in wanted if flat.groups[row] == 0]
         result_of = {row: place for place, row in enumerate(scalars)}
         self.out = np.zeros(len(scalars) + 1 + LINE)
