@@ -19,31 +19,31 @@ from .compile import Library, compiled
 from .python import ELEMENTS, LANES, SCALARS, VECTOR, Program, result_type, syntax
 
 
-def _sums() -> str:
-    """The sums of eight registers in one: neighbours are added crosswise, three times."""
-    steps = [
-        ([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]),
-        ([0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]),
-        ([0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]),
-    ]
-    names = [f"%x{k}" for k in range(LANES)]
+def _transpose() -> str:
+    """Eight registers from eight places, stored crosswise: neighbours, then pairs, then fours change places."""
     lines = []
-    for step, halves in enumerate(steps):
-        made = []
-        for pair in range(0, len(names), 2):
-            for side, places in enumerate(halves):
-                mask = ", ".join(f"i32 {place}" for place in places)
-                operands = f"{VECTOR} {names[pair]}, {VECTOR} {names[pair + 1]}"
-                lines.append(f"%s{step}.{pair}.{side} = shufflevector {operands}, <8 x i32> <{mask}>")
-            made.append(f"%t{step}.{pair}")
-            lines.append(f"{made[-1]} = fadd {VECTOR} %s{step}.{pair}.0, %s{step}.{pair}.1")
-        names = made
-    parameters = ", ".join(f"{VECTOR} %x{k}" for k in range(LANES))
-    head = f"define internal {VECTOR} @sums({parameters}) alwaysinline {{"
-    return "\n  ".join([head, *lines, f"ret {VECTOR} {names[0]}"]) + "\n}"
+    for k in range(LANES):
+        lines += [
+            f"%from{k} = getelementptr double, ptr %xs, i64 %p{k}",
+            f"%r0.{k} = load {VECTOR}, ptr %from{k}, align 8",
+        ]
+    for step, size in enumerate((1, 2, 4)):
+        for k in range(LANES):
+            low, high = f"{VECTOR} %r{step}.{k & ~size}", f"{VECTOR} %r{step}.{k | size}"
+            places = [
+                (lane & ~size) + (size if k & size else 0) + (LANES if lane & size else 0) for lane in range(LANES)
+            ]
+            mask = ", ".join(f"i32 {place}" for place in places)
+            lines.append(f"%r{step + 1}.{k} = shufflevector {low}, {high}, <{LANES} x i32> <{mask}>")
+    lines.append("%to = getelementptr double, ptr %xs, i64 %at")
+    for k in range(LANES):
+        lines.append(f"%to{k} = getelementptr double, ptr %to, i64 {k * LANES}")
+        lines.append(f"store {VECTOR} %r3.{k}, ptr %to{k}, align 8")
+    parameters = ", ".join(["ptr %xs", *(f"i64 %p{k}" for k in range(LANES)), "i64 %at"])
+    return "\n  ".join([f"define internal void @transpose({parameters}) alwaysinline {{", *lines, "ret void"]) + "\n}"
 
 
-# A call of the kernel at a place of a table of addresses, and the sum of a register's lanes.
+# A call of the kernel at a place of a table of addresses, the sum of a register's lanes, and what `sums.py` says.
 CALLS = f"""
 define internal void @call_run(ptr %table, i64 %k, ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length) {{
   %place = getelementptr ptr, ptr %table, i64 %k
@@ -62,10 +62,23 @@ define internal double @sum_lanes({VECTOR} %x) alwaysinline {{
   %sum = call reassoc double @llvm.vector.reduce.fadd.v{LANES}f64(double -0.0, {VECTOR} %x)
   ret double %sum
 }}
-{_sums()}
+declare {VECTOR} @llvm.masked.load.v{LANES}f64.p0(ptr, i32, <{LANES} x i1>, {VECTOR})
+declare void @llvm.masked.store.v{LANES}f64.p0({VECTOR}, ptr, i32, <{LANES} x i1>)
+define internal void @add_first(ptr %xs, i64 %at, i64 %size, {VECTOR} %x) alwaysinline {{
+  %one = insertelement <{LANES} x i64> poison, i64 %size, i64 0
+  %all = shufflevector <{LANES} x i64> %one, <{LANES} x i64> poison, <{LANES} x i32> zeroinitializer
+  %mask = icmp slt <{LANES} x i64> <{", ".join(f"i64 {lane}" for lane in range(LANES))}>, %all
+  %place = getelementptr double, ptr %xs, i64 %at
+  %old = call {VECTOR} @llvm.masked.load.v{LANES}f64.p0(ptr %place, i32 8, <{LANES} x i1> %mask, {VECTOR} poison)
+  %new = fadd {VECTOR} %old, %x
+  call void @llvm.masked.store.v{LANES}f64.p0({VECTOR} %new, ptr %place, i32 8, <{LANES} x i1> %mask)
+  ret void
+}}
+{_transpose()}
 """
 KNOWN = {
-    "sums": ("sums", [VECTOR] * LANES, VECTOR),
+    "transpose": ("transpose", ["ptr"] + ["i64"] * (LANES + 1), "void"),
+    "add_first": ("add_first", ["ptr", "i64", "i64", VECTOR], "void"),
     "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
     "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
     "sum_lanes": ("sum_lanes", [VECTOR], "double"),

@@ -95,6 +95,6 @@ def multiply_adds(flat: Flat, samples: list[int]) -> int:
 
 def _bound(flat: Flat, tape: Tape) -> str:
     work = multiply_adds(flat, tape.samples)
-    size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feeds, tape.weights))
+    size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feeds))
     least = work / 16e3
     return f"{work} multiply-adds a run, {size / 1024:.0f} KB in all: at 16 a nanosecond, {least:.2f} us at the least"

@@ -14,16 +14,17 @@ from . import kernels
 from .adjoint import Count
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, COPY, GROUP, LOAD, PACK, PART, SAMPLES, STORE, TO
+from .kernels import BEGIN, CHECK, COPY, GROUP, HAND_OUT, LOAD, PACK, PART, SAMPLES, STORE, TO
 from .operators import Shape
 from .operators import kernels as kernels_of
 from .runs import LONG, Runs, runs
 from .scalars import encoded
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
-from .tiles import Outer, tiles
+from .tiles import Outer, Step, tiles
 
 WARM = 32_768  # floats of lanes that stay in the cache: 256 KB
+LINE = 8  # floats in a line of the cache
 WIDEST = 128  # samples in a block
 
 
@@ -42,14 +43,15 @@ class Tape:
         self.flat, self.sections = flat, sections(flat)
         self.kernels: list[Shape] = []
         self._code: list[Array] = []
-        self._index: list[Array] = []
+        self._index: list[Array] = [np.zeros(0, np.int32)]
         self._parts: list[list[int]] = []
-        self._sizes = {"code": 0, "index": 0, "weights": 0}
+        self._sizes = {"code": 0, "index": 0, "packed": 0}
         self._place(wanted)
         self._write([row for row in wanted if flat.groups[row] == 0])
         self.code, self.index = np.concatenate(self._code), np.concatenate(self._index)
         self.table = self._addresses()
-        self.weights = np.empty(self._sizes["weights"] + len(moves) + 1)
+        self.scalars = self._scalars()
+        self.moving = np.empty(len(moves) + 1)
         self.out = np.zeros(len(wanted) + 1)
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
@@ -79,17 +81,30 @@ class Tape:
                 self.runs[part.stage] = runs(flat, rows)
                 rows = self.runs[part.stage].order
             else:
-                grids = [step.placed() for step in self.steps[part.stage, part.group] if isinstance(step, Outer)]
-                rows = list(dict.fromkeys([*(row for grid in grids for row in grid), *rows.tolist()]))
+                rows = self._side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
             order.append(rows)
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
         self.nothing = len(placed)
-        self.scalars = np.zeros(len(placed) + 3)
-        self.scalars[self.nothing :] = NOTHING_YET, 1.0, -1.0
-        for row in others:
-            self.scalars[self.slots[row]] = flat.constants.get(row, 0.0)
+
+    @staticmethod
+    def _side_by_side(rows: list[int], steps: list[Step], wanted: Sequence[int]) -> list[int]:
+        """Sums over the samples in the order in which they are handed out; a line of an outer product stays whole."""
+        order = {row: place for place, row in reversed(list(enumerate(wanted)))}
+        lines = [line for step in steps if isinstance(step, Outer) for line in step.results]
+        lines += [[row] for row in set(rows).difference(*lines)]
+        lines.sort(key=lambda line: (order.get(line[0], len(order)), line[0]))
+        return [row for line in lines for row in line]
+
+    def _scalars(self) -> Array:
+        """Room for all scalars: rows, three numbers that fill up, and those that are packed for a layer."""
+        scalars = np.zeros(self.nothing + 3 + self._sizes["packed"])
+        scalars[self.nothing : self.nothing + 3] = NOTHING_YET, 1.0, -1.0
+        for row in self.flat.leaves().tolist():
+            if self.slots[row] >= 0 and self.flat.groups[row] == 0:
+                scalars[self.slots[row]] = self.flat.constants.get(row, 0.0)
+        return scalars
 
     # --- instructions ---
 
@@ -110,16 +125,25 @@ class Tape:
                 exports = self.exported[part.group] if last[part.group] == part.stage else []
                 self._lanes(part, feeds, exports, part.group in kept)
                 begun.add(part.group)
-        self._scalar(STORE, 0, self.slots[wanted])
+        self._hand_out(self.slots[wanted])
+
+    def _hand_out(self, places: Array) -> None:
+        """Results that are neighbours are copied together."""
+        runs = _runs_of(places)
+        if len(runs) > 1 + len(places) // 8:
+            self._scalar(STORE, 0, places)
+        else:
+            for first, last in runs:
+                self._part(0, [HAND_OUT, first, last - first, int(places[first]), 0])
+        self._part(0, [CHECK, 0, len(places), 0, 0])
 
     def _load(self, sources: Array) -> None:
         """Leaves whose sources are neighbours are copied together."""
-        breaks = np.flatnonzero(np.diff(sources) != 1) + 1
-        if len(breaks) > len(sources) // 8:
+        runs = _runs_of(sources)
+        if len(runs) > 1 + len(sources) // 8:
             return self._scalar(LOAD, 0, sources)
-        for first, last in zip([0, *breaks], [*breaks, len(sources)], strict=True):
-            if last > first:
-                self._part(0, [COPY, int(first), int(last - first), int(sources[first]), 0])
+        for first, last in runs:
+            self._part(0, [COPY, first, last - first, int(sources[first]), 0])
         return None
 
     def _runs(self, found: Runs) -> None:
@@ -129,15 +153,16 @@ class Tape:
         self._part(0, made.code)
 
     def _lanes(self, part: Section, feeds: list[int], exports: list[int], keep: bool) -> None:
-        group = part.group
+        group, pack_at = part.group, self.nothing + 3 + self._sizes["packed"]
         made = block(
-            self.flat, self.steps[part.stage, group], feeds, exports, self._sizes["weights"], self._kernel, self.slots,
-            self.nothing, self.lane_slots[group], keep,
+            self.flat, self.steps[part.stage, group], feeds, exports, self._kernel, self.slots, self.nothing, pack_at,
+            self.lane_slots[group], keep,
         )  # fmt: skip
-        collected = part.rows[self.flat.groups[part.rows] == 0]
-        self._scalar(BEGIN, 0, self.slots[collected])
-        self._scalar(PACK, self._sizes["weights"], made.weights)
-        self._sizes["weights"] += len(made.weights)
+        collected = self.slots[part.rows[self.flat.groups[part.rows] == 0]]
+        if len(collected):
+            self._part(0, [BEGIN, int(collected.min()), len(collected), 0, 0])
+        self._scalar(PACK, pack_at, made.packed)
+        self._sizes["packed"] += len(made.packed)
         self._part(group, made.code)
         self.most_slots[group] = max(self.most_slots[group], made.slots)
 
@@ -189,7 +214,7 @@ class Tape:
             if part[GROUP]:
                 part[SAMPLES:] = self.places[part[GROUP]]
         self.parts = np.array(self._parts, np.int32).reshape(-1)
-        self.lanes, self.feeds, self.out_lanes = (np.zeros(size + LANES) for size in sizes)
+        self.lanes, self.feeds, self.out_lanes = (aligned(size + LANES) for size in sizes)
         for row, source in self.flat.sources.items():
             if isinstance(source, Count) and self.slots[row] >= 0:
                 self.scalars[self.slots[row]] = float(samples[source.group])
@@ -228,7 +253,7 @@ class Tape:
         self.history = np.zeros(1)
         arrays = (
             self.parts, len(self._parts), self.code, self.index, self.table, self.scalars, self.lanes, self.feeds,
-            self.weights, 0, self.out, self.out_lanes, self.moves, self.move_count, 1, self.watched, self.history,
+            self.moving, 0, self.out, self.out_lanes, self.moves, self.move_count, 1, self.watched, self.history,
         )  # fmt: skip
         entries = [each if isinstance(each, int) else each.ctypes.data for each in arrays]
         self.arguments = np.array(entries, np.int64)
@@ -252,6 +277,23 @@ class Tape:
 
 
 SOURCE, STEPS, HISTORY = 9, 14, 16  # places among the kernel's arguments
+
+
+def aligned(size: int) -> Array:
+    """So many zeros, that begin where a line of the cache does: a register then never lies across two of them."""
+    room = np.zeros(size + LINE)
+    start = -room.ctypes.data // 8 % LINE
+    return room[start : start + size]
+
+
+def _runs_of(places: Array) -> list[tuple[int, int]]:
+    """Where runs of neighbours begin and end.
+
+    >>> _runs_of(np.array([5, 6, 7, 2, 3]))
+    [(0, 3), (3, 5)]
+    """
+    breaks = (np.flatnonzero(np.diff(places) != 1) + 1).tolist()
+    return [(first, last) for first, last in zip([0, *breaks], [*breaks, len(places)], strict=True) if last > first]
 
 
 def _width(count: int, slots: int, whole: bool) -> int:

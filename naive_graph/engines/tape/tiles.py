@@ -60,17 +60,6 @@ class Outer(NamedTuple):
     rights: list[int]
     results: list[list[int]]
 
-    def placed(self) -> list[int]:
-        """The results in the order in which they want to lie: those of a tile of four by two are neighbours."""
-        whole = [
-            self.results[j + row][k + column]
-            for j in range(0, len(self.lefts) - 3, 4)
-            for k in range(0, len(self.rights) - 1, 2)
-            for row in range(4)
-            for column in range(2)
-        ]
-        return list(dict.fromkeys([*whole, *(row for results in self.results for row in results)]))
-
 
 class Single(NamedTuple):
     """One row by itself."""
@@ -149,6 +138,14 @@ def _outer(flat: Flat, section: Section) -> list[Outer]:
     for left, rights in by_left.items():
         grids[tuple(sorted(rights))].append(left)
     return [
-        Outer(lefts, list(rights), [[by_left[left][right] for right in rights] for left in lefts])
+        _lying(lefts, list(rights), [[by_left[left][right] for right in rights] for left in lefts])
         for rights, lefts in grids.items()
     ]
+
+
+def _lying(lefts: list[int], rights: list[int], results: list[list[int]]) -> Outer:
+    """The product as it is, or turned round, whichever fills tiles of four by sixteen better."""
+    as_is, turned = (-(-len(x) // 4) * -(-len(y) // 16) for x, y in ((lefts, rights), (rights, lefts)))
+    if turned < as_is:
+        return Outer(rights, lefts, [list(column) for column in zip(*results, strict=True)])
+    return Outer(lefts, rights, results)
