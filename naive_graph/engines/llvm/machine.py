@@ -15,73 +15,29 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from . import registers
 from .compile import Library, compiled
-from .python import ELEMENTS, LANES, SCALARS, VECTOR, Program, result_type, syntax
+from .python import ELEMENTS, LANES, SCALARS, Program, result_type, syntax
 
-
-def _transpose() -> str:
-    """Eight registers from eight places, stored crosswise: neighbours, then pairs, then fours change places."""
-    lines = []
-    for k in range(LANES):
-        lines += [
-            f"%from{k} = getelementptr double, ptr %xs, i64 %p{k}",
-            f"%r0.{k} = load {VECTOR}, ptr %from{k}, align 8",
-        ]
-    for step, size in enumerate((1, 2, 4)):
-        for k in range(LANES):
-            low, high = f"{VECTOR} %r{step}.{k & ~size}", f"{VECTOR} %r{step}.{k | size}"
-            places = [
-                (lane & ~size) + (size if k & size else 0) + (LANES if lane & size else 0) for lane in range(LANES)
-            ]
-            mask = ", ".join(f"i32 {place}" for place in places)
-            lines.append(f"%r{step + 1}.{k} = shufflevector {low}, {high}, <{LANES} x i32> <{mask}>")
-    lines.append("%to = getelementptr double, ptr %xs, i64 %at")
-    for k in range(LANES):
-        lines.append(f"%to{k} = getelementptr double, ptr %to, i64 {k * LANES}")
-        lines.append(f"store {VECTOR} %r3.{k}, ptr %to{k}, align 8")
-    parameters = ", ".join(["ptr %xs", *(f"i64 %p{k}" for k in range(LANES)), "i64 %at"])
-    return "\n  ".join([f"define internal void @transpose({parameters}) alwaysinline {{", *lines, "ret void"]) + "\n}"
-
-
-# A call of the kernel at a place of a table of addresses, the sum of a register's lanes, and what `sums.py` says.
-CALLS = f"""
-define internal void @call_run(ptr %table, i64 %k, ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length) {{
+# A call of the kernel at a place of a table of addresses.
+CALLS = """
+define internal void @call_run(ptr %table, i64 %k, ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length) {
   %place = getelementptr ptr, ptr %table, i64 %k
   %kernel = load ptr, ptr %place
   call void %kernel(ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length)
   ret void
-}}
-define internal void @call_lanes(ptr %table, i64 %k, ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count) {{
+}
+define internal void @call_lanes(ptr %table, i64 %k, ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count) {
   %place = getelementptr ptr, ptr %table, i64 %k
   %kernel = load ptr, ptr %place
   call void %kernel(ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count)
   ret void
-}}
-declare double @llvm.vector.reduce.fadd.v{LANES}f64(double, {VECTOR})
-define internal double @sum_lanes({VECTOR} %x) alwaysinline {{
-  %sum = call reassoc double @llvm.vector.reduce.fadd.v{LANES}f64(double -0.0, {VECTOR} %x)
-  ret double %sum
-}}
-declare {VECTOR} @llvm.masked.load.v{LANES}f64.p0(ptr, i32, <{LANES} x i1>, {VECTOR})
-declare void @llvm.masked.store.v{LANES}f64.p0({VECTOR}, ptr, i32, <{LANES} x i1>)
-define internal void @add_first(ptr %xs, i64 %at, i64 %size, {VECTOR} %x) alwaysinline {{
-  %one = insertelement <{LANES} x i64> poison, i64 %size, i64 0
-  %all = shufflevector <{LANES} x i64> %one, <{LANES} x i64> poison, <{LANES} x i32> zeroinitializer
-  %mask = icmp slt <{LANES} x i64> <{", ".join(f"i64 {lane}" for lane in range(LANES))}>, %all
-  %place = getelementptr double, ptr %xs, i64 %at
-  %old = call {VECTOR} @llvm.masked.load.v{LANES}f64.p0(ptr %place, i32 8, <{LANES} x i1> %mask, {VECTOR} poison)
-  %new = fadd {VECTOR} %old, %x
-  call void @llvm.masked.store.v{LANES}f64.p0({VECTOR} %new, ptr %place, i32 8, <{LANES} x i1> %mask)
-  ret void
-}}
-{_transpose()}
+}
 """
 KNOWN = {
-    "transpose": ("transpose", ["ptr"] + ["i64"] * (LANES + 1), "void"),
-    "add_first": ("add_first", ["ptr", "i64", "i64", VECTOR], "void"),
+    **registers.known("double", LANES),
     "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
     "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
-    "sum_lanes": ("sum_lanes", [VECTOR], "double"),
 }
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
 _OF_FILE: dict[str, list[Machine]] = {}
@@ -140,7 +96,9 @@ def _text(module: str) -> str:
     program = Program(KNOWN)
     for each in _OF_FILE[module]:
         program.add(each.python)
-    return "\n".join([CALLS, str(program), *(_entry(each) for each in _OF_FILE[module])])
+    return "\n".join(
+        [CALLS, registers.texts("double", LANES), str(program), *(_entry(each) for each in _OF_FILE[module])]
+    )
 
 
 def _entry(function: Machine) -> str:

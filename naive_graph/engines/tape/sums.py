@@ -31,10 +31,10 @@ def sum_lanes(x: Any) -> float:
     return float(np.sum(x))
 
 
-def transpose(xs: Floats, p0: int, p1: int, p2: int, p3: int, p4: int, p5: int, p6: int, p7: int, to: int) -> None:
-    """Eight floats from each of eight places, laid down crosswise: first of all the first ones."""
-    block = np.array([xs[place : place + LANES] for place in (p0, p1, p2, p3, p4, p5, p6, p7)])
-    xs[to : to + LANES * LANES] = block.T.reshape(-1)
+def crosswise(xs: Floats, code: Ints, slots: int, rows: int, width: int, i: int, to: int) -> None:
+    """LANES samples of as many rows, sample by sample; where there are fewer rows, the last one fills up."""
+    places = [code[slots + min(k, rows - 1)] * width + i for k in range(LANES)]
+    xs[to : to + LANES * LANES] = np.array([xs[place : place + LANES] for place in places]).T.reshape(-1)
 
 
 def add_first(xs: Floats, at: int, size: int, x: Any) -> None:
@@ -116,8 +116,11 @@ def outer(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real:
     into = right + rights
     panel = LANES * count  # floats of eight rights
     for k in range(0, rights, 2 * LANES):
-        by_samples(code, right + k, rights - k, lanes, x, width, count)
-        by_samples(code, right + k + LANES, rights - k - LANES, lanes, x + panel, width, count)
+        for i in range(0, count, LANES):
+            crosswise(lanes, code, right + k, rights - k, width, i, x + i * LANES)
+        if rights - k > LANES:
+            for i in range(0, count, LANES):
+                crosswise(lanes, code, right + k + LANES, rights - k - LANES, width, i, x + panel + i * LANES)
         j = 0
         while j + 4 <= lefts:
             g0, g1 = code[left + j] * width, code[left + j + 1] * width
@@ -155,22 +158,6 @@ def outer(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real:
             add_first(scalars, to0, rights - k, a0)
             add_first(scalars, to0 + LANES, rights - k - LANES, b0)
             j += 1
-
-
-def by_samples(code: Ints, slots: int, rows: int, lanes: Floats, to: int, width: int, count: int) -> None:
-    """Lay eight rows of lanes down sample by sample. Where there are fewer, the last one fills up; of none, nothing."""
-    if rows <= 0:
-        return
-    p0, p1 = code[slots] * width, code[slots + least(1, rows - 1)] * width
-    p2, p3 = code[slots + least(2, rows - 1)] * width, code[slots + least(3, rows - 1)] * width
-    p4, p5 = code[slots + least(4, rows - 1)] * width, code[slots + least(5, rows - 1)] * width
-    p6, p7 = code[slots + least(6, rows - 1)] * width, code[slots + least(7, rows - 1)] * width
-    for i in range(0, count, LANES):
-        transpose(lanes, p0 + i, p1 + i, p2 + i, p3 + i, p4 + i, p5 + i, p6 + i, p7 + i, to + i * LANES)
-
-
-def least(a: int, b: int) -> int:
-    return a if a < b else b
 
 
 def product(lanes: Floats, left: int, right: int, count: int) -> float:
