@@ -167,8 +167,8 @@ def block(
     ones read ours.
     """
     writer = Writer(flat, kernel_of, scalar_of, nothing, pack_at)
-    for place, row in enumerate(feeds):
-        writer.instructions.append(Instruction(FEED, [Slot(row), place]))
+    if feeds:
+        writer.instructions.append(Instruction(FEED, [Slot(row) for row in feeds]))
     for step in steps:
         writer.step(step)
     for place, row in enumerate(exports):
@@ -181,8 +181,10 @@ def block(
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:
     """Choose a slot for everything that is written; returns how many there are.
 
-    The lowest that is free, so that what is written together lies together.
+    The lowest that is free, so that what is written together lies together. What
+    is fed keeps its slot, so that it can be fed right there.
     """
+    fed = {field for each in instructions if each.what == FEED for field in each.fields}
     last = {field: time for time, each in enumerate(instructions) for field in each.fields if isinstance(field, Slot)}
     size = len(set(slot_of.values()))
     free: list[int] = []
@@ -195,8 +197,8 @@ def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: 
             if isinstance(slot, Slot) and slot not in slot_of:
                 slot_of[slot] = heappop(free) if free else size
                 size = max(size, slot_of[slot] + 1)
-        for slot in () if keep else dict.fromkeys(each.fields):
-            if isinstance(slot, Slot) and last[slot] == time:
+        for slot in () if keep or each.what == FEED else dict.fromkeys(each.fields):
+            if isinstance(slot, Slot) and last[slot] == time and slot not in fed:
                 waiting.append(slot_of[slot])
     return size
 

@@ -17,7 +17,7 @@ from .sums import NOTHING_YET, dense, dot_mixed, many, outer, reduce_pairs, sum_
 # Instructions of scalars: (what, to, how many, from where in `index`, whether a kernel is to go one by one).
 LOAD, COPY, PACK, STORE, HAND_OUT, CHECK, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 7, 16
 # Instructions of lanes; from FIRST_KERNEL on: (how many rows, the first one's slot, its operands' slots...).
-FEED, SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
+SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, FEED, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
 # What describes a part: its group, first and last instruction; then samples, the width of a block, the stride of feeds
 # and exports, and where its lanes, feeds and exports start.
 PART, GROUP, FROM, TO, SAMPLES, WIDTH, STRIDE, LANES_AT, FEEDS_AT, OUT_AT = 9, 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -151,9 +151,10 @@ def run_block(
             for i in range(0, count, LANES):
                 lanes[to + i : to + i + LANES] = many(value)
         elif what == FEED:
-            to, start = code[at + 2] * width, code[at + 3] * stride + block
-            for i in range(0, count, LANES):
-                lanes[to + i : to + i + LANES] = feeds[start + i : start + i + LANES]
+            for line in range(size - 2):
+                to, start = code[at + 2 + line] * width, line * stride + block
+                for i in range(0, count, LANES):
+                    lanes[to + i : to + i + LANES] = feeds[start + i : start + i + LANES]
         elif what == SUM:
             sum_in_order(code, at + 2, scalars, lanes, width, real)
         elif what == EXPORT:

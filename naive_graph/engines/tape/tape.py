@@ -14,7 +14,7 @@ from . import kernels
 from .adjoint import Count
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, GROUP, HAND_OUT, LOAD, PACK, PART, SAMPLES, STORE, TO
+from .kernels import BEGIN, CHECK, COPY, FEED, FROM, GROUP, HAND_OUT, LOAD, PACK, PART, SAMPLES, STORE, TO
 from .operators import Shape
 from .operators import kernels as kernels_of
 from .runs import LONG, Runs, runs
@@ -49,6 +49,7 @@ class Tape:
         self._place(wanted)
         self._write([row for row in wanted if flat.groups[row] == 0])
         self.code, self.index = np.concatenate(self._code), np.concatenate(self._index)
+        self._begins = [part[FROM] for part in self._parts]
         self.table = self._addresses()
         self.scalars = self._scalars()
         self.moving = np.empty(len(moves) + 1)
@@ -206,13 +207,16 @@ class Tape:
             width = _width(count, self.most_slots[group], group in self.kept)
             stride = -(-count // width) * width
             self.places[group] = [count, width, stride, *sizes]
+            fed = 0 if self._at_once(group) else len(self.fed[group])
             for each, more in enumerate(
-                (self.most_slots[group] * width, len(self.fed[group]) * stride, len(self.exported[group]) * stride)
+                (self.most_slots[group] * width, fed * stride, len(self.exported[group]) * stride)
             ):
                 sizes[each] += more
-        for part in self._parts:
+        for part, begin in zip(self._parts, self._begins, strict=True):
             if part[GROUP]:
                 part[SAMPLES:] = self.places[part[GROUP]]
+                feeding = self.code[begin] == FEED and self._at_once(part[GROUP])
+                part[FROM] = begin + int(self.code[begin + 1]) if feeding else begin
         self.parts = np.array(self._parts, np.int32).reshape(-1)
         self.lanes, self.feeds, self.out_lanes = (aligned(size + LANES) for size in sizes)
         for row, source in self.flat.sources.items():
@@ -223,15 +227,20 @@ class Tape:
     def feed(self, row: int) -> Array:
         """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
         group = int(self.flat.groups[row])
-        _, _, stride, _, start, _ = self.places[group]
-        start += self.fed[group].index(row) * stride
-        return self.feeds[start : start + stride]
+        line: Array = self.feed_lines(group)[self.fed[group].index(row)]
+        return line
 
     def feed_lines(self, group: int) -> Array:
         """All leaves' lanes of a group: a view with a line for each of `fed[group]`."""
-        _, _, stride, _, start, _ = self.places[group]
+        _, _, stride, slots, start, _ = self.places[group]
         count = len(self.fed[group])
-        return self.feeds[start : start + count * stride].reshape(count, stride)
+        room = self.lanes[slots:] if self._at_once(group) else self.feeds[start:]
+        return room[: count * stride].reshape(count, stride)
+
+    def _at_once(self, group: int) -> bool:
+        """Whether one block holds all samples: then what is fed lies in the first slots, and is not copied there."""
+        _, width, stride, *_ = self.places[group]
+        return width == stride
 
     def out_lines(self, group: int) -> Array:
         """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""
