@@ -78,20 +78,31 @@ def run_scalars(
         elif what == CHECK:
             out[to + length] = amiss(out, to, length)
         elif what == BEGIN:
-            for i in range(length):
-                scalars[to + i] = NOTHING_YET
+            begin_sums(scalars, to, length)
         elif what == LONG_DOT:
             long_dot(to, length, base, index, scalars)
 
 
+def begin_sums(scalars: Floats, first: int, length: int) -> None:
+    """Sums that begin: adding -0.0 to any number, even to -0.0, leaves that number."""
+    whole = length // LANES * LANES
+    for i in range(first, first + whole, LANES):
+        scalars[i : i + LANES] = many(NOTHING_YET)
+    for i in range(first + whole, first + length):
+        scalars[i] = NOTHING_YET
+
+
 def amiss(xs: Floats, first: int, length: int) -> float:
     """0.0 if all of the numbers are finite, else NaN: x - x is 0 unless x is infinite or NaN."""
-    whole = length // (2 * LANES) * (2 * LANES)
-    one, two = many(0.0), many(0.0)
-    for i in range(first, first + whole, 2 * LANES):
-        x, y = xs[i : i + LANES], xs[i + LANES : i + LANES + LANES]
-        one, two = one + (x - x), two + (y - y)
-    rest = sum_lanes(one + two)
+    whole = length // (4 * LANES) * (4 * LANES)
+    a, b, c, d = many(0.0), many(0.0), many(0.0), many(0.0)  # four sums, none of which waits for another
+    for i in range(first, first + whole, 4 * LANES):
+        j, k, m = i + LANES, i + 2 * LANES, i + 3 * LANES
+        a += xs[i : i + LANES] - xs[i : i + LANES]
+        b += xs[j : j + LANES] - xs[j : j + LANES]
+        c += xs[k : k + LANES] - xs[k : k + LANES]
+        d += xs[m : m + LANES] - xs[m : m + LANES]
+    rest = sum_lanes(a + b + c + d)
     for i in range(first + whole, first + length):
         rest += xs[i] - xs[i]
     return rest
