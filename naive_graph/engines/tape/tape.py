@@ -17,14 +17,14 @@ from .flat import NONE, Array, Flat
 from .kernels import BEGIN, CHECK, COPY, FEED, FROM, GROUP, HAND_OUT, LOAD, PACK, PART, SAMPLES, STORE, TO
 from .operators import Shape
 from .operators import kernels as kernels_of
+from .places import aligned, runs_of, side_by_side
 from .runs import LONG, Runs, runs
 from .scalars import encoded
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
-from .tiles import Outer, Step, tiles
+from .tiles import tiles
 
 WARM = 32_768  # floats of lanes that stay in the cache: 256 KB
-LINE = 8  # floats in a line of the cache
 WIDEST = 128  # samples in a block
 
 
@@ -82,29 +82,20 @@ class Tape:
                 self.runs[part.stage] = runs(flat, rows)
                 rows = self.runs[part.stage].order
             else:
-                rows = self._side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
+                rows = side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
             order.append(rows)
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
         self.nothing = len(placed)
 
-    @staticmethod
-    def _side_by_side(rows: list[int], steps: list[Step], wanted: Sequence[int]) -> list[int]:
-        """Sums over the samples in the order in which they are handed out; a line of an outer product stays whole."""
-        order = {row: place for place, row in reversed(list(enumerate(wanted)))}
-        lines = [line for step in steps if isinstance(step, Outer) for line in step.results]
-        lines += [[row] for row in set(rows).difference(*lines)]
-        lines.sort(key=lambda line: (order.get(line[0], len(order)), line[0]))
-        return [row for line in lines for row in line]
-
     def _scalars(self) -> Array:
         """Room for all scalars: rows, three numbers that fill up, and those that are packed for a layer."""
         scalars = np.zeros(self.nothing + 3 + self._sizes["packed"])
         scalars[self.nothing : self.nothing + 3] = NOTHING_YET, 1.0, -1.0
-        for row in self.flat.leaves().tolist():
-            if self.slots[row] >= 0 and self.flat.groups[row] == 0:
-                scalars[self.slots[row]] = self.flat.constants.get(row, 0.0)
+        for row, number in self.flat.constants.items():
+            if self.flat.groups[row] == 0 and self.slots[row] >= 0:
+                scalars[self.slots[row]] = number
         return scalars
 
     # --- instructions ---
@@ -130,7 +121,7 @@ class Tape:
 
     def _hand_out(self, places: Array) -> None:
         """Results that are neighbours are copied together."""
-        runs = _runs_of(places)
+        runs = runs_of(places)
         if len(runs) > 1 + len(places) // 8:
             self._scalar(STORE, 0, places)
         else:
@@ -140,7 +131,7 @@ class Tape:
 
     def _load(self, sources: Array) -> None:
         """Leaves whose sources are neighbours are copied together."""
-        runs = _runs_of(sources)
+        runs = runs_of(sources)
         if len(runs) > 1 + len(sources) // 8:
             return self._scalar(LOAD, 0, sources)
         for first, last in runs:
@@ -286,23 +277,6 @@ class Tape:
 
 
 SOURCE, STEPS, HISTORY = 9, 14, 16  # places among the kernel's arguments
-
-
-def aligned(size: int) -> Array:
-    """So many zeros, that begin where a line of the cache does: a register then never lies across two of them."""
-    room = np.zeros(size + LINE)
-    start = -room.ctypes.data // 8 % LINE
-    return room[start : start + size]
-
-
-def _runs_of(places: Array) -> list[tuple[int, int]]:
-    """Where runs of neighbours begin and end.
-
-    >>> _runs_of(np.array([5, 6, 7, 2, 3]))
-    [(0, 3), (3, 5)]
-    """
-    breaks = (np.flatnonzero(np.diff(places) != 1) + 1).tolist()
-    return [(first, last) for first, last in zip([0, *breaks], [*breaks, len(places)], strict=True) if last > first]
 
 
 def _width(count: int, slots: int, whole: bool) -> int:
