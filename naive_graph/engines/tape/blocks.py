@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..llvm.python import LANES
-from .flat import DOT, NONE, TOTAL, Flat
+from .flat import DOT, NONE, REDUCE, TOTAL, Flat
 from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE_PAIRS, SPREAD, SUM
 from .operators import Shape, shape_of
 from .runs import MOST_TERMS
@@ -114,6 +114,11 @@ class Writer:
         return places[:, 0].tolist(), int(apart[0]) if len(apart) else 1
 
     def outer(self, step: Outer) -> None:
+        if not step.pays():
+            for left, line in zip(step.lefts, step.results, strict=True):
+                for right, row in zip(step.rights, line, strict=True):
+                    self.total(row, REDUCE, [left, right])
+            return
         slots = [self.lane(row) for row in (*step.lefts, *step.rights)]
         into = [Scalar(results[0]) for results in step.results]
         sizes = [len(step.lefts), len(step.rights), Room(2 * LANES)]
