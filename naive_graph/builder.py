@@ -1,8 +1,8 @@
 """Who builds the nodes: Python, or compiled code once there are many.
 
 Python builds a node in about a microsecond. Once some ten thousand were built,
-and llvmlite is installed, compiled operators and methods take over what is
-common and leave the rest to Python: the tables are the same. By themselves they
+and llvmlite is installed, compiled operators, methods and leaves take over what
+is common and leave the rest to Python: the tables are the same. By themselves they
 do so only where they were tested, on Linux with Python 3.11.
 `use("python")` and `use("compiled")` choose by hand; the environment variable
 NAIVE_GRAPH_BUILDER=python does before the start.
