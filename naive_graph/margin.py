@@ -117,13 +117,13 @@ class Margin:
     def register(self, fields: dict[str, Any]) -> list[Any]:
         """Enter the nodes that somebody holds; most were let go as soon as the next was built. Returns all."""
         turn, count, handles = self.turn, self.words[NODES], fields["handles"]
-        rows, uses = self.ints[NODE_ROW : NODE_ROW + count], _uses(self.young, count)
-        used = [(row, node) for row, node, use in zip(rows, self.young, uses) if use != ALONE and node is not None]
-        nodes = self.young[:count]
+        held = [place for place, use in enumerate(_uses(self.young, count)) if use != ALONE]
+        rows, nodes = self.ints[NODE_ROW : NODE_ROW + count], self.young[:count]
         if self.turn != turn:
             return []
-        for row, node in used:
-            handles[row] = ref(node)
+        for place in held:
+            if nodes[place] is not None:
+                handles[rows[place]] = ref(nodes[place])
         self._empty(turn, count, _NODES)
         return nodes  # when these die, anything may happen
 
