@@ -33,11 +33,20 @@ define internal void @call_lanes(ptr %table, i64 %k, ptr %code, i64 %at, ptr %la
   call void %kernel(ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count)
   ret void
 }
+define internal void @call_back(
+  ptr %table, i64 %k, ptr %scalars, ptr %adjoints, ptr %index, i64 %base, i64 %from, i64 %length
+) {
+  %place = getelementptr ptr, ptr %table, i64 %k
+  %kernel = load ptr, ptr %place
+  call void %kernel(ptr %scalars, ptr %adjoints, ptr %index, i64 %base, i64 %from, i64 %length)
+  ret void
+}
 """
 KNOWN = {
     **registers.known("double", LANES),
     "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
     "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
+    "call_back": ("call_back", ["ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
 }
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
 _OF_FILE: dict[str, list[Machine]] = {}
