@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from .engines.questions import ByMachine, ByReference, Feeds, Inputs
+from .engines.questions import ByReference, Feeds, Inputs
 from .engines.straight import StraightLine
 from .engines.tape.flat import NONE, Flat
 from .engines.tape.lowering import Lowering
@@ -267,18 +267,19 @@ def _why(answers: ByReference, inputs: Inputs, bad: Any) -> str:
 
 
 def _way(answers: ByReference, inputs: Inputs, rule: Any) -> _ByTape | _ByStraightLine | _ByReference:
-    if not isinstance(answers, ByMachine):
+    machine = answers.machine
+    if machine is None:
         return _ByReference(answers, inputs, rule)
-    lowering = answers.lowering
+    lowering = machine.lowering
     if lowering.flat.groups[lowering.values[0].row]:
         raise NodeError(
             "minimize makes one number small; this output has one for each sample. "
             "Gather them: Program(mean(loss), wrt=weights)."
         )
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
-        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, answers.batched, find=False)
+        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
     step = step_of(lowering, answers.wrt, [inputs.tables.values[row] for row in answers.wrt], rule)
-    return _ByStraightLine(inputs, step) if answers.straight is not None else _ByTape(inputs, step)
+    return _ByStraightLine(inputs, step) if machine.straight is not None else _ByTape(inputs, step)
 
 
 class _ByTape:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any, NamedTuple
 
-from .engines.questions import Answers, ByMachine, Inputs, question
+from .engines.questions import Answers, Inputs
+from .engines.windowed import question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
 from .feeding import checked, input_rows, is_single, nodes_of
 from .graph import GraphType
@@ -257,19 +258,19 @@ class Program:
         """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
         with self._lock:
             answers = self._ask(self._given(feed, inputs))
-        if not isinstance(answers, ByMachine):
+        if answers.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := _stages(answers)):
             raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
         if Program.drawer is None:
             raise EngineError("A Program is drawn by the views. Import it so: from naive_graph import Program.")
-        return Program.drawer(answers, after, **wishes)
+        return Program.drawer(answers.machine, after, **wishes)
 
 
 def _stages(answers: Answers) -> dict[str, Any]:
     """Each pass at its place; one that ran twice at its last."""
     made: dict[str, Any] = {}
-    for stage in answers.stages() if isinstance(answers, ByMachine) else ():
+    for stage in answers.machine.stages() if answers.machine is not None else ():
         made.pop(stage.name, None)
         made[stage.name] = stage.flat
     return made

@@ -65,6 +65,11 @@ class ByReference:
     def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> None:
         self.tables, self.rows, self.wrt = tables, list(rows), list(wrt)
 
+    @property
+    def machine(self) -> ByMachine | None:
+        """The compiled answers with all their passes, if there are any."""
+        return None
+
     @cached_property
     def plan(self) -> Plan:
         plan = plan_for(self.tables, list(dict.fromkeys([*self.rows, *self.wrt])))
@@ -190,6 +195,10 @@ class ByMachine(ByReference):
         self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
         if self.tape is not None:
             self.feeds = Feeds(self.flat, self.tape)
+
+    @property
+    def machine(self) -> ByMachine:
+        return self
 
     @cached_property
     def placeholders(self) -> list[int]:
