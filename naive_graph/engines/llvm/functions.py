@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import mathematics
-from .emit import Emitted, Opaque, Value, Writer, literal
+from .emit import Emitted, Opaque, Value, Writer
+from .precision import DOUBLE, SINGLE, Precision
 
 MOST_FORKS = 64  # decisions in a row, and
 MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
@@ -33,26 +34,47 @@ slow:
 }}"""
 
 
-class Module:
-    """All functions of one text. width: how many doubles a register holds."""
+# Operators that round at most once: float32 computes them as they are, and all others by way of float64.
+ROUND_ONCE = frozenset((
+    "add", "sub", "mul", "div", "neg", "abs", "sign", "heaviside", "relu", "square", "reciprocal", "sqrt", "maximum",
+    "minimum", "greater", "less", "where", "total", "mean", "nonnegative", "precedence", "held", "largest",
+))  # fmt: skip
 
-    def __init__(self, width: int = 1) -> None:
-        self.width = width
-        self.real = _many("double", width)
+
+class Module:
+    """All functions of one text. width: how many floats a register holds."""
+
+    def __init__(self, width: int = 1, precision: Precision = DOUBLE) -> None:
+        self.width, self.precision = width, precision
+        self.real = _many(precision.type, width)
         self.truth = _many("i1", width)
         self.whole = _many("i64", width)
+        self.suffix = precision.suffix(width)
         self.functions: dict[str, str] = {}
         self.declared: dict[str, str] = {}
+        self.exact: Module | None = None  # the same text in float64, where float32 sends its functions
+        if precision is SINGLE:
+            self.exact = Module(min(width, DOUBLE.lanes))
+            self.exact.functions, self.exact.declared = self.functions, self.declared
 
     def __str__(self) -> str:
         return "\n\n".join(["\n".join(self.declared.values()), *self.functions.values()]) + "\n"
 
     def define(self, name: str, function: Callable[..., Any], arity: int) -> str:
         """The full name of the function with that many parameters; traced when it is met first."""
-        full = f"{name}/{arity}"
+        full = f"{name}/{arity}" if self.exact is None else f"{name}/{arity}.{self.precision.name}"
         if full not in self.functions:
             self.functions[full] = ""  # it may call itself
             self.functions[full] = trace(self, full, function, arity)
+        return full
+
+    def rounded(self, name: str, function: Callable[..., Any], arity: int) -> str:
+        """The full name of an operator's value: in float32 computed in float64, and rounded."""
+        if self.exact is None or name in ROUND_ONCE:
+            return self.define(name, function, arity)
+        full = f"{name}/{arity}.rounded"
+        if full not in self.functions:
+            self.functions[full] = _by_halves(self, full, self.exact.define(name, function, arity), arity)
         return full
 
     def many(self, name: str, arity: int) -> str:
@@ -82,7 +104,7 @@ class Module:
         return full
 
     def literal(self, value: float) -> str:
-        return _splat("double", literal(value), self.width)
+        return _splat(self.precision.type, self.precision.literal(value), self.width)
 
     def integer(self, value: int) -> str:
         return _splat("i64", str(value), self.width)
@@ -188,7 +210,7 @@ def _branches(module: Module, function: Callable[..., Any], arity: int) -> dict[
         _bounded(len(waiting))
         tree = Tree(module, path, arity)
         result = function(*tree.parameters)
-        tree.blocks[tree.here].append(f"ret double {tree.operand(result)}")
+        tree.blocks[tree.here].append(f"ret {module.real} {tree.operand(result)}")
         blocks.update(tree.blocks)
         waiting.extend(tree.untried)
     return blocks
@@ -221,6 +243,37 @@ def _each_alone(module: Module, full: str, name: str, arity: int) -> str:
     parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
     head = f'define internal {module.real} @"{full}"({parameters}) {{'
     return "\n  ".join([head, *lines, f"ret {module.real} {result}"]) + "\n}"
+
+
+def _by_halves(module: Module, full: str, exact: str, arity: int) -> str:
+    """The text of a function of float32 that asks one of float64; registers are cut to size for it."""
+    assert module.exact is not None
+    width, real = module.exact.width, module.exact.real
+    piece, lines, found = _many(module.precision.type, width), [], []
+    for first in range(0, module.width, width):
+        taken = []
+        for at in range(arity):
+            part = f"%x{at}"
+            if module.width > 1:
+                part = f"%p{at}.{first}"
+                lines.append(f"{part} = {_picked(module.real, f'%x{at}', 'poison', range(first, first + width))}")
+            taken.append(f"{real} %d{at}.{first}")
+            lines.append(f"%d{at}.{first} = fpext {piece} {part} to {real}")
+        lines.append(f'%y.{first} = call {real} @"{exact}"({", ".join(taken)})')
+        lines.append(f"%r.{first} = fptrunc {real} %y.{first} to {piece}")
+        found.append(f"%r.{first}")
+    if len(found) > 1:
+        lines.append(f"%all = {_picked(piece, found[0], found[1], range(module.width))}")
+        found = ["%all"]
+    parameters = ", ".join(f"{module.real} %x{at}" for at in range(arity))
+    head = f'define internal {module.real} @"{full}"({parameters}) {{'
+    return "\n  ".join([head, *lines, f"ret {module.real} {found[0]}"]) + "\n}"
+
+
+def _picked(kind: str, one: str, two: str, places: range) -> str:
+    """A register of lanes at these places of two registers, one behind the other."""
+    mask = ", ".join(f"i32 {place}" for place in places)
+    return f"shufflevector {kind} {one}, {kind} {two}, <{len(places)} x i32> <{mask}>"
 
 
 def _many(kind: str, width: int) -> str:
