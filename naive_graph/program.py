@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any, NamedTuple
 
-from .engines.llvm.precision import precision_named
+from .engines.llvm.precision import SINGLE, precision_named
 from .engines.questions import Answers, ByMachine, Inputs, question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
 from .feeding import checked, input_rows, is_single, nodes_of
@@ -259,7 +259,8 @@ class Program:
         times: with how long each pass took, which is another number every time.
         """
         with self._lock:
-            return self._ask(self._given(feed, inputs)).explain(times)
+            said = self._ask(self._given(feed, inputs)).explain(times)
+        return f"{said}\nAll floats are float32." if self._precision is SINGLE else said
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""

@@ -110,7 +110,8 @@ class ByReference:
             if step is not None:
                 of = f"Sample {sample}. " if replay.varies[step] else ""
                 over = inputs.samples if step in replay.known else 0
-                return of + culprit.explain_value(self.tables, plan, values, step, replay.varies[step], over)
+                given = inputs.sample(sample).get(plan.rows[step], self.tables.values[plan.rows[step]])
+                return of + culprit.explain_value(self.tables, plan, values, step, replay.varies[step], over, given)
             for row in asked if self.wrt and None not in values else ():
                 seeds = {row: self.precision.number(1.0)}
                 adjoints = reference.differentiate(plan, values, seeds, wanted)
@@ -135,7 +136,8 @@ class Feeds:
         self.moving: list[tuple[int, Any, list[int]]] = []  # lanes of leaves that may change
         for row, source in flat.sources.items():
             if isinstance(source, Lanes):
-                _fill(tape.feed(row), np.array(source.numbers))
+                with np.errstate(over="ignore"):
+                    _fill(tape.feed(row), np.array(source.numbers))
                 rows: list[Any] = [each.row if isinstance(each, Fed) else each for each in source.sources]
                 places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
                 if len(places):
@@ -143,7 +145,14 @@ class Feeds:
         self.any = bool(fed or self.moving)
 
     def __call__(self, inputs: Inputs) -> None:
-        """Feed the tape."""
+        """Feed the tape. What float32 cannot hold becomes infinite; a result will show it."""
+        if self.tape.precision is DOUBLE:
+            self._feed(inputs)
+        else:
+            with np.errstate(over="ignore"):
+                self._feed(inputs)
+
+    def _feed(self, inputs: Inputs) -> None:
         tape = self.tape
         if inputs.batches:
             if tape.samples[1] != inputs.samples:

@@ -60,9 +60,10 @@ define internal {real} @first_lane({vector} %x) alwaysinline {{
 
 
 def _scattered(precision: Precision) -> str:
+    n = precision.lanes
     return SCATTERED.format(
-        n=precision.lanes, real=precision.type, vector=precision.vector, mask=precision.mask, bytes=precision.bytes,
-        ptrs=f"<{precision.lanes} x ptr>", suffix=precision.suffix(precision.lanes), counted=", ".join(f"i64 {k}" for k in range(precision.lanes)),
+        n=n, real=precision.type, vector=precision.vector, mask=precision.mask, bytes=precision.bytes,
+        ptrs=f"<{n} x ptr>", suffix=precision.suffix(n), counted=", ".join(f"i64 {k}" for k in range(n)),
     )  # fmt: skip
 
 
