@@ -57,9 +57,9 @@ class Program:
     In float32 leaves are rounded once when they are read (the graph keeps its
     float64), and every operator's result is rounded. So + - * / and square
     roots are those of NumPy's float32 in the written order; any other function
-    is computed in float64 and rounded, and is right to just over half a unit in
-    the last place. A value of one number is still a Python float; arrays are of
-    float32. Large batches run about twice as fast, and take half the room.
+    gives the float32 nearest to its value in float64, or a neighbour of that
+    (the shares of a softmax alone are put together from float32). A value of
+    one number is still a Python float; arrays are of float32.
 
     Raises NodeError if an output or an entry of wrt is none, EngineError for an
     unknown engine or dtype, MissingToolError where llvmlite or NumPy is not installed.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import mathematics
+from . import mathematics, singles
 from .emit import Emitted, Opaque, Value, Writer
 from .precision import DOUBLE, SINGLE, Precision
 
@@ -21,7 +21,7 @@ PURE = "nounwind willreturn memory(none)"  # what C's functions of numbers are: 
 
 # If a number is too large for the fast function, all go the slow way.
 GUARDED = """define internal {real} @"{full}"({real} %x) {{
-  %size = call {real} @llvm.fabs.v{n}f64({real} %x)
+  %size = call {real} @{fabs}({real} %x)
   %large = fcmp ugt {real} %size, {limit}
   %any = call i1 @llvm.vector.reduce.or.v{n}i1({truth} %large)
   br i1 %any, label %slow, label %fast
@@ -48,7 +48,7 @@ class Module:
         self.width, self.precision = width, precision
         self.real = _many(precision.type, width)
         self.truth = _many("i1", width)
-        self.whole = _many("i64", width)
+        self.whole = _many(precision.whole, width)
         self.suffix = precision.suffix(width)
         self.functions: dict[str, str] = {}
         self.declared: dict[str, str] = {}
@@ -75,7 +75,10 @@ class Module:
         full = f"{name}/{arity}.rounded"
         if full not in self.functions:
             self.functions[full] = _by_halves(self, full, self.exact.define(name, function, arity), arity)
-        return full
+        if self.width == 1 or name not in singles.FUNCTIONS:
+            return full
+        fast = self.define(f"{name}.many", singles.FUNCTIONS[name], arity)
+        return self.guarded(name, fast, full, singles.LIMITS[name]) if name in singles.LIMITS else fast
 
     def many(self, name: str, arity: int) -> str:
         """The full name of a function of C's, for many numbers at once."""
@@ -84,15 +87,19 @@ class Module:
         fast = self.define(f"{name}.many", mathematics.FUNCTIONS[name], arity)
         if name not in mathematics.LIMITS:
             return fast
-        full = f"{name}.any"
+        return self.guarded(name, fast, self.each_alone(name, arity), mathematics.LIMITS[name])
+
+    def guarded(self, name: str, fast: str, slow: str, limit: float) -> str:
+        """The full name of a function that goes the fast way where all numbers are within a limit."""
+        full = f"{name}.any.{self.precision.name}"
         if full not in self.functions:
-            slow, limit = self.each_alone(name, arity), self.literal(mathematics.LIMITS[name])
+            fabs = f"llvm.fabs{self.suffix}"
             self.functions[full] = GUARDED.format(
-                full=full, fast=fast, slow=slow, limit=limit, real=self.real, truth=self.truth, n=self.width
-            )
-            fabs = f"llvm.fabs.v{self.width}f64"
+                full=full, fast=fast, slow=slow, limit=self.literal(limit), real=self.real, truth=self.truth,
+                fabs=fabs, n=self.width,
+            )  # fmt: skip
             self.declared[fabs] = f'declare {self.real} @"{fabs}"({self.real})'
-            self.declared["or"] = f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({self.truth})"
+            self.declared[f"or.{self.width}"] = f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({self.truth})"
         return full
 
     def each_alone(self, name: str, arity: int) -> str:
@@ -107,7 +114,7 @@ class Module:
         return _splat(self.precision.type, self.precision.literal(value), self.width)
 
     def integer(self, value: int) -> str:
-        return _splat("i64", str(value), self.width)
+        return _splat(self.precision.whole, str(value), self.width)
 
 
 class Tree(Writer):

@@ -18,13 +18,14 @@ class Precision(NamedTuple):
     """What compiled code must know of its floats.
 
     name: NumPy's word. type: LLVM's. lanes: how many a register holds. bytes: how many one takes.
-    number: what the reference engine computes with.
+    whole: LLVM's type for a whole number of as many bits. number: what the reference engine computes with.
     """
 
     name: str
     type: str
     lanes: int
     bytes: int
+    whole: str
     number: Callable[[float], float]
 
     @property
@@ -48,8 +49,8 @@ class Precision(NamedTuple):
         return literal(self.rounded(value))
 
 
-DOUBLE = Precision("float64", "double", 8, 8, float)
-SINGLE = Precision("float32", "float", 16, 4, Single)
+DOUBLE = Precision("float64", "double", 8, 8, "i64", float)
+SINGLE = Precision("float32", "float", 16, 4, "i32", Single)
 
 
 def precision_named(dtype: Any) -> Precision:
