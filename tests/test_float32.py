@@ -253,6 +253,16 @@ def test_one_sample_gives_floats_and_a_batch_arrays_of_float32():
     assert all(np.asarray(each).dtype == np.float32 for each in slopes[0][1:])
 
 
+@given(SEEDS, SAMPLES)
+def test_arrays_of_float32_may_be_fed(seed, samples):
+    dice = np.random.default_rng(seed)
+    x, y, w = [PlaceHolder(), PlaceHolder()], PlaceHolder(), Variable(0.7)
+    program = asking((w * x[0] - x[1]) * y, [w], inputs=[x, y])
+    points, labels = dice.normal(size=(samples, 2)), dice.normal(size=samples)
+    found, wanted = program(points.astype(np.float32), labels.astype(np.float32)), program(points, labels)
+    assert same_bits(found.value, wanted.value) and same_bits(found.gradient, wanted.gradient)
+
+
 def test_programs_of_both_kinds_do_not_disturb_each_other():
     p, w = PlaceHolder(), Variable(0.1)
     loss, data = mean((w * p).tanh()), np.linspace(-1, 1, 40)
