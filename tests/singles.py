@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from naive_graph.arithmetics.single import Single
 from naive_graph.engines.llvm.functions import ROUND_ONCE
 from naive_graph.plan import plan_for
 from naive_graph.rules import RULES
@@ -82,5 +83,5 @@ def _place(x):
 
 
 def rounded_value(name, xs):
-    """What the rule gives for float32 operands, computed in float64 and rounded."""
-    return single(RULES[name].value(*[float(x) for x in xs]))
+    """What the rule gives for float32 operands, computed in float64 and rounded; a softmax in rounded pieces."""
+    return single(RULES[name](*[Single(x) for x in xs]))

@@ -100,13 +100,11 @@ def test_totals_and_means_add_up_in_order(seed, size, samples):
 CASES = [(rule.name, arity) for rule in BY_NUMBER[:BUILT_IN] for arity in ([rule.arity] if rule.arity else range(1, 5))]
 
 
-def most_units(name, arity, xs):
-    """How far a result may be from the float64 result, rounded: in units of float32."""
+def most_units(name):
+    """How far a result may be from the rule's, rounded: in units of float32."""
     if name in PLAIN:
         return 0
-    if name == "softmax_share" and xs[0] in xs[1:]:
-        return arity + 2  # written out: every exponential is rounded, and each of the additions
-    return 1
+    return 4 if name == "softmax_share" else 1  # each of its exponentials may be a neighbour
 
 
 @pytest.mark.parametrize(("name", "arity"), CASES)
@@ -121,6 +119,8 @@ def test_every_operator_is_rounded_once(name, arity, way):
     @settings(max_examples=20, deadline=None)
     @given(st.lists(st.lists(number, min_size=20, max_size=20), min_size=arity, max_size=arity))
     def law(columns):
+        if name == "softmax_share" and arity > 1:
+            columns[1] = columns[0]  # the one whose share is asked for is among them
         cases = list(zip(*single(columns), strict=True))
         if way == "as a batch" and name not in GATHERED:
             found = program(*map(np.array, columns)).value
@@ -128,7 +128,11 @@ def test_every_operator_is_rounded_once(name, arity, way):
             found = [program(*map(float, xs)).value for xs in cases]
         for xs, value in zip(cases, found, strict=True):
             wanted = rounded_value(name, xs) if name not in PLAIN else single(PLAIN[name](*xs))
-            assert units_apart(value, wanted) <= most_units(name, arity, list(xs)), (xs, value, wanted)
+            if name == "logsumexp" and math.isfinite(wanted):  # it adds what may be of unlike signs
+                scale = single(max(1.0, *map(abs, filter(math.isfinite, xs))))
+                assert abs(value - wanted) <= 4 * np.spacing(scale), (xs, value, wanted)
+            else:
+                assert units_apart(value, wanted) <= most_units(name), (xs, value, wanted)
 
     with np.errstate(all="ignore"):
         law()

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import mathematics, singles
+from ... import ieee
+from ...arithmetics.single import PIECES, in_pieces
+from . import mathematics, meaning, singles
 from .emit import Emitted, Opaque, Value, Writer
 from .precision import DOUBLE, SINGLE, Precision
 
@@ -72,6 +74,8 @@ class Module:
         """The full name of an operator's value: in float32 computed in float64, and rounded."""
         if self.exact is None or name in ROUND_ONCE:
             return self.define(name, function, arity)
+        if name in PIECES:
+            return self.define(name, _in_pieces(name), arity)
         full = f"{name}/{arity}.rounded"
         if full not in self.functions:
             self.functions[full] = _by_halves(self, full, self.exact.define(name, function, arity), arity)
@@ -250,6 +254,17 @@ def _each_alone(module: Module, full: str, name: str, arity: int) -> str:
     parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
     head = f'define internal {module.real} @"{full}"({parameters}) {{'
     return "\n  ".join([head, *lines, f"ret {module.real} {result}"]) + "\n}"
+
+
+def _in_pieces(name: str) -> Callable[..., Any]:
+    """A rule that consists of rounded pieces, ready for registers."""
+
+    def piece(name: str, function: Any) -> Callable[..., Any]:
+        return lambda *xs: next(x for x in xs if isinstance(x, Emitted)).writer.rounded(name, function, xs)
+
+    largest, below = meaning.in_registers(ieee.largest), meaning.in_registers(ieee.exp_below)
+    first, last = piece("largest", lambda *xs: largest(xs)), piece("log", meaning.in_registers(ieee.log))
+    return in_pieces(first, piece("exp_below", below), last)[name]
 
 
 def _by_halves(module: Module, full: str, exact: str, arity: int) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from typing import Any
 
 from .emit import Emitted
@@ -29,8 +30,11 @@ LOG = (0.66666662693, 0.40000972152, 0.28498786688, 0.24279078841)
 TANH = (-3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2, 2.06390887954e-2, -5.70498872745e-3)
 
 
-def exp(x: Emitted, factor: float = 1.0) -> Any:
-    """2**n * exp(r) with x = n log 2 + r and abs(r) <= log(2) / 2, times a power of two."""
+def exp(x: Emitted, factor: float = 1.0, more: Any = None) -> Any:
+    """2**n * exp(r) with x = n log 2 + r and abs(r) <= log(2) / 2.
+
+    factor: a power of two that the result is multiplied by. more: what x was too short for.
+    """
     inside = select(x > LAST_EXP, LAST_EXP, select(x < -108.0, -108.0, x))
     shifted = fma(inside, 1 / math.log(2), ROUND)
     n, power = shifted - ROUND, whole(bits(shifted), "sub", _as_bits(ROUND))
@@ -38,10 +42,21 @@ def exp(x: Emitted, factor: float = 1.0) -> Any:
     s = fma(n, -LN2_LOW, r)
     lost = fma(n, -LN2_LOW, r - s)
     near_one = (s + fma(s * s, polynomial(s, EXP), lost)) + 1.0
+    near_one = near_one if more is None else fma(near_one, more, near_one)
     first = whole(power, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
     second = x.writer.line(f"sub {x.writer.module.whole} {power.name}, {first.name}")
     result = factor * near_one * _power_of_two(first) * _power_of_two(second)
     return select(x != x, x, select(x > LAST_EXP, math.inf, result))
+
+
+def exp_below(x: Emitted, top: Emitted) -> Any:
+    """exp(x - top) for x <= top, with the rounding of the difference carried along; 1 for two that are infinite."""
+    d = x - top
+    back = d - x
+    more = (x - (d - back)) - (top + back)
+    value = select(d > -150.0, exp(d, more=select(d > -150.0, more, 0.0)), 0.0)
+    either = select(x == top, 1.0, value)
+    return select(x != x, x, select(top != top, top, either))
 
 
 def log(x: Emitted) -> Any:
@@ -100,9 +115,9 @@ def sigmoid_slope(x: Emitted) -> Any:
     return _bell(e, e)
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": exp, "log": log, "sin": sin, "cos": cos, "tanh": tanh, "sech_squared": sech_squared, "sigmoid": sigmoid,
-    "sigmoid_slope": sigmoid_slope,
+    "sigmoid_slope": sigmoid_slope, "exp_below": exp_below,
 }  # fmt: skip
 LIMITS = {"sin": LARGEST_ANGLE, "cos": LARGEST_ANGLE}  # beyond, float64 is asked
 
