@@ -13,6 +13,7 @@ from typing import Any
 from ... import ieee
 from ...arithmetics.single import PIECES, in_pieces
 from . import mathematics, meaning, singles
+from .cutting import by_halves, each_alone, many
 from .emit import Emitted, Opaque, Value, Writer
 from .precision import DOUBLE, SINGLE, Precision
 
@@ -48,9 +49,9 @@ class Module:
 
     def __init__(self, width: int = 1, precision: Precision = DOUBLE) -> None:
         self.width, self.precision = width, precision
-        self.real = _many(precision.type, width)
-        self.truth = _many("i1", width)
-        self.whole = _many(precision.whole, width)
+        self.real = many(precision.type, width)
+        self.truth = many("i1", width)
+        self.whole = many(precision.whole, width)
         self.suffix = precision.suffix(width)
         self.functions: dict[str, str] = {}
         self.declared: dict[str, str] = {}
@@ -78,7 +79,7 @@ class Module:
             return self.define(name, _in_pieces(name), arity)
         full = f"{name}/{arity}.rounded"
         if full not in self.functions:
-            self.functions[full] = _by_halves(self, full, self.exact.define(name, function, arity), arity)
+            self.functions[full] = by_halves(self, full, self.exact.define(name, function, arity), arity)
         if self.width == 1 or name not in singles.FUNCTIONS:
             return full
         fast = self.define(f"{name}.many", singles.FUNCTIONS[name], arity)
@@ -111,7 +112,7 @@ class Module:
         full = f"{name}.each"
         if full not in self.functions:
             self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
-            self.functions[full] = _each_alone(self, full, name, arity)
+            self.functions[full] = each_alone(self, full, name, arity)
         return full
 
     def literal(self, value: float) -> str:
@@ -243,19 +244,6 @@ def _bounded(ways: int) -> None:
         raise Opaque(f"there are more than {MOST_PATHS} ways through it")
 
 
-def _each_alone(module: Module, full: str, name: str, arity: int) -> str:
-    lines, result = [], "poison"
-    for place in range(module.width):
-        taken = [f"%t{place}.{each}" for each in range(arity)]
-        lines += [f"{each} = extractelement {module.real} %x{at}, i32 {place}" for at, each in enumerate(taken)]
-        lines.append(f'%y{place} = call double @"{name}"({", ".join(f"double {each}" for each in taken)})')
-        lines.append(f"%r{place} = insertelement {module.real} {result}, double %y{place}, i32 {place}")
-        result = f"%r{place}"
-    parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
-    head = f'define internal {module.real} @"{full}"({parameters}) {{'
-    return "\n  ".join([head, *lines, f"ret {module.real} {result}"]) + "\n}"
-
-
 def _in_pieces(name: str) -> Callable[..., Any]:
     """A rule that consists of rounded pieces, ready for registers."""
 
@@ -265,41 +253,6 @@ def _in_pieces(name: str) -> Callable[..., Any]:
     largest, below = meaning.in_registers(ieee.largest), meaning.in_registers(ieee.exp_below)
     first, last = piece("largest", lambda *xs: largest(xs)), piece("log", meaning.in_registers(ieee.log))
     return in_pieces(first, piece("exp_below", below), last)[name]
-
-
-def _by_halves(module: Module, full: str, exact: str, arity: int) -> str:
-    """The text of a function of float32 that asks one of float64; registers are cut to size for it."""
-    assert module.exact is not None
-    width, real = module.exact.width, module.exact.real
-    piece, lines, found = _many(module.precision.type, width), [], []
-    for first in range(0, module.width, width):
-        taken = []
-        for at in range(arity):
-            part = f"%x{at}"
-            if module.width > 1:
-                part = f"%p{at}.{first}"
-                lines.append(f"{part} = {_picked(module.real, f'%x{at}', 'poison', range(first, first + width))}")
-            taken.append(f"{real} %d{at}.{first}")
-            lines.append(f"%d{at}.{first} = fpext {piece} {part} to {real}")
-        lines.append(f'%y.{first} = call {real} @"{exact}"({", ".join(taken)})')
-        lines.append(f"%r.{first} = fptrunc {real} %y.{first} to {piece}")
-        found.append(f"%r.{first}")
-    if len(found) > 1:
-        lines.append(f"%all = {_picked(piece, found[0], found[1], range(module.width))}")
-        found = ["%all"]
-    parameters = ", ".join(f"{module.real} %x{at}" for at in range(arity))
-    head = f'define internal {module.real} @"{full}"({parameters}) {{'
-    return "\n  ".join([head, *lines, f"ret {module.real} {found[0]}"]) + "\n}"
-
-
-def _picked(kind: str, one: str, two: str, places: range) -> str:
-    """A register of lanes at these places of two registers, one behind the other."""
-    mask = ", ".join(f"i32 {place}" for place in places)
-    return f"shufflevector {kind} {one}, {kind} {two}, <{len(places)} x i32> <{mask}>"
-
-
-def _many(kind: str, width: int) -> str:
-    return kind if width == 1 else f"<{width} x {kind}>"
 
 
 def _splat(kind: str, text: str, width: int) -> str:
