@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from .engines.llvm.precision import Precision
 from .engines.questions import ByReference, Feeds, Inputs
 from .engines.straight import StraightLine
 from .engines.tape.flat import NONE, Flat
@@ -279,19 +280,20 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any) -> _ByTape | _ByStraig
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
     step = step_of(lowering, answers.wrt, [inputs.tables.values[row] for row in answers.wrt], rule)
-    return _ByStraightLine(inputs, step) if machine.straight is not None else _ByTape(inputs, step)
+    way = _ByTape if machine.straight is None else _ByStraightLine
+    return way(inputs, step, machine.precision)
 
 
 class _ByTape:
     """The steps on a tape: carried values stay among its scalars."""
 
-    def __init__(self, inputs: Inputs, step: Step) -> None:
+    def __init__(self, inputs: Inputs, step: Step, precision: Precision) -> None:
         self.step, self.tables = step, inputs.tables
         moves = list(zip(step.results, step.leaves, strict=True))
-        self.tape = Tape(step.flat, [step.output, *step.results], moves, step.output)
+        self.tape = Tape(step.flat, [step.output, *step.results], moves, step.output, precision)
         Feeds(step.flat, self.tape)(inputs)
         for row, value in zip(step.leaves, step.start, strict=True):
-            self.tape.scalars[self.tape.slots[row]] = value
+            self.tape.scalars[self.tape.slots[row]] = precision.rounded(value)
 
     def run(self, steps: int) -> Any:
         with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
@@ -305,7 +307,7 @@ class _ByTape:
 class _ByStraightLine:
     """The steps as straight-line code: carried values lie in an array of their own, behind the graph's."""
 
-    def __init__(self, inputs: Inputs, step: Step) -> None:
+    def __init__(self, inputs: Inputs, step: Step, precision: Precision) -> None:
         self.step, self.values = step, array("d", inputs.tables.values)
         for row, given in inputs.numbers.items():
             self.values[row] = given
@@ -315,7 +317,7 @@ class _ByStraightLine:
             row: self.first + source.place if isinstance(source, Carried) else source
             for row, source in step.flat.sources.items()
         }
-        self.code = StraightLine(replace(step.flat, sources=sources), [step.output, *step.results])
+        self.code = StraightLine(replace(step.flat, sources=sources), [step.output, *step.results], precision)
         self.moves = [(1 + place, self.first + place) for place in range(len(step.leaves))]
 
     def run(self, steps: int) -> Any:
@@ -332,25 +334,26 @@ class _ByReference:
     def __init__(self, answers: ByReference, inputs: Inputs, rule: Any) -> None:
         self.answers, self.formula, self.done = answers, _formula(rule), 0
         memories, self.counts = _memories(self.formula)
-        held = {row: inputs.tables.values[row] for row in answers.wrt}
+        self.number = number = answers.precision.number
+        held = {row: number(inputs.tables.values[row]) for row in answers.wrt}
         self.inputs = inputs._replace(numbers={**inputs.numbers, **held})  # numbers go before the tables' values
-        self.memory = {row: [0.0] * memories for row in answers.wrt}
+        self.memory = {row: [number(0.0)] * memories for row in answers.wrt}
 
     def run(self, steps: int) -> Any:
-        return np.array([self._step() for _ in range(steps)])
+        return np.array([self._step() for _ in range(steps)], self.answers.precision.name)
 
     def _step(self) -> float:
         values, slopes, _ = self.answers(self.inputs)
-        time = {"t": float(self.done + 1)} if self.counts else {}
+        time = {"t": self.number(self.done + 1)} if self.counts else {}
         made = {
-            row: _made(self.formula, [self.inputs.numbers[row], slope, *self.memory[row]], time)
+            row: _made(self.formula, [self.inputs.numbers[row], self.number(slope), *self.memory[row]], time)
             for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True)
         }
-        checked = {row: [number(each, FORMULA) for each in numbers] for row, numbers in made.items()}
+        checked = {row: [self.number(number(each, FORMULA)) for each in numbers] for row, numbers in made.items()}
         for row, (weight, *memory) in checked.items():
             self.inputs.numbers[row], self.memory[row] = weight, memory
         self.done += 1
         return float(values[0])
 
     def weight(self, row: int) -> float:
-        return self.inputs.numbers[row]
+        return float(self.inputs.numbers[row])

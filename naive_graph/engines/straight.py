@@ -16,6 +16,7 @@ from ..rules import BY_NUMBER, RULES
 from .llvm.compile import compiled
 from .llvm.emit import opaque
 from .llvm.functions import Module
+from .llvm.precision import DOUBLE, Precision
 from .llvm.straight import Straight
 from .tape.flat import DOT, NONE, PIECES, Array, Flat, name_of
 from .tape.operators import piece
@@ -23,19 +24,19 @@ from .tape.operators import piece
 MOST_ROWS = 400  # LLVM takes some 0.1 s for as many
 ADD, MUL, SUB = RULES["add"], RULES["mul"], RULES["sub"]
 
-# Runs the code again and again; then each of `moves` results takes the place of a leaf.
+# Runs the code again and again; then each of `moves` results takes the place of a leaf, which is float64.
 LOOP = """
 define void @again(
     ptr %values, ptr %results, ptr %scratch, i64 %steps, ptr %history, i64 %watched, ptr %moves, i64 %count
-) {
+) {{
   br label %step
 step:
   %done = phi i64 [0, %0], [%next, %end]
   call void @run(ptr %values, ptr %results, ptr %scratch)
-  %seen = getelementptr double, ptr %results, i64 %watched
-  %value = load double, ptr %seen
-  %place = getelementptr double, ptr %history, i64 %done
-  store double %value, ptr %place
+  %seen = getelementptr {real}, ptr %results, i64 %watched
+  %value = load {real}, ptr %seen
+  %place = getelementptr {real}, ptr %history, i64 %done
+  store {real} %value, ptr %place
   br label %move
 move:
   %k = phi i64 [0, %step], [%k1, %one]
@@ -47,8 +48,9 @@ one:
   %from = load i64, ptr %fromat
   %toat = getelementptr i64, ptr %fromat, i64 1
   %to = load i64, ptr %toat
-  %source = getelementptr double, ptr %results, i64 %from
-  %moved = load double, ptr %source
+  %source = getelementptr {real}, ptr %results, i64 %from
+  %found = load {real}, ptr %source
+  %moved = {widened}
   %target = getelementptr double, ptr %values, i64 %to
   store double %moved, ptr %target
   %k1 = add i64 %k, 1
@@ -59,23 +61,29 @@ end:
   br i1 %going, label %step, label %out
 out:
   ret void
-}
+}}
 """
+
+
+def _loop(precision: Precision) -> str:
+    how = "bitcast" if precision is DOUBLE else "fpext"
+    return LOOP.format(real=precision.type, widened=f"{how} {precision.type} %found to double")
 
 
 class StraightLine:
     """The wanted rows of a plan without lanes, as one piece of code.
 
     A leaf's value lies at its source's place among the values that `run` is
-    given; results lie in `out`, in the order wanted.
+    given; results lie in `out`, in the order wanted. precision: of all floats
+    but those values.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int]) -> None:
-        code = written(flat, wanted)
-        self.text = str(code)
-        self.library = compiled(f"{self.text}\n{LOOP}", optimised=len(flat) <= 100)
-        self.out = np.zeros(len(wanted) + 1)
-        self._scratch = np.zeros(code.spilled + 1)
+    def __init__(self, flat: Flat, wanted: Sequence[int], precision: Precision = DOUBLE) -> None:
+        code = written(flat, wanted, precision)
+        self.text, self.precision = str(code), precision
+        self.library = compiled(f"{self.text}\n{_loop(precision)}", optimised=len(flat) <= 100)
+        self.out = np.zeros(len(wanted) + 1, precision.name)
+        self._scratch = np.zeros(code.spilled + 1, precision.name)
         self._run = self.library.function("run", None, [ctypes.c_void_p] * 3)
         self._places = (self.out.ctypes.data, self._scratch.ctypes.data)
 
@@ -85,7 +93,7 @@ class StraightLine:
 
     def repeat(self, source: int, steps: int, watched: int, moves: Sequence[tuple[int, int]]) -> Array:
         """Run so many times; after each, results take the place of leaves: (result, place) for each that does."""
-        history, pairs = np.zeros(max(steps, 1)), np.array(moves, np.int64).reshape(-1)
+        history, pairs = np.zeros(max(steps, 1), self.precision.name), np.array(moves, np.int64).reshape(-1)
         function = self.library.function(
             "again",
             None,
@@ -102,12 +110,12 @@ def fits(flat: Flat) -> bool:
     return len(flat.samples) == 1 and len(flat) <= MOST_ROWS + len(flat.leaves())
 
 
-def written(flat: Flat, wanted: Sequence[int]) -> Straight:
+def written(flat: Flat, wanted: Sequence[int], precision: Precision = DOUBLE) -> Straight:
     """The code, as a function of the leaves' values and the array for the results.
 
     The last result is 0 if all are finite.
     """
-    code = Straight(Module(), "run")
+    code = Straight(Module(1, precision), "run")
     registers: list[Any] = [_leaf(flat, code, row) for row in range(len(flat))]
     for row in range(len(flat)):
         if flat.starts[row] < flat.starts[row + 1]:
@@ -126,7 +134,7 @@ def written(flat: Flat, wanted: Sequence[int]) -> Straight:
 
 def _leaf(flat: Flat, code: Straight, row: int) -> Any:
     if row in flat.constants:
-        return flat.constants[row]
+        return code.module.precision.rounded(flat.constants[row])
     source = flat.sources.get(row)
     return None if source is None else code.leaf("values", getattr(source, "row", source))
 
@@ -139,7 +147,7 @@ def _row(code: Straight, kind: int, operands: list[Any]) -> Any:
             total = term if total is None else code.apply(ADD, [total, term])
         return total
     if kind in PIECES:
-        return code.call(name_of(kind), piece(kind), operands)
+        return code.rounded(name_of(kind), piece(kind), operands)
     try:
         return _applied(code, kind, operands)
     except Exception as error:  # whatever a learner's function does when it meets registers
@@ -149,5 +157,5 @@ def _row(code: Straight, kind: int, operands: list[Any]) -> Any:
 def _applied(code: Straight, kind: int, operands: list[Any]) -> Any:
     rule = BY_NUMBER[kind]
     if all(isinstance(each, float) for each in operands):
-        return rule.value(*operands)
+        return float(rule(*map(code.module.precision.number, operands)))
     return code.apply(rule, operands)

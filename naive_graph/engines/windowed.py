@@ -16,6 +16,7 @@ from ..tables import Tables
 from . import questions
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
+from .llvm.precision import DOUBLE, Precision
 from .questions import Answers, ByMachine, ByReference, Found, Inputs
 from .tape.powers import powers
 from .tape.repeats import repeats
@@ -85,10 +86,11 @@ def by_windows(tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> ByWin
 
 
 def question(
-    tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None
-) -> Answers:
+    tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
+    precision: Precision = DOUBLE,
+) -> Answers:  # fmt: skip
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
-    if engine in (None, "tape") and not batched:
+    if engine in (None, "tape") and not batched and precision is DOUBLE:
         llvmlite()  # or say at once that it is missing
         try:
             found = by_windows(tables, rows, wrt)
@@ -96,4 +98,4 @@ def question(
             found = None
         if found is not None:
             return found
-    return questions.question(tables, rows, wrt, batched, engine)
+    return questions.question(tables, rows, wrt, batched, engine, precision)

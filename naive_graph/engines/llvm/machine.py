@@ -17,7 +17,8 @@ from typing import Any
 
 from . import registers
 from .compile import Library, compiled
-from .python import ELEMENTS, LANES, SCALARS, Program, result_type, syntax
+from .precision import DOUBLE, Precision
+from .python import Program, result_type, scalars, syntax
 
 # A call of the kernel at a place of a table of addresses.
 CALLS = """
@@ -42,12 +43,17 @@ define internal void @call_back(
   ret void
 }
 """
-KNOWN = {
-    **registers.known("double", LANES),
-    "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
-    "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
-    "call_back": ("call_back", ["ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
-}
+
+
+def _known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
+    return {
+        **registers.known(precision.type, precision.lanes),
+        "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
+        "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
+        "call_back": ("call_back", ["ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
+    }
+
+
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
 _OF_FILE: dict[str, list[Machine]] = {}
 
@@ -73,8 +79,9 @@ class Machine:
 
     def _function(self) -> Callable[..., Any]:
         tree = syntax(self.python)
+        words = scalars(DOUBLE)
         kinds = [str(each.annotation.id) for each in tree.args.args]  # type: ignore[union-attr]
-        types = [C_TYPES[SCALARS[kind]] if kind in SCALARS else _Array(kind) for kind in kinds]
+        types = [C_TYPES[words[kind]] if kind in words else _Array for kind in kinds]
         library = library_of(self.python.__module__)
         return library.function(self.python.__name__, C_TYPES[result_type(tree)], types)
 
@@ -82,10 +89,8 @@ class Machine:
 class _Array:
     """How ctypes takes an array's address."""
 
-    def __init__(self, kind: str) -> None:
-        self.kind = ELEMENTS[kind]
-
-    def from_param(self, view: Any) -> Any:
+    @staticmethod
+    def from_param(view: Any) -> Any:
         return view.data_as(ctypes.c_void_p) if hasattr(view, "data_as") else view
 
 
@@ -95,31 +100,32 @@ def machine(function: Callable[..., Any]) -> Machine:
 
 
 @once
-def library_of(module: str) -> Library:
-    """The compiled functions of one file."""
+def library_of(module: str, precision: Precision = DOUBLE) -> Library:
+    """The compiled functions of one file, for floats of that precision."""
     ours = module.partition(".")[0] == __name__.partition(".")[0]  # of other files we have no digest
-    return compiled(lambda: _text(module), key=f"{sources()} {module}" if ours else None, optimised=True)
+    key = f"{sources()} {module} {precision.name}" if ours else None
+    return compiled(lambda: _text(module, precision), key=key, optimised=True)
 
 
-def _text(module: str) -> str:
-    program = Program(KNOWN)
+def _text(module: str, precision: Precision) -> str:
+    program = Program(_known(precision), precision)
     for each in _OF_FILE[module]:
         program.add(each.python)
-    return "\n".join(
-        [CALLS, registers.texts("double", LANES), str(program), *(_entry(each) for each in _OF_FILE[module])]
-    )
+    entries = [_entry(each, precision) for each in _OF_FILE[module]]
+    return "\n".join([CALLS, registers.texts(precision.type, precision.lanes), str(program), *entries])
 
 
-def _entry(function: Machine) -> str:
+def _entry(function: Machine, precision: Precision) -> str:
     """The function again, as NAME.packed, with all its arguments in one array: one is quicker to pass than many."""
     tree = syntax(function.python)
-    kinds = [SCALARS.get(each.annotation.id, "ptr") for each in tree.args.args]  # type: ignore[union-attr]
+    types = scalars(precision)
+    kinds = [types.get(each.annotation.id, "ptr") for each in tree.args.args]  # type: ignore[union-attr]
     lines = [f'define void @"{tree.name}.packed"(ptr %packed) {{']
     for place, kind in enumerate(kinds):
         lines.append(f"%p{place} = getelementptr i64, ptr %packed, i64 {place}")
         lines.append(f"%a{place} = load {kind}, ptr %p{place}")
     arguments = ", ".join(f"{kind} %a{place}" for place, kind in enumerate(kinds))
-    result = result_type(tree)
+    result = result_type(tree, precision)
     call = f"call {result} @{tree.name}({arguments})"
     return "\n  ".join([*lines, call if result == "void" else f"%result = {call}", "ret void"]) + "\n}\n"
 

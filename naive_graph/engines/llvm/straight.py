@@ -15,10 +15,11 @@ PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"
 
 
 class Straight(Writer):
-    """The code of one sweep, as it is written: a function of arrays of doubles."""
+    """The code of one sweep, as it is written: a function of arrays of floats. `values` are float64 always."""
 
     def __init__(self, module: Module, name: str, parameters: str = PARAMETERS) -> None:
         super().__init__(module)
+        self.real = module.precision.type
         self.name, self.parameters = name, parameters
         self.parts: list[list[str]] = [[]]
         self.known: dict[str, Emitted] = {}
@@ -49,7 +50,7 @@ class Straight(Writer):
             value.place = ("scratch", self.spilled)
             self.spilled += 1
             self._store(value.chunk, *value.place, value.name)
-        return self.line(f"load double, ptr {self._address(*value.place)}").name
+        return self._load(*value.place)
 
     def leaf(self, array: str, index: int) -> Emitted:
         """What the array holds there, loaded where it is needed."""
@@ -63,14 +64,19 @@ class Straight(Writer):
         if isinstance(value, Emitted) and value.place is None:
             value.place = (array, index)
 
-    def _address(self, array: str, index: int) -> str:
-        return self.line(f"getelementptr double, ptr %{array}, i64 {index}").name
+    def _load(self, array: str, index: int) -> str:
+        held = "double" if array == "values" else self.real
+        found = self.line(f"load {held}, ptr {self._address(held, array, index)}").name
+        return found if held == self.real else self.line(f"fptrunc {held} {found} to {self.real}").name
+
+    def _address(self, held: str, array: str, index: int) -> str:
+        return self.line(f"getelementptr {held}, ptr %{array}, i64 {index}").name
 
     def _store(self, part: int, array: str, index: int, name: str) -> None:
         lines = self.parts[part]
         address = f"%v{len(lines)}"
-        lines.append(f"{address} = getelementptr double, ptr %{array}, i64 {index}")
-        lines.append(f"store double {name}, ptr {address}")
+        lines.append(f"{address} = getelementptr {self.real}, ptr %{array}, i64 {index}")
+        lines.append(f"store {self.real} {name}, ptr {address}")
 
     def __str__(self) -> str:
         """LLVM's assembly: the parts, the function that calls them, and what they call."""

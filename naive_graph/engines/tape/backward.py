@@ -20,9 +20,11 @@ from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module
 from ..llvm.machine import sources
-from ..llvm.python import LANES, VECTOR, Program
-from .operators import KNOWN, SCATTERED, Shape
+from ..llvm.precision import DOUBLE
+from ..llvm.python import Program
+from .operators import Shape, known, scattered
 
+LANES, VECTOR = DOUBLE.lanes, DOUBLE.vector
 # A register of numbers from one place, leaving 0 there; and a register added to numbers that lie anywhere.
 _ADD_ONE = """
   %i{k} = load i32, ptr %w{k}
@@ -68,7 +70,7 @@ done:
 }}
 """
 ADDING: dict[str, tuple[str, list[str], str]] = {
-    **KNOWN,
+    **known(DOUBLE),
     "near": ("near", ["ptr", "i64", "i64"], VECTOR),
     "taken": ("taken", ["ptr", "i64", "i64"], VECTOR),
     "added": ("added", ["ptr", "ptr", "i64", "i64", VECTOR], "void"),
@@ -101,17 +103,17 @@ def backward(shape: Shape) -> Backward:
 def text(shape: Shape) -> str:
     """Both loops of a shape, in LLVM's language."""
     module, arity = Module(LANES), shape.arity
-    known = dict(ADDING)
+    at_hand = dict(ADDING)
     try:
         for place in range(arity):
             name = module.define(f"slope{place}", _slope(shape, place), arity + 2)
-            known[f"slope{place}"] = (name, [VECTOR] * (arity + 2), VECTOR)
+            at_hand[f"slope{place}"] = (name, [VECTOR] * (arity + 2), VECTOR)
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
-    program = Program(known)
+    program = Program(at_hand)
     program.add_source(_back_source(arity))
     program.add_source(_few_source(arity))
-    return f"{module}\n{SCATTERED}\n{ADDED}\n{program}"
+    return f"{module}\n{scattered(DOUBLE)}\n{ADDED}\n{program}"
 
 
 def _slope(shape: Shape, place: int) -> Any:

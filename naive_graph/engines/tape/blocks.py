@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..llvm.python import LANES
 from .flat import DOT, NONE, REDUCE, TOTAL, Flat
 from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE_PAIRS, SPREAD, SUM
 from .operators import Shape, shape_of
@@ -65,8 +64,9 @@ class Writer:
     """Writes the instructions of one section of lanes."""
 
     def __init__(
-        self, flat: Flat, kernel_of: Callable[[Shape], int], scalar_of: Any, nothing: int, pack_at: int
+        self, flat: Flat, kernel_of: Callable[[Shape], int], scalar_of: Any, nothing: int, pack_at: int, room: int
     ) -> None:
+        self.room = room  # slots that an outer product lays its rights in
         self.nothing, self.one = nothing, nothing + 1  # where the scalars -0 and 1 are
         self.flat, self.kernel_of, self.scalar_of, self.pack_at = flat, kernel_of, scalar_of, pack_at
         self.instructions: list[Instruction] = []
@@ -121,7 +121,7 @@ class Writer:
             return
         slots = [self.lane(row) for row in (*step.lefts, *step.rights)]
         into = [Scalar(results[0]) for results in step.results]
-        sizes = [len(step.lefts), len(step.rights), Room(2 * LANES)]
+        sizes = [len(step.lefts), len(step.rights), Room(self.room)]
         self.instructions.append(Instruction(OUTER, [*sizes, *slots, *into]))
 
     def row(self, row: int) -> None:
@@ -161,7 +161,7 @@ class Writer:
 
 def block(
     flat: Flat, steps: list[Step], feeds: list[int], exports: list[int], kernel_of: Callable[[Shape], int],
-    scalar_of: Any, nothing: int, pack_at: int, slot_of: dict[Slot, int], keep: bool,
+    scalar_of: Any, nothing: int, pack_at: int, slot_of: dict[Slot, int], keep: bool, lanes: int,
 ) -> Block:  # fmt: skip
     """A section's steps as instructions.
 
@@ -171,7 +171,7 @@ def block(
     slot_of: slots that earlier sections of the group filled. keep: whether later
     ones read ours.
     """
-    writer = Writer(flat, kernel_of, scalar_of, nothing, pack_at)
+    writer = Writer(flat, kernel_of, scalar_of, nothing, pack_at, 2 * lanes)
     if feeds:
         writer.instructions.append(Instruction(FEED, [Slot(row) for row in feeds]))
     for step in steps:

@@ -11,7 +11,7 @@ registers.
 from __future__ import annotations
 
 from ..llvm.machine import machine
-from ..llvm.python import LANES, Floats, Ints, Longs
+from ..llvm.python import LANES, Doubles, Floats, Ints, Longs
 from .sums import NOTHING_YET, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
 
 # Instructions of scalars: (what, to, how many, from where in `index`, whether a kernel is to go one by one).
@@ -34,7 +34,7 @@ def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, wi
 @machine
 def run(
     parts: Ints, part_count: int, code: Ints, index: Ints, table: Longs, scalars: Floats, lanes: Floats, feeds: Floats,
-    moving: Floats, source: Floats, out: Floats, out_lanes: Floats, moves: Ints, move_count: int, steps: int,
+    moving: Floats, source: Doubles, out: Floats, out_lanes: Floats, moves: Ints, move_count: int, steps: int,
     watched: int, history: Floats,
 ) -> None:  # fmt: skip
     """Run the tape `steps` times. After each run `moves` carry scalars over into the next one."""
@@ -53,7 +53,7 @@ def run(
 
 
 def run_scalars(
-    begin: int, end: int, code: Ints, index: Ints, table: Longs, scalars: Floats, source: Floats, out: Floats
+    begin: int, end: int, code: Ints, index: Ints, table: Longs, scalars: Floats, source: Doubles, out: Floats
 ) -> None:
     """Run the instructions from `begin` to `end`."""
     for at in range(begin, end, 5):

@@ -9,14 +9,15 @@ import numpy as np
 from .flat import Array
 from .tiles import Outer, Step
 
-LINE = 8  # floats in a line of the cache
+LINE = 64  # bytes of a line of the cache
 
 
-def aligned(size: int) -> Array:
+def aligned(size: int, kind: str = "float64") -> Array:
     """So many zeros, that begin where a line of the cache does: a register then never lies across two of them."""
-    room = np.zeros(size + LINE)
-    start = -room.ctypes.data // 8 % LINE
-    return room[start : start + size]
+    many = size * np.dtype(kind).itemsize
+    room = np.zeros(many + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    return room[start : start + many].view(kind)
 
 
 def runs_of(places: Array) -> list[tuple[int, int]]:

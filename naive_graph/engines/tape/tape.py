@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..llvm.machine import library_of
-from ..llvm.python import LANES
+from ..llvm.precision import DOUBLE, Precision
 from . import kernels
 from .adjoint import Count
 from .blocks import Slot, block
@@ -24,7 +24,7 @@ from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
 from .tiles import tiles
 
-WARM = 32_768  # floats of lanes that stay in the cache: 256 KB
+WARM = 262_144  # bytes of lanes that stay in the cache
 WIDEST = 128  # samples in a block
 
 
@@ -34,13 +34,14 @@ class Tape:
     wanted: rows to hand out: `out[k]` is the k-th of those that are scalars,
     and `lanes_of(row)` one that has a value for every sample. moves: (from, to),
     scalars that a run hands to the next one; then watched is the scalar whose
-    history is kept.
+    history is kept. precision: of all floats but those that leaves are loaded from.
     """
 
     def __init__(
-        self, flat: Flat, wanted: Sequence[int], moves: Sequence[tuple[int, int]] = (), watched: int = NONE
-    ) -> None:
-        self.flat, self.sections = flat, sections(flat)
+        self, flat: Flat, wanted: Sequence[int], moves: Sequence[tuple[int, int]] = (), watched: int = NONE,
+        precision: Precision = DOUBLE,
+    ) -> None:  # fmt: skip
+        self.flat, self.sections, self.precision = flat, sections(flat), precision
         self.kernels: list[Shape] = []
         self._code: list[Array] = []
         self._index: list[Array] = [np.zeros(0, np.int32)]
@@ -52,11 +53,11 @@ class Tape:
         self._begins = [part[FROM] for part in self._parts]
         self.table = self._addresses()
         self.scalars = self._scalars()
-        self.moving = np.empty(len(moves) + 1)
-        self.out = np.zeros(len(wanted) + 1)
+        self.moving = np.empty(len(moves) + 1, precision.name)
+        self.out = np.zeros(len(wanted) + 1, precision.name)
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
-        library = library_of(kernels.__name__)
+        library = library_of(kernels.__name__, precision)
         self._run = library.function("run.packed", None, [ctypes.c_void_p])
         self.set_samples(flat.samples)
 
@@ -91,11 +92,11 @@ class Tape:
 
     def _scalars(self) -> Array:
         """Room for all scalars: rows, three numbers that fill up, and those that are packed for a layer."""
-        scalars = np.zeros(self.nothing + 3 + self._sizes["packed"])
+        scalars = np.zeros(self.nothing + 3 + self._sizes["packed"], self.precision.name)
         scalars[self.nothing : self.nothing + 3] = NOTHING_YET, 1.0, -1.0
         for row, number in self.flat.constants.items():
             if self.flat.groups[row] == 0 and self.slots[row] >= 0:
-                scalars[self.slots[row]] = number
+                scalars[self.slots[row]] = self.precision.rounded(number)
         return scalars
 
     # --- instructions ---
@@ -148,7 +149,7 @@ class Tape:
         group, pack_at = part.group, self.nothing + 3 + self._sizes["packed"]
         made = block(
             self.flat, self.steps[part.stage, group], feeds, exports, self._kernel, self.slots, self.nothing, pack_at,
-            self.lane_slots[group], keep,
+            self.lane_slots[group], keep, self.precision.lanes,
         )  # fmt: skip
         collected = self.slots[part.rows[self.flat.groups[part.rows] == 0]]
         if len(collected):
@@ -184,7 +185,7 @@ class Tape:
             self._parts.append([group, begin, end] + [0] * (PART - SAMPLES))
 
     def _addresses(self) -> Array:
-        found = [kernels_of(shape) for shape in self.kernels]
+        found = [kernels_of(shape, self.precision) for shape in self.kernels]
         return np.array([address for each in found for address in (each.run, each.few, each.lanes)] or [0], np.int64)
 
     # --- memory ---
@@ -195,7 +196,7 @@ class Tape:
         self.places: dict[int, list[int]] = {}
         sizes = [0, 0, 0]  # of lanes, feeds and exports
         for group, count in enumerate(samples[1:], 1):
-            width = _width(count, self.most_slots[group], group in self.kept)
+            width = _width(count, self.most_slots[group], group in self.kept, self.precision)
             stride = -(-count // width) * width
             self.places[group] = [count, width, stride, *sizes]
             fed = 0 if self._at_once(group) else len(self.fed[group])
@@ -209,7 +210,8 @@ class Tape:
                 feeding = self.code[begin] == FEED and self._at_once(part[GROUP])
                 part[FROM] = begin + int(self.code[begin + 1]) if feeding else begin
         self.parts = np.array(self._parts, np.int32).reshape(-1)
-        self.lanes, self.feeds, self.out_lanes = (aligned(size + LANES) for size in sizes)
+        room, held = self.precision.lanes, self.precision.name
+        self.lanes, self.feeds, self.out_lanes = (aligned(size + room, held) for size in sizes)
         for row, source in self.flat.sources.items():
             if isinstance(source, Count) and self.slots[row] >= 0:
                 self.scalars[self.slots[row]] = float(samples[source.group])
@@ -250,7 +252,7 @@ class Tape:
 
     def _pack(self) -> None:
         """Write all arguments of the kernel into one array."""
-        self.history = np.zeros(1)
+        self.history = np.zeros(1, self.precision.name)
         arrays = (
             self.parts, len(self._parts), self.code, self.index, self.table, self.scalars, self.lanes, self.feeds,
             self.moving, 0, self.out, self.out_lanes, self.moves, self.move_count, 1, self.watched, self.history,
@@ -268,7 +270,7 @@ class Tape:
 
     def repeat(self, source: int, steps: int) -> Array:
         """Run so many times, each going on where the last one left; the history of the watched scalar."""
-        self.history = np.zeros(max(steps, 1))
+        self.history = np.zeros(max(steps, 1), self.precision.name)
         self.arguments[SOURCE], self.arguments[STEPS] = source, steps
         self.arguments[HISTORY] = self.history.ctypes.data
         self._run(self._arguments_at)
@@ -279,9 +281,10 @@ class Tape:
 SOURCE, STEPS, HISTORY = 9, 14, 16  # places among the kernel's arguments
 
 
-def _width(count: int, slots: int, whole: bool) -> int:
+def _width(count: int, slots: int, whole: bool, precision: Precision = DOUBLE) -> int:
     """How many samples go through the tape together: as many as stay warm, shared out evenly."""
-    most = count if whole else min(WIDEST, max(LANES, WARM // max(slots, 1) // LANES * LANES))
+    lanes, warm = precision.lanes, WARM // precision.bytes // max(slots, 1)
+    most = count if whole else min(WIDEST, max(lanes, warm // lanes * lanes))
     blocks = max(1, -(-count // most))
     share = -(-count // blocks)
-    return -(-share // LANES) * LANES
+    return -(-share // lanes) * lanes
