@@ -1,8 +1,8 @@
 """Who builds the nodes: Python, or compiled code once there are many.
 
 Python builds a node in about a microsecond. Once some ten thousand were built,
-and llvmlite is installed, compiled operators and methods take over what is
-common and leave the rest to Python: the tables are the same. By themselves they
+and llvmlite is installed, compiled operators, methods and leaves take over what
+is common and leave the rest to Python: the tables are the same. By themselves they
 do so only where they were tested, on Linux with Python 3.11.
 `use("python")` and `use("compiled")` choose by hand; the environment variable
 NAIVE_GRAPH_BUILDER=python does before the start.
@@ -17,10 +17,13 @@ from typing import Any
 
 from .errors import EngineError, MissingToolError
 from .handles import Building
-from .nodes import INFIX, METHODS_OF_ONE, Node
+from .nodes import INFIX, METHODS_OF_ONE, Constant, Node, PlaceHolder, Variable
 
 _REFLECTED = [f"__r{name[2:]}" for name in INFIX]
-_PYTHON = {name: getattr(Node, name) for name in (*INFIX, *_REFLECTED, *METHODS_OF_ONE)}
+_PYTHON: dict[tuple[type, str], Any] = {
+    **{(Node, name): getattr(Node, name) for name in (*INFIX, *_REFLECTED, *METHODS_OF_ONE)},
+    **{(kind, "__init__"): kind.__dict__["__init__"] for kind in (Constant, Variable, PlaceHolder)},
+}
 
 
 def refusal() -> str | None:
@@ -40,7 +43,7 @@ def use(choice: str) -> None:
     if choice not in ("compiled", "python"):
         raise EngineError(f'Nodes are built by "compiled" code or in "python", not by {choice!r}.')
     if choice == "python":
-        operators, Building.invite = _PYTHON, None
+        methods, Building.invite = _PYTHON, None
     else:
         why = refusal()
         if why is not None:
@@ -50,10 +53,10 @@ def use(choice: str) -> None:
         if not _made:
             _made.append(Compiled())
         _made[0].begin()
-        operators, Building.invite = _made[0].operators, _made[0].invite
+        methods, Building.invite = _made[0].methods, _made[0].invite
     Building.many = None  # whoever chooses has chosen
-    for name, function in operators.items():
-        setattr(Node, name, function)
+    for (kind, name), function in methods.items():
+        setattr(kind, name, function)
 
 
 def now() -> str:

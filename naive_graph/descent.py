@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from .engines.questions import ByMachine, ByReference, Feeds, Inputs
+from .engines.questions import ByReference, Feeds, Inputs
 from .engines.straight import PATIENCE, StraightLine, blocks, pays
 from .engines.tape.flat import NONE, Flat
 from .engines.tape.lowering import Lowering
@@ -266,34 +266,34 @@ def _why(answers: ByReference, inputs: Inputs, bad: Any) -> str:
 
 
 def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int) -> _ByMachine | _ByReference:
-    if not isinstance(answers, ByMachine):
+    machine = answers.machine
+    if machine is None:
         return _ByReference(answers, inputs, rule)
-    lowering = answers.lowering
+    lowering = machine.lowering
     if lowering.flat.groups[lowering.values[0].row]:
         raise NodeError(
             "minimize makes one number small; this output has one for each sample. "
             "Gather them: Program(mean(loss), wrt=weights)."
         )
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
-        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, answers.batched, find=False)
+        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
     step = step_of(lowering, answers.wrt, [inputs.tables.values[row] for row in answers.wrt], rule)
     runs = steps * blocks([*step.flat.samples, inputs.samples])
-    straight = answers.straight or (answers.may_move and runs >= PATIENCE and pays(step.flat))
-    return _ByStraightLine(inputs, step) if straight else _ByTape(inputs, step)
+    straight = machine.straight or (machine.may_move and runs >= PATIENCE and pays(step.flat))
+    wanted, moves = [step.output, *step.results], list(zip(step.results, step.leaves, strict=True))
+    if straight:
+        return _ByMachine(inputs, step, StraightLine(step.flat, wanted, moves, step.output))
+    return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))
 
 
 class _ByMachine:
     """The steps as machine code: carried values stay in its memory."""
 
-    engine: type[Tape] | type[StraightLine]
-
-    def __init__(self, inputs: Inputs, step: Step) -> None:
-        self.step, self.tables = step, inputs.tables
-        moves = list(zip(step.results, step.leaves, strict=True))
-        self.code = self.engine(step.flat, [step.output, *step.results], moves, step.output)
-        Feeds(step.flat, self.code)(inputs)
+    def __init__(self, inputs: Inputs, step: Step, code: Tape | StraightLine) -> None:
+        self.step, self.tables, self.code = step, inputs.tables, code
+        Feeds(step.flat, code)(inputs)
         for row, value in zip(step.leaves, step.start, strict=True):
-            self.code.put(row, value)
+            code.put(row, value)
 
     def run(self, steps: int) -> Any:
         with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
@@ -304,39 +304,32 @@ class _ByMachine:
         return self.tables.values[row] if leaf is None else self.code.held(leaf)
 
 
-class _ByTape(_ByMachine):
-    engine = Tape
-
-
-class _ByStraightLine(_ByMachine):
-    engine = StraightLine
-
-
 class _ByReference:
     """The steps in Python, for operators that cannot be compiled."""
 
     def __init__(self, answers: ByReference, inputs: Inputs, rule: Any) -> None:
         self.answers, self.formula, self.done = answers, _formula(rule), 0
         memories, self.counts = _memories(self.formula)
-        held = {row: inputs.tables.values[row] for row in answers.wrt}
+        self.number = number = answers.precision.number
+        held = {row: number(inputs.tables.values[row]) for row in answers.wrt}
         self.inputs = inputs._replace(numbers={**inputs.numbers, **held})  # numbers go before the tables' values
-        self.memory = {row: [0.0] * memories for row in answers.wrt}
+        self.memory = {row: [number(0.0)] * memories for row in answers.wrt}
 
     def run(self, steps: int) -> Any:
-        return np.array([self._step() for _ in range(steps)])
+        return np.array([self._step() for _ in range(steps)], self.answers.precision.name)
 
     def _step(self) -> float:
         values, slopes, _ = self.answers(self.inputs)
-        time = {"t": float(self.done + 1)} if self.counts else {}
+        time = {"t": self.number(self.done + 1)} if self.counts else {}
         made = {
-            row: _made(self.formula, [self.inputs.numbers[row], slope, *self.memory[row]], time)
+            row: _made(self.formula, [self.inputs.numbers[row], self.number(slope), *self.memory[row]], time)
             for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True)
         }
-        checked = {row: [number(each, FORMULA) for each in numbers] for row, numbers in made.items()}
+        checked = {row: [self.number(number(each, FORMULA)) for each in numbers] for row, numbers in made.items()}
         for row, (weight, *memory) in checked.items():
             self.inputs.numbers[row], self.memory[row] = weight, memory
         self.done += 1
         return float(values[0])
 
     def weight(self, row: int) -> float:
-        return self.inputs.numbers[row]
+        return float(self.inputs.numbers[row])

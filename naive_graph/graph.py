@@ -15,7 +15,7 @@ from typing import Any
 from . import nodes
 from .engines.choice import WATCHERS, engine_named, is_native
 from .errors import ArityError, EngineError, NodeError, OperatorNameError, ThreadError
-from .handles import CURRENT, abandon, count_built, handle
+from .handles import CURRENT, Building, abandon, count_built, handle
 from .nodes import Constant, Node, build, rows_of
 from .plan import plan_for
 from .rules import RULES, rule_named
@@ -265,7 +265,8 @@ class Graph(metaclass=GraphType):
         finally:
             if before is not None:
                 gone, (CURRENT.tables, CURRENT.scratch_thread) = CURRENT.tables, before
-                gone.close("was a scratch graph, which has ended")
+                with gone.lock:
+                    gone.close("was a scratch graph, which has ended")
 
     # --- building by name ---
 
@@ -345,9 +346,11 @@ def scope(name: str) -> Iterator[Scope]:
 
 
 def _replace(tables: Tables, reason: str) -> None:
-    count_built(min(len(CURRENT.tables), 1000))  # a larger graph was counted while it grew
+    if Building.many is not None:
+        count_built(min(len(CURRENT.tables), 1000))  # a larger graph was counted while it grew
     old, CURRENT.tables = CURRENT.tables, tables
-    old.close(reason)
+    with old.lock:  # whoever is building a node there is done with it first
+        old.close(reason)
 
 
 def _frame(operator: str, arity: int) -> Any:

@@ -105,6 +105,8 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
             if name is not None:
                 home.names[row] = name
             bind(node, home, row)
+            if Building.invite is not None:
+                Building.invite(home)
         except BaseException:
             home.cut(Mark(rows, edges, len(home.scopes)))
             raise

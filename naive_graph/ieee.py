@@ -207,13 +207,13 @@ def scaled_pow(factor: float, a: float, b: float) -> float:
 
 
 def logsumexp(*xs: float) -> float:
-    """log(exp(x1) + exp(x2) + ...), without overflow."""
+    """log(exp(x1) + exp(x2) + ...), without overflow, from the exponentials of its slopes."""
     top = largest(xs)
     if isinf(top) or top != top:
         return top
     total = 0.0
     for x in xs:
-        total += math.exp(x - top)
+        total += exp_below(x, top)
     return top + math.log(total)
 
 

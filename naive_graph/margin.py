@@ -16,10 +16,8 @@ from threading import get_ident
 from typing import Any
 from weakref import ref
 
-from .engines.llvm.building import (
+from .engines.llvm.layout import (
     CAPACITY,
-    CONSTANT_ROW,
-    CONSTANTS,
     DEGREE,
     EDGES,
     END,
@@ -27,7 +25,10 @@ from .engines.llvm.building import (
     FIRST_EDGE,
     INSTRUCTION,
     MOST_NODES,
+    NODE_ROW,
     NODES,
+    NUMBER_ROW,
+    NUMBERS,
     OWNER,
     ROWS,
     SIZE,
@@ -38,8 +39,9 @@ from .tables import Tables
 
 SHORT = 8  # rows; a margin that was looked at earlier was not worth opening
 LEAST_PATIENCE, MOST_PATIENCE = 32, 1024
-_ALL, _COUNTS, _ZEROS = slice(0, END), slice(ROWS, NODES), array("q", [0] * (NODES - ROWS))
-_AS_IT_IS = {"lock", "closed", "margin", "__class__", "__dict__"}  # may be looked at without moving anything
+_ALL, _COUNTS, _NODES = slice(0, END), slice(ROWS, NODES), slice(NODES, END)
+_ZEROS = array("q", [0] * END)
+_AS_IT_IS = {"lock", "closed", "margin", "close", "__class__", "__dict__"}  # may be looked at without moving anything
 
 
 class Patience:
@@ -63,7 +65,7 @@ class Margin:
         self.young: list[Any] = [None] * MOST_NODES  # the nodes that have no entry in home.handles yet
         buffers = [each.buffer_info()[0] for each in (self.ints, self.kinds, self.values)]
         self.words = array("q", [0] * END + buffers)
-        self.moves = 0  # how often it was emptied
+        self.turn = 0  # how often it was emptied
 
     @property
     def address(self) -> int:
@@ -86,12 +88,12 @@ class Margin:
         Interrupted, it can be done again. What interrupts it may build nodes (a
         finalizer, a signal handler): it then does all of this, and we go no further.
         """
-        moves, words, ints = self.moves, self.words, self.ints
+        turn, words, ints = self.turn, self.words, self.ints
         words[OWNER] = 0
         rows, edges, first, first_edge = words[ROWS], words[EDGES], words[FIRST], words[FIRST_EDGE]
         if rows:
-            if words[CONSTANTS]:
-                self._write_constants(fields)
+            if words[NUMBERS]:
+                self._write_numbers(fields)
             for name, start, new in (
                 ("sources", first_edge, ints[SOURCE : SOURCE + edges]),
                 ("targets", first_edge, ints[TARGET : TARGET + edges]),
@@ -100,36 +102,74 @@ class Margin:
                 ("operators", first, self.kinds[:rows]),
             ):
                 column, end = fields[name], slice(start, None)
-                if self.moves != moves:
+                if self.turn != turn:
                     return []
                 column[end] = new
             fields["cache"].clear()
-            if self.moves == moves:
-                words[_COUNTS] = _ZEROS
-                self.moves += 1
+            zeros = _ZEROS[_COUNTS]
+            if self.turn != turn:
+                return []
+            words[_COUNTS] = zeros
+            self.turn += 1
         be_patient(rows < SHORT)
         return self.register(fields)
 
     def register(self, fields: dict[str, Any]) -> list[Any]:
         """Enter the nodes that somebody holds; most were let go as soon as the next was built. Returns all."""
-        count, handles = self.words[NODES], fields["handles"]
-        uses = _uses(self.young, count)
-        for node in [node for node, use in zip(self.young, uses) if use != ALONE and node is not None]:
-            handles[node._row] = ref(node)
-        nodes = self.young[:count]
-        self.young[:count] = [None] * count
-        self.words[NODES] = 0
+        turn, count, handles = self.turn, self.words[NODES], fields["handles"]
+        held = [place for place, use in enumerate(_uses(self.young, count)) if use != ALONE]
+        rows, nodes = self.ints[NODE_ROW : NODE_ROW + count], self.young[:count]
+        if self.turn != turn:
+            return []
+        for place in held:
+            if nodes[place] is not None:
+                handles[rows[place]] = ref(nodes[place])
+        self._empty(turn, count, _NODES)
         return nodes  # when these die, anything may happen
 
-    def _write_constants(self, fields: dict[str, Any]) -> None:
+    def forget(self) -> list[Any]:
+        """Leave all that was written out of the tables, which are closed. Returns nodes as `move` does."""
+        turn, words, rows = self.turn, self.words, self.words[ROWS]
+        words[OWNER] = 0
+        if rows >= SHORT or words[FIRST] + rows <= SHORT:  # opened late in a longer graph, it had no chance
+            be_patient(rows < SHORT)
+        nodes = self.young[: words[NODES]]
+        self._empty(turn, len(nodes), _ALL)
+        return nodes
+
+    def _empty(self, turn: int, count: int, words: slice) -> None:
+        """Let go of the nodes, which the caller holds, and blank these words, unless that was done meanwhile."""
+        nodes, blank, zeros = slice(count), [None] * count, _ZEROS[words]
+        if self.turn == turn:
+            self.young[nodes] = blank
+            self.words[words] = zeros
+            self.turn += 1
+
+    def serve(self, home: Tables) -> bool:
+        """Write for this graph from now on, if the one before is closed and nothing is left of it."""
+        before, words = self.home, self.words
+        if not before.closed or not before.lock.acquire(blocking=False):
+            return False
+        try:
+            free = not (words[OWNER] or words[ROWS] or words[NODES])
+            if free:
+                self.turn += 1
+                words[_ALL] = _ZEROS  # before the address of the last graph may be used anew
+                self.home = home
+            return free
+        finally:
+            before.lock.release()
+
+    def _write_numbers(self, fields: dict[str, Any]) -> None:
         """As `Tables.write` does it, row by row."""
         values, stamps, clock = fields["values"], fields["stamps"], fields["clock"]
-        rows = self.ints[CONSTANT_ROW : CONSTANT_ROW + self.words[CONSTANTS]]
+        rows = self.ints[NUMBER_ROW : NUMBER_ROW + self.words[NUMBERS]]
         for column in (stamps, values):
             column.frombytes(bytes(8 * max(0, rows[-1] + 1 - len(column))))
         for row, value in zip(rows, self.values):
             values[row] = value
             stamps[row] = clock
+        fields["written"] = clock
 
 
 def _uses(things: list[Any], count: int) -> list[int]:
@@ -149,9 +189,17 @@ class Open(Tables):
         return object.__getattribute__(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name != "__class__":
+        if name not in ("__class__", "__dict__"):
             settle(self)
         object.__setattr__(self, name, value)
+
+    def close(self, reason: str) -> None:
+        """As `Tables.close`, without moving in first what is to be forgotten."""
+        margin = self.margin
+        Tables.close(self, reason)
+        if margin is not None:
+            margin.forget()
+        object.__setattr__(self, "__class__", Tables)
 
 
 def settle(home: Tables) -> None:

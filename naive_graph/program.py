@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any, NamedTuple
 
-from .engines.questions import Answers, ByMachine, Inputs, question
+from .engines.llvm.precision import SINGLE, precision_named
+from .engines.questions import Answers, Inputs
+from .engines.windowed import question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
 from .feeding import checked, input_rows, is_single, nodes_of
 from .graph import GraphType
@@ -51,14 +53,22 @@ class Program:
     straight-line code once it has run often enough (`engines/straight.py` says
     when). Values stay the same to the last bit then; gradients that are summed
     over samples may change in it.
+    dtype: "float64", or "float32", also as NumPy's types; float32 runs on the tape.
 
     PlaceHolders may be fed arrays of B numbers. Then all that depends on them
     has B values, `total(node)` and `mean(node)` gather them into one, and the
     gradient of a Variable is summed over the samples. A graph that a loop built
     over samples needs no feed: the samples are found.
 
+    In float32 leaves are rounded once when they are read (the graph keeps its
+    float64), and every operator's result is rounded. So + - * / and square
+    roots are those of NumPy's float32 in the written order; any other function
+    gives the float32 nearest to its value in float64, or a neighbour of that
+    (the shares of a softmax alone are put together from float32). A value of
+    one number is still a Python float; arrays are of float32.
+
     Raises NodeError if an output or an entry of wrt is none, EngineError for an
-    unknown engine, MissingToolError where llvmlite or NumPy is not installed.
+    unknown engine or dtype, MissingToolError where llvmlite or NumPy is not installed.
 
     >>> from naive_graph import Graph
     >>> x = Graph.Variable(3.0)
@@ -74,7 +84,12 @@ class Program:
     drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/plans.py, which stands higher, sets it
 
     def __init__(
-        self, outputs: Any, wrt: Iterable[Node] | Node = (), inputs: Iterable[Any] = (), engine: str | None = None
+        self,
+        outputs: Any,
+        wrt: Iterable[Node] | Node = (),
+        inputs: Iterable[Any] = (),
+        engine: str | None = None,
+        dtype: Any = "float64",
     ) -> None:
         if engine not in (None, "native", "tape", "reference"):
             raise EngineError(
@@ -85,6 +100,9 @@ class Program:
         self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
+        self._precision = precision_named(dtype)
+        if engine == "native" and self._precision is SINGLE:
+            raise EngineError("The native engine computes in float64. Leave the choice to the Program, or name 'tape'.")
         self._tables, self._engine, self._lock = CURRENT.tables, engine, RLock()
         self._inputs = input_rows(inputs)
         self._rows = rows_of(self.outputs, "Program")
@@ -162,7 +180,7 @@ class Program:
         key = tuple([batch.rows for batch in given.batches]) if given.batches else ()
         if key not in self._questions:
             batched = frozenset(row for rows in key for row in rows)
-            self._questions[key] = question(home, self._rows, self._wrt, batched, self._engine)
+            self._questions[key] = question(home, self._rows, self._wrt, batched, self._engine, self._precision)
         answers = self._questions[key]
         if answers.placeholders:
             self._with_held(answers, given)
@@ -249,7 +267,8 @@ class Program:
         times: with how long each pass took, which is another number every time.
         """
         with self._lock:
-            return self._ask(self._given(feed, inputs)).explain(times)
+            said = self._ask(self._given(feed, inputs)).explain(times)
+        return f"{said}\nAll floats are float32." if self._precision is SINGLE else said
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
@@ -261,19 +280,19 @@ class Program:
         """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
         with self._lock:
             answers = self._ask(self._given(feed, inputs))
-        if not isinstance(answers, ByMachine):
+        if answers.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := _stages(answers)):
             raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
         if Program.drawer is None:
             raise EngineError("A Program is drawn by the views. Import it so: from naive_graph import Program.")
-        return Program.drawer(answers, after, **wishes)
+        return Program.drawer(answers.machine, after, **wishes)
 
 
 def _stages(answers: Answers) -> dict[str, Any]:
     """Each pass at its place; one that ran twice at its last."""
     made: dict[str, Any] = {}
-    for stage in answers.stages() if isinstance(answers, ByMachine) else ():
+    for stage in answers.machine.stages() if answers.machine is not None else ():
         made.pop(stage.name, None)
         made[stage.name] = stage.flat
     return made

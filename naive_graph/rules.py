@@ -216,6 +216,13 @@ def _check_name(name: object) -> None:
 
 # --- what a rule can be applied to --------------------------------------------
 
+# NumPy's names for some of our operators; of the others it has the same name, or none.
+_NUMPYS = {
+    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
+    "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
+    "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+}  # fmt: skip
+
 
 class Arithmetic:
     """Infix operators and methods for anything that rules can be applied to.
@@ -226,8 +233,20 @@ class Arithmetic:
     """
 
     __slots__ = ()
-    # NumPy must ask us, not spread a node over an array: np.float64(2) * x is a node.
-    __array_ufunc__ = None
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
+        """What NumPy asks instead of computing: np.sin(x) is sin(x), and np.float64(2) * x a node."""
+        name = ufunc.__name__
+        if method == "__call__" and not wishes:
+            if name == "matmul":  # a rule of tensors only; Python asks the right one if the left one is an array
+                return getattr(inputs[1], "__rmatmul__", lambda _: NotImplemented)(inputs[0])
+            if (ours := _NUMPYS.get(name, name)) in RULES:
+                return RULES[ours](*inputs)
+        here = "" if method == "__call__" else f".{method}"
+        raise OperandError(
+            f"NumPy's {name}{here} cannot take a {type(self).__name__.lstrip('_')}. "
+            "Use naive_graph's functions, or node.value for the number."
+        )
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
         raise NotImplementedError
@@ -277,6 +296,14 @@ class Arithmetic:
         raise OperandError("A power is written with two stars, x ** 2; Python reads ^ as something else.")
 
     __rxor__ = __xor__
+
+    def __floordiv__(self, other: Any) -> NoReturn:
+        raise OperandError(
+            "A graph has no // and no %: they are steps, whose slope is 0 or does not exist. "
+            "Write x / y, or compute with the numbers: x.value // y."
+        )
+
+    __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
 
     def __bool__(self) -> bool:
         raise OperandError(

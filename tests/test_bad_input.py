@@ -142,7 +142,7 @@ def test_numpy_scalars_on_the_left_make_nodes():
     assert y.value == 6.0
 
 
-@pytest.mark.parametrize("ask", [lambda x: np.sin(x), lambda x: np.array([1, 2]) * x, lambda x: x * np.array([1, 2])])
+@pytest.mark.parametrize("ask", [lambda x: np.array([1, 2]) * x, lambda x: x * np.array([1, 2])])
 def test_numpy_never_spreads_a_node_over_an_array(ask):
     with pytest.raises(TypeError):
         ask(Variable(1.0))

@@ -5,8 +5,23 @@ import math
 import numpy as np
 import pytest
 
-from naive_graph import AdamTrainer, Graph, LeafNode, PlaceHolder, Program, Variable, log, lower, mean, step, tangent
+from naive_graph import (
+    AdamTrainer,
+    Graph,
+    LeafNode,
+    PlaceHolder,
+    Program,
+    Variable,
+    atan2,
+    draw,
+    log,
+    lower,
+    mean,
+    step,
+    tangent,
+)
 from naive_graph.errors import (
+    DrawingError,
     NodeError,
     NumberError,
     NumericError,
@@ -120,3 +135,45 @@ def test_plans_and_programs_are_short_to_look_at():
     program = Program(x * x, wrt=[x])
     assert repr(program) == "<Program of 1 outputs and 1 weights>"
     assert len(repr(program.stages())) < 400
+
+
+def test_numpys_functions_build_nodes():
+    x = Variable(0.5)
+    for theirs, ours in ((np.sin(x), x.sin()), (np.arctan2(x, 2.0), atan2(x, 2.0)), (np.float64(3.0) - x, 3.0 - x)):
+        Graph.forward(theirs, ours)
+        assert theirs.value == ours.value
+    assert np.multiply(x, 2.0).formula() == (x * 2.0).formula()
+
+
+def test_numpys_functions_apply_to_tensors():
+    w = LeafNode.parameter(np.array([1.0, 4.0]))
+    assert np.sqrt(w).eval().tolist() == [1.0, 2.0]
+    assert (np.ones(2) * w).eval().tolist() == [1.0, 4.0]
+    assert float((np.ones(2) @ w).eval()) == 5.0
+
+
+@pytest.mark.parametrize(
+    "call", [np.rint, np.isfinite, lambda x: np.add.reduce(x), lambda x: np.add(1.0, x, out=np.zeros(1))]
+)
+def test_a_function_of_numpys_that_has_no_node_says_so(call):
+    with pytest.raises(OperandError, match=r"NumPy's .* cannot take a Variable"):
+        call(Variable(1.0))
+
+
+def test_an_array_times_a_node_is_no_node():
+    with pytest.raises(OperandError, match="one node for each element"):
+        np.ones(2) * Variable(1.0)
+
+
+@pytest.mark.parametrize("call", [lambda x: x // 2, lambda x: 7 % x, lambda x: divmod(x, 2)])
+def test_floor_division_says_why_a_graph_has_none(call):
+    with pytest.raises(OperandError, match="Write x / y"):
+        call(Variable(1.0))
+
+
+def test_draw_with_a_path_says_how_a_picture_is_saved(tmp_path):
+    x = Variable(1.0)
+    with pytest.raises(DrawingError, match=r"draw\(\.\.\.\)\.save\('f.svg'\)"):
+        draw(x * x, "f.svg")
+    with pytest.raises(DrawingError, match=r"draw\(\[x, y\]\)"):
+        draw(x, x)

@@ -18,6 +18,7 @@ from ..tables import Tables
 from . import culprit, reference
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
+from .llvm.precision import DOUBLE, Precision
 from .replay import Replay, first_wrong
 from .straight import PATIENCE, StraightLine, blocks, fits, pays
 from .tape.flat import NONE, Flat, Lanes
@@ -62,8 +63,13 @@ class ByReference:
     Called, it gives the values, the slopes, and whether all are finite.
     """
 
-    def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> None:
-        self.tables, self.rows, self.wrt = tables, list(rows), list(wrt)
+    def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], precision: Precision = DOUBLE) -> None:
+        self.tables, self.rows, self.wrt, self.precision = tables, list(rows), list(wrt), precision
+
+    @property
+    def machine(self) -> ByMachine | None:
+        """The compiled answers with all their passes, if there are any."""
+        return None
 
     @cached_property
     def plan(self) -> Plan:
@@ -80,9 +86,10 @@ class ByReference:
         values = self._values(inputs.numbers)
         slopes = []
         for row in self.rows if self.wrt else ():
-            adjoints = reference.differentiate(self.plan, values, {step_of[row]: 1.0}, self.plan.varies())
-            slopes.append(np.array([adjoints[step_of[leaf]] for leaf in self.wrt]))
-        found = [values[step_of[row]] for row in self.rows]
+            seeds = {step_of[row]: self.precision.number(1.0)}
+            adjoints = reference.differentiate(self.plan, values, seeds, self.plan.varies())
+            slopes.append(np.array([adjoints[step_of[leaf]] for leaf in self.wrt], self.precision.name))
+        found = [float(values[step_of[row]]) for row in self.rows]
         return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
 
     def _values(self, numbers: dict[int, float]) -> list[float]:
@@ -92,7 +99,8 @@ class ByReference:
 
     def _leaves(self, numbers: dict[int, float]) -> list[float]:
         self.tables.grow_values()
-        return [numbers.get(row, self.tables.values[row]) for row in self.plan.rows]
+        number = self.precision.number
+        return [number(numbers.get(row, self.tables.values[row])) for row in self.plan.rows]
 
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
@@ -107,12 +115,14 @@ class ByReference:
             if step is not None:
                 of = f"Sample {sample}. " if replay.varies[step] else ""
                 over = inputs.samples if step in replay.known else 0
-                return of + culprit.explain_value(self.tables, plan, values, step, replay.varies[step], over)
+                given = inputs.sample(sample).get(plan.rows[step], self.tables.values[plan.rows[step]])
+                return of + culprit.explain_value(self.tables, plan, values, step, replay.varies[step], over, given)
             for row in asked if self.wrt and None not in values else ():
-                adjoints = reference.differentiate(plan, values, {row: 1.0}, wanted)
+                seeds = {row: self.precision.number(1.0)}
+                adjoints = reference.differentiate(plan, values, seeds, wanted)
                 if not all(isfinite(adjoints[leaf]) for leaf in wrt):
                     of = f"Sample {sample}. " if batched else ""
-                    return of + culprit.explain_backward(self.tables, plan, values, {row: 1.0}, wanted)
+                    return of + culprit.explain_backward(self.tables, plan, values, seeds, wanted)
         return "Backward: a sum over the samples is infinite or NaN; each sample is finite. Scale the values down."
 
     def explain(self, times: bool = True) -> str:
@@ -131,7 +141,8 @@ class Feeds:
         self.moving: list[tuple[int, Any, list[int]]] = []  # lanes of leaves that may change
         for row, source in flat.sources.items():
             if isinstance(source, Lanes):
-                _fill(tape.feed(row), source.numbers)
+                with np.errstate(over="ignore"):
+                    _fill(tape.feed(row), np.array(source.numbers))
                 rows: list[Any] = [each.row if isinstance(each, Fed) else each for each in source.sources]
                 places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
                 if len(places):
@@ -139,7 +150,14 @@ class Feeds:
         self.any = bool(fed or self.moving)
 
     def __call__(self, inputs: Inputs) -> None:
-        """Feed the tape."""
+        """Feed the tape. What float32 cannot hold becomes infinite; a result will show it."""
+        if self.tape.precision is DOUBLE:
+            self._feed(inputs)
+        else:
+            with np.errstate(over="ignore"):
+                self._feed(inputs)
+
+    def _feed(self, inputs: Inputs) -> None:
         tape = self.tape
         if inputs.batches:
             if tape.samples[1] != inputs.samples:
@@ -150,7 +168,7 @@ class Feeds:
             tape.put(row, inputs.numbers[source])
         for row, places, rows in self.moving:
             held = [inputs.numbers.get(each, inputs.tables.values[each]) for each in rows]
-            numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].copy()
+            numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].astype(np.float64)
             numbers[places] = held
             _fill(tape.feed(row), numbers)
 
@@ -172,9 +190,10 @@ class ByMachine(ByReference):
     """Compiled answers: straight-line code for a small plan, a tape for a large one, or one that is seldom asked."""
 
     def __init__(
-        self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None
-    ) -> None:
-        super().__init__(tables, rows, wrt)
+        self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
+        precision: Precision = DOUBLE,
+    ) -> None:  # fmt: skip
+        super().__init__(tables, rows, wrt, precision)
         self.batched = batched
         self.lowering = Lowering(
             tables,
@@ -185,14 +204,20 @@ class ByMachine(ByReference):
         self.flat = self.lowering.flat
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
-        self.straight = engine == "native" or (engine is None and fits(self.flat))
-        self.tape: Any = StraightLine(self.flat, wanted) if self.straight else Tape(self.flat, wanted)
-        self.may_move = engine is None and not self.straight
+        self.straight = engine == "native" or (engine is None and precision is DOUBLE and fits(self.flat))
+        self.tape: Any = (
+            StraightLine(self.flat, wanted) if self.straight else Tape(self.flat, wanted, precision=precision)
+        )
+        self.may_move = engine is None and precision is DOUBLE and not self.straight
         self._patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self._scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
         self.feeds = Feeds(self.flat, self.tape)
+
+    @property
+    def machine(self) -> ByMachine:
+        return self
 
     @cached_property
     def placeholders(self) -> list[int]:
@@ -215,7 +240,7 @@ class ByMachine(ByReference):
         if self._scalars < len(self.asked):
             finite = finite and all(_finite(found) for found in (values, *slopes))
         if self._fed:
-            slopes = [_for_each(row, self._fed, inputs.samples) for row in slopes]
+            slopes = [_for_each(row, self._fed, inputs.samples, self.precision) for row in slopes]
         if not finite and not inputs.batches:
             return super().__call__(inputs)
         return values if isinstance(values, list) else _values(values), slopes, finite
@@ -260,13 +285,14 @@ def picks(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], outputs: i
     return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
 
 
-def _for_each(slopes: Any, fed: list[bool], samples: int) -> Any:
+def _for_each(slopes: Any, fed: list[bool], samples: int, precision: Precision) -> Any:
     """An entry for each sample of what was fed as a batch, also where all samples have the same."""
     if isinstance(slopes, np.ndarray) and slopes.ndim > 1:
         return slopes
     entries = [
-        x if np.ndim(x) else np.full(samples, x) if each else float(x) for x, each in zip(slopes, fed, strict=True)
-    ]
+        x if np.ndim(x) else np.full(samples, x, precision.name) if each else float(x)
+        for x, each in zip(slopes, fed, strict=True)
+    ]  # fmt: skip
     return np.array(entries) if all(map(np.ndim, entries)) else entries
 
 
@@ -289,7 +315,7 @@ def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: li
         samples = np.array([at.lane for at in asked])
         return lambda out, tape: tape.out_lines(group)[lines, samples]
     singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
-    return lambda out, tape: _together([_alone(single(out, tape)) for single in singles])
+    return lambda out, tape: _together([_alone(single(out, tape)) for single in singles], out.dtype)
 
 
 def _finite(found: Any) -> bool:
@@ -298,8 +324,8 @@ def _finite(found: Any) -> bool:
     )
 
 
-def _together(entries: list[Any]) -> Any:
-    return np.array(entries) if all(isinstance(each, float) for each in entries) else entries
+def _together(entries: list[Any], dtype: Any) -> Any:
+    return np.array(entries, dtype) if all(isinstance(each, float) for each in entries) else entries
 
 
 def _alone(found: Any) -> Any:
@@ -319,21 +345,22 @@ def _fill(feed: Any, numbers: Any) -> None:
 
 
 def question(
-    tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None
-) -> ByReference:
+    tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
+    precision: Precision = DOUBLE,
+) -> ByReference:  # fmt: skip
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
     if engine == "reference":
         if batched:
             raise EngineError("The reference engine takes one sample at a time. Leave the choice to the Program.")
-        return ByReference(tables, rows, wrt)
+        return ByReference(tables, rows, wrt, precision)
     llvmlite()  # or say at once that it is missing
     try:
-        return ByMachine(tables, rows, wrt, batched, engine)
+        return ByMachine(tables, rows, wrt, batched, engine, precision)
     except Opaque as opaque:
         if batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
         warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=learners_level())
-        return ByReference(tables, rows, wrt)
+        return ByReference(tables, rows, wrt, precision)
 
 
 Answers = ByReference

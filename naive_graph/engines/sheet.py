@@ -36,7 +36,7 @@ class Sheet:
         assert len(HEAD) <= LINE
         self.scratch.place(LINE * len(groups))  # every group's head is a line, and the first ones are theirs
         declared: dict[str, str] = {}
-        self.alone, self.many = Module(1, declared), Module(WIDTH, declared)
+        self.alone, self.many = Module(1, declared=declared), Module(WIDTH, declared=declared)
         self.given: dict[int, int] = {}
         self.registers: list[Any] = [None] * len(flat)
         for row in leaves.tolist():

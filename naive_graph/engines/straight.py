@@ -22,6 +22,7 @@ import numpy as np
 
 from .llvm.compile import compiled
 from .llvm.loops import WIDTH
+from .llvm.precision import DOUBLE
 from .llvm.straight import LINE
 from .tape.adjoint import Count
 from .tape.flat import NONE, Array, Flat
@@ -80,8 +81,10 @@ class StraightLine:
     they are leaves; then watched is the scalar whose history is kept. wide:
     whether functions of scalars are computed eight at once, with the tape's
     bits, else by the C library, with the reference engine's; by itself where
-    the plan may come from the tape.
+    the plan may come from the tape. It computes in float64.
     """
+
+    precision = DOUBLE
 
     def __init__(
         self,

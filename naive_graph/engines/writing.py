@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..rules import BY_NUMBER, RULES
+from .llvm import registers
 from .llvm.emit import INSTRUCTIONS, SQUARES, opaque
 from .llvm.functions import together
-from .llvm.loops import DECLARED
-from .llvm.machine import SUMS
+from .llvm.loops import DECLARED, WIDTH
 from .llvm.meaning import in_registers
 from .llvm.straight import PARAMETERS, Straight, calling
 from .packing import gathered
@@ -161,7 +161,7 @@ class Written:
     def __str__(self) -> str:
         texts, declared = [each.functions() for each in self.units], self.sheet.alone.declared
         if self.sheet.fed:
-            texts.append(SUMS)
+            texts.append(registers.sums("double", WIDTH))
             declared |= DECLARED
         text = calling("run", PARAMETERS, [each.name for each in self.units])
         if self.scalars > FEW:

@@ -31,7 +31,7 @@ class LoweredLoss:
 
     tensor: of one element. inputs: its leaves of kind input, in the order in
     which `backward` takes their arrays; a loss without inputs needs none.
-    engine: as `Program` takes it. Raises TrainingError if the tensor is no loss
+    engine, dtype: as `Program` takes them. Raises TrainingError if the tensor is no loss
     of a model's parameters, and BudgetError if it is too large to be unfolded.
 
     >>> from naive_graph.training.initialisers import const
@@ -43,7 +43,13 @@ class LoweredLoss:
     (4.5, [3.0, 3.0])
     """
 
-    def __init__(self, tensor: TensorNode, inputs: Iterable[LeafNode] = (), engine: str | None = None) -> None:
+    def __init__(
+        self,
+        tensor: TensorNode,
+        inputs: Iterable[LeafNode] = (),
+        engine: str | None = None,
+        dtype: Any = "float64",
+    ) -> None:
         self.tensor, self.inputs = tensor, list(inputs)
         self.parameters = _parameters(tensor)
         _check_inputs(tensor, self.inputs)
@@ -51,7 +57,8 @@ class LoweredLoss:
         lowered = [lower(leaf) for leaf in self.parameters]
         self._ends = np.cumsum([len(each) for each in lowered])[:-1]
         wrt = [node for each in lowered for node in each]
-        self.program = Program(output, wrt=wrt, inputs=[list(lower(each)) for each in self.inputs], engine=engine)
+        taken = [list(lower(each)) for each in self.inputs]
+        self.program = Program(output, wrt=wrt, inputs=taken, engine=engine, dtype=dtype)
 
     def forward(self, *arrays: Any) -> float:
         """The loss for these inputs and the present weights."""

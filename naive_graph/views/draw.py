@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,7 +21,7 @@ MOST_LETTERS_OF_A_TITLE = 120
 
 def draw(
     what: Any = Graph,
-    *,
+    *more: Any,
     values: bool = True,
     grads: bool = True,
     partials: bool = False,
@@ -60,6 +61,10 @@ def draw(
     >>> len(picture.scene.arrows)
     2
     """
+    if more:
+        path = isinstance(more[0], (str, os.PathLike))
+        advice = f"draw(...).save({str(more[0])!r})" if path else "draw([x, y]) draws several nodes"
+        raise DrawingError(f"draw takes one thing to draw, and wishes by name: {advice}.")
     check_wishes(direction, title, most)
     if _is_program(what):
         _refuse_for_a_plan(partials, absorbed, fold, open)

@@ -3,7 +3,7 @@
     python tests/benchmarks/engines.py             all of it, about five minutes
     python tests/benchmarks/engines.py moons seed  only these
 
-One thread, float64, minima of interleaved rounds. A ratio below 1 means that we
+One thread, float64 (`single`: float32), minima of interleaved rounds. A ratio below 1 means that we
 are faster. Peers that are not installed are left out:
 pip install micrograd casadi jax torch. C needs gcc.
 """
@@ -143,6 +143,46 @@ def batch_rows() -> None:
             row(f"the same of 1,000 nodes, batch of {batch}", minima(works))
 
 
+def single_rows() -> None:
+    """float32: ours, and beside it ours and torch's in float64 and float32."""
+    for size in (64, 512):
+        images, classes, weights = data = digits(size)
+        with Graph.scratch():
+            every, network = our_network(weights, 2)
+            x, y = [ng.PlaceHolder() for _ in range(64)], [ng.PlaceHolder() for _ in range(10)]
+            z = network(x)
+            loss = mean(logsumexp(z) - sum(a * b for a, b in zip(y, z)))
+            ours = {kind: Program(loss, every, inputs=[x, y], dtype=kind) for kind in ("float32", "float64")}
+            works = {
+                "ours": partial(ours["float32"], images, classes),
+                "ours in float64": partial(ours["float64"], images, classes),
+                "torch": peers.torch_digits(*data, dtype="float32"),
+            }
+            row(f"digits 64-32-10 in float32, batch of {size}", minima(works))
+    points, labels, weights = moons(1024)
+    with Graph.scratch():
+        every, network = our_network(weights, len(LAYERS))
+        x, y = [ng.PlaceHolder(), ng.PlaceHolder()], ng.PlaceHolder()
+        loss = mean(relu(1 - y * network(x)[0])) + 1e-4 * sum(x * x for x in every)
+        ours = {kind: Program(loss, every, inputs=[x, y], dtype=kind) for kind in ("float32", "float64")}
+        works = {
+            "ours": lambda: ours["float32"](points, labels),
+            "ours in float64": lambda: ours["float64"](points, labels),
+            "torch": peers.torch_moons(points, labels, weights, dtype="float32"),
+        }
+        row("moons 2-16-16-1 in float32, batch of 1,024", minima(works))
+    leaves, steps = random_graph(1_000)
+    with Graph.scratch():
+        holders = [ng.PlaceHolder() for _ in leaves]
+        output, values = replay(holders, steps, FUNCTIONS), np.tile(leaves, (1024, 1))
+        programs = {kind: Program(output, holders, inputs=[holders], dtype=kind) for kind in ("float32", "float64")}
+        works = {
+            "ours": partial(programs["float32"], values),
+            "ours in float64": partial(programs["float64"], values),
+        }
+        row("random graph of 1,000 nodes in float32, batch of 1,024", minima(works))
+
+
 def chain_rows() -> None:
     for size in (1_000, 100_000, 1_000_000):
         with Graph.scratch():
@@ -174,8 +214,8 @@ def seed_rows() -> None:
 
 
 ROWS = {
-    "moons": moons_rows, "digits": digits_rows, "graph": graph_rows, "batch": batch_rows, "chain": chain_rows,
-    "seed": seed_rows,
+    "moons": moons_rows, "digits": digits_rows, "graph": graph_rows, "batch": batch_rows, "single": single_rows,
+    "chain": chain_rows, "seed": seed_rows,
 }  # fmt: skip
 
 

@@ -162,13 +162,14 @@ def casadi_seed():
 # --- torch and JAX ------------------------------------------------------------
 
 
-def torch_moons(points, labels, weights):
+def torch_moons(points, labels, weights, dtype="float64"):
     torch = tool("torch")
     if torch is None:
         return None
     torch.set_num_threads(1)
-    x, y = torch.tensor(points), torch.tensor(labels)
-    p = [torch.tensor(each, requires_grad=True) for pair in weights for each in pair]
+    kind = getattr(torch, dtype)
+    x, y = torch.tensor(points, dtype=kind), torch.tensor(labels, dtype=kind)
+    p = [torch.tensor(each, dtype=kind, requires_grad=True) for pair in weights for each in pair]
     linear = torch.nn.functional.linear
 
     def step():
@@ -181,13 +182,14 @@ def torch_moons(points, labels, weights):
     return step
 
 
-def torch_digits(images, classes, weights):
+def torch_digits(images, classes, weights, dtype="float64"):
     torch = tool("torch")
     if torch is None:
         return None
     torch.set_num_threads(1)
-    x, y = torch.tensor(images), torch.tensor(classes)
-    p = [torch.tensor(each, requires_grad=True) for pair in weights for each in pair]
+    kind = getattr(torch, dtype)
+    x, y = torch.tensor(images, dtype=kind), torch.tensor(classes, dtype=kind)
+    p = [torch.tensor(each, dtype=kind, requires_grad=True) for pair in weights for each in pair]
     linear = torch.nn.functional.linear
 
     def step():

@@ -5,10 +5,10 @@
 
 A step is one call of a Program: the value, and the gradient of up to 1,000
 leaves. Every measurement runs in a process of its own, so that its peak of
-memory is its own. Graphs are written into the tables column by column, since
-ten million nodes by overloading take minutes. The bound is the time in which
-memory could be read as often as a step must read it, at the speed of NumPy's
-copy.
+memory is its own. From some thousand nodes on these graphs go by windows
+(`engines/windowed.py`). They are written into the tables column by column, so
+that building them takes no time. The bound is the time in which memory could be
+read as often as a step must read it, at the speed of NumPy's copy.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ NODES = [10**k for k in range(1, 8)]
 SAMPLES = [10**k for k in range(6)]
 FIGURE = Path(__file__).parents[2] / "figures" / "scale.png"
 LEAVES = 1000
+AT_ONCE = 1 << 18  # rows that are written together; an even number
 LONG_ENOUGH = 0.5  # seconds that a measurement goes on
 NETWORK = (4, 16, 16, 1)
 
@@ -67,11 +68,12 @@ def chain(nodes: int) -> tuple[Any, list[Any]]:
 
     weights = leaves(nodes)
     count = len(weights)
-    size = max(2, (nodes - count) // 2 * 2)
-    rows = count + np.arange(size)
-    others = np.arange(size) % count
-    kinds = np.where(np.arange(size) % 2 == 0, RULES["add"].number, RULES["mul"].number)
-    columns(pairs(np.where(rows == count, 0, rows - 1), others), 2 * np.arange(size + 1), kinds)
+    end = count + max(2, (nodes - count) // 2 * 2)
+    for first in range(count, end, AT_ONCE):
+        rows = np.arange(first, min(end, first + AT_ONCE))
+        places = rows - count
+        kinds = np.where(places % 2 == 0, RULES["add"].number, RULES["mul"].number)
+        columns(pairs(np.where(places == 0, 0, rows - 1), places % count), 2 * np.arange(len(rows) + 1), kinds)
     return last(), weights
 
 
@@ -81,15 +83,17 @@ def random(nodes: int) -> tuple[Any, list[Any]]:
 
     weights, dice = leaves(nodes), np.random.default_rng(1)
     count = len(weights)
-    size = max(2, (nodes - count - 1) // 2 * 2)
-    rows = count + np.arange(size)
-    sums = np.arange(size) % 2 == 0
-    left = np.where(sums, (dice.random(size) * rows).astype(np.int64), rows - 1)
-    right = np.where(sums, (dice.random(size) * rows).astype(np.int64), dice.integers(0, count, size))
-    columns(pairs(left, right), 2 * np.arange(size + 1), np.where(sums, RULES["add"].number, RULES["mul"].number))
-    used = np.zeros(count + size, bool)
-    used[left] = used[right] = True
-    ends = np.flatnonzero(~used)
+    end = count + max(2, (nodes - count - 1) // 2 * 2)
+    used = np.zeros(end, bool)
+    for first in range(count, end, AT_ONCE):
+        rows = np.arange(first, min(end, first + AT_ONCE))
+        sums = (rows - count) % 2 == 0
+        left = np.where(sums, (dice.random(len(rows)) * rows).astype(np.int64), rows - 1)
+        right = np.where(sums, (dice.random(len(rows)) * rows).astype(np.int64), dice.integers(0, count, len(rows)))
+        kinds = np.where(sums, RULES["add"].number, RULES["mul"].number)
+        columns(pairs(left, right), 2 * np.arange(len(rows) + 1), kinds)
+        used[left] = used[right] = True
+    ends = np.flatnonzero(~used).astype(np.int32)
     columns(ends, np.array([0, len(ends)]), np.array([RULES["add"].number]))
     return last(), weights
 
@@ -165,11 +169,13 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     answers = next(iter(program._questions.values()))
     step = fastest(lambda: program(*given))
     tape: Any = answers.tape  # type: ignore[attr-defined]
+    lowering = getattr(answers, "lowering", None)  # a large plan without structure goes through no passes
+    stages = lowering.stages if lowering is not None else []
     return {
         "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,
         "tables": column_bytes(program._tables), "tape": column_bytes(tape),
-        "stages": sum(column_bytes(stage.flat) for stage in answers.lowering.stages if stage.flat is not None),  # type: ignore[attr-defined]
-        "rows": len(tape.flat),
+        "stages": sum(column_bytes(stage.flat) for stage in stages if stage.flat is not None),
+        "rows": tape.rows if hasattr(tape, "rows") else len(tape.flat),
     }  # fmt: skip
 
 

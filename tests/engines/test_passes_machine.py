@@ -72,4 +72,9 @@ def test_every_pass_in_machine_code_was_held_against_its_source():
         on_tape(lowered([loss.total], loss.weights))
         loss = unrolled(Habit(3, 1, data=PlaceHolder))
         lowered([ng.mean(loss.terms[0])], loss.weights, loss.data[0])
+        x = Variable(1.0)
+        total = Graph.sum([x, x.sin()])
+        y = total.exp()
+        x.build_edge(total)  # which now stands behind y's
+        lowered([y], [x])
         assert called == {name for _, name in PASSES}

@@ -12,9 +12,10 @@ from random_graphs import ODD, random_graph, seeds, sizes
 from taped import batch_plan, lowered, on_tape, random_plan
 from unrolled import network
 
-from naive_graph import Graph, Variable
+from naive_graph import Graph, PlaceHolder, Program, Variable, total
 from naive_graph.engines.tape.blocks import MOST_WAITING, Instruction, Slot, give_slots
 from naive_graph.engines.tape.flat import DOT, MUL, NONE, REDUCE, TOTAL
+from naive_graph.engines.tape.kernels import DENSE, FEED
 from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.rows import flat_of_tables
@@ -205,3 +206,35 @@ def test_a_value_that_nobody_reads_again_gives_its_slot_back():
 def test_rows_of_one_kernel_give_their_slots_back_after_a_while():
     chain = [Instruction(0, [Slot(row + 1), Slot(row)]) for row in range(1000)]
     assert give_slots(chain, {}, False) <= MOST_WAITING + 2
+
+
+def test_what_is_fed_keeps_its_slot():
+    fed = [Slot(0), Slot(1)]
+    chain = [Instruction(DENSE, [Slot(row + 1), Slot(row)]) for row in range(1, 1000)]
+    slot_of = {}
+    give_slots([Instruction(FEED, fed), Instruction(DENSE, [Slot(1), Slot(0)]), *chain], slot_of, False)
+    assert [slot_of.pop(slot) for slot in fed] == [0, 1]
+    assert not {0, 1}.intersection(slot_of.values())
+
+
+@given(st.lists(st.sampled_from([1, 7, 8, 100, 129, 300]), min_size=1, max_size=5), seeds)
+@settings(max_examples=15, deadline=None)
+def test_batches_of_any_lengths_may_follow_each_other(lengths, seed):
+    random = np.random.default_rng(seed)
+    with Graph.scratch():
+        w, (x, y) = Variable(0.5), (PlaceHolder(), PlaceHolder())
+        program = Program([total(w * x * y), x - y], [w], inputs=[[x, y]], engine="tape")
+        for length in lengths:
+            given_now = random.integers(-9, 10, (length, 2)).astype(float)
+            product = given_now.prod(axis=1)
+            (value, difference), (slope, _) = program(given_now)
+            assert value == 0.5 * product.sum() and slope == [product.sum()]
+            assert difference.tolist() == (given_now[:, 0] - given_now[:, 1]).tolist()
+
+
+def test_numbers_that_are_fed_once_are_there_in_every_run():
+    with Graph.scratch():
+        w = Variable(2.0)
+        program = Program(Graph.sum([(w * x).square() for x in range(9)]), [w], engine="tape")
+        assert "9 samples" in program.explain()
+        assert [program().value for _ in range(3)] == [816.0] * 3

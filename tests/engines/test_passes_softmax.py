@@ -32,6 +32,31 @@ def test_shares_keep_every_bit(numbers, again):
         assert made.counts()["exp_below"] == len(xs)
 
 
+@given(st.lists(NUMBERS, min_size=1, max_size=6))
+@settings(max_examples=80, deadline=None)
+def test_a_logsumexp_beside_its_shares_keeps_every_bit(numbers):
+    with Graph.scratch():
+        xs = [Variable(each) for each in numbers]
+        rows = [each.row for each in (ng.logsumexp(xs), *ng.softmax(xs))]
+        flat, _ = flat_of_tables(CURRENT.tables, rows)
+        made, moved = softmax(flat)
+        edges(made)
+        before, after = evaluated(flat, table_values()), evaluated(made, table_values())
+        assert all(same(after[to], before[row]) for row, to in enumerate(moved.tolist()))
+        assert "logsumexp" not in made.counts() and made.counts()["exp_below"] == len(xs)
+
+
+def test_a_logsumexp_alone_stays_as_it_is():
+    flat = drawn("""
+        0 leaf
+        1 leaf
+        2 logsumexp 0 1
+        3 softmax_share 1 1 0
+    """)
+    made, _ = softmax(flat)
+    assert made.counts()["logsumexp"] == 1
+
+
 def test_a_share_of_something_else_stays_as_it_is():
     flat = drawn("""
         0 leaf

@@ -129,7 +129,7 @@ class Writer:
             return INSTRUCTIONS[rule.name](self, *operands)
         if rule.name in SQUARES and _is_two(operands[1]) and isinstance(operands[0], Emitted):
             return self.binary("fmul", operands[0], operands[0] if rule.name == "pow" else 2.0)
-        return self.call(f"{rule.name}", meaning.in_registers(rule.value), operands)
+        return self.rounded(rule.name, meaning.in_registers(rule.value), operands)
 
     def binary(self, name: str, left: Value, right: Value) -> Emitted:
         return self.line(f"{name} {self.module.real} {self.operand(left)}, {self.operand(right)}")
@@ -141,12 +141,15 @@ class Writer:
         """Call a function of the module, written when it is first called."""
         return self._call(self.module.define(name, function, len(operands)), operands)
 
+    def rounded(self, name: str, function: Callable[..., Any], operands: Sequence[Value]) -> Emitted:
+        """The same for an operator's value, which is rounded once, whatever is computed on the way."""
+        return self._call(self.module.rounded(name, function, len(operands)), operands)
+
     def outside(self, name: str, operands: Sequence[Value]) -> Emitted:
         """Call a function of the C library, or one that LLVM knows."""
-        if self.module.width > 1:
-            if not name.startswith("llvm."):
-                return self._many_outside(name, operands)
-            name = name.replace(".f64", f".v{self.module.width}f64")
+        if self.module.width > 1 and not name.startswith("llvm."):
+            return self._many_outside(name, operands)
+        name = name.replace(".f64", self.module.suffix)
         kinds = ", ".join([self.module.real] * len(operands))
         self.module.declared[name] = f'declare {self.module.real} @"{name}"({kinds})'
         return self._call(name, operands)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Protocol
 
-from .emit import literal
-from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, Typed, Writing, result_type, syntax
+from .precision import Precision
+from .typed import Typed, Writing, result_type, scalars, syntax
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 INT_OPS = {
@@ -24,6 +24,7 @@ class Functions(Protocol):
 
     known: dict[str, tuple[str, list[str], str]]
     declared: set[str]
+    precision: Precision
 
     def add(self, function: Callable[..., Any], outside: bool = True) -> str:
         """The name of the translated function."""
@@ -33,7 +34,7 @@ class Expressions(Writing):
     """The expressions of one function: `expression` gives the value of any."""
 
     def __init__(self, program: Functions, tree: ast.FunctionDef, names: dict[str, Any]) -> None:
-        super().__init__(tree)
+        super().__init__(tree, program.precision)
         self.program, self.names = program, names
         self.variables: dict[str, tuple[str, str]] = {}  # name -> its slot and type
         self.arrays: dict[str, str] = {}
@@ -60,14 +61,14 @@ class Expressions(Writing):
         value = self.expression(node)
         if value.type == "i1":
             return value.text
-        if value.type not in ("double", "i64"):
-            raise self.refused(f"{WORDS.get(value.type, 'a register')} as a question")
-        test = "fcmp une double {}, 0.0" if value.type == "double" else "icmp ne i64 {}, 0"
+        if value.type not in (self.real, "i64"):
+            raise self.refused(f"{self.words.get(value.type, 'a register')} as a question")
+        test = f"fcmp une {self.real} {{}}, 0.0" if value.type == self.real else "icmp ne i64 {}, 0"
         return self.emit(test.format(value.text))
 
     def of_Constant(self, node: ast.Constant) -> Typed:
         if isinstance(node.value, float):
-            return Typed(literal(node.value), "double")
+            return Typed(self.precision.literal(node.value), self.real)
         if not isinstance(node.value, int) or not -(2**63) <= node.value < 2**63:
             raise self.refused(f"the constant {node.value!r}")
         return Typed(str(int(node.value)), "i64")
@@ -76,14 +77,15 @@ class Expressions(Writing):
         if node.id in self.variables:
             slot, kind = self.variables[node.id]
             return Typed(self.emit(f"load {kind}, ptr {slot}"), kind)
-        value = self.names.get(node.id)
+        value = self.precision.lanes if node.id == "LANES" else self.names.get(node.id)
         if not isinstance(value, (int, float)):
             raise self.refused(f"the name {node.id}")
         return self.of_Constant(ast.Constant(value))
 
     def of_BinOp(self, node: ast.BinOp) -> Typed:
         left, right = self.expression(node.left), self.expression(node.right)
-        kind = "double" if isinstance(node.op, ast.Div) and VECTOR not in left + right else self.widest(left, right)
+        wide = self.vector in left + right
+        kind = self.real if isinstance(node.op, ast.Div) and not wide else self.widest(left, right)
         kind = "i64" if kind == "i1" else kind
         left, right = self.cast(left, kind), self.cast(right, kind)
         words: dict[Any, str] = INT_OPS if kind == "i64" else FLOAT_OPS
@@ -95,7 +97,7 @@ class Expressions(Writing):
         if isinstance(node.op, ast.Not):
             return Typed(self.emit(f"xor i1 {self.condition(node.operand)}, true"), "i1")
         value = self.expression(node.operand)
-        if value.type not in ("double", VECTOR):
+        if value.type not in (self.real, self.vector):
             value = self.cast(value, "i64")
         elif isinstance(node.op, ast.Invert):
             raise self.refused("Invert of a float")
@@ -121,7 +123,7 @@ class Expressions(Writing):
         test = self.emit(
             f"{'icmp' if kind == 'i64' else 'fcmp'} {words[type(operator)]} {kind} {left.text}, {right.text}"
         )
-        return Typed(test, MASK if kind == VECTOR else "i1")
+        return Typed(test, self.precision.mask if kind == self.vector else "i1")
 
     def of_BoolOp(self, node: ast.BoolOp) -> Typed:
         if not _asks(node):  # Python would give the number itself
@@ -150,10 +152,13 @@ class Expressions(Writing):
 
     def of_Subscript(self, node: ast.Subscript) -> Typed:
         if isinstance(node.slice, ast.Slice):
-            return Typed(self.emit(f"load {VECTOR}, ptr {self.register_place(node)}, align 8"), VECTOR)
+            place, aligned = self.register_place(node), self.precision.bytes
+            return Typed(self.emit(f"load {self.vector}, ptr {place}, align {aligned}"), self.vector)
         place, element = self.place(node)
         value = self.emit(f"load {element}, ptr {place}")
-        if element in ("double", "i64"):
+        if element in (self.real, "double"):
+            return Typed(self.resized(value, element, self.real), self.real)
+        if element == "i64":
             return Typed(value, element)
         return Typed(self.emit(f"{'sext' if element == 'i32' else 'zext'} {element} {value} to i64"), "i64")
 
@@ -169,14 +174,14 @@ class Expressions(Writing):
         return self.emit(f"getelementptr {element}, ptr %{array}, i64 {index}"), element
 
     def register_place(self, node: ast.Subscript) -> str:
-        """Where the eight floats of xs[i : i + LANES] start."""
+        """Where the floats of xs[i : i + LANES] start."""
         at = node.slice
         assert isinstance(at, ast.Slice)
         lower, upper = (ast.unparse(each) if each is not None else "" for each in (at.lower, at.upper))
         if not lower or upper not in (f"{lower} + LANES", "LANES" if lower == "0" else "") or at.step is not None:
             raise self.refused("a slice that is not xs[i : i + LANES]")
         place, element = self.place(node)
-        if element != "double":
+        if element != self.real:
             raise self.refused("a slice of what are not floats")
         return place
 
@@ -191,11 +196,12 @@ class Expressions(Writing):
         if node.keywords:
             raise self.refused("a keyword")
         if name == "many":
-            return self.cast(self.expression(node.args[0]), VECTOR)
+            return self.cast(self.expression(node.args[0]), self.vector)
         if name == "fma":
-            operands = self.operands(name, node.args, [VECTOR] * 3)
-            self.program.declared.add(f"declare {VECTOR} @llvm.fma.v{LANES}f64({VECTOR}, {VECTOR}, {VECTOR})")
-            return Typed(self.emit(f"call {VECTOR} @llvm.fma.v{LANES}f64({operands})"), VECTOR)
+            vector, full = self.vector, f"llvm.fma{self.precision.suffix(self.precision.lanes)}"
+            operands = self.operands(name, node.args, [vector] * 3)
+            self.program.declared.add(f"declare {vector} @{full}({vector}, {vector}, {vector})")
+            return Typed(self.emit(f"call {vector} @{full}({operands})"), vector)
         if name in self.program.known:
             full, kinds, result = self.program.known[name]
             operands = self.operands(name, node.args, kinds)
@@ -211,8 +217,9 @@ class Expressions(Writing):
 
     def called(self, function: FunctionType, arguments: list[ast.expr]) -> Typed:
         name, tree = self.program.add(function, outside=False), syntax(function)
-        kinds = [SCALARS.get(ast.unparse(each.annotation), "ptr") for each in tree.args.args if each.annotation]
-        call, result = f"@{name}({self.operands(name, arguments, kinds)})", result_type(tree)
+        types = scalars(self.precision)
+        kinds = [types.get(ast.unparse(each.annotation), "ptr") for each in tree.args.args if each.annotation]
+        call, result = f"@{name}({self.operands(name, arguments, kinds)})", result_type(tree, self.precision)
         if result == "void":
             self.lines.append(f"call void {call}")
             return Typed("", "void")

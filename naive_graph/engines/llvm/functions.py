@@ -11,8 +11,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from . import mathematics
-from .emit import Emitted, Opaque, Value, Writer, literal
+from ... import ieee
+from ...arithmetics.single import PIECES, in_pieces
+from . import mathematics, meaning, singles
+from .cutting import by_halves, each_alone, many
+from .emit import Emitted, Opaque, Value, Writer
+from .precision import DOUBLE, SINGLE, Precision
 
 MOST_FORKS = 64  # decisions in a row, and
 MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
@@ -23,7 +27,7 @@ PURE = "nounwind willreturn memory(none)"  # what C's functions of numbers are: 
 
 # If a number is too large for the fast function, all go the slow way.
 GUARDED = """define internal {real} @"{full}"({real} %x) {{
-  %size = call {real} @llvm.fabs.v{n}f64({real} %x)
+  %size = call {real} @{fabs}({real} %x)
   %large = fcmp ugt {real} %size, {limit}
   %any = call i1 @llvm.vector.reduce.or.v{n}i1({truth} %large)
   br i1 %any, label %slow, label %fast
@@ -36,16 +40,28 @@ slow:
 }}"""
 
 
-class Module:
-    """All functions of one text. width: how many doubles a register holds. declared: shared by modules of one text."""
+# Operators that round at most once: float32 computes them as they are, and all others by way of float64.
+ROUND_ONCE = frozenset((
+    "add", "sub", "mul", "div", "neg", "abs", "sign", "heaviside", "relu", "square", "reciprocal", "sqrt", "maximum",
+    "minimum", "greater", "less", "where", "total", "mean", "nonnegative", "precedence", "held", "largest",
+))  # fmt: skip
 
-    def __init__(self, width: int = 1, declared: dict[str, str] | None = None) -> None:
-        self.width = width
-        self.real = _many("double", width)
-        self.truth = _many("i1", width)
-        self.whole = _many("i64", width)
+
+class Module:
+    """All functions of one text. width: how many floats a register holds. declared: shared by modules of one text."""
+
+    def __init__(self, width: int = 1, precision: Precision = DOUBLE, declared: dict[str, str] | None = None) -> None:
+        self.width, self.precision = width, precision
+        self.real = many(precision.type, width)
+        self.truth = many("i1", width)
+        self.whole = many(precision.whole, width)
+        self.suffix = precision.suffix(width)
         self.functions: dict[str, str] = {}
         self.declared: dict[str, str] = {} if declared is None else declared
+        self.exact: Module | None = None  # the same text in float64, where float32 sends its functions
+        if precision is SINGLE:
+            self.exact = Module(min(width, DOUBLE.lanes))
+            self.exact.functions, self.exact.declared = self.functions, self.declared
 
     def __str__(self) -> str:
         return together(self)
@@ -53,10 +69,25 @@ class Module:
     def define(self, name: str, function: Callable[..., Any], arity: int) -> str:
         """The full name of the function with that many parameters; traced when it is met first."""
         full = f"{name}/{arity}" if self.width == 1 else f"{name}/{arity}x{self.width}"
+        full = full if self.exact is None else f"{full}.{self.precision.name}"
         if full not in self.functions:
             self.functions[full] = ""  # it may call itself
             self.functions[full] = trace(self, full, function, arity)
         return full
+
+    def rounded(self, name: str, function: Callable[..., Any], arity: int) -> str:
+        """The full name of an operator's value: in float32 computed in float64, and rounded."""
+        if self.exact is None or name in ROUND_ONCE:
+            return self.define(name, function, arity)
+        if name in PIECES:
+            return self.define(name, _in_pieces(name), arity)
+        full = f"{name}/{arity}.rounded"
+        if full not in self.functions:
+            self.functions[full] = by_halves(self, full, self.exact.define(name, function, arity), arity)
+        if self.width == 1 or name not in singles.FUNCTIONS:
+            return full
+        fast = self.define(f"{name}.many", singles.FUNCTIONS[name], arity)
+        return self.guarded(name, fast, full, singles.LIMITS[name]) if name in singles.LIMITS else fast
 
     def many(self, name: str, arity: int) -> str:
         """The full name of a function of C's, for many numbers at once."""
@@ -65,35 +96,39 @@ class Module:
         fast = self.define(f"{name}.many", mathematics.FUNCTIONS[name], arity)
         if name not in mathematics.LIMITS:
             return fast
-        full = f"{name}.any"
+        return self.guarded(name, fast, self.each_alone(name, arity), mathematics.LIMITS[name])
+
+    def guarded(self, name: str, fast: str, slow: str, limit: float) -> str:
+        """The full name of a function that goes the fast way where all numbers are within a limit."""
+        full = f"{name}.any.{self.precision.name}"
         if full not in self.functions:
-            slow, limit = self.each_alone(name, arity), self.literal(mathematics.LIMITS[name])
+            fabs = f"llvm.fabs{self.suffix}"
             self.functions[full] = GUARDED.format(
-                full=full, fast=fast, slow=slow, limit=limit, real=self.real, truth=self.truth, n=self.width
-            )
-            fabs = f"llvm.fabs.v{self.width}f64"
+                full=full, fast=fast, slow=slow, limit=self.literal(limit), real=self.real, truth=self.truth,
+                fabs=fabs, n=self.width,
+            )  # fmt: skip
             self.declared[fabs] = f'declare {self.real} @"{fabs}"({self.real})'
-            self.declared["or"] = f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({self.truth})"
+            self.declared[f"or.{self.width}"] = f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({self.truth})"
         return full
 
     def is_fast(self, full: str) -> bool:
         """Whether the function asks for one of C's that is known here for many numbers at once."""
         called = CALLED.findall(self.functions.get(full, ""))
-        return any(".many/" in each or each.endswith(".any") or self.is_fast(each) for each in called)
+        return any(".many/" in each or ".any." in each or self.is_fast(each) for each in called)
 
     def each_alone(self, name: str, arity: int) -> str:
         """The full name of a function that gives every double of a register to the C library's function."""
         full = f"{name}.each"
         if full not in self.functions:
             self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
-            self.functions[full] = _each_alone(self, full, name, arity)
+            self.functions[full] = each_alone(self, full, name, arity)
         return full
 
     def literal(self, value: float) -> str:
-        return _splat("double", literal(value), self.width)
+        return _splat(self.precision.type, self.precision.literal(value), self.width)
 
     def integer(self, value: int) -> str:
-        return _splat("i64", str(value), self.width)
+        return _splat(self.precision.whole, str(value), self.width)
 
 
 def together(*modules: Module) -> str:
@@ -203,7 +238,7 @@ def _branches(module: Module, function: Callable[..., Any], arity: int) -> dict[
         _bounded(len(waiting))
         tree = Tree(module, path, arity)
         result = function(*tree.parameters)
-        tree.blocks[tree.here].append(f"ret double {tree.operand(result)}")
+        tree.blocks[tree.here].append(f"ret {module.real} {tree.operand(result)}")
         blocks.update(tree.blocks)
         waiting.extend(tree.untried)
     return blocks
@@ -225,21 +260,15 @@ def _bounded(ways: int) -> None:
         raise Opaque(f"there are more than {MOST_PATHS} ways through it")
 
 
-def _each_alone(module: Module, full: str, name: str, arity: int) -> str:
-    lines, result = [], "poison"
-    for place in range(module.width):
-        taken = [f"%t{place}.{each}" for each in range(arity)]
-        lines += [f"{each} = extractelement {module.real} %x{at}, i32 {place}" for at, each in enumerate(taken)]
-        lines.append(f'%y{place} = call double @"{name}"({", ".join(f"double {each}" for each in taken)})')
-        lines.append(f"%r{place} = insertelement {module.real} {result}, double %y{place}, i32 {place}")
-        result = f"%r{place}"
-    parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
-    head = f'define internal {module.real} @"{full}"({parameters}) {{'
-    return "\n  ".join([head, *lines, f"ret {module.real} {result}"]) + "\n}"
+def _in_pieces(name: str) -> Callable[..., Any]:
+    """A rule that consists of rounded pieces, ready for registers."""
 
+    def piece(name: str, function: Any) -> Callable[..., Any]:
+        return lambda *xs: next(x for x in xs if isinstance(x, Emitted)).writer.rounded(name, function, xs)
 
-def _many(kind: str, width: int) -> str:
-    return kind if width == 1 else f"<{width} x {kind}>"
+    largest, below = meaning.in_registers(ieee.largest), meaning.in_registers(ieee.exp_below)
+    first, last = piece("largest", lambda *xs: largest(xs)), piece("log", meaning.in_registers(ieee.log))
+    return in_pieces(first, piece("exp_below", below), last)[name]
 
 
 def _splat(kind: str, text: str, width: int) -> str:

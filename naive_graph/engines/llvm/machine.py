@@ -15,62 +15,45 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from . import registers
 from .compile import Library, compiled
-from .python import ELEMENTS, LANES, SCALARS, VECTOR, Program, result_type, syntax
+from .precision import DOUBLE, Precision
+from .python import Program, result_type, scalars, syntax
 
-
-def _sums() -> str:
-    """The sums of eight registers in one: neighbours are added crosswise, three times."""
-    steps = [
-        ([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]),
-        ([0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]),
-        ([0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]),
-    ]
-    names = [f"%x{k}" for k in range(LANES)]
-    lines = []
-    for step, halves in enumerate(steps):
-        made = []
-        for pair in range(0, len(names), 2):
-            for side, places in enumerate(halves):
-                mask = ", ".join(f"i32 {place}" for place in places)
-                operands = f"{VECTOR} {names[pair]}, {VECTOR} {names[pair + 1]}"
-                lines.append(f"%s{step}.{pair}.{side} = shufflevector {operands}, <8 x i32> <{mask}>")
-            made.append(f"%t{step}.{pair}")
-            lines.append(f"{made[-1]} = fadd {VECTOR} %s{step}.{pair}.0, %s{step}.{pair}.1")
-        names = made
-    parameters = ", ".join(f"{VECTOR} %x{k}" for k in range(LANES))
-    head = f"define internal {VECTOR} @sums({parameters}) alwaysinline {{"
-    return "\n  ".join([head, *lines, f"ret {VECTOR} {names[0]}"]) + "\n}"
-
-
-SUMS = _sums()
-# A call of the kernel at a place of a table of addresses, and the sum of a register's lanes.
-CALLS = f"""
-define internal void @call_run(ptr %table, i64 %k, ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length) {{
+# A call of the kernel at a place of a table of addresses.
+CALLS = """
+define internal void @call_run(ptr %table, i64 %k, ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length) {
   %place = getelementptr ptr, ptr %table, i64 %k
   %kernel = load ptr, ptr %place
   call void %kernel(ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length)
   ret void
-}}
-define internal void @call_lanes(ptr %table, i64 %k, ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count) {{
+}
+define internal void @call_lanes(ptr %table, i64 %k, ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count) {
   %place = getelementptr ptr, ptr %table, i64 %k
   %kernel = load ptr, ptr %place
   call void %kernel(ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count)
   ret void
-}}
-declare double @llvm.vector.reduce.fadd.v{LANES}f64(double, {VECTOR})
-define internal double @sum_lanes({VECTOR} %x) alwaysinline {{
-  %sum = call reassoc double @llvm.vector.reduce.fadd.v{LANES}f64(double -0.0, {VECTOR} %x)
-  ret double %sum
-}}
-{SUMS}
-"""
-KNOWN = {
-    "sums": ("sums", [VECTOR] * LANES, VECTOR),
-    "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
-    "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
-    "sum_lanes": ("sum_lanes", [VECTOR], "double"),
 }
+define internal void @call_back(
+  ptr %table, i64 %k, ptr %scalars, ptr %adjoints, ptr %index, i64 %base, i64 %from, i64 %length
+) {
+  %place = getelementptr ptr, ptr %table, i64 %k
+  %kernel = load ptr, ptr %place
+  call void %kernel(ptr %scalars, ptr %adjoints, ptr %index, i64 %base, i64 %from, i64 %length)
+  ret void
+}
+"""
+
+
+def _known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
+    return {
+        **registers.known(precision.type, precision.lanes),
+        "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
+        "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
+        "call_back": ("call_back", ["ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
+    }
+
+
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
 _OF_FILE: dict[str, list[Machine]] = {}
 
@@ -96,8 +79,9 @@ class Machine:
 
     def _function(self) -> Callable[..., Any]:
         tree = syntax(self.python)
+        words = scalars(DOUBLE)
         kinds = [str(each.annotation.id) for each in tree.args.args]  # type: ignore[union-attr]
-        types = [C_TYPES[SCALARS[kind]] if kind in SCALARS else _Array(kind) for kind in kinds]
+        types = [C_TYPES[words[kind]] if kind in words else _Array for kind in kinds]
         library = library_of(self.python.__module__)
         return library.function(self.python.__name__, C_TYPES[result_type(tree)], types)
 
@@ -105,10 +89,8 @@ class Machine:
 class _Array:
     """How ctypes takes an array's address."""
 
-    def __init__(self, kind: str) -> None:
-        self.kind = ELEMENTS[kind]
-
-    def from_param(self, view: Any) -> Any:
+    @staticmethod
+    def from_param(view: Any) -> Any:
         return view.data_as(ctypes.c_void_p) if hasattr(view, "data_as") else view
 
 
@@ -118,29 +100,32 @@ def machine(function: Callable[..., Any]) -> Machine:
 
 
 @once
-def library_of(module: str) -> Library:
-    """The compiled functions of one file."""
+def library_of(module: str, precision: Precision = DOUBLE) -> Library:
+    """The compiled functions of one file, for floats of that precision."""
     ours = module.partition(".")[0] == __name__.partition(".")[0]  # of other files we have no digest
-    return compiled(lambda: _text(module), key=f"{sources()} {module}" if ours else None, optimised=True)
+    key = f"{sources()} {module} {precision.name}" if ours else None
+    return compiled(lambda: _text(module, precision), key=key, optimised=True)
 
 
-def _text(module: str) -> str:
-    program = Program(KNOWN)
+def _text(module: str, precision: Precision) -> str:
+    program = Program(_known(precision), precision)
     for each in _OF_FILE[module]:
         program.add(each.python)
-    return "\n".join([CALLS, str(program), *(_entry(each) for each in _OF_FILE[module])])
+    entries = [_entry(each, precision) for each in _OF_FILE[module]]
+    return "\n".join([CALLS, registers.texts(precision.type, precision.lanes), str(program), *entries])
 
 
-def _entry(function: Machine) -> str:
+def _entry(function: Machine, precision: Precision) -> str:
     """The function again, as NAME.packed, with all its arguments in one array: one is quicker to pass than many."""
     tree = syntax(function.python)
-    kinds = [SCALARS.get(each.annotation.id, "ptr") for each in tree.args.args]  # type: ignore[union-attr]
+    types = scalars(precision)
+    kinds = [types.get(each.annotation.id, "ptr") for each in tree.args.args]  # type: ignore[union-attr]
     lines = [f'define void @"{tree.name}.packed"(ptr %packed) {{']
     for place, kind in enumerate(kinds):
         lines.append(f"%p{place} = getelementptr i64, ptr %packed, i64 {place}")
         lines.append(f"%a{place} = load {kind}, ptr %p{place}")
     arguments = ", ".join(f"{kind} %a{place}" for place, kind in enumerate(kinds))
-    result = result_type(tree)
+    result = result_type(tree, precision)
     call = f"call {result} @{tree.name}({arguments})"
     return "\n  ".join([*lines, call if result == "void" else f"%result = {call}", "ret void"]) + "\n}\n"
 

@@ -36,36 +36,36 @@ HALF_PI = (-1.5707963267948966, -6.123233995736766e-17, 1.4973849048591833e-33)
 def exp(x: Emitted) -> Any:
     """2**n * exp(r) with x = n log 2 + r and abs(r) <= log(2) / 2."""
     high, low = 709.782712893384, -745.2
-    inside = _select(x > high, high, _select(x < low, low, x))
-    n, bits = _nearest(inside, 1 / math.log(2))
-    r = _fma(n, -LN2_LOW, _fma(n, -LN2_HIGH, inside))
-    near_one = _fma(r * r, _polynomial(r, EXP), r) + 1.0
-    halves = _whole(bits, "sub", _as_bits(ROUND))
-    first = _whole(halves, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
+    inside = select(x > high, high, select(x < low, low, x))
+    n, last = _nearest(inside, 1 / math.log(2))
+    r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, inside))
+    near_one = fma(r * r, polynomial(r, EXP), r) + 1.0
+    halves = whole(last, "sub", as_bits(ROUND))
+    first = whole(halves, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
     second = x.writer.line(f"sub {x.writer.module.whole} {halves.name}, {first.name}")
     result = near_one * _power_of_two(first) * _power_of_two(second)
-    return _select(x != x, x, _select(x > high, math.inf, _select(x < low, 0.0, result)))
+    return select(x != x, x, select(x > high, math.inf, select(x < low, 0.0, result)))
 
 
 def log(x: Emitted) -> Any:
     """k log 2 + log(m) with x = 2**k m and m near 1."""
     tiny = x < 2.2250738585072014e-308
-    bits = _whole(_bits(_select(tiny, x * 2.0**54, x)), "add", 0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
-    exponent = _whole(_whole(bits, "ashr", 52), "sub", 1023)
-    m = _number(_whole(_whole(bits, "and", 0xFFFFFFFFFFFFF), "add", 0x3FE6A09E667F3BCD))
-    k = _number(_whole(exponent, "add", _as_bits(ROUND))) - ROUND - _select(tiny, 54.0, 0.0)
+    shifted = whole(bits(select(tiny, x * 2.0**54, x)), "add", 0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
+    exponent = whole(whole(shifted, "ashr", 52), "sub", 1023)
+    m = number(whole(whole(shifted, "and", 0xFFFFFFFFFFFFF), "add", 0x3FE6A09E667F3BCD))
+    k = number(whole(exponent, "add", as_bits(ROUND))) - ROUND - select(tiny, 54.0, 0.0)
     f = m - 1.0
     s = f / (f + 2.0)
     z = s * s
     half = f * f * 0.5
-    correction = _fma(s, half + z * _polynomial(z, LOG), k * LN2_LOW)
-    y = _fma(k, LN2_HIGH, f - (half - correction))
-    y = _select(x > 0.0, y, _select(x == 0.0, -math.inf, math.nan))
-    return _select(x == math.inf, x, y)
+    correction = fma(s, half + z * polynomial(z, LOG), k * LN2_LOW)
+    y = fma(k, LN2_HIGH, f - (half - correction))
+    y = select(x > 0.0, y, select(x == 0.0, -math.inf, math.nan))
+    return select(x == math.inf, x, y)
 
 
 def sin(x: Emitted) -> Any:
-    return _select(x == 0.0, x, _wave(x, 0))  # -0.0 stays -0.0
+    return select(x == 0.0, x, _wave(x, 0))  # -0.0 stays -0.0
 
 
 def cos(x: Emitted) -> Any:
@@ -75,11 +75,11 @@ def cos(x: Emitted) -> Any:
 def tanh(x: Emitted) -> Any:
     """x times a rational function near 0, else 1 - 2 / (exp(2 x) + 1)."""
     size, square = abs(x), x * x
-    near = _fma(size * square, _polynomial(square, TANH_OVER) / _polynomial(square, TANH_UNDER), size)
-    bounded = _select(size > 22.0, 22.0, size)
+    near = fma(size * square, polynomial(square, TANH_OVER) / polynomial(square, TANH_UNDER), size)
+    bounded = select(size > 22.0, 22.0, size)
     far = 1.0 - 2.0 / (exp(bounded + bounded) + 1.0)
-    signed = x.writer.outside("llvm.copysign.f64", [_select(size < 0.625, near, far), x])  # -0.0 stays -0.0
-    return _select(x != x, x, signed)
+    signed = x.writer.outside("llvm.copysign.f64", [select(size < 0.625, near, far), x])  # -0.0 stays -0.0
+    return select(x != x, x, signed)
 
 
 FUNCTIONS = {"exp": exp, "log": log, "sin": sin, "cos": cos, "tanh": tanh}
@@ -88,70 +88,71 @@ LIMITS = {"sin": LARGEST_ANGLE, "cos": LARGEST_ANGLE}  # beyond, the C library i
 
 def _wave(x: Emitted, quarter: int) -> Any:
     """The sine, `quarter` turns further on, from sine and cosine of x - n pi/2."""
-    n, bits = _nearest(x, 2 / math.pi)
+    n, last = _nearest(x, 2 / math.pi)
     r = x
     for piece in HALF_PI:
-        r = _fma(n, piece, r)
+        r = fma(n, piece, r)
     z = r * r
-    sine = _fma(z * r, _polynomial(z, SIN), r)
-    cosine = _fma(z * z, _polynomial(z, COS), _fma(z, -0.5, 1.0))
-    turn = _whole(bits, "add", quarter)
+    sine = fma(z * r, polynomial(z, SIN), r)
+    cosine = fma(z * z, polynomial(z, COS), fma(z, -0.5, 1.0))
+    turn = whole(last, "add", quarter)
     writer = x.writer
     odd = writer.line(f"trunc {writer.module.whole} {turn.name} to {writer.module.truth}")
-    sign = _whole(_whole(turn, "and", 2), "shl", 62)
-    value = _bits(_pick(odd, cosine, sine))
-    return _number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
+    sign = whole(whole(turn, "and", 2), "shl", 62)
+    value = bits(pick(odd, cosine, sine))
+    return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
 
 
 def _nearest(x: Emitted, factor: float) -> tuple[Any, Emitted]:
     """The whole number nearest to factor * x; and bits whose last ones are that number's."""
-    shifted = _fma(x, factor, ROUND)
-    return shifted - ROUND, _bits(shifted)
+    shifted = fma(x, factor, ROUND)
+    return shifted - ROUND, bits(shifted)
 
 
-def _polynomial(x: Any, coefficients: Sequence[float]) -> Any:
+def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
     """c0 + c1 x + c2 x**2 + ..., neighbours first: half as deep as Horner's way. Source: Estrin (1960)."""
     terms: list[Any] = list(coefficients)
     while len(terms) > 1:
-        pairs = [_fma(terms[k + 1], x, terms[k]) for k in range(0, len(terms) - 1, 2)]
+        pairs = [fma(terms[k + 1], x, terms[k]) for k in range(0, len(terms) - 1, 2)]
         terms = pairs + terms[2 * len(pairs) :]
         if len(terms) > 1:
             x = x * x
     return terms[0]
 
 
-def _fma(a: Any, b: Any, c: Any) -> Any:
+def fma(a: Any, b: Any, c: Any) -> Any:
     """a * b + c, rounded once."""
     writer = next(each.writer for each in (a, b, c) if isinstance(each, Emitted))
     return writer.outside("llvm.fma.f64", [a, b, c])
 
 
-def _select(condition: Any, a: Any, b: Any) -> Any:
-    return _pick(Emitted(condition.writer, condition.name), a, b)
+def select(condition: Any, a: Any, b: Any) -> Any:
+    return pick(Emitted(condition.writer, condition.name), a, b)
 
 
-def _pick(condition: Emitted, a: Any, b: Any) -> Any:
+def pick(condition: Emitted, a: Any, b: Any) -> Any:
     writer, real = condition.writer, condition.writer.module.real
     yes, no = writer.operand(a), writer.operand(b)
     return writer.line(f"select {writer.module.truth} {condition.name}, {real} {yes}, {real} {no}")
 
 
-def _bits(x: Emitted) -> Emitted:
+def bits(x: Emitted) -> Emitted:
     return x.writer.line(f"bitcast {x.writer.module.real} {x.name} to {x.writer.module.whole}")
 
 
-def _number(bits: Emitted) -> Any:
-    return bits.writer.line(f"bitcast {bits.writer.module.whole} {bits.name} to {bits.writer.module.real}")
+def number(whole: Emitted) -> Any:
+    return whole.writer.line(f"bitcast {whole.writer.module.whole} {whole.name} to {whole.writer.module.real}")
 
 
-def _whole(bits: Emitted, operation: str, value: int) -> Emitted:
-    module = bits.writer.module
-    return bits.writer.line(f"{operation} {module.whole} {bits.name}, {module.integer(value)}")
+def whole(x: Emitted, operation: str, value: int) -> Emitted:
+    """An operation on whole numbers."""
+    module = x.writer.module
+    return x.writer.line(f"{operation} {module.whole} {x.name}, {module.integer(value)}")
 
 
 def _power_of_two(n: Emitted) -> Any:
-    return _number(_whole(_whole(n, "add", 1023), "shl", 52))
+    return number(whole(whole(n, "add", 1023), "shl", 52))
 
 
-def _as_bits(value: float) -> int:
+def as_bits(value: float) -> int:
     return int(struct.unpack("<q", struct.pack("<d", value))[0])

@@ -6,13 +6,16 @@
             sum += xs[i]
         return sum
 
-Arguments are `int`, `float`, or arrays (`Floats`, `Ints`, `Longs`, `Bytes`). Inside there may be
+Arguments are `int`, `float`, or arrays (`Floats`, `Doubles`, `Ints`, `Longs`, `Bytes`). Inside there may be
 arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
 `continue`, and calls of other such functions. A slice `xs[i : i + LANES]` is a
-register of eight floats. Whatever runs here also runs as plain Python over
+register of floats. Whatever runs here also runs as plain Python over
 NumPy arrays, and gives the same numbers; whole numbers must stay below 2**63,
 `//` and `%` are for those that are not negative, and by 0 nothing is divided.
 Arrays that are given together must not overlap where one is written to.
+
+Compiled for float32, every float is one, and a register has sixteen. Only
+`Doubles` hold float64: they are rounded where they are read.
 """
 
 from __future__ import annotations
@@ -23,11 +26,25 @@ from collections.abc import Callable
 from typing import Any
 
 from .expressions import Expressions
-from .typed import ELEMENTS, LANES, SCALARS, VECTOR, Bytes, Floats, Ints, Longs, NotInSubset, Typed, result_type, syntax
+from .precision import DOUBLE, Precision
+from .typed import (
+    LANES,
+    Bytes,
+    Doubles,
+    Floats,
+    Ints,
+    Longs,
+    NotInSubset,
+    Typed,
+    elements,
+    result_type,
+    scalars,
+    syntax,
+)
 
 __all__ = [
-    "ELEMENTS", "LANES", "SCALARS", "VECTOR", "Bytes", "Floats", "Ints", "Longs", "NotInSubset", "Program",
-    "result_type", "syntax",
+    "LANES", "Bytes", "Doubles", "Floats", "Ints", "Longs", "NotInSubset", "Program", "result_type", "scalars",
+    "syntax",
 ]  # fmt: skip
 
 
@@ -35,10 +52,13 @@ class Program:
     """Functions translated so far, each once, with those that they call.
 
     known: names that stand for functions of LLVM's: name -> (its full name, the types of its operands, of its result).
+    precision: of all floats.
     """
 
-    def __init__(self, known: dict[str, tuple[str, list[str], str]] | None = None) -> None:
-        self.known = known or {}
+    def __init__(
+        self, known: dict[str, tuple[str, list[str], str]] | None = None, precision: Precision = DOUBLE
+    ) -> None:
+        self.known, self.precision = known or {}, precision
         self.functions: dict[str, Callable[..., Any]] = {}
         self.texts: dict[str, str] = {}
         self.outside: set[str] = set()  # those that can be called from outside
@@ -83,19 +103,20 @@ class _Translation(Expressions):
             raise self.refused("a parameter that is more than a name and a type")
         arguments = ", ".join(map(self.argument, given.args))
         self.block(self.tree.body)
-        result = result_type(self.tree)
+        result = result_type(self.tree, self.precision)
         self.lines.append("ret void" if result == "void" else f"ret {result} zeroinitializer")
         return "\n ".join([f"{result} @{self.tree.name}({arguments}) nounwind {{", *self.slots, *self.lines, "}\n"])
 
     def argument(self, argument: ast.arg) -> str:
-        kind, name = ast.unparse(argument.annotation) if argument.annotation else "", argument.arg
-        if kind in ELEMENTS:
-            self.arrays[name] = ELEMENTS[kind]
+        word, name = ast.unparse(argument.annotation) if argument.annotation else "", argument.arg
+        if word in (arrays := elements(self.precision)):
+            self.arrays[name] = arrays[word]
             return f"ptr noalias %{name}"
-        if kind not in ("int", "float"):
+        if word not in ("int", "float"):
             raise self.refused(f"the parameter {name}, which is no int, float or array,")
-        self.write(name, Typed(f"%{name}", SCALARS[kind]))
-        return f"{SCALARS[kind]} %{name}"
+        kind = scalars(self.precision)[word]
+        self.write(name, Typed(f"%{name}", kind))
+        return f"{kind} %{name}"
 
     def write(self, name: str, value: Typed) -> None:
         if name not in self.variables:
@@ -138,18 +159,21 @@ class _Translation(Expressions):
         if not isinstance(target, ast.Subscript):
             raise self.refused(type(target).__name__)
         if isinstance(target.slice, ast.Slice):
-            text = self.cast(value, VECTOR).text
-            self.lines.append(f"store {VECTOR} {text}, ptr {self.register_place(target)}, align 8")
+            text, aligned = self.cast(value, self.vector).text, self.precision.bytes
+            self.lines.append(f"store {self.vector} {text}, ptr {self.register_place(target)}, align {aligned}")
             return None
         place, element = self.place(target)
-        text = self.cast(value, "double" if element == "double" else "i64").text
+        if element in (self.real, "double"):
+            text = self.resized(self.cast(value, self.real).text, self.real, element)
+        else:
+            text = self.cast(value, "i64").text
         if element in ("i32", "i8"):
             text = self.emit(f"trunc i64 {text} to {element}")
         self.lines.append(f"store {element} {text}, ptr {place}")
         return None
 
     def on_Return(self, node: ast.Return) -> None:
-        result = result_type(self.tree)
+        result = result_type(self.tree, self.precision)
         if node.value is None and result != "void":
             raise self.refused("a `return` of nothing")
         value = "" if node.value is None else f" {self.cast(self.expression(node.value), result).text}"

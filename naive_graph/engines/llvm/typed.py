@@ -2,6 +2,7 @@
 
 A value is a bool, a whole number, a float, or a register of LANES floats. It is
 cast only where nothing is lost: a whole number becomes a float, a float fills a register.
+The same lines can be written for floats of either precision.
 """
 
 from __future__ import annotations
@@ -12,18 +13,26 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-LANES = 8  # floats that a register holds
-Floats: TypeAlias = Any  # arrays of float64,
+from .precision import DOUBLE, Precision
+
+LANES = DOUBLE.lanes  # floats that a register holds; in a function that is compiled for float32, as many as there are
+Floats: TypeAlias = Any  # arrays of floats of the precision that is compiled for,
+Doubles: TypeAlias = Any  # float64, whatever it is: rounded where they are read,
 Ints: TypeAlias = Any  # int32,
 Longs: TypeAlias = Any  # int64,
 Bytes: TypeAlias = Any  # uint8
-ELEMENTS = {"Floats": "double", "Ints": "i32", "Longs": "i64", "Bytes": "i8"}
-SCALARS = {"float": "double", "int": "i64", "None": "void"}
-VECTOR, MASK = f"<{LANES} x double>", f"<{LANES} x i1>"
+WHOLE = {"Ints": "i32", "Longs": "i64", "Bytes": "i8"}
+WORDS = {"i64": "a whole number", "i1": "a bool", "void": "nothing"}
 
 
-WIDEST_FIRST = (VECTOR, "double", "i64", "i1")
-WORDS = {VECTOR: "a register", "double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
+def elements(precision: Precision) -> dict[str, str]:
+    """What the arrays hold, by the word for them."""
+    return {"Floats": precision.type, "Doubles": "double", **WHOLE}
+
+
+def scalars(precision: Precision) -> dict[str, str]:
+    """LLVM's type for what is no array, by Python's."""
+    return {"float": precision.type, "int": "i64", "None": "void"}
 
 
 class Typed(NamedTuple):
@@ -43,18 +52,20 @@ def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
     return tree
 
 
-def result_type(tree: ast.FunctionDef) -> str:
-    word = ast.unparse(tree.returns) if tree.returns is not None else "None"
-    if word not in SCALARS:
+def result_type(tree: ast.FunctionDef, precision: Precision = DOUBLE) -> str:
+    word, types = ast.unparse(tree.returns) if tree.returns is not None else "None", scalars(precision)
+    if word not in types:
         raise NotInSubset(f"{tree.name}: the result {word} cannot be compiled. It is an int, a float or None.")
-    return SCALARS[word]
+    return types[word]
 
 
 class Writing:
     """The lines of one function; names, labels and conversions."""
 
-    def __init__(self, tree: ast.FunctionDef) -> None:
-        self.tree = tree
+    def __init__(self, tree: ast.FunctionDef, precision: Precision = DOUBLE) -> None:
+        self.tree, self.precision = tree, precision
+        self.real, self.vector = precision.type, precision.vector
+        self.words = {self.vector: "a register", self.real: "a float", **WORDS}
         self.at: ast.stmt = tree  # the statement that is being translated
         self.lines: list[str] = []
         self.slots: list[str] = []  # places of the variables on the stack; LLVM turns them into registers
@@ -91,25 +102,33 @@ class Writing:
     def cast(self, value: Typed, wanted: str) -> Typed:
         if value.type == wanted:
             return value
-        if wanted == VECTOR:
-            return self.spread(self.cast(value, "double"))
+        if wanted == self.vector:
+            return self.spread(self.cast(value, self.real))
         how = {
             ("i1", "i64"): "zext i1 {} to i64",
-            ("i1", "double"): "uitofp i1 {} to double",
-            ("i64", "double"): "sitofp i64 {} to double",
+            ("i1", self.real): f"uitofp i1 {{}} to {self.real}",
+            ("i64", self.real): f"sitofp i64 {{}} to {self.real}",
         }.get((value.type, wanted))
         if how is None:
-            raise self.refused(f"{WORDS.get(value.type, value.type)} where {WORDS.get(wanted, wanted)} is due")
+            given, due = (self.words.get(kind, kind) for kind in (value.type, wanted))
+            raise self.refused(f"{given} where {due} is due")
         return Typed(self.emit(how.format(value.text)), wanted)
 
     def spread(self, value: Typed) -> Typed:
         """The same float in every lane."""
-        first = self.emit(f"insertelement {VECTOR} poison, double {value.text}, i64 0")
-        zeros = f"<{LANES} x i32> zeroinitializer"
-        return Typed(self.emit(f"shufflevector {VECTOR} {first}, {VECTOR} poison, {zeros}"), VECTOR)
+        vector, lanes = self.vector, self.precision.lanes
+        first = self.emit(f"insertelement {vector} poison, {self.real} {value.text}, i64 0")
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        return Typed(self.emit(f"shufflevector {vector} {first}, {vector} poison, {zeros}"), vector)
+
+    def resized(self, value: str, source: str, target: str) -> str:
+        """A float of one precision as one of the other; the same where they are alike."""
+        if source == target:
+            return value
+        return self.emit(f"{'fptrunc' if source == 'double' else 'fpext'} {source} {value} to {target}")
 
     def widest(self, *values: Typed) -> str:
-        kinds = {value.type for value in values}
-        if not kinds <= set(WIDEST_FIRST):
+        kinds, widest_first = {value.type for value in values}, (self.vector, self.real, "i64", "i1")
+        if not kinds <= set(widest_first):
             raise self.refused("a value that is not a number")
-        return next(kind for kind in WIDEST_FIRST if kind in kinds)
+        return next(kind for kind in widest_first if kind in kinds)

@@ -9,4 +9,8 @@ computed twice, or for nobody), `softmax`, `lowering` (all of these, one after t
 `sections` (what varies with the sample, and what does not), `tiles` (dots that
 share operands), `runs` and `scalars` (the rest, by operator), `blocks` (where
 lanes live), `kernels`, `sums` and `operators` (the loops), `tape` (all of it).
+
+A large plan in which `repeats` finds nothing goes another, shorter way: it is
+run as it stands, in `windows`, and the reverse sweep goes back over the same
+runs (`backward`, `sweeps`).
 """

@@ -14,7 +14,9 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
-from .flat import DOT, NONE, TOTAL, Flat
+import numpy as np
+
+from .flat import DOT, NONE, REDUCE, TOTAL, Flat
 from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE_PAIRS, SPREAD, SUM
 from .operators import Shape, shape_of
 from .runs import MOST_TERMS
@@ -37,6 +39,12 @@ class Scalar(NamedTuple):
     row: int
 
 
+class Room(NamedTuple):
+    """Stands in an instruction for so many slots behind all others, for as long as it runs."""
+
+    slots: int
+
+
 class Instruction(NamedTuple):
     """What to do, and to what: slots, scalars and plain numbers."""
 
@@ -45,21 +53,24 @@ class Instruction(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A section's instructions, how many slots they use, and the scalars to pack as weights before."""
+    """A section's instructions, how many slots they use, and scalars of which neighbours are to be made before."""
 
     code: list[int]
     slots: int
-    weights: list[int]
+    packed: list[int]
 
 
 class Writer:
     """Writes the instructions of one section of lanes."""
 
-    def __init__(self, flat: Flat, kernel_of: Callable[[Shape], int], weights: int, one: int) -> None:
-        self.one = one  # where the scalar 1 is
-        self.flat, self.kernel_of, self.first_weight = flat, kernel_of, weights
+    def __init__(
+        self, flat: Flat, kernel_of: Callable[[Shape], int], scalar_of: Any, nothing: int, pack_at: int, room: int
+    ) -> None:
+        self.room = room  # slots that an outer product lays its rights in
+        self.nothing, self.one = nothing, nothing + 1  # where the scalars -0 and 1 are
+        self.flat, self.kernel_of, self.scalar_of, self.pack_at = flat, kernel_of, scalar_of, pack_at
         self.instructions: list[Instruction] = []
-        self.weights: list[int] = []
+        self.packed: list[int] = []
         self.known: set[Slot] = set()
 
     def lane(self, row: int) -> Slot:
@@ -79,22 +90,39 @@ class Writer:
             self.row(step.row)
 
     def dense(self, step: Dense) -> None:
-        outputs, spare = [Slot(row) for row in step.outputs], -len(step.outputs) % 4
-        outputs += [Slot(NONE - 1 - each) for each in range(spare)]
-        weights = [*step.weights, *[[NONE] * len(step.inputs)] * spare]
-        bias = [*step.bias, *[NONE] * spare]
         inputs = [self.lane(row) for row in step.inputs]
-        head = [len(outputs), len(inputs), self.first_weight + len(self.weights), int(step.fused)]
-        self.instructions.append(Instruction(DENSE, [*outputs, *head, *inputs]))
-        for four in range(0, len(outputs), 4):
-            self.weights += bias[four : four + 4]
-            for column in zip(*weights[four : four + 4], strict=True):
-                self.weights += column
+        starts, apart = self.weights(self.scalar_of[np.array(step.weights)])
+        outputs: list[Any] = []
+        for row, start, bias in zip(step.outputs, starts, step.bias, strict=True):
+            outputs += [Slot(row), start, self.nothing if bias == NONE else Scalar(bias)]
+        spare = -len(starts) % 4
+        for each in range(spare):  # the last one again, for nobody
+            outputs += [Slot(NONE - 1 - each), *outputs[-2:]]
+        head = [len(starts) + spare, len(inputs), int(step.fused), apart]
+        self.instructions.append(Instruction(DENSE, [*head, *outputs, *inputs]))
+
+    def weights(self, places: Any) -> tuple[list[int], int]:
+        """Where the weights of each output start, and how far apart they lie. places: a line for each output.
+
+        A layer's Variables mostly lie in order, or in columns. Others are packed, line by line.
+        """
+        apart = np.unique(np.diff(places))
+        if len(apart) > 1:
+            first = self.pack_at + len(self.packed)
+            self.packed += places.reshape(-1).tolist()
+            return [first + at for at in range(0, places.size, places.shape[1])], 1
+        return places[:, 0].tolist(), int(apart[0]) if len(apart) else 1
 
     def outer(self, step: Outer) -> None:
+        if not step.pays():
+            for left, line in zip(step.lefts, step.results, strict=True):
+                for right, row in zip(step.rights, line, strict=True):
+                    self.total(row, REDUCE, [left, right])
+            return
         slots = [self.lane(row) for row in (*step.lefts, *step.rights)]
-        into = [Scalar(row) for results in step.results for row in results]
-        self.instructions.append(Instruction(OUTER, [len(step.lefts), len(step.rights), *slots, *into]))
+        into = [Scalar(results[0]) for results in step.results]
+        sizes = [len(step.lefts), len(step.rights), Room(self.room)]
+        self.instructions.append(Instruction(OUTER, [*sizes, *slots, *into]))
 
     def row(self, row: int) -> None:
         kind, operands = int(self.flat.kinds[row]), self.flat.of(row)
@@ -132,33 +160,36 @@ class Writer:
 
 
 def block(
-    flat: Flat, steps: list[Step], feeds: list[int], exports: list[int], weights: int,
-    kernel_of: Callable[[Shape], int], scalar_of: Any, nothing: int, slot_of: dict[Slot, int], keep: bool,
+    flat: Flat, steps: list[Step], feeds: list[int], exports: list[int], kernel_of: Callable[[Shape], int],
+    scalar_of: Any, nothing: int, pack_at: int, slot_of: dict[Slot, int], keep: bool, lanes: int,
 ) -> Block:  # fmt: skip
     """A section's steps as instructions.
 
-    feeds, exports: rows to be read and handed out, in order. weights: how many are
-    packed already. kernel_of: gives a shape's number. scalar_of: rows' places.
-    nothing: the scalar that holds the beginning of a sum; 1 follows. slot_of: slots that
-    earlier sections of the group filled. keep: whether later ones read ours.
+    feeds, exports: rows to be read and handed out, in order. kernel_of: gives a
+    shape's number. scalar_of: rows' places. nothing: the scalar that holds the
+    beginning of a sum; 1 follows. pack_at: where there is room for packed scalars.
+    slot_of: slots that earlier sections of the group filled. keep: whether later
+    ones read ours.
     """
-    writer = Writer(flat, kernel_of, weights, nothing + 1)
-    for place, row in enumerate(feeds):
-        writer.instructions.append(Instruction(FEED, [Slot(row), place]))
+    writer = Writer(flat, kernel_of, scalar_of, nothing, pack_at, 2 * lanes)
+    if feeds:
+        writer.instructions.append(Instruction(FEED, [Slot(row) for row in feeds]))
     for step in steps:
         writer.step(step)
     for place, row in enumerate(exports):
         writer.instructions.append(Instruction(EXPORT, [writer.lane(row), place]))
     slots = give_slots(writer.instructions, slot_of, keep)
-    packed = [nothing if row == NONE else int(scalar_of[row]) for row in writer.weights]
-    return Block(encode(writer.instructions, slot_of, scalar_of), slots, packed)
+    room = max([field.slots for each in writer.instructions for field in each.fields if isinstance(field, Room)] or [0])
+    return Block(encode(writer.instructions, slot_of, scalar_of, slots), slots + room, writer.packed)
 
 
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:
     """Choose a slot for everything that is written; returns how many there are.
 
-    The lowest that is free, so that what is written together lies together.
+    The lowest that is free, so that what is written together lies together. What
+    is fed keeps its slot, so that it can be fed right there.
     """
+    fed = {field for each in instructions if each.what == FEED for field in each.fields}
     last = {field: time for time, each in enumerate(instructions) for field in each.fields if isinstance(field, Slot)}
     size = len(set(slot_of.values()))
     free: list[int] = []
@@ -171,19 +202,17 @@ def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: 
             if isinstance(slot, Slot) and slot not in slot_of:
                 slot_of[slot] = heappop(free) if free else size
                 size = max(size, slot_of[slot] + 1)
-        for slot in () if keep else dict.fromkeys(each.fields):
-            if isinstance(slot, Slot) and last[slot] == time:
+        for slot in () if keep or each.what == FEED else dict.fromkeys(each.fields):
+            if isinstance(slot, Slot) and last[slot] == time and slot not in fed:
                 waiting.append(slot_of[slot])
     return size
 
 
-def encode(instructions: list[Instruction], slot_of: dict[Slot, int], scalar_of: Any) -> list[int]:
+def encode(instructions: list[Instruction], slot_of: dict[Slot, int], scalar_of: Any, room: int) -> list[int]:
     """The instructions as numbers, each with its length. Neighbours that a kernel can do in one go are one."""
     found: list[list[int]] = []  # what, how many rows, then the fields
     for what, fields in instructions:
-        if what == DENSE:
-            fields = _dense_fields(fields)
-        places = [_place(field, slot_of, scalar_of) for field in fields]
+        places = [_place(field, slot_of, scalar_of, room) for field in fields]
         last = found[-1] if found else [NONE]
         if what >= FIRST_KERNEL and last[0] == what and places == [each + last[1] for each in last[2:]]:
             last[1] += 1
@@ -195,13 +224,9 @@ def encode(instructions: list[Instruction], slot_of: dict[Slot, int], scalar_of:
     return code
 
 
-def _place(field: Any, slot_of: dict[Slot, int], scalar_of: Any) -> int:
+def _place(field: Any, slot_of: dict[Slot, int], scalar_of: Any, room: int) -> int:
+    if isinstance(field, Room):
+        return room
     if isinstance(field, Slot):
         return slot_of[field]
     return int(scalar_of[field.row]) if isinstance(field, Scalar) else int(field)
-
-
-def _dense_fields(fields: list[Any]) -> list[Any]:
-    """The counts before the outputs' slots, as the kernel reads them."""
-    outputs = next(place for place, field in enumerate(fields) if isinstance(field, int))
-    return [*fields[outputs : outputs + 4], *fields[:outputs], *fields[outputs + 4 :]]

@@ -11,13 +11,13 @@ registers.
 from __future__ import annotations
 
 from ..llvm.machine import machine
-from ..llvm.python import LANES, Floats, Ints, Longs
+from ..llvm.python import LANES, Doubles, Floats, Ints, Longs
 from .sums import NOTHING_YET, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
 
 # Instructions of scalars: (what, to, how many, from where in `index`, whether a kernel is to go one by one).
-LOAD, COPY, PACK, STORE, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 16
+LOAD, COPY, PACK, STORE, HAND_OUT, CHECK, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 7, 16
 # Instructions of lanes; from FIRST_KERNEL on: (how many rows, the first one's slot, its operands' slots...).
-FEED, SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
+SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, FEED, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
 # What describes a part: its group, first and last instruction; then samples, the width of a block, the stride of feeds
 # and exports, and where its lanes, feeds and exports start.
 PART, GROUP, FROM, TO, SAMPLES, WIDTH, STRIDE, LANES_AT, FEEDS_AT, OUT_AT = 9, 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -34,28 +34,27 @@ def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, wi
 @machine
 def run(
     parts: Ints, part_count: int, code: Ints, index: Ints, table: Longs, scalars: Floats, lanes: Floats, feeds: Floats,
-    weights: Floats, source: Floats, out: Floats, out_lanes: Floats, moves: Ints, move_count: int, steps: int,
+    moving: Floats, source: Doubles, out: Floats, out_lanes: Floats, moves: Ints, move_count: int, steps: int,
     watched: int, history: Floats,
 ) -> None:  # fmt: skip
     """Run the tape `steps` times. After each run `moves` carry scalars over into the next one."""
     for step in range(steps):
         for part in range(0, part_count * PART, PART):
             if parts[part + GROUP] == 0:
-                run_scalars(parts[part + FROM], parts[part + TO], code, index, table, scalars, weights, source, out)
+                run_scalars(parts[part + FROM], parts[part + TO], code, index, table, scalars, source, out)
             else:
-                run_lanes(part, parts, code, table, scalars, lanes, feeds, weights, out_lanes)
+                run_lanes(part, parts, code, table, scalars, lanes, feeds, out_lanes)
         if move_count > 0:
             history[step] = scalars[watched]
             for at in range(move_count):
-                weights[at] = scalars[moves[2 * at]]
+                moving[at] = scalars[moves[2 * at]]
             for at in range(move_count):
-                scalars[moves[2 * at + 1]] = weights[at]
+                scalars[moves[2 * at + 1]] = moving[at]
 
 
 def run_scalars(
-    begin: int, end: int, code: Ints, index: Ints, table: Longs, scalars: Floats, weights: Floats, source: Floats,
-    out: Floats,
-) -> None:  # fmt: skip
+    begin: int, end: int, code: Ints, index: Ints, table: Longs, scalars: Floats, source: Doubles, out: Floats
+) -> None:
     """Run the instructions from `begin` to `end`."""
     for at in range(begin, end, 5):
         what, to, length, base = code[at], code[at + 1], code[at + 2], code[at + 3]
@@ -66,28 +65,44 @@ def run_scalars(
                 scalars[to + i] = source[index[base + i]]
         elif what == PACK:
             for i in range(length):
-                weights[to + i] = scalars[index[base + i]]
+                scalars[to + i] = scalars[index[base + i]]
         elif what == COPY:
             for i in range(length):
                 scalars[to + i] = source[base + i]
         elif what == STORE:
             for i in range(length):
                 out[to + i] = scalars[index[base + i]]
+        elif what == HAND_OUT:
+            for i in range(length):
+                out[to + i] = scalars[base + i]
+        elif what == CHECK:
             out[to + length] = amiss(out, to, length)
         elif what == BEGIN:
-            for i in range(length):
-                scalars[index[base + i]] = NOTHING_YET
+            begin_sums(scalars, to, length)
         elif what == LONG_DOT:
             long_dot(to, length, base, index, scalars)
 
 
+def begin_sums(scalars: Floats, first: int, length: int) -> None:
+    """Sums that begin: adding -0.0 to any number, even to -0.0, leaves that number."""
+    whole = length // LANES * LANES
+    for i in range(first, first + whole, LANES):
+        scalars[i : i + LANES] = many(NOTHING_YET)
+    for i in range(first + whole, first + length):
+        scalars[i] = NOTHING_YET
+
+
 def amiss(xs: Floats, first: int, length: int) -> float:
     """0.0 if all of the numbers are finite, else NaN: x - x is 0 unless x is infinite or NaN."""
-    whole = length // LANES * LANES
-    sum = many(0.0)
-    for i in range(first, first + whole, LANES):
-        sum += xs[i : i + LANES] - xs[i : i + LANES]
-    rest = sum_lanes(sum)
+    whole = length // (4 * LANES) * (4 * LANES)
+    a, b, c, d = many(0.0), many(0.0), many(0.0), many(0.0)  # four sums, none of which waits for another
+    for i in range(first, first + whole, 4 * LANES):
+        j, k, m = i + LANES, i + 2 * LANES, i + 3 * LANES
+        a += xs[i : i + LANES] - xs[i : i + LANES]
+        b += xs[j : j + LANES] - xs[j : j + LANES]
+        c += xs[k : k + LANES] - xs[k : k + LANES]
+        d += xs[m : m + LANES] - xs[m : m + LANES]
+    rest = sum_lanes(a + b + c + d)
     for i in range(first + whole, first + length):
         rest += xs[i] - xs[i]
     return rest
@@ -111,23 +126,21 @@ def long_dot(to: int, length: int, base: int, index: Ints, scalars: Floats) -> N
 
 
 def run_lanes(
-    part: int, parts: Ints, code: Ints, table: Longs, scalars: Floats, lanes: Floats, feeds: Floats, weights: Floats,
-    out_lanes: Floats,
-) -> None:  # fmt: skip
+    part: int, parts: Ints, code: Ints, table: Longs, scalars: Floats, lanes: Floats, feeds: Floats, out_lanes: Floats
+) -> None:
     """Run a part's instructions for one block of samples after the other."""
     samples, width = parts[part + SAMPLES], parts[part + WIDTH]
     for block in range(0, samples, width):
         real = samples - block if samples - block < width else width
         run_block(
             parts[part + FROM], parts[part + TO], block, real, width, parts[part + STRIDE], code, table, scalars,
-            lanes[parts[part + LANES_AT] :], feeds[parts[part + FEEDS_AT] :], weights,
-            out_lanes[parts[part + OUT_AT] :],
+            lanes[parts[part + LANES_AT] :], feeds[parts[part + FEEDS_AT] :], out_lanes[parts[part + OUT_AT] :],
         )  # fmt: skip
 
 
 def run_block(
     begin: int, end: int, block: int, real: int, width: int, stride: int, code: Ints, table: Longs, scalars: Floats,
-    lanes: Floats, feeds: Floats, weights: Floats, out_lanes: Floats,
+    lanes: Floats, feeds: Floats, out_lanes: Floats,
 ) -> None:  # fmt: skip
     """Run the instructions for `real` samples; lanes beyond, up to a whole register, compute what nobody reads."""
     count = (real + LANES - 1) // LANES * LANES
@@ -137,7 +150,7 @@ def run_block(
         if what >= FIRST_KERNEL:
             call_lanes(table, 3 * (what - FIRST_KERNEL) + 2, code, at + 2, lanes, width, count)
         elif what == DENSE:
-            dense(code, at + 2, weights, lanes, width, count)
+            dense(code, at + 2, scalars, lanes, width, count)
         elif what == OUTER:
             outer(code, at + 2, scalars, lanes, width, real, count)
         elif what == DOT_MIXED:
@@ -149,9 +162,10 @@ def run_block(
             for i in range(0, count, LANES):
                 lanes[to + i : to + i + LANES] = many(value)
         elif what == FEED:
-            to, start = code[at + 2] * width, code[at + 3] * stride + block
-            for i in range(0, count, LANES):
-                lanes[to + i : to + i + LANES] = feeds[start + i : start + i + LANES]
+            for line in range(size - 2):
+                to, start = code[at + 2 + line] * width, line * stride + block
+                for i in range(0, count, LANES):
+                    lanes[to + i : to + i + LANES] = feeds[start + i : start + i + LANES]
         elif what == SUM:
             sum_in_order(code, at + 2, scalars, lanes, width, real)
         elif what == EXPORT:

@@ -21,47 +21,60 @@ from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module
 from ..llvm.machine import sources
-from ..llvm.python import LANES, VECTOR, Program
+from ..llvm.precision import DOUBLE, Precision
+from ..llvm.python import Program
 from .flat import DOT, EXP_BELOW, PIECES, name_of
 
-# Eight scalars from anywhere, and eight to one place; of the last ones, only as many as there are.
-SCATTERED = f"""
-declare <8 x i32> @llvm.masked.load.v8i32.p0(ptr, i32, <8 x i1>, <8 x i32>)
-declare {VECTOR} @llvm.masked.gather.v8f64.v8p0(<8 x ptr>, i32, <8 x i1>, {VECTOR})
-declare void @llvm.masked.store.v8f64.p0({VECTOR}, ptr, i32, <8 x i1>)
-define internal <8 x i1> @first(i64 %left) alwaysinline {{
-  %one = insertelement <8 x i64> poison, i64 %left, i64 0
-  %all = shufflevector <8 x i64> %one, <8 x i64> poison, <8 x i32> zeroinitializer
-  %mask = icmp slt <8 x i64> <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>, %all
-  ret <8 x i1> %mask
+# A register of scalars from anywhere, and one to one place; of the last ones, only as many as there are.
+SCATTERED = """
+declare <{n} x i32> @llvm.masked.load.v{n}i32.p0(ptr, i32, {mask}, <{n} x i32>)
+declare {vector} @llvm.masked.gather{suffix}.v{n}p0(<{n} x ptr>, i32, {mask}, {vector})
+declare void @llvm.masked.store{suffix}.p0({vector}, ptr, i32, {mask})
+define internal {mask} @first(i64 %left) alwaysinline {{
+  %one = insertelement <{n} x i64> poison, i64 %left, i64 0
+  %all = shufflevector <{n} x i64> %one, <{n} x i64> poison, <{n} x i32> zeroinitializer
+  %mask = icmp slt <{n} x i64> <{counted}>, %all
+  ret {mask} %mask
 }}
-define internal {VECTOR} @gathered(ptr %scalars, ptr %index, i64 %at, i64 %left) alwaysinline {{
-  %mask = call <8 x i1> @first(i64 %left)
+define internal {vector} @gathered(ptr %scalars, ptr %index, i64 %at, i64 %left) alwaysinline {{
+  %mask = call {mask} @first(i64 %left)
   %where = getelementptr i32, ptr %index, i64 %at
-  %rows = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr %where, i32 4, <8 x i1> %mask, <8 x i32> zeroinitializer)
-  %places = getelementptr double, ptr %scalars, <8 x i32> %rows
-  %ones = insertelement {VECTOR} poison, double 1.0, i64 0
-  %rest = shufflevector {VECTOR} %ones, {VECTOR} poison, <8 x i32> zeroinitializer
-  %found = call {VECTOR} @llvm.masked.gather.v8f64.v8p0(<8 x ptr> %places, i32 8, <8 x i1> %mask, {VECTOR} %rest)
-  ret {VECTOR} %found
+  %rows = call <{n} x i32> @llvm.masked.load.v{n}i32.p0(ptr %where, i32 4, {mask} %mask, <{n} x i32> zeroinitializer)
+  %places = getelementptr {real}, ptr %scalars, <{n} x i32> %rows
+  %ones = insertelement {vector} poison, {real} 1.0, i64 0
+  %rest = shufflevector {vector} %ones, {vector} poison, <{n} x i32> zeroinitializer
+  %all = call {vector} @llvm.masked.gather{suffix}.v{n}p0({ptrs} %places, i32 {bytes}, {mask} %mask, {vector} %rest)
+  ret {vector} %all
 }}
-define internal void @stored(ptr %scalars, i64 %at, i64 %left, {VECTOR} %values) alwaysinline {{
-  %mask = call <8 x i1> @first(i64 %left)
-  %place = getelementptr double, ptr %scalars, i64 %at
-  call void @llvm.masked.store.v8f64.p0({VECTOR} %values, ptr %place, i32 8, <8 x i1> %mask)
+define internal void @stored(ptr %scalars, i64 %at, i64 %left, {vector} %values) alwaysinline {{
+  %mask = call {mask} @first(i64 %left)
+  %place = getelementptr {real}, ptr %scalars, i64 %at
+  call void @llvm.masked.store{suffix}.p0({vector} %values, ptr %place, i32 {bytes}, {mask} %mask)
   ret void
 }}
-"""
-SCATTERED += f"""define internal double @first_lane({VECTOR} %x) alwaysinline {{
-  %one = extractelement {VECTOR} %x, i64 0
-  ret double %one
+define internal {real} @first_lane({vector} %x) alwaysinline {{
+  %one = extractelement {vector} %x, i64 0
+  ret {real} %one
 }}
 """
-KNOWN: dict[str, tuple[str, list[str], str]] = {
-    "gathered": ("gathered", ["ptr", "ptr", "i64", "i64"], VECTOR),
-    "first_lane": ("first_lane", [VECTOR], "double"),
-    "stored": ("stored", ["ptr", "i64", "i64", VECTOR], "void"),
-}
+
+
+def scattered(precision: Precision) -> str:
+    """The loads and stores, in LLVM's language."""
+    n = precision.lanes
+    return SCATTERED.format(
+        n=n, real=precision.type, vector=precision.vector, mask=precision.mask, bytes=precision.bytes,
+        ptrs=f"<{n} x ptr>", suffix=precision.suffix(n), counted=", ".join(f"i64 {k}" for k in range(n)),
+    )  # fmt: skip
+
+
+def known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
+    """What a kernel may call them."""
+    return {
+        "gathered": ("gathered", ["ptr", "ptr", "i64", "i64"], precision.vector),
+        "first_lane": ("first_lane", [precision.vector], precision.type),
+        "stored": ("stored", ["ptr", "i64", "i64", precision.vector], "void"),
+    }
 
 
 class Shape(NamedTuple):
@@ -91,33 +104,32 @@ def shape_of(kind: int, operands: Sequence[int]) -> Shape:
 class Kernels:
     """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
 
-    def __init__(self, shape: Shape) -> None:
-        key = (
-            f"{sources()} {shape.name}" if shape.kind < BUILT_IN or shape.kind in PIECES else None
-        )  # a learner's own may change
-        self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
+    def __init__(self, shape: Shape, precision: Precision) -> None:
+        ours = shape.kind < BUILT_IN or shape.kind in PIECES  # a learner's own may change
+        key = f"{sources()} {shape.name} {precision.name}" if ours else None
+        self.library: Library = compiled(lambda: text(shape, precision), key=key, optimised=True)
         self.run = self.library.address("run")
         self.few = self.library.address("few")
         self.lanes = self.library.address("lanes")
 
 
 @once
-def kernels(shape: Shape) -> Kernels:
-    return Kernels(shape)
+def kernels(shape: Shape, precision: Precision = DOUBLE) -> Kernels:
+    return Kernels(shape, precision)
 
 
-def text(shape: Shape) -> str:
+def text(shape: Shape, precision: Precision) -> str:
     """Both kernels of a shape, in LLVM's language."""
-    module = Module(LANES)
+    module, vector = Module(precision.lanes, precision), precision.vector
     try:
         value = module.define(shape.name, _value(shape), shape.arity)
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
-    program = Program({**KNOWN, "value": (value, [VECTOR] * shape.arity, VECTOR)})
+    program = Program({**known(precision), "value": (value, [vector] * shape.arity, vector)}, precision)
     program.add_source(_run_source(shape.arity))
     program.add_source(_few_source(shape.arity))
     program.add_source(_lanes_source(shape.arity))
-    return f"{module}\n{SCATTERED}\n{program}"
+    return f"{module}\n{scattered(precision)}\n{program}"
 
 
 def piece(kind: int) -> Callable[..., Any]:
@@ -129,7 +141,7 @@ def piece(kind: int) -> Callable[..., Any]:
 def _value(shape: Shape) -> Any:
     """The function that is traced: a rule's value, or a sum of products from the left."""
     if shape.kind in PIECES:
-        return piece(shape.kind)
+        return lambda *xs: xs[0].writer.rounded(name_of(shape.kind), piece(shape.kind), xs)
     if shape.kind != DOT:
         rule: Rule = BY_NUMBER[shape.kind]
         return lambda *xs: xs[0].writer.apply(rule, xs)

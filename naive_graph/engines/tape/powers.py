@@ -32,6 +32,8 @@ POW = RULES["pow"].number
 def powers(flat: Flat) -> Flat:
     """The plan with products for squares."""
     rows = np.flatnonzero(flat.kinds == POW)
+    if not len(rows):
+        return flat
     exponents = flat.operands[flat.starts[rows] + 1]
     twos = [row for row, value in flat.constants.items() if value == 2.0]
     rows = rows[np.isin(exponents, twos)]

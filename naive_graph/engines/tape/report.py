@@ -69,7 +69,7 @@ def _lanes(flat: Flat, tape: Tape, section: Section) -> str:
     return (
         f"lanes: {count} samples in blocks of {width}; {len(section.rows)} rows in {len(steps)} steps"
         f"{_counted(len(dense), 'dense tile', layers)}{_counted(len(outer), 'outer product', grids)}"
-        f"; {slots} slots, {slots * width * 8 / 1024:.0f} KB"
+        f"; {slots} slots, {slots * width * tape.precision.bytes / 1024:.0f} KB"
     )
 
 
@@ -95,6 +95,7 @@ def multiply_adds(flat: Flat, samples: list[int]) -> int:
 
 def _bound(flat: Flat, tape: Tape) -> str:
     work = multiply_adds(flat, tape.samples)
-    size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feeds, tape.weights))
-    least = work / 16e3
-    return f"{work} multiply-adds a run, {size / 1024:.0f} KB in all: at 16 a nanosecond, {least:.2f} us at the least"
+    size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feeds))
+    fast = 2 * tape.precision.lanes
+    least = f"at {fast} a nanosecond, {work / fast / 1e3:.2f} us at the least"
+    return f"{work} multiply-adds a run, {size / 1024:.0f} KB in all: {least}"

@@ -17,24 +17,12 @@ from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
 from .flat import Array, Flat
 
+BY_HAND, SORTED, MIXED = 0, 1, 2  # how the edges of the tables stand
+
 
 def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
     """The rows that the targets depend on, as columns; and which rows of the tables they are."""
-    rows = len(tables)
-    operators = np.array(tables.operators, np.int32)
-    sources, consumers = np.array(tables.sources, np.int32), np.array(tables.targets, np.int32)
-    if (np.where(sources < 0, ~sources, sources) >= consumers).any():
-        kinds, starts, operands, chosen = _by_plan(tables, targets)
-    else:
-        begins, edges = np.zeros(rows + 1, np.int32), np.empty(len(sources), np.int32)
-        by_consumer(len(sources), rows, sources, consumers, begins, edges, np.zeros(rows + 1, np.int32))
-        live, chain = np.zeros(rows, np.uint8), np.empty(rows, np.int32)
-        live[targets] = 1
-        size = reach(rows, begins, edges, live)
-        kinds, starts = np.empty(rows, np.int32), np.empty(rows + 1, np.int32)
-        operands, chosen, place = np.empty(size, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int32)
-        count = write(rows, operators, begins, edges, live, chain, place, kinds, starts, operands, chosen)
-        kinds, starts, chosen = kinds[:count].copy(), starts[: count + 1].copy(), chosen[:count].copy()
+    kinds, starts, operands, chosen = _columns(tables, targets)
     arities = np.array([rule.arity or 0 for rule in BY_NUMBER], np.int32)[kinds]  # of leaves it means nothing
     degrees = np.diff(starts)
     odd = (kinds >= 0) & ((degrees == 0) | ((arities > 0) & (degrees != arities)))
@@ -48,6 +36,29 @@ def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
     return flat, chosen
 
 
+def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
+    """Kinds, starts and operands of the rows, and which they are. A column goes as soon as it was read."""
+    sources, consumers = np.array(tables.sources, np.int32), np.array(tables.targets, np.int32)
+    rows, order = len(tables), in_order(len(sources), sources, consumers)
+    if order == BY_HAND:
+        return _by_plan(tables, targets)
+    begins, edges = np.zeros(rows + 1, np.int32), sources
+    count_edges(len(sources), rows, consumers, begins)
+    if order == MIXED:
+        edges = np.empty(len(sources), np.int32)
+        by_consumer(len(sources), sources, consumers, begins, edges, np.zeros(rows + 1, np.int32))
+    del sources, consumers
+    live, chain = np.zeros(rows, np.uint8), np.empty(rows, np.int32)
+    live[targets] = 1
+    size = reach(rows, begins, edges, live)
+    kinds, starts = np.array(tables.operators, np.int32), np.empty(rows + 1, np.int32)
+    operands, chosen, place = np.empty(size, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int32)
+    count = write(rows, kinds, begins, edges, live, chain, place, starts, operands, chosen)
+    if count == rows:
+        return kinds, starts, operands, chosen
+    return kinds[:count].copy(), starts[: count + 1].copy(), operands, chosen[:count].copy()
+
+
 def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
     """The same in Kahn's order, for graphs with edges that were drawn by hand."""
     plan = plan_for(tables, targets)
@@ -57,14 +68,32 @@ def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
 
 
 @machine
-def by_consumer(
-    edges: int, rows: int, sources: Ints, consumers: Ints, begins: Ints, sorted: Ints, filled: Ints
-) -> None:
-    """The edges' sources, sorted by consumer; begins: where each consumer's begin."""
+def in_order(edges: int, sources: Ints, consumers: Ints) -> int:
+    """How the edges stand: sorted by consumer, mixed, or with one that leads from a later row to an earlier."""
+    found = SORTED
+    before = 0
+    for edge in range(edges):
+        source, consumer = sources[edge], consumers[edge]
+        if (source if source >= 0 else -1 - source) >= consumer:
+            return BY_HAND
+        if consumer < before:
+            found = MIXED
+        before = consumer
+    return found
+
+
+@machine
+def count_edges(edges: int, rows: int, consumers: Ints, begins: Ints) -> None:
+    """Where each consumer's edges begin, were they sorted. begins: full of 0."""
     for edge in range(edges):
         begins[consumers[edge] + 1] += 1
     for row in range(rows):
         begins[row + 1] += begins[row]
+
+
+@machine
+def by_consumer(edges: int, sources: Ints, consumers: Ints, begins: Ints, sorted: Ints, filled: Ints) -> None:
+    """The edges' sources, sorted by consumer; begins: where each consumer's begin."""
     for edge in range(edges):
         consumer = consumers[edge]
         sorted[begins[consumer] + filled[consumer]] = sources[edge]
@@ -95,17 +124,17 @@ def reach(rows: int, begins: Ints, edges: Ints, live: Bytes) -> int:
 
 @machine
 def write(
-    rows: int, operators: Ints, begins: Ints, edges: Ints, live: Bytes, chain: Ints, place: Ints, kinds: Ints,
-    starts: Ints, operands: Ints, chosen: Ints,
+    rows: int, kinds: Ints, begins: Ints, edges: Ints, live: Bytes, chain: Ints, place: Ints, starts: Ints,
+    operands: Ints, chosen: Ints,
 ) -> int:  # fmt: skip
-    """Write the live rows. chain: room for rows that absorbed one another, the last first."""
+    """Write the live rows, their kinds in place. chain: room for rows that absorbed one another, the last first."""
     size = 0
     edge = 0
     for row in range(rows):
         if live[row] == 1:
             place[row] = size
             chosen[size] = row
-            kinds[size] = operators[row]
+            kinds[size] = kinds[row]
             starts[size] = edge
             chain[0] = row
             length = 1

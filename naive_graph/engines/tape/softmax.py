@@ -21,7 +21,9 @@
 
 Each share of a softmax is exp(x) over the sum of all exponentials, and looks for
 the largest operand first, so that nothing overflows. Written out, what all
-shares need stands there once. The bits stay as they were.
+shares need stands there once. A logsumexp of the same operands, whose slopes the
+shares are, is the largest plus the logarithm of that sum. The bits stay as they
+were.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ import numpy as np
 from ...rules import RULES
 from .flat import DOT, EXP_BELOW, LARGEST, NONE, Array, Flat, rewritten
 
-SHARE, DIV = RULES["softmax_share"].number, RULES["div"].number
+SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
+DIV, LOG = RULES["div"].number, RULES["log"].number
 
 
 def softmax(flat: Flat) -> tuple[Flat, Array]:
@@ -50,18 +53,30 @@ def softmax(flat: Flat) -> tuple[Flat, Array]:
         groups.append(group)
         return len(kinds) - 1
 
-    known: dict[tuple[int, ...], tuple[list[int], int]] = {}  # the exponentials, and their sum
+    def pieces(xs: tuple[int, ...], group: int) -> tuple[int, list[int], int]:
+        if xs not in known:
+            top = add(LARGEST, list(xs), group)
+            each = [add(EXP_BELOW, [x, top], group) for x in xs]
+            known[xs] = top, each, add(DOT, _alone(each), group)
+        return known[xs]
+
+    known: dict[tuple[int, ...], tuple[int, list[int], int]] = {}  # the largest, the exponentials, and their sum
+    shared = {tuple(flat.of(row)[1:]) for row in np.flatnonzero(flat.kinds == SHARE).tolist()}
     for row in range(rows):
         kind, group = int(flat.kinds[row]), int(flat.groups[row])
         of = [int(moved[each]) if each >= 0 else NONE for each in flat.of(row)]
         if kind == SHARE and of[0] in of[1:]:
             xs = tuple(of[1:])
-            if xs not in known:
-                top = add(LARGEST, list(xs), group)
-                each = [add(EXP_BELOW, [x, top], group) for x in xs]
-                known[xs] = (each, add(DOT, [place for one in each for place in (one, NONE)], group))
-            each, total = known[xs]
+            _, each, total = pieces(xs, group)
             moved[row] = add(DIV, [each[xs.index(of[0])], total], group)
+        elif kind == LOGSUMEXP and tuple(flat.of(row)) in shared:
+            top, _, total = pieces(tuple(of), group)
+            moved[row] = add(DOT, _alone([top, add(LOG, [total], group)]), group)
         else:
             moved[row] = add(kind, of, group)
     return rewritten(flat, moved, kinds, operands, groups), moved
+
+
+def _alone(terms: list[int]) -> list[int]:
+    """The operands of a DOT that only adds them."""
+    return [place for each in terms for place in (each, NONE)]

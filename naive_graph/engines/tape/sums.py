@@ -31,42 +31,49 @@ def sum_lanes(x: Any) -> float:
     return float(np.sum(x))
 
 
-def sums(*xs: Any) -> Any:
-    """The sums of eight registers, in one."""
-    return np.array([np.sum(x) for x in xs])
+def crosswise(xs: Floats, code: Ints, slots: int, rows: int, width: int, i: int, to: int) -> None:
+    """LANES samples of as many rows, sample by sample; where there are fewer rows, the last one fills up."""
+    places = [code[slots + min(k, rows - 1)] * width + i for k in range(LANES)]
+    xs[to : to + LANES * LANES] = np.array([xs[place : place + LANES] for place in places]).T.reshape(-1)
 
 
-def dense(code: Ints, at: int, weights: Floats, lanes: Floats, width: int, count: int) -> None:
+def add_first(xs: Floats, at: int, size: int, x: Any) -> None:
+    """Add a register to what lies there; only its first `size` numbers."""
+    size = max(0, min(size, LANES))
+    xs[at : at + size] += x[:size]
+
+
+def dense(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, count: int) -> None:
     """A layer, four outputs and sixteen samples at a time: eight sums that stay in registers.
 
-    code: outputs (four by four), inputs, where the weights start, whether a
-    product and its addition may be rounded as one, the outputs' slots, the
-    inputs' slots. weights: for each four outputs their biases, then for each
-    input the four weights.
+    code: outputs (four by four), inputs, whether a product and its addition may be
+    rounded as one, how far apart the weights of an output lie; for each output its
+    slot, where its weights start, and its bias; then the inputs' slots.
     """
-    outputs, inputs, weight, fused = code[at], code[at + 1], code[at + 2], code[at + 3]
-    first = at + 4 + outputs
-    for out in range(at + 4, first, 4):
-        to0, to1, to2, to3 = code[out] * width, code[out + 1] * width, code[out + 2] * width, code[out + 3] * width
+    outputs, inputs, fused, step = code[at], code[at + 1], code[at + 2], code[at + 3]
+    first = at + 4 + 3 * outputs
+    for out in range(at + 4, first, 12):
+        to0, to1, to2, to3 = code[out] * width, code[out + 3] * width, code[out + 6] * width, code[out + 9] * width
+        w0, w1, w2, w3 = code[out + 1], code[out + 4], code[out + 7], code[out + 10]
+        c0, c1 = scalars[code[out + 2]], scalars[code[out + 5]]
+        c2, c3 = scalars[code[out + 8]], scalars[code[out + 11]]
         i = 0
         while i + 2 * LANES <= count:
-            w = weight
-            a0, a1, a2, a3 = many(weights[w]), many(weights[w + 1]), many(weights[w + 2]), many(weights[w + 3])
-            b0, b1, b2, b3 = many(weights[w]), many(weights[w + 1]), many(weights[w + 2]), many(weights[w + 3])
-            for k in range(first, first + inputs):
-                w += 4
-                place = code[k] * width + i
+            a0, a1, a2, a3 = many(c0), many(c1), many(c2), many(c3)
+            b0, b1, b2, b3 = many(c0), many(c1), many(c2), many(c3)
+            for k in range(inputs):
+                place, w = code[first + k] * width + i, k * step
                 x, y = lanes[place : place + LANES], lanes[place + LANES : place + LANES + LANES]
                 if fused:
-                    a0, b0 = fma(weights[w], x, a0), fma(weights[w], y, b0)
-                    a1, b1 = fma(weights[w + 1], x, a1), fma(weights[w + 1], y, b1)
-                    a2, b2 = fma(weights[w + 2], x, a2), fma(weights[w + 2], y, b2)
-                    a3, b3 = fma(weights[w + 3], x, a3), fma(weights[w + 3], y, b3)
+                    a0, b0 = fma(scalars[w0 + w], x, a0), fma(scalars[w0 + w], y, b0)
+                    a1, b1 = fma(scalars[w1 + w], x, a1), fma(scalars[w1 + w], y, b1)
+                    a2, b2 = fma(scalars[w2 + w], x, a2), fma(scalars[w2 + w], y, b2)
+                    a3, b3 = fma(scalars[w3 + w], x, a3), fma(scalars[w3 + w], y, b3)
                 else:
-                    a0, b0 = a0 + weights[w] * x, b0 + weights[w] * y
-                    a1, b1 = a1 + weights[w + 1] * x, b1 + weights[w + 1] * y
-                    a2, b2 = a2 + weights[w + 2] * x, b2 + weights[w + 2] * y
-                    a3, b3 = a3 + weights[w + 3] * x, b3 + weights[w + 3] * y
+                    a0, b0 = a0 + scalars[w0 + w] * x, b0 + scalars[w0 + w] * y
+                    a1, b1 = a1 + scalars[w1 + w] * x, b1 + scalars[w1 + w] * y
+                    a2, b2 = a2 + scalars[w2 + w] * x, b2 + scalars[w2 + w] * y
+                    a3, b3 = a3 + scalars[w3 + w] * x, b3 + scalars[w3 + w] * y
             lanes[to0 + i : to0 + i + LANES] = a0
             lanes[to1 + i : to1 + i + LANES] = a1
             lanes[to2 + i : to2 + i + LANES] = a2
@@ -78,71 +85,79 @@ def dense(code: Ints, at: int, weights: Floats, lanes: Floats, width: int, count
             lanes[to3 + i : to3 + i + LANES] = b3
             i += LANES
         while i < count:
-            w = weight
-            a0, a1, a2, a3 = many(weights[w]), many(weights[w + 1]), many(weights[w + 2]), many(weights[w + 3])
-            for k in range(first, first + inputs):
-                w += 4
-                place = code[k] * width + i
+            a0, a1, a2, a3 = many(c0), many(c1), many(c2), many(c3)
+            for k in range(inputs):
+                place, w = code[first + k] * width + i, k * step
                 x = lanes[place : place + LANES]
-                a0 += weights[w] * x
-                a1 += weights[w + 1] * x
-                a2 += weights[w + 2] * x
-                a3 += weights[w + 3] * x
+                if fused:
+                    a0, a1 = fma(scalars[w0 + w], x, a0), fma(scalars[w1 + w], x, a1)
+                    a2, a3 = fma(scalars[w2 + w], x, a2), fma(scalars[w3 + w], x, a3)
+                else:
+                    a0, a1 = a0 + scalars[w0 + w] * x, a1 + scalars[w1 + w] * x
+                    a2, a3 = a2 + scalars[w2 + w] * x, a3 + scalars[w3 + w] * x
             lanes[to0 + i : to0 + i + LANES] = a0
             lanes[to1 + i : to1 + i + LANES] = a1
             lanes[to2 + i : to2 + i + LANES] = a2
             lanes[to3 + i : to3 + i + LANES] = a3
             i += LANES
-        weight += 4 + 4 * inputs
 
 
 def outer(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real: int, count: int) -> None:
-    """The sums over the samples of every left times every right, four lefts and two rights at a time.
+    """The sums over the samples of every left times every right; a tile is four lefts and sixteen rights.
 
-    code: lefts, rights, the lefts' slots, the rights' slots, then for each left
-    and right the scalar that the sum is added to; those of a tile are neighbours.
+    Sixteen rights are laid sample by sample first. Then a register holds eight of
+    one sample, and a left times a register adds to eight sums: they never have to
+    be summed across a register. code: lefts, rights, the first of sixteen slots to
+    lay them in, the lefts' slots, the rights' slots, then for each left the scalar
+    that its first sum is added to; the others follow it.
     """
-    lefts, rights = code[at], code[at + 1]
-    left, right = at + 2, at + 2 + lefts
+    lefts, rights, x = code[at], code[at + 1], code[at + 2] * width
+    left, right = at + 3, at + 3 + lefts
     into = right + rights
-    for each in range(left, into):
-        clear(lanes, code[each] * width, real, count)
-    j = 0
-    while j + 4 <= lefts:
-        g0, g1 = code[left + j] * width, code[left + j + 1] * width
-        g2, g3 = code[left + j + 2] * width, code[left + j + 3] * width
-        k = 0
-        while k + 2 <= rights:
-            h0, h1 = code[right + k] * width, code[right + k + 1] * width
+    panel = LANES * count  # floats of eight rights
+    for k in range(0, rights, 2 * LANES):
+        for i in range(0, count, LANES):
+            crosswise(lanes, code, right + k, rights - k, width, i, x + i * LANES)
+        if rights - k > LANES:
+            for i in range(0, count, LANES):
+                crosswise(lanes, code, right + k + LANES, rights - k - LANES, width, i, x + panel + i * LANES)
+        j = 0
+        while j + 4 <= lefts:
+            g0, g1 = code[left + j] * width, code[left + j + 1] * width
+            g2, g3 = code[left + j + 2] * width, code[left + j + 3] * width
             a0, a1, a2, a3 = many(0.0), many(0.0), many(0.0), many(0.0)
             b0, b1, b2, b3 = many(0.0), many(0.0), many(0.0), many(0.0)
-            for i in range(0, count, LANES):
-                x, y = lanes[h0 + i : h0 + i + LANES], lanes[h1 + i : h1 + i + LANES]
-                g = lanes[g0 + i : g0 + i + LANES]
-                a0, b0 = fma(g, x, a0), fma(g, y, b0)
-                g = lanes[g1 + i : g1 + i + LANES]
-                a1, b1 = fma(g, x, a1), fma(g, y, b1)
-                g = lanes[g2 + i : g2 + i + LANES]
-                a2, b2 = fma(g, x, a2), fma(g, y, b2)
-                g = lanes[g3 + i : g3 + i + LANES]
-                a3, b3 = fma(g, x, a3), fma(g, y, b3)
-            to = into + j * rights + k
-            tile = code[to]  # its eight results lie side by side
-            scalars[tile : tile + LANES] += sums(a0, b0, a1, b1, a2, b2, a3, b3)
-            k += 2
-        while k < rights:
-            for each in range(4):
-                scalars[code[into + (j + each) * rights + k]] += product(
-                    lanes, code[left + j + each] * width, code[right + k] * width, count
-                )
-            k += 1
-        j += 4
-    while j < lefts:
-        for k in range(rights):
-            scalars[code[into + j * rights + k]] += product(
-                lanes, code[left + j] * width, code[right + k] * width, count
-            )
-        j += 1
+            for i in range(real):
+                one = x + i * LANES
+                two = one + panel
+                p, q = lanes[one : one + LANES], lanes[two : two + LANES]
+                a0, b0 = fma(lanes[g0 + i], p, a0), fma(lanes[g0 + i], q, b0)
+                a1, b1 = fma(lanes[g1 + i], p, a1), fma(lanes[g1 + i], q, b1)
+                a2, b2 = fma(lanes[g2 + i], p, a2), fma(lanes[g2 + i], q, b2)
+                a3, b3 = fma(lanes[g3 + i], p, a3), fma(lanes[g3 + i], q, b3)
+            to = into + j
+            to0, to1, to2, to3 = code[to] + k, code[to + 1] + k, code[to + 2] + k, code[to + 3] + k
+            add_first(scalars, to0, rights - k, a0)
+            add_first(scalars, to1, rights - k, a1)
+            add_first(scalars, to2, rights - k, a2)
+            add_first(scalars, to3, rights - k, a3)
+            add_first(scalars, to0 + LANES, rights - k - LANES, b0)
+            add_first(scalars, to1 + LANES, rights - k - LANES, b1)
+            add_first(scalars, to2 + LANES, rights - k - LANES, b2)
+            add_first(scalars, to3 + LANES, rights - k - LANES, b3)
+            j += 4
+        while j < lefts:
+            g0 = code[left + j] * width
+            a0, b0 = many(0.0), many(0.0)
+            for i in range(real):
+                one = x + i * LANES
+                two = one + panel
+                g = many(lanes[g0 + i])
+                a0, b0 = fma(g, lanes[one : one + LANES], a0), fma(g, lanes[two : two + LANES], b0)
+            to0 = code[into + j] + k
+            add_first(scalars, to0, rights - k, a0)
+            add_first(scalars, to0 + LANES, rights - k - LANES, b0)
+            j += 1
 
 
 def product(lanes: Floats, left: int, right: int, count: int) -> float:

@@ -9,21 +9,22 @@ from typing import Any
 import numpy as np
 
 from ..llvm.machine import library_of
-from ..llvm.python import LANES
+from ..llvm.precision import DOUBLE, Precision
 from . import kernels
 from .adjoint import Count
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, COPY, GROUP, LOAD, PACK, PART, SAMPLES, STORE, TO
+from .kernels import BEGIN, CHECK, COPY, FEED, FROM, GROUP, HAND_OUT, LOAD, PACK, PART, SAMPLES, STORE, TO
 from .operators import Shape
 from .operators import kernels as kernels_of
+from .places import aligned, runs_of, side_by_side
 from .runs import LONG, Runs, runs
 from .scalars import encoded
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
-from .tiles import Outer, tiles
+from .tiles import tiles
 
-WARM = 32_768  # floats of lanes that stay in the cache: 256 KB
+WARM = 262_144  # bytes of lanes that stay in the cache
 WIDEST = 128  # samples in a block
 
 
@@ -33,27 +34,30 @@ class Tape:
     wanted: rows to hand out: `out[k]` is the k-th of those that are scalars,
     and `lanes_of(row)` one that has a value for every sample. moves: (from, to),
     scalars that a run hands to the next one; then watched is the scalar whose
-    history is kept.
+    history is kept. precision: of all floats but those that leaves are loaded from.
     """
 
     def __init__(
-        self, flat: Flat, wanted: Sequence[int], moves: Sequence[tuple[int, int]] = (), watched: int = NONE
-    ) -> None:
-        self.flat, self.sections = flat, sections(flat)
+        self, flat: Flat, wanted: Sequence[int], moves: Sequence[tuple[int, int]] = (), watched: int = NONE,
+        precision: Precision = DOUBLE,
+    ) -> None:  # fmt: skip
+        self.flat, self.sections, self.precision = flat, sections(flat), precision
         self.kernels: list[Shape] = []
         self._code: list[Array] = []
-        self._index: list[Array] = []
+        self._index: list[Array] = [np.zeros(0, np.int32)]
         self._parts: list[list[int]] = []
-        self._sizes = {"code": 0, "index": 0, "weights": 0}
+        self._sizes = {"code": 0, "index": 0, "packed": 0}
         self._place(wanted)
         self._write([row for row in wanted if flat.groups[row] == 0])
         self.code, self.index = np.concatenate(self._code), np.concatenate(self._index)
+        self._begins = [part[FROM] for part in self._parts]
         self.table = self._addresses()
-        self.weights = np.empty(self._sizes["weights"] + len(moves) + 1)
-        self.out = np.zeros(len(wanted) + 1)
+        self.scalars = self._scalars()
+        self.moving = np.empty(len(moves) + 1, precision.name)
+        self.out = np.zeros(len(wanted) + 1, precision.name)
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
-        library = library_of(kernels.__name__)
+        library = library_of(kernels.__name__, precision)
         self._run = library.function("run.packed", None, [ctypes.c_void_p])
         self.set_samples(flat.samples)
 
@@ -79,17 +83,21 @@ class Tape:
                 self.runs[part.stage] = runs(flat, rows)
                 rows = self.runs[part.stage].order
             else:
-                grids = [step.placed() for step in self.steps[part.stage, part.group] if isinstance(step, Outer)]
-                rows = list(dict.fromkeys([*(row for grid in grids for row in grid), *rows.tolist()]))
+                rows = side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
             order.append(rows)
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
         self.nothing = len(placed)
-        self.scalars = np.zeros(len(placed) + 3)
-        self.scalars[self.nothing :] = NOTHING_YET, 1.0, -1.0
-        for row in others:
-            self.scalars[self.slots[row]] = flat.constants.get(row, 0.0)
+
+    def _scalars(self) -> Array:
+        """Room for all scalars: rows, three numbers that fill up, and those that are packed for a layer."""
+        scalars = np.zeros(self.nothing + 3 + self._sizes["packed"], self.precision.name)
+        scalars[self.nothing : self.nothing + 3] = NOTHING_YET, 1.0, -1.0
+        for row, number in self.flat.constants.items():
+            if self.flat.groups[row] == 0 and self.slots[row] >= 0:
+                scalars[self.slots[row]] = self.precision.rounded(number)
+        return scalars
 
     # --- instructions ---
 
@@ -110,16 +118,25 @@ class Tape:
                 exports = self.exported[part.group] if last[part.group] == part.stage else []
                 self._lanes(part, feeds, exports, part.group in kept)
                 begun.add(part.group)
-        self._scalar(STORE, 0, self.slots[wanted])
+        self._hand_out(self.slots[wanted])
+
+    def _hand_out(self, places: Array) -> None:
+        """Results that are neighbours are copied together."""
+        runs = runs_of(places)
+        if len(runs) > 1 + len(places) // 8:
+            self._scalar(STORE, 0, places)
+        else:
+            for first, last in runs:
+                self._part(0, [HAND_OUT, first, last - first, int(places[first]), 0])
+        self._part(0, [CHECK, 0, len(places), 0, 0])
 
     def _load(self, sources: Array) -> None:
         """Leaves whose sources are neighbours are copied together."""
-        breaks = np.flatnonzero(np.diff(sources) != 1) + 1
-        if len(breaks) > len(sources) // 8:
+        runs = runs_of(sources)
+        if len(runs) > 1 + len(sources) // 8:
             return self._scalar(LOAD, 0, sources)
-        for first, last in zip([0, *breaks], [*breaks, len(sources)], strict=True):
-            if last > first:
-                self._part(0, [COPY, int(first), int(last - first), int(sources[first]), 0])
+        for first, last in runs:
+            self._part(0, [COPY, first, last - first, int(sources[first]), 0])
         return None
 
     def _runs(self, found: Runs) -> None:
@@ -129,15 +146,16 @@ class Tape:
         self._part(0, made.code)
 
     def _lanes(self, part: Section, feeds: list[int], exports: list[int], keep: bool) -> None:
-        group = part.group
+        group, pack_at = part.group, self.nothing + 3 + self._sizes["packed"]
         made = block(
-            self.flat, self.steps[part.stage, group], feeds, exports, self._sizes["weights"], self._kernel, self.slots,
-            self.nothing, self.lane_slots[group], keep,
+            self.flat, self.steps[part.stage, group], feeds, exports, self._kernel, self.slots, self.nothing, pack_at,
+            self.lane_slots[group], keep, self.precision.lanes,
         )  # fmt: skip
-        collected = part.rows[self.flat.groups[part.rows] == 0]
-        self._scalar(BEGIN, 0, self.slots[collected])
-        self._scalar(PACK, self._sizes["weights"], made.weights)
-        self._sizes["weights"] += len(made.weights)
+        collected = self.slots[part.rows[self.flat.groups[part.rows] == 0]]
+        if len(collected):
+            self._part(0, [BEGIN, int(collected.min()), len(collected), 0, 0])
+        self._scalar(PACK, pack_at, made.packed)
+        self._sizes["packed"] += len(made.packed)
         self._part(group, made.code)
         self.most_slots[group] = max(self.most_slots[group], made.slots)
 
@@ -167,7 +185,7 @@ class Tape:
             self._parts.append([group, begin, end] + [0] * (PART - SAMPLES))
 
     def _addresses(self) -> Array:
-        found = [kernels_of(shape) for shape in self.kernels]
+        found = [kernels_of(shape, self.precision) for shape in self.kernels]
         return np.array([address for each in found for address in (each.run, each.few, each.lanes)] or [0], np.int64)
 
     # --- memory ---
@@ -178,18 +196,22 @@ class Tape:
         self.places: dict[int, list[int]] = {}
         sizes = [0, 0, 0]  # of lanes, feeds and exports
         for group, count in enumerate(samples[1:], 1):
-            width = _width(count, self.most_slots[group], group in self.kept)
+            width = _width(count, self.most_slots[group], group in self.kept, self.precision)
             stride = -(-count // width) * width
             self.places[group] = [count, width, stride, *sizes]
+            fed = 0 if self._at_once(group) else len(self.fed[group])
             for each, more in enumerate(
-                (self.most_slots[group] * width, len(self.fed[group]) * stride, len(self.exported[group]) * stride)
+                (self.most_slots[group] * width, fed * stride, len(self.exported[group]) * stride)
             ):
                 sizes[each] += more
-        for part in self._parts:
+        for part, begin in zip(self._parts, self._begins, strict=True):
             if part[GROUP]:
                 part[SAMPLES:] = self.places[part[GROUP]]
+                feeding = self.code[begin] == FEED and self._at_once(part[GROUP])
+                part[FROM] = begin + int(self.code[begin + 1]) if feeding else begin
         self.parts = np.array(self._parts, np.int32).reshape(-1)
-        self.lanes, self.feeds, self.out_lanes = (np.zeros(size + LANES) for size in sizes)
+        room, held = self.precision.lanes, self.precision.name
+        self.lanes, self.feeds, self.out_lanes = (aligned(size + room, held) for size in sizes)
         for row, source in self.flat.sources.items():
             if isinstance(source, Count) and self.slots[row] >= 0:
                 self.scalars[self.slots[row]] = float(samples[source.group])
@@ -197,7 +219,7 @@ class Tape:
 
     def put(self, row: int, number: float) -> None:
         """Set a scalar leaf that is not loaded from the graph."""
-        self.scalars[self.slots[row]] = number
+        self.scalars[self.slots[row]] = self.precision.rounded(number)
 
     def held(self, row: int) -> float:
         """What such a leaf holds."""
@@ -206,15 +228,20 @@ class Tape:
     def feed(self, row: int) -> Array:
         """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
         group = int(self.flat.groups[row])
-        _, _, stride, _, start, _ = self.places[group]
-        start += self.fed[group].index(row) * stride
-        return self.feeds[start : start + stride]
+        line: Array = self.feed_lines(group)[self.fed[group].index(row)]
+        return line
 
     def feed_lines(self, group: int) -> Array:
         """All leaves' lanes of a group: a view with a line for each of `fed[group]`."""
-        _, _, stride, _, start, _ = self.places[group]
+        _, _, stride, slots, start, _ = self.places[group]
         count = len(self.fed[group])
-        return self.feeds[start : start + count * stride].reshape(count, stride)
+        room = self.lanes[slots:] if self._at_once(group) else self.feeds[start:]
+        return room[: count * stride].reshape(count, stride)
+
+    def _at_once(self, group: int) -> bool:
+        """Whether one block holds all samples: then what is fed lies in the first slots, and is not copied there."""
+        _, width, stride, *_ = self.places[group]
+        return width == stride
 
     def out_lines(self, group: int) -> Array:
         """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""
@@ -233,10 +260,10 @@ class Tape:
 
     def _pack(self) -> None:
         """Write all arguments of the kernel into one array."""
-        self.history = np.zeros(1)
+        self.history = np.zeros(1, self.precision.name)
         arrays = (
             self.parts, len(self._parts), self.code, self.index, self.table, self.scalars, self.lanes, self.feeds,
-            self.weights, 0, self.out, self.out_lanes, self.moves, self.move_count, 1, self.watched, self.history,
+            self.moving, 0, self.out, self.out_lanes, self.moves, self.move_count, 1, self.watched, self.history,
         )  # fmt: skip
         entries = [each if isinstance(each, int) else each.ctypes.data for each in arrays]
         self.arguments = np.array(entries, np.int64)
@@ -251,7 +278,7 @@ class Tape:
 
     def repeat(self, source: int, steps: int) -> Array:
         """Run so many times, each going on where the last one left; the history of the watched scalar."""
-        self.history = np.zeros(max(steps, 1))
+        self.history = np.zeros(max(steps, 1), self.precision.name)
         self.arguments[SOURCE], self.arguments[STEPS] = source, steps
         self.arguments[HISTORY] = self.history.ctypes.data
         self._run(self._arguments_at)
@@ -262,9 +289,10 @@ class Tape:
 SOURCE, STEPS, HISTORY = 9, 14, 16  # places among the kernel's arguments
 
 
-def _width(count: int, slots: int, whole: bool) -> int:
+def _width(count: int, slots: int, whole: bool, precision: Precision = DOUBLE) -> int:
     """How many samples go through the tape together: as many as stay warm, shared out evenly."""
-    most = count if whole else min(WIDEST, max(LANES, WARM // max(slots, 1) // LANES * LANES))
+    lanes, warm = precision.lanes, WARM // precision.bytes // max(slots, 1)
+    most = count if whole else min(WIDEST, max(lanes, warm // lanes * lanes))
     blocks = max(1, -(-count // most))
     share = -(-count // blocks)
-    return -(-share // LANES) * LANES
+    return -(-share // lanes) * lanes

@@ -1,0 +1,170 @@
+"""A rule's derivatives over many rows at once, in place: each row's adjoint goes to its operands' adjoints.
+
+    z = x * y, row by row:      adjoint of x += adjoint of z * y
+                                adjoint of y += adjoint of z * x
+
+It is the reverse sweep for plans that are too large to have their derivatives
+written down as rows. `back` takes eight rows at a time; `back_few` goes one by
+one, which is quicker where a run is short. Both leave 0 where they took an
+adjoint from, so that the next run finds a clean column.
+"""
+
+from __future__ import annotations
+
+from functools import cache as once
+from typing import Any
+
+from ...catalogue import BUILT_IN
+from ...rules import BY_NUMBER, Rule
+from ..llvm.compile import Library, compiled
+from ..llvm.emit import opaque
+from ..llvm.functions import Module
+from ..llvm.machine import sources
+from ..llvm.precision import DOUBLE
+from ..llvm.python import Program
+from .operators import Shape, known, scattered
+
+LANES, VECTOR = DOUBLE.lanes, DOUBLE.vector
+# A register of numbers from one place, leaving 0 there; and a register added to numbers that lie anywhere.
+_ADD_ONE = """
+  %i{k} = load i32, ptr %w{k}
+  %p{k} = getelementptr double, ptr %adjoints, i32 %i{k}
+  %o{k} = load double, ptr %p{k}
+  %x{k} = extractelement {v} %values, i64 {k}
+  %s{k} = fadd double %o{k}, %x{k}
+  store double %s{k}, ptr %p{k}"""
+ADDED = f"""
+declare {VECTOR} @llvm.masked.load.v8f64.p0(ptr, i32, <8 x i1>, {VECTOR})
+define internal {VECTOR} @near(ptr %numbers, i64 %at, i64 %left) alwaysinline {{
+  %mask = call <8 x i1> @first(i64 %left)
+  %place = getelementptr double, ptr %numbers, i64 %at
+  %found = call {VECTOR} @llvm.masked.load.v8f64.p0(ptr %place, i32 8, <8 x i1> %mask, {VECTOR} zeroinitializer)
+  ret {VECTOR} %found
+}}
+define internal {VECTOR} @taken(ptr %numbers, i64 %at, i64 %left) alwaysinline {{
+  %found = call {VECTOR} @near(ptr %numbers, i64 %at, i64 %left)
+  call void @stored(ptr %numbers, i64 %at, i64 %left, {VECTOR} zeroinitializer)
+  ret {VECTOR} %found
+}}
+define internal void @added(ptr %adjoints, ptr %index, i64 %at, i64 %left, {VECTOR} %values) alwaysinline {{
+  %w0 = getelementptr i32, ptr %index, i64 %at
+  {" ".join(f"%w{k} = getelementptr i32, ptr %w0, i64 {k}{chr(10)} " for k in range(1, LANES))}
+  %many = icmp sge i64 %left, {LANES}
+  br i1 %many, label %all, label %some
+some:
+  %k = phi i64 [0, %0], [%next, %some]
+  %w = getelementptr i32, ptr %w0, i64 %k
+  %i = load i32, ptr %w
+  %p = getelementptr double, ptr %adjoints, i32 %i
+  %o = load double, ptr %p
+  %x = extractelement {VECTOR} %values, i64 %k
+  %s = fadd double %o, %x
+  store double %s, ptr %p
+  %next = add i64 %k, 1
+  %going = icmp slt i64 %next, %left
+  br i1 %going, label %some, label %done
+all:{"".join(_ADD_ONE.format(k=k, v=VECTOR) for k in range(LANES))}
+  br label %done
+done:
+  ret void
+}}
+"""
+ADDING: dict[str, tuple[str, list[str], str]] = {
+    **known(DOUBLE),
+    "near": ("near", ["ptr", "i64", "i64"], VECTOR),
+    "taken": ("taken", ["ptr", "i64", "i64"], VECTOR),
+    "added": ("added", ["ptr", "ptr", "i64", "i64", VECTOR], "void"),
+}
+
+
+def suits(rule: Rule, arity: int) -> bool:
+    """Whether the rule can pass its adjoint on in place: every operand responds, whatever the others hold.
+
+    Where some do not, rows may be left without an adjoint, which is not the same as an adjoint of 0.
+    """
+    return not rule.selects and all(rule.responds_to(place) for place in range(arity))
+
+
+class Backward:
+    """The machine code of a shape's derivatives. Raises Opaque if its rule cannot be compiled."""
+
+    def __init__(self, shape: Shape) -> None:
+        key = f"{sources()} back {shape.name}" if shape.kind < BUILT_IN else None  # a learner's own may change
+        self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
+        self.back = self.library.address("back")
+        self.few = self.library.address("back_few")
+
+
+@once
+def backward(shape: Shape) -> Backward:
+    return Backward(shape)
+
+
+def text(shape: Shape) -> str:
+    """Both loops of a shape, in LLVM's language."""
+    module, arity = Module(LANES), shape.arity
+    at_hand = dict(ADDING)
+    try:
+        for place in range(arity):
+            name = module.define(f"slope{place}", _slope(shape, place), arity + 2)
+            at_hand[f"slope{place}"] = (name, [VECTOR] * (arity + 2), VECTOR)
+    except Exception as error:  # whatever a learner's function does when it meets registers
+        raise opaque(BY_NUMBER[shape.kind], error) from error
+    program = Program(at_hand)
+    program.add_source(_back_source(arity))
+    program.add_source(_few_source(arity))
+    return f"{module}\n{scattered(DOUBLE)}\n{ADDED}\n{program}"
+
+
+def _slope(shape: Shape, place: int) -> Any:
+    """What an operand's adjoint gains: the row's adjoint times the partial. Called with operands, result, adjoint."""
+    rule, arity = BY_NUMBER[shape.kind], shape.arity
+
+    def slope(*given: Any) -> Any:
+        *operands, result, adjoint = given
+        wanted = [each == place for each in range(arity)]
+        partial = rule.partials_at(operands, result, wanted)[place]
+        return adjoint if isinstance(partial, float) and partial == 1.0 else adjoint * partial
+
+    return slope
+
+
+def _back_source(arity: int) -> str:
+    operands = [f"x{place}" for place in range(arity)]
+    loads = "\n            ".join(
+        f"{name} = gathered(scalars, index, base + {place} * length + i, length - i)"
+        for place, name in enumerate(operands)
+    )
+    gives = "\n            ".join(
+        f"added(adjoints, index, base + {place} * length + i, length - i, slope{place}({', '.join(operands)}, y, g))"
+        for place in range(arity)
+    )
+    return f"""
+    def back(scalars: Floats, adjoints: Floats, index: Ints, base: int, target: int, length: int) -> None:
+        for i in range(0, length, LANES):
+            y = near(scalars, target + i, length - i)
+            g = taken(adjoints, target + i, length - i)
+            {loads}
+            {gives}
+    """
+
+
+def _few_source(arity: int) -> str:
+    """One row after the other, the last first."""
+    operands = [f"x{place}" for place in range(arity)]
+    loads = "\n            ".join(
+        f"{name} = many(scalars[index[base + {place} * length + i]])" for place, name in enumerate(operands)
+    )
+    gives = "\n            ".join(
+        f"adjoints[index[base + {place} * length + i]] += first_lane(slope{place}({', '.join(operands)}, y, g))"
+        for place in range(arity)
+    )
+    return f"""
+    def back_few(scalars: Floats, adjoints: Floats, index: Ints, base: int, target: int, length: int) -> None:
+        for i in range(length - 1, -1, -1):
+            y = many(scalars[target + i])
+            g = many(adjoints[target + i])
+            adjoints[target + i] = 0.0
+            {loads}
+            {gives}
+    """

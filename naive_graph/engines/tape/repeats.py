@@ -1,0 +1,72 @@
+"""Whether a plan repeats itself, so that looking for samples and layers may pay.
+
+    loss = 0
+    for x in data:
+        loss = loss + (w * x).sin()     the same term again and again: it does
+        y = (y + a) * sin(y * b)        a chain: it does not
+
+A hash of what stands below each row, whatever its leaves are, marks the terms
+of all sums. Where one mark comes so often that its terms make up a good part of
+the plan, the passes are worth their time and room. A plan whose sums all have
+terms of their own is run as it stands (`windows`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..llvm.machine import machine
+from ..llvm.python import Ints, Longs
+from .alike import MASK
+from .flat import ADD, Flat
+
+PART = 16  # a part of the plan, one in so many rows, that is worth looking at
+SLOTS = 1 << 18  # marks that are counted at once; a rare one makes way for others
+MOST = 1 << 20  # rows below a term that are counted
+
+
+def repeats(flat: Flat) -> bool:
+    """Whether terms that look alike make up a good part of the plan's rows."""
+    rows = len(flat)
+    hashes, sizes = np.empty(rows, np.int64), np.empty(rows, np.int32)
+    marks, counts = np.zeros(SLOTS, np.int64), np.zeros(SLOTS, np.int64)
+    return bool(alike_terms(rows, flat.kinds, flat.starts, flat.operands, hashes, sizes, marks, counts))
+
+
+@machine
+def alike_terms(
+    rows: int, kinds: Ints, starts: Ints, operands: Ints, hashes: Longs, sizes: Ints, marks: Longs, counts: Longs
+) -> int:  # fmt: skip
+    """1 as soon as the terms of one mark are many enough. marks, counts: room for SLOTS of each, all 0.
+
+    A leaf alone is no term, and a row counts once, however many sums it is in:
+    then its size is negative. A mark that finds its slot taken wears the
+    other's count down, and takes the slot when nothing is left of it.
+    """
+    for row in range(rows):
+        mixed = kinds[row] + 1013
+        size = 1
+        for at in range(starts[row], starts[row + 1]):
+            below = operands[at]
+            mixed = ((mixed * 1000003) ^ hashes[below]) & MASK  # no bit is lost: a long chain never comes round
+            mixed = mixed ^ (mixed >> 21)
+            size += sizes[below] if sizes[below] > 0 else -sizes[below]
+        hashes[row] = mixed
+        sizes[row] = size if size < MOST else MOST
+        if kinds[row] == ADD:
+            for at in range(starts[row], starts[row + 1]):
+                mark = hashes[operands[at]]
+                weight = sizes[operands[at]]
+                if weight > 1:
+                    sizes[operands[at]] = -weight
+                    slot = (mark ^ (mark >> 23)) % SLOTS
+                    if marks[slot] == mark:
+                        counts[slot] += 1
+                        if counts[slot] > 3 and counts[slot] * weight * PART >= rows:
+                            return 1
+                    elif counts[slot] > 0:
+                        counts[slot] -= 1
+                    else:
+                        marks[slot] = mark
+                        counts[slot] = 1
+    return 0

@@ -1,0 +1,212 @@
+"""A large plan, made ready to run: forwards over its windows, and back over the same.
+
+`WindowTape` is what `Tape` is for plans that went through the passes. Forwards
+every run writes its values; backwards every run takes its adjoints, and adds
+them, times a partial, to its operands'. Sums, products and differences of two
+are written out in the loops over the runs: in a chain every run is one row long,
+and to call a kernel would take longer than its work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...tables import PLACEHOLDER, VARIABLE
+from ..llvm.machine import library_of, machine
+from ..llvm.python import Floats, Ints, Longs
+from .backward import backward
+from .flat import Array, Flat
+from .kernels import amiss, call_run
+from .operators import kernels as kernels_of
+from .sums import NOTHING_YET
+from .windows import ADD_TWO, HOWS, LOOPED, MUL_TWO, PRODUCT, SUB_TWO, SUM, Windows
+
+SOURCE = 6  # its place among the arguments
+ENTRIES = 4  # addresses of each shape: forwards, few forwards, back, few back
+
+
+def call_back(
+    table: Longs, kernel: int, scalars: Floats, adjoints: Floats, index: Ints, base: int, at: int, length: int
+) -> None:
+    raise NotImplementedError("Only machine code can call a kernel by its address.")
+
+
+class WindowTape:
+    """A plan's windows over arrays. It must not run in two threads at once.
+
+    output: the row whose value is wanted, and whose derivatives with respect to
+    the leaves `wrt`. `out` holds the value, then the derivatives, then 0.0 if
+    all of them are finite. fed: PlaceHolders' rows of the tables, and where
+    their numbers go among the scalars.
+    """
+
+    def __init__(self, flat: Flat, made: Windows, output: int, wrt: Sequence[int]) -> None:
+        self.rows, self.code, self.index = len(flat), made.code, made.index
+        loaded = made.leaves[flat.kinds[made.leaves] == VARIABLE].tolist()
+        self.loads = np.array([flat.sources[row] for row in loaded] or [0], np.int32)
+        self.load_count, self.leaf_count = len(loaded), len(made.leaves)
+        fed = [(row, leaf) for leaf, row in flat.sources.items() if flat.kinds[leaf] == PLACEHOLDER]
+        self.fed = [(row, int(made.slots[leaf])) for row, leaf in fed]
+        self.shapes = made.shapes
+        self.wanted = np.array([made.slots[output], *made.slots[list(wrt)]], np.int32)
+        self.table = np.array([address for shape in made.shapes for address in _addresses(shape)] or [0], np.int64)
+        self.scalars, self.adjoints = np.zeros(len(flat) + 1), np.zeros(len(flat) + 1)
+        for row, value in flat.constants.items():
+            self.scalars[made.slots[row]] = value
+        self.out = np.zeros(len(self.wanted) + 1)
+        self.arguments = self._packed()
+        self._arguments_at = self.arguments.ctypes.data
+        self._run = library_of(__name__).function("there_and_back.packed", None, [ctypes.c_void_p])
+
+    def _packed(self) -> Array:
+        """All arguments of the sweeps, in one array."""
+        entries = (
+            self.code, len(self.code), self.index, self.table, self.scalars, self.adjoints, 0, self.loads,
+            self.load_count, self.leaf_count, self.wanted, len(self.wanted), self.out,
+        )  # fmt: skip
+        return np.array([each if isinstance(each, int) else each.ctypes.data for each in entries], np.int64)
+
+    def run(self, source: int) -> None:
+        """Run once. source: the address of the floats that leaves are loaded from."""
+        self.arguments[SOURCE] = source
+        self._run(self._arguments_at)
+
+
+def _addresses(shape: Any) -> tuple[int, ...]:
+    if shape in LOOPED:
+        return (0, 0, 0, 0)
+    there, back = kernels_of(shape), backward(shape)
+    return there.run, there.few, back.back, back.few
+
+
+@machine
+def there_and_back(
+    code: Ints, size: int, index: Ints, table: Longs, scalars: Floats, adjoints: Floats, source: Floats, loads: Ints,
+    load_count: int, leaf_count: int, wanted: Ints, wanted_count: int, out: Floats,
+) -> None:  # fmt: skip
+    """Every value; then, from the output back, every adjoint."""
+    for at in range(load_count):
+        scalars[at] = source[loads[at]]
+    to = leaf_count
+    base = 0
+    for at in range(0, size, 3):
+        what, length = code[at], code[at + 1]
+        there(what // HOWS, to, length, base, what % HOWS, index, table, scalars)
+        to += length
+        base += code[at + 2]
+    out[0] = scalars[wanted[0]]
+    if wanted_count > 1:
+        for at in range(leaf_count):
+            adjoints[at] = 0.0
+        adjoints[wanted[0]] = 1.0
+        for at in range(size - 3, -3, -3):
+            what, length = code[at], code[at + 1]
+            to -= length
+            base -= code[at + 2]
+            back(what // HOWS, to, length, base, what % HOWS, index, table, scalars, adjoints)
+        for at in range(1, wanted_count):
+            out[at] = adjoints[wanted[at]]
+    out[wanted_count] = amiss(out, 0, wanted_count)
+
+
+def there(shape: int, to: int, length: int, base: int, how: int, index: Ints, table: Longs, scalars: Floats) -> None:
+    """One run forwards."""
+    if how == ADD_TWO:
+        for i in range(length):
+            scalars[to + i] = scalars[index[base + i]] + scalars[index[base + length + i]]
+    elif how == MUL_TWO:
+        for i in range(length):
+            scalars[to + i] = scalars[index[base + i]] * scalars[index[base + length + i]]
+    elif how == SUB_TWO:
+        for i in range(length):
+            scalars[to + i] = scalars[index[base + i]] - scalars[index[base + length + i]]
+    elif how == SUM:
+        add_up(to, length, base, index, scalars)
+    elif how == PRODUCT:
+        multiply(to, length, base, index, scalars)
+    else:
+        call_run(table, ENTRIES * shape + how, scalars, index, base, to, length)
+
+
+def back(
+    shape: int, first: int, length: int, base: int, how: int, index: Ints, table: Longs, scalars: Floats,
+    adjoints: Floats,
+) -> None:  # fmt: skip
+    """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
+    if how == ADD_TWO or how == SUB_TWO:  # noqa: SIM109
+        for i in range(length):
+            incoming = adjoints[first + i]
+            adjoints[first + i] = 0.0
+            adjoints[index[base + i]] += incoming
+            if how == ADD_TWO:
+                adjoints[index[base + length + i]] += incoming
+            else:
+                adjoints[index[base + length + i]] -= incoming
+    elif how == MUL_TWO:
+        for i in range(length):
+            incoming = adjoints[first + i]
+            adjoints[first + i] = 0.0
+            adjoints[index[base + i]] += incoming * scalars[index[base + length + i]]
+            adjoints[index[base + length + i]] += incoming * scalars[index[base + i]]
+    elif how == SUM:
+        spread(first, length, base, index, adjoints)
+    elif how == PRODUCT:
+        share_out(first, length, base, index, scalars, adjoints)
+    else:
+        call_back(table, ENTRIES * shape + 2 + how, scalars, adjoints, index, base, first, length)
+
+
+def add_up(to: int, length: int, base: int, index: Ints, scalars: Floats) -> None:
+    """Sums of any number of terms, from the left."""
+    at = base
+    for i in range(length):
+        end = at + 1 + index[at]
+        sum = NOTHING_YET
+        for term in range(at + 1, end):
+            sum += scalars[index[term]]
+        scalars[to + i] = sum
+        at = end
+
+
+def spread(first: int, length: int, base: int, index: Ints, adjoints: Floats) -> None:
+    """Each term of a sum gets the sum's adjoint."""
+    at = base
+    for i in range(length):
+        end = at + 1 + index[at]
+        incoming = adjoints[first + i]
+        adjoints[first + i] = 0.0
+        for term in range(at + 1, end):
+            adjoints[index[term]] += incoming
+        at = end
+
+
+def multiply(to: int, length: int, base: int, index: Ints, scalars: Floats) -> None:
+    """Products of any number of factors, from the left."""
+    at = base
+    for i in range(length):
+        end = at + 1 + index[at]
+        product = scalars[index[at + 1]]
+        for factor in range(at + 2, end):
+            product *= scalars[index[factor]]
+        scalars[to + i] = product
+        at = end
+
+
+def share_out(first: int, length: int, base: int, index: Ints, scalars: Floats, adjoints: Floats) -> None:
+    """Each factor gets the product's adjoint times all the others; a factor of 0 is harmless."""
+    at = base
+    for i in range(length):
+        end = at + 1 + index[at]
+        incoming = adjoints[first + i]
+        adjoints[first + i] = 0.0
+        for mine in range(at + 1, end):
+            others = 1.0
+            for factor in range(at + 1, end):
+                if factor != mine:
+                    others *= scalars[index[factor]]
+            adjoints[index[mine]] += incoming * others
+        at = end

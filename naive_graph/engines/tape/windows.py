@@ -1,0 +1,202 @@
+"""A large plan, cut into windows: runs of one operator inside each, and no column that nobody needs.
+
+    rows        0 ... 16383     16384 ... 32767     ...
+    window 0    add add add add | mul mul mul | sin sin
+    window 1                    add add | mul mul ...
+
+>>> from naive_graph import Graph
+>>> from naive_graph.engines.tape.rows import flat_of_tables
+>>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
+>>> z = x.sin().exp() / y.sin().exp()
+>>> flat, _ = flat_of_tables(z.tables, [z.row])
+>>> print(flat)
+   0 leaf
+   1 leaf
+   2 sin 0
+   3 exp 2
+   4 sin 1
+   5 exp 4
+   6 div 3 5
+>>> made = windows(flat, window=5)  # rows 0 to 4, then 5 and 6
+>>> for what, rows, entries in made.code.reshape(-1, 3).tolist():
+...     print(made.shapes[what // HOWS].name, "x", rows)
+sin1 x 2
+exp1 x 1
+exp1 x 1
+div2 x 1
+>>> made.slots.tolist()  # where each row's value went: both sines lie side by side
+[0, 1, 2, 4, 3, 5, 6]
+
+The passes of a tape rearrange the whole plan, and write its derivatives down as
+rows: that takes 200 bytes a row while it lasts. Here only the rows of one
+window change places, and the reverse sweep goes back over the same runs
+(`backward`). What stays of a row is its value, its adjoint, and four bytes for
+each operand; and a window's values stay warm in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...rules import BY_NUMBER
+from ...tables import VARIABLE
+from ..llvm.machine import machine
+from ..llvm.python import Ints, Longs
+from .backward import suits
+from .flat import ADD, MUL, NONE, SUB, Array, Flat
+from .operators import Shape
+from .runs import schedule
+
+WINDOW = 16_384  # rows: their values and adjoints stay in the cache
+FEW = 4  # rows of a run that are quicker one by one
+ANY_NUMBER = 0  # the arity that stands for those of sums and products that have no kernel
+LOOPED = (Shape(ADD, ()), Shape(MUL, ()))  # their shapes
+MOST_OPERANDS, MOST_FACTORS = 4, 64  # of an operator with a kernel, and of a product
+MOST_SHAPES = 1000
+# How a run goes: by the shape's kernel, many rows at once or one by one; or in the loop over the runs itself.
+MANY, ONE_BY_ONE, SUM, PRODUCT, ADD_TWO, SUB_TWO, MUL_TWO = 0, 1, 2, 3, 4, 5, 6
+HOWS = 8  # an instruction begins with its shape's number times HOWS, and how it goes
+
+
+class Windows(NamedTuple):
+    """Instructions of three numbers each: (shape and how, how many rows, how many entries of `index`).
+
+    Results and entries lie in the order of the runs, so where a run's begin is
+    known from the runs before it.
+
+    slots: where each row's value is: first the leaves, then the windows. shapes:
+    what the first number stands for.
+    """
+
+    leaves: Array
+    code: Array
+    index: Array
+    slots: Array
+    shapes: list[Shape]
+
+
+def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
+    """The plan in runs, window by window; None if it has a rule whose derivatives need more than that."""
+    size, leaves = len(flat), flat.leaves()
+    leaves = leaves[np.argsort(flat.kinds[leaves] != VARIABLE, kind="stable")]  # Variables go first: they are loaded
+    slots, position = np.full(size, NONE, np.int32), np.full(size, NONE, np.int32)
+    slots[leaves] = np.arange(len(leaves), dtype=np.int32)
+    known, found = np.zeros(2 * MOST_SHAPES, np.int32), 0
+    inner = size - len(leaves)
+    # Room that nothing is written into takes no memory.
+    index, code = np.empty(len(flat.operands) + inner, np.int32), np.empty(3 * inner, np.int32)
+    end = np.array([0, 0, len(leaves)], np.int64)
+    for begin in range(0, size, window):
+        rows = begin + np.flatnonzero(flat.kinds[begin : begin + window] >= 0).astype(np.int32)
+        of_row = np.empty(len(rows), np.int32)
+        before, found = found, classes(len(rows), rows, flat.kinds, flat.starts, known, found, of_row)
+        if found > MOST_SHAPES or not all(map(_suits, known[2 * before : 2 * found].reshape(-1, 2).tolist())):
+            return None
+        order, starts = _scheduled(flat, rows, of_row, found, position)
+        write(
+            len(starts) - 1, starts, order, of_row, position, known, flat.starts, flat.operands, slots, index, code, end
+        )
+        position[rows] = NONE
+    pairs = known[: 2 * found].reshape(-1, 2).tolist()
+    shapes = [Shape(kind, (0,) * arity) for kind, arity in pairs]
+    return Windows(leaves, code[: end[1]], index[: end[0]], slots, shapes)
+
+
+def _suits(shape: Sequence[int]) -> bool:
+    kind, arity = shape
+    return arity <= MOST_OPERANDS and suits(BY_NUMBER[kind], arity)
+
+
+def _scheduled(flat: Flat, rows: Array, of_row: Array, shapes: int, position: Array) -> tuple[Array, Array]:
+    """A window's rows in runs, and where the runs start."""
+    size = len(rows)
+    position[rows] = np.arange(size, dtype=np.int32)
+    edges = int(flat.starts[rows[-1] + 1] - flat.starts[rows[0]]) if size else 0
+    order, starts = np.empty(size, np.int32), np.empty(size + 1, np.int32)
+    count = schedule(
+        size, shapes, rows, of_row, position, flat.starts, flat.operands, np.zeros(size + 2, np.int32),
+        np.empty(edges + 1, np.int32), np.zeros(size, np.int32), np.full(size, NONE, np.int32),
+        np.full(3 * shapes, NONE, np.int32), order, starts,
+    )  # fmt: skip
+    return rows[order], starts[: count + 1]
+
+
+@machine
+def classes(size: int, rows: Ints, kinds: Ints, starts: Ints, known: Ints, count: int, of_row: Ints) -> int:
+    """The place of each row's shape among the known ones, pairs of a kind and an arity; how many there are now."""
+    for at in range(size):
+        kind = kinds[rows[at]]
+        arity = starts[rows[at] + 1] - starts[rows[at]]
+        if kind == MUL and arity > MOST_FACTORS:
+            return MOST_SHAPES + 1
+        if (kind == ADD and arity != 2) or (kind == MUL and (arity < 2 or arity > MOST_OPERANDS)):
+            arity = ANY_NUMBER
+        place = 0
+        while place < count and (known[2 * place] != kind or known[2 * place + 1] != arity):
+            place += 1
+        if place == count and count < MOST_SHAPES:
+            known[2 * count] = kind
+            known[2 * count + 1] = arity
+        if place == count:
+            count += 1
+        if count > MOST_SHAPES:
+            return count
+        of_row[at] = place
+    return count
+
+
+@machine
+def write(
+    runs: int, run_starts: Ints, order: Ints, of_row: Ints, position: Ints, known: Ints, starts: Ints, operands: Ints,
+    slots: Ints, index: Ints, code: Ints, end: Longs,
+) -> None:  # fmt: skip
+    """For each run the first operand of every row, then the second, and so on.
+
+    A row that takes any number of operands has them together, behind their number.
+
+    end: how much there is of the index, of the code, and of the slots.
+    """
+    used = end[0]
+    for run in range(runs):
+        first, last = run_starts[run], run_starts[run + 1]
+        shape = of_row[position[order[first]]]
+        arity = known[2 * shape + 1]
+        before = used
+        for at in range(first, last):
+            slots[order[at]] = end[2]
+            end[2] += 1
+        if arity == ANY_NUMBER:
+            for at in range(first, last):
+                index[used] = starts[order[at] + 1] - starts[order[at]]
+                used += 1
+                for edge in range(starts[order[at]], starts[order[at] + 1]):
+                    index[used] = slots[operands[edge]]
+                    used += 1
+        else:
+            for place in range(arity):
+                for at in range(first, last):
+                    index[used] = slots[operands[starts[order[at]] + place]]
+                    used += 1
+        code[end[1]] = HOWS * shape + how(known[2 * shape], arity, last - first)
+        code[end[1] + 1] = last - first
+        code[end[1] + 2] = used - before
+        end[1] += 3
+    end[0] = used
+
+
+def how(kind: int, arity: int, length: int) -> int:
+    """How a run of so many rows goes."""
+    if arity == ANY_NUMBER:
+        return SUM if kind == ADD else PRODUCT
+    if length > FEW:
+        return MANY
+    if arity == 2 and kind == ADD:
+        return ADD_TWO
+    if arity == 2 and kind == SUB:
+        return SUB_TWO
+    if arity == 2 and kind == MUL:
+        return MUL_TWO
+    return ONE_BY_ONE

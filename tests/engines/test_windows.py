@@ -1,0 +1,271 @@
+"""A large plan window by window: the values' bits, the gradients within the bound, and who goes that way."""
+
+import math
+import struct
+import subprocess
+import sys
+from array import array
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flats import reference_values, table_values
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from large_graphs import EXACT, allowance, grown, leaves_of
+from random_graphs import seeds
+from taped import lowered
+from test_passes_machine import twice
+from unrolled import Habit, unrolled
+
+import naive_graph as ng
+from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
+from naive_graph.engines.tape import backward, repeats, runs, windows
+from naive_graph.engines.tape.flat import Flat
+from naive_graph.engines.tape.powers import powers
+from naive_graph.engines.tape.repeats import repeats as repeats_itself
+from naive_graph.engines.tape.rows import flat_of_tables
+from naive_graph.engines.tape.sweeps import WindowTape
+from naive_graph.engines.windowed import LEAST_ROWS, ByWindows
+from naive_graph.errors import NumericWarning
+from naive_graph.handles import CURRENT
+from naive_graph.rules import RULES
+from naive_graph.tables import VARIABLE
+
+REFUSED = {"sign", "heaviside", "greater", "less", "where"}  # rules with operands that they do not respond to
+TAKEN = [name for name in EXACT if name not in REFUSED]
+sizes, widths = st.integers(3, 200), st.sampled_from([1, 2, 7, 64, 1000])
+
+
+def flattened(output, leaves):
+    flat, chosen = flat_of_tables(CURRENT.tables, [output.row, *(leaf.row for leaf in leaves)])
+    place = {row: at for at, row in enumerate(chosen.tolist())}
+    return powers(flat), place
+
+
+def on_windows(output, leaves, width):
+    """The tape, after a run, or None where the plan does not suit."""
+    flat, place = flattened(output, leaves)
+    made = windows.windows(flat, width)
+    if made is None:
+        return None
+    tape = WindowTape(flat, made, place[output.row], [place[leaf.row] for leaf in leaves])
+    for row, at in tape.fed:
+        tape.scalars[at] = CURRENT.tables.values[row]
+    rerun(tape)
+    return tape
+
+
+def rerun(tape):
+    values = array("d", table_values())
+    tape.run(values.buffer_info()[0])
+
+
+def bits(number):
+    return "NaN" if math.isnan(number) else struct.pack("d", number)
+
+
+@given(seeds, sizes, widths, st.booleans())
+@settings(max_examples=120, deadline=None)
+def test_windows_change_no_value(seed, size, width, wild):
+    with Graph.scratch():
+        nodes = grown(seed, size, TAKEN, wild)
+        tape = on_windows(nodes[-1], [], width)
+        assert bits(tape.out[0]) == bits(reference_values([nodes[-1]])[nodes[-1].row])
+
+
+@given(seeds, sizes, widths)
+@settings(max_examples=120, deadline=None)
+def test_windows_keep_the_gradients_within_the_bound(seed, size, width):
+    with Graph.scratch():
+        Graph.on_invalid = "ignore"
+        nodes = grown(seed, size, TAKEN)
+        leaves = leaves_of(nodes)
+        law = Program(nodes[-1], wrt=leaves, engine="reference")().gradient
+        found = on_windows(nodes[-1], leaves, width).out[1:-1]
+        for one, other, most in zip(law, found, allowance(nodes[-1], leaves), strict=True):
+            assert bits(one) == bits(other) or abs(one - other) <= most
+
+
+@given(seeds, sizes, widths)
+@settings(max_examples=40, deadline=None)
+def test_a_second_run_gives_the_bits_of_the_first(seed, size, width):
+    with Graph.scratch():
+        nodes = grown(seed, size, TAKEN)
+        tape = on_windows(nodes[-1], leaves_of(nodes), width)
+        first = tape.out.tobytes()
+        assert not tape.adjoints[tape.leaf_count :].any()  # every row's adjoint was taken
+        rerun(tape)
+        assert tape.out.tobytes() == first
+
+
+@given(st.integers(2, 70), widths)
+@settings(max_examples=30, deadline=None)
+def test_long_sums_and_products_are_taken_up_to_a_limit(count, width):
+    with Graph.scratch():
+        xs = [Variable(1.0 + k / 64) for k in range(count)]
+        y = Graph.sum(xs) * Graph.prod(xs)
+        tape = on_windows(y, xs, width)
+        assert (tape is None) == (count > windows.MOST_FACTORS)
+        assume(tape is not None)
+        law = Program(y, wrt=xs, engine="reference")()
+        assert tape.out[0] == law.value
+        assert tape.out[1:-1] == pytest.approx(law.gradient, rel=1e-14)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_rule_that_does_not_respond_to_an_operand_is_left_to_the_passes(name):
+    xs = [Variable(0.5), Variable(0.25), Variable(2.0)][: RULES[name].arity]
+    assert not backward.suits(RULES[name], len(xs))
+    assert on_windows(RULES[name](*xs), xs, 4) is None
+
+
+@given(seeds, sizes, st.sampled_from([1, 7, 64]))
+@settings(max_examples=15, deadline=None)
+def test_machine_code_and_source_agree(seed, size, width):
+    called = set()
+    with pytest.MonkeyPatch.context() as patch, Graph.scratch():
+        for file, name in ((windows, "classes"), (windows, "write"), (windows, "schedule"), (repeats, "alike_terms")):
+            patch.setattr(file, name, partial(twice, getattr(file, name), called))
+        nodes = grown(seed, size, TAKEN)
+        flat, _ = flattened(nodes[-1], [])
+        windows.windows(flat, width)
+        repeats_itself(flat)
+    assert called == {"classes", "write", "schedule", "alike_terms"} and windows.schedule is runs.schedule
+
+
+# --- who goes that way --------------------------------------------------------
+
+
+@given(seeds, st.integers(8, 20), st.integers(1, 2), st.sampled_from([Constant, Variable, PlaceHolder]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_a_plan_with_samples_repeats_itself(seed, samples, structures, kind, own):
+    with Graph.scratch():
+        loss = unrolled(Habit(seed, samples, structures, kind, own=own))
+        assume(len(lowered([loss.total], loss.wanted).flat.samples) > 1)
+        assert repeats_itself(flattened(loss.total, loss.wanted)[0])
+
+
+def test_a_long_chain_does_not_repeat_itself():
+    """Every row of y = (y + a) * b has more below it than the last: a hash that came round would see the same again."""
+    size = 300_000
+    rows = np.arange(2, size)
+    kinds = np.where(rows % 2 == 0, RULES["add"].number, RULES["mul"].number)
+    operands = np.stack([np.where(rows == 2, 0, rows - 1), rows % 2], axis=1).reshape(-1)
+    starts = np.concatenate([[0, 0], 2 * np.arange(size - 1)])
+    columns = (np.concatenate([[VARIABLE, VARIABLE], kinds]), starts, operands, np.zeros(size))
+    assert not repeats_itself(Flat(*[each.astype(np.int32) for each in columns]))
+
+
+def chain(links, leaves):
+    x, a, b = leaves
+    for _ in range(links):
+        x = (x + b) - 0.003 * ng.sin(a * x)
+    return x
+
+
+def large(links=LEAST_ROWS):
+    leaves = [Variable(each) for each in (0.7, 1.3, 0.01)]
+    return chain(links, leaves), leaves
+
+
+def answers_of(program):
+    return next(iter(program._questions.values()))
+
+
+def test_a_chain_goes_by_windows_and_agrees():
+    y, leaves = large()
+    program = Program(y, wrt=leaves)
+    found, law = program(), Program(y, wrt=leaves, engine="reference")()
+    assert isinstance(answers_of(program), ByWindows)
+    assert found.value == pytest.approx(law.value, rel=1e-12)
+    assert found.gradient == pytest.approx(law.gradient, rel=1e-9)
+
+
+def test_a_large_plan_with_samples_goes_through_the_passes():
+    w = Variable(0.5)
+    loss = Graph.sum([((w * k).sin() + w).tanh() for k in range(LEAST_ROWS)])
+    program = Program(loss, wrt=[w])
+    program()
+    assert not isinstance(answers_of(program), ByWindows)
+
+
+def test_placeholders_are_fed_and_kept():
+    p, b = PlaceHolder(name="p"), Variable(0.01)
+    program = Program(chain(LEAST_ROWS, [p, Variable(1.3), b]), wrt=[p, b], inputs=[p])
+    first = program(0.7)
+    assert isinstance(answers_of(program), ByWindows)
+    assert program(0.2).value != first.value
+    again = program(0.7)
+    assert again.value == first.value and (again.gradient == first.gradient).all()
+
+
+def test_what_is_infinite_is_told_as_by_the_reference_engine():
+    y, leaves = large(2 * LEAST_ROWS // 5)
+    program = Program((y - y).log(), wrt=leaves)
+    with pytest.warns(NumericWarning, match="log"):
+        assert program().value == -math.inf
+    assert isinstance(answers_of(program), ByWindows)
+
+
+def test_all_that_the_passes_offer_is_there_on_request():
+    y, leaves = large()
+    program = Program(y, wrt=leaves)
+    assert "windows" in program.explain() and next(iter(program.stages())) == "plan"
+    assert isinstance(answers_of(program), ByWindows)
+    value = program().value
+    assert program.minimize(1e-9, 2)[0] == pytest.approx(value, rel=1e-12)
+
+
+def test_an_edge_drawn_later_is_heeded():
+    y, leaves = large()
+    total = Graph.sum([y, y.sin()])
+    program = Program(total, wrt=leaves)
+    before = program().value
+    Variable(2.0).build_edge(total)
+    assert program().value == pytest.approx(before + 2.0)
+
+
+def test_many_outputs_are_left_to_the_passes():
+    y, leaves = large()
+    program = Program([y, y.sin()], wrt=leaves)
+    assert len(program().gradient) == 2 and not isinstance(answers_of(program), ByWindows)
+
+
+TEN_MILLION = """
+from array import array
+from functools import partial
+from random import Random
+import resource
+from naive_graph import Graph, Program, Variable
+dice = Random(1)
+weights = [Variable(dice.uniform(-0.5, 0.5)) for _ in range(1000)]
+recent = weights * 10
+for k in range({links}):
+    left, right = int(dice.random() * 10_000), int(dice.random() * 10_000)
+    recent[left] = (recent[left] + recent[right]) * weights[k % 1000]
+loss = Graph.sum(recent)
+program = Program(loss, wrt=weights)
+value, gradient = program()
+assert len(Graph.node_list) > 2 * {links} and len(gradient) == 1000 and gradient.any()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * {unit})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no resource module")
+def test_ten_million_nodes_stay_below_a_gigabyte():
+    unit = 1 if sys.platform == "darwin" else 1024
+    code = TEN_MILLION.format(links=5_000_000, unit=unit)
+    home = Path(ng.__file__).parent.parent
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=home)
+    assert int(done.stdout) < 1e9
+
+
+def test_room_is_only_taken_where_something_is_written():
+    y, leaves = large()
+    flat, _ = flattened(y, leaves)
+    made = windows.windows(flat)
+    assert len(made.index) == len(flat.operands) and len(made.code) <= 3 * len(flat)
+    assert np.array_equal(np.sort(made.slots), np.arange(len(flat)))  # every row has a place of its own
