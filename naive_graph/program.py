@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any, NamedTuple
 
+from .engines.again import AGE, again, never
 from .engines.questions import Answers, ByMachine, Inputs, question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
 from .feeding import checked, input_rows, is_single, nodes_of
@@ -37,6 +38,9 @@ class Answer(NamedTuple):
 
     value: Any
     gradient: Any
+
+
+_answer = tuple.__new__  # an Answer of a pair, quicker than its own class makes it
 
 
 class Program:
@@ -93,6 +97,9 @@ class Program:
                     "Name the leaves that it depends on in wrt."
                 )
         self._where: Any = None
+        self._again, self._age = never, object()  # the short way, and since when it may be taken
+        self._form: Any = None  # of the last question,
+        self._short: Any = None  # and of the one that the short way is for
         self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
         self._nothing = Inputs(self._tables, {}, [])
         self._questions: dict[Any, Answers] = {}
@@ -109,16 +116,41 @@ class Program:
         it has. Raises PlaceHolderError if it has none, FeedError if an array
         has another shape or batches differ in length.
         """
+        if feed is None:
+            tables = self._tables
+            with tables.lock:
+                if tables.cache.get(AGE) is self._age:  # nobody has changed the graph
+                    found = self._again(*inputs)
+                    if found is not None:
+                        return _answer(Answer, found)
+        return self._asked(feed, inputs)
+
+    def _asked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
+        """The answer, with everything checked."""
         with self._lock:
+            age = self._tables.cache.setdefault(AGE, object())
             given = self._given(feed, inputs) if feed or inputs else self._nothing
             answers = self._ask(given)
             with self._tables.lock:  # no column may move while machine code reads it
                 values, slopes, finite = answers(given)
+                if feed is None and finite and not given.numbers:
+                    self._remember(answers, given, inputs, age)
             if not finite and GraphType._on_invalid != "ignore":
                 complain(answers.culprit(given), GraphType._on_invalid)
         if self._single:
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
+
+    def _remember(self, answers: Answers, given: Inputs, inputs: Sequence[Any], age: object) -> None:
+        """A question of one form that is asked for the second time will be asked again."""
+        form = (age, len(inputs), given.samples, *(batch.rows for batch in given.batches))
+        if form == self._form and form != self._short and len(given.batches) == len(inputs):
+            source, fed = self._tables.values.buffer_info()[0], self._inputs[: len(inputs)]
+            self._again = again(answers, source, given.samples, self._single, fed)
+            self._short = form
+            if self._tables.cache.get(AGE) is age:
+                self._age = age
+        self._form = form
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()

@@ -137,6 +137,7 @@ class Feeds:
                 if len(places):
                     self.moving.append((row, places, [int(each) for each in rows if each is not None]))
         self.any = bool(fed or self.moving)
+        self.changing = bool(self.numbers or self.moving)  # besides batches
 
     def __call__(self, inputs: Inputs) -> None:
         """Feed the tape."""
@@ -185,7 +186,7 @@ class ByMachine(ByReference):
             raise EngineError("The native engine takes no batches. Leave the choice to the Program, or name 'tape'.")
         self.straight = StraightLine(self.flat, wanted) if straight else None
         self.tape = None if straight else Tape(self.flat, wanted)
-        self._scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
+        self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
         if self.tape is not None:
@@ -206,19 +207,24 @@ class ByMachine(ByReference):
         with self.tables.lock:  # machine code reads the columns while other threads may run: they must not move
             if len(self.tables.values) < len(self.tables.operators):
                 self.tables.grow_values()
-            out, amiss = self._run(inputs)
-        finite = amiss == 0.0
-        values, *slopes = [pick(out, self.tape) for pick in self._picks]
-        if self._scalars < len(self.asked):
-            finite = finite and all(_finite(found) for found in (values, *slopes))
-        if self._fed:
-            slopes = [_for_each(row, self._fed, inputs.samples) for row in slopes]
+            amiss = self._run(inputs)
+        values, slopes, finite = self.found(amiss == 0.0, inputs.samples)
         if not finite and not inputs.batches:
             return super().__call__(inputs)
+        return values, slopes, finite
+
+    def found(self, finite: bool, samples: int) -> Found:
+        """What the last run left. finite: whether all scalars are."""
+        out = (self.tape or self.straight).out  # type: ignore[union-attr]
+        values, *slopes = [pick(out, self.tape) for pick in self._picks]
+        if self.scalars < len(self.asked):
+            finite = finite and all(_finite(found) for found in (values, *slopes))
+        if self._fed:
+            slopes = [_for_each(row, self._fed, samples) for row in slopes]
         return values if isinstance(values, list) else _values(values), slopes, finite
 
-    def _run(self, inputs: Inputs) -> tuple[Any, float]:
-        """The results, and 0.0 if all scalars among them are finite."""
+    def _run(self, inputs: Inputs) -> float:
+        """0.0 if all scalars among the results are finite."""
         values = self.tables.values
         if self.straight is not None:
             if inputs.numbers:
@@ -226,13 +232,13 @@ class ByMachine(ByReference):
                 for row, number in inputs.numbers.items():
                     values[row] = number
             self.straight.run(values.buffer_info()[0])
-            return self.straight.out, self.straight.out.item(len(self.asked))
+            return self.straight.out.item(len(self.asked))
         assert self.tape is not None
         tape = self.tape
         if self.feeds.any:
             self.feeds(inputs)
         tape.run(values.buffer_info()[0])
-        return tape.out, tape.out.item(self._scalars)
+        return tape.out.item(self.scalars)
 
     def explain(self, times: bool = True) -> str:
         return report(self.lowering, self.tape, times)
@@ -288,9 +294,11 @@ def _pick(flat: Flat, tape: Tape | None, asked: list[Sample], places: list[int])
 
 
 def _finite(found: Any) -> bool:
-    return (
-        bool(np.isfinite(found).all()) if isinstance(found, np.ndarray) else all(map(_finite, map(np.asarray, found)))
-    )
+    if not isinstance(found, np.ndarray):
+        return all(map(_finite, map(np.asarray, found)))
+    numbers = found.ravel()
+    # One finite sum of squares says it at once; one that is not may have overflowed.
+    return isfinite(numbers.dot(numbers)) or bool(np.isfinite(numbers).all())
 
 
 def _together(entries: list[Any]) -> Any:

@@ -63,6 +63,20 @@ out:
 """
 
 
+# All arguments in one array: one is quicker to pass than many.
+PACKED = """
+define void @"run.packed"(ptr %packed) {
+  %values = load ptr, ptr %packed
+  %results.at = getelementptr ptr, ptr %packed, i64 1
+  %results = load ptr, ptr %results.at
+  %scratch.at = getelementptr ptr, ptr %packed, i64 2
+  %scratch = load ptr, ptr %scratch.at
+  call void @run(ptr %values, ptr %results, ptr %scratch)
+  ret void
+}
+"""
+
+
 class StraightLine:
     """The wanted rows of a plan without lanes, as one piece of code.
 
@@ -73,15 +87,22 @@ class StraightLine:
     def __init__(self, flat: Flat, wanted: Sequence[int]) -> None:
         code = written(flat, wanted)
         self.text = str(code)
-        self.library = compiled(f"{self.text}\n{LOOP}", optimised=len(flat) <= 100)
+        self.library = compiled(f"{self.text}\n{PACKED}{LOOP}", optimised=len(flat) <= 100)
         self.out = np.zeros(len(wanted) + 1)
         self._scratch = np.zeros(code.spilled + 1)
-        self._run = self.library.function("run", None, [ctypes.c_void_p] * 3)
+        self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
         self._places = (self.out.ctypes.data, self._scratch.ctypes.data)
+        self._arguments = np.array([0, *self._places], np.int64)
+        self.packed: int = self._arguments.ctypes.data
+
+    def set_source(self, source: int) -> None:
+        """Where the leaves' values are."""
+        self._arguments[0] = source
 
     def run(self, source: int) -> None:
         """Run once. source: the address of the leaves' values."""
-        self._run(source, *self._places)
+        self.set_source(source)
+        self._run(self.packed)
 
     def repeat(self, source: int, steps: int, watched: int, moves: Sequence[tuple[int, int]]) -> Array:
         """Run so many times; after each, results take the place of leaves: (result, place) for each that does."""

@@ -53,8 +53,8 @@ class Tape:
         self.out = np.zeros(len(wanted) + 1)
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
-        library = library_of(kernels.__name__)
-        self._run = library.function("run.packed", None, [ctypes.c_void_p])
+        self.library = library_of(kernels.__name__)
+        self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
         self.set_samples(flat.samples)
 
     # --- where things are ---
@@ -232,21 +232,25 @@ class Tape:
         )  # fmt: skip
         entries = [each if isinstance(each, int) else each.ctypes.data for each in arrays]
         self.arguments = np.array(entries, np.int64)
-        self._arguments_at = self.arguments.ctypes.data
+        self.packed = self.arguments.ctypes.data
 
     # --- running ---
 
+    def set_source(self, source: int) -> None:
+        """Where the floats are that leaves are loaded from."""
+        self.arguments[SOURCE] = source
+
     def run(self, source: int) -> None:
         """Run once. source: the address of the floats that leaves are loaded from."""
-        self.arguments[SOURCE] = source
-        self._run(self._arguments_at)
+        self.set_source(source)
+        self._run(self.packed)
 
     def repeat(self, source: int, steps: int) -> Array:
         """Run so many times, each going on where the last one left; the history of the watched scalar."""
         self.history = np.zeros(max(steps, 1))
         self.arguments[SOURCE], self.arguments[STEPS] = source, steps
         self.arguments[HISTORY] = self.history.ctypes.data
-        self._run(self._arguments_at)
+        self._run(self.packed)
         self.arguments[STEPS] = 1
         return self.history[:steps]
 

@@ -1,0 +1,112 @@
+"""The short way of a Program: a question asked again is run at once, for what was checked still holds.
+
+    unfed   run, copy the results
+    fed     copy the batches to where the tape reads them, run, copy the results
+
+A Program takes it while its graph stays as it was, for questions of the same
+form as the last two. Whatever does not fit, or has a result that is infinite or
+NaN, is left to the long way, which says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .llvm.entry import feeder, runner
+from .questions import ByMachine
+
+Found = tuple[Any, Any]
+Again = Callable[..., Found | None]
+AGE = "age"  # among what was derived from the tables: an object that is there until they change
+SHORT = 100_000  # rows and lanes of rows; running them takes less than a thread is used to wait
+
+
+def never(*inputs: Any) -> Found | None:
+    """There is no short way."""
+    return None
+
+
+def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequence[Any]) -> Again:
+    """The short way of a question that was just answered.
+
+    source: the address of the graph's values, where they will stay. single:
+    whether the one output is to be given, not a list. inputs: for each array
+    that is fed the row of its PlaceHolder, or those of its columns.
+    """
+    if not isinstance(answers, ByMachine) or answers.placeholders or (answers.tape and answers.feeds.changing):
+        return never
+    code = answers.tape or answers.straight
+    assert code is not None
+    code.set_source(source)
+    scalars, groups = answers.scalars, answers.flat.groups
+    short = int((groups == 0).sum()) + int((groups != 0).sum()) * samples <= SHORT
+    fit: Any = _no_inputs
+    held: list[Any] = [answers]
+    if inputs:
+        made = feeder(answers.tape.feed_lines(1), samples, _batches(answers, inputs)) if answers.tape else None
+        if made is None:
+            return never
+        fit = made[0]
+        held.append(made)
+    alone = single and scalars == len(answers.asked)
+    run, kept = runner(code.library, "run.packed", code.packed, code.out, 0 if alone else scalars, scalars, short)
+    held.append(kept)
+    if not alone:
+        return _many(answers, run, fit, samples, single, held)
+    if scalars == 1:
+        return _value(run, fit, held)
+    return _value_with_gradient(run, fit, code.out[1:scalars].copy, held)
+
+
+def _no_inputs(*inputs: Any) -> bool:
+    return not inputs
+
+
+def _batches(answers: ByMachine, inputs: Sequence[Any]) -> list[tuple[int, list[int]]]:
+    rows = [(2, each) if isinstance(each, tuple) else (1, (each,)) for each in inputs]
+    return [(size, [answers.feeds.line_of.get(row, -1) for row in each]) for size, each in rows]
+
+
+# `held` keeps the memory whose addresses machine code has.
+
+
+def _value_with_gradient(run: Any, fit: Any, copy: Any, held: Any) -> Again:
+    def again(*inputs: Any) -> Found | None:
+        if fit(*inputs):
+            value = run()
+            if value == value:
+                return value, copy()
+        return None
+
+    again.held = held  # type: ignore[attr-defined]
+    return again
+
+
+def _value(run: Any, fit: Any, held: Any) -> Again:
+    def again(*inputs: Any) -> Found | None:
+        if fit(*inputs):
+            value = run()
+            if value == value:
+                return value, []
+        return None
+
+    again.held = held  # type: ignore[attr-defined]
+    return again
+
+
+def _many(answers: ByMachine, run: Any, fit: Any, samples: int, single: bool, held: Any) -> Again:
+    """Several outputs, or results that have one for each sample."""
+
+    def again(*inputs: Any) -> Found | None:
+        if not fit(*inputs) or run() != 0.0:
+            return None
+        values, slopes, finite = answers.found(True, samples)
+        if not finite:
+            return None
+        if single:
+            return values[0], slopes[0] if slopes else []
+        return values, slopes
+
+    again.held = held  # type: ignore[attr-defined]
+    return again
