@@ -227,25 +227,32 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any) -> Any:
         raise NodeError(f"minimize takes a whole number of steps, at least 1, not {steps!r}.")
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule)
-    history: list[Any] = []
-    chunk, left = 1, int(steps)
+    history = np.empty(int(steps))
+    chunk, done = 1, 0
     try:
-        while left > 0:
+        while done < len(history):
             since = perf_counter()
-            history.append(way.run(min(chunk, left)))
-            left -= len(history[-1])
-            chunk = 2 * chunk if perf_counter() - since < LONGEST / 2 else chunk
+            part = history[done : done + chunk]
+            way.run(part)
+            done += len(part)
+            chunk = _next(chunk, perf_counter() - since)
     except KeyboardInterrupt:
-        _finish(answers, inputs, way, history)
+        _finish(answers, inputs, way, history[:done])
         raise
     _finish(answers, inputs, way, history)
-    return np.concatenate(history)
+    return history
 
 
-def _finish(answers: ByReference, inputs: Inputs, way: Any, history: list[Any]) -> None:
+def _next(chunk: int, took: float) -> int:
+    """How many steps to take next, after a chunk that took so many seconds."""
+    if took < LONGEST / 32:
+        return 16 * chunk
+    return 2 * chunk if took < LONGEST / 2 else chunk
+
+
+def _finish(answers: ByReference, inputs: Inputs, way: Any, seen: Any) -> None:
     """Write the weights, unless something was infinite or NaN from the start, or that is forbidden."""
     weights = [way.weight(row) for row in answers.wrt]
-    seen = np.concatenate(history) if history else np.zeros(0)
     bad = np.flatnonzero(~np.isfinite(seen))
     if len(bad) or not all(map(math.isfinite, weights)):
         from_the_start = len(bad) > 0 and bad[0] == 0
@@ -277,8 +284,23 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any) -> _ByTape | _ByStraig
         )
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, answers.batched, find=False)
-    step = step_of(lowering, answers.wrt, [inputs.tables.values[row] for row in answers.wrt], rule)
-    return _ByStraightLine(inputs, step) if answers.straight is not None else _ByTape(inputs, step)
+    held = [inputs.tables.values[row] for row in answers.wrt]
+    if answers.straight is None:
+        return _ByTape(inputs, step_of(lowering, answers.wrt, held, rule))
+    rate = rule if type(rule) is float else None  # a function may do something else the next time
+    if rate is None or answers.descent is None or answers.descent[0] != rate:
+        step = step_of(lowering, answers.wrt, held, rule)
+        answers.descent = rate, step, downhill(step)
+    _, step, code = answers.descent
+    if rate is not None:
+        step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
+    return _ByStraightLine(inputs, step, code)
+
+
+def downhill(step: Step) -> StraightLine:
+    """The step as straight-line code."""
+    moves = list(zip(step.results, step.leaves, strict=True))
+    return StraightLine(step.flat, [step.output, *step.results], moves, step.output)
 
 
 class _ByTape:
@@ -292,9 +314,10 @@ class _ByTape:
         for row, value in zip(step.leaves, step.start, strict=True):
             self.tape.scalars[self.tape.slots[row]] = value
 
-    def run(self, steps: int) -> Any:
+    def run(self, history: Any) -> None:
+        """As many steps as the history has places for."""
         with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
-            return self.tape.repeat(self.tables.values.buffer_info()[0], steps).copy()
+            history[:] = self.tape.repeat(self.tables.values.buffer_info()[0], len(history))
 
     def weight(self, row: int) -> float:
         leaf = self.step.leaf_of.get(row)
@@ -302,27 +325,21 @@ class _ByTape:
 
 
 class _ByStraightLine:
-    """The steps as straight-line code: carried values lie in an array of their own, behind the graph's."""
+    """The steps as straight-line code: carried values lie in its own memory."""
 
-    def __init__(self, inputs: Inputs, step: Step) -> None:
-        self.step, self.values = step, array("d", inputs.tables.values)
+    def __init__(self, inputs: Inputs, step: Step, code: StraightLine) -> None:
+        self.step, self.code, self.values = step, code, array("d", inputs.tables.values)
         for row, given in inputs.numbers.items():
             self.values[row] = given
-        self.first = len(self.values)
-        self.values.extend(step.start)
-        sources = {
-            row: self.first + source.place if isinstance(source, Carried) else source
-            for row, source in step.flat.sources.items()
-        }
-        self.code = StraightLine(replace(step.flat, sources=sources), [step.output, *step.results])
-        self.moves = [(1 + place, self.first + place) for place in range(len(step.leaves))]
+        for row, value in zip(step.leaves, step.start, strict=True):
+            self.code.put(row, value)
 
-    def run(self, steps: int) -> Any:
-        return self.code.repeat(self.values.buffer_info()[0], steps, 0, self.moves)
+    def run(self, history: Any) -> None:
+        self.code.repeat(self.values.buffer_info()[0], history)
 
     def weight(self, row: int) -> float:
         leaf = self.step.leaf_of.get(row)
-        return self.values[row if leaf is None else self.first + self.step.leaves.index(leaf)]
+        return self.values[row] if leaf is None else self.code.held(leaf)
 
 
 class _ByReference:
@@ -335,8 +352,8 @@ class _ByReference:
         self.inputs = inputs._replace(numbers={**inputs.numbers, **held})  # numbers go before the tables' values
         self.memory = {row: [0.0] * memories for row in answers.wrt}
 
-    def run(self, steps: int) -> Any:
-        return np.array([self._step() for _ in range(steps)])
+    def run(self, history: Any) -> None:
+        history[:] = [self._step() for _ in range(len(history))]
 
     def _step(self) -> float:
         values, slopes, _ = self.answers(self.inputs)

@@ -27,6 +27,7 @@ from .tape.report import report
 from .tape.tape import Tape
 
 Found = tuple[list[Any], list[Any], bool]
+FEW = 1000  # numbers: of more, NumPy computes a dot product in threads, whose start takes longer
 
 
 Pick = Callable[[Any, Any], Any]
@@ -189,6 +190,7 @@ class ByMachine(ByReference):
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
+        self.descent: Any = None  # the last way downhill, kept by who makes them
         if self.tape is not None:
             self.feeds = Feeds(self.flat, self.tape)
 
@@ -297,8 +299,8 @@ def _finite(found: Any) -> bool:
     if not isinstance(found, np.ndarray):
         return all(map(_finite, map(np.asarray, found)))
     numbers = found.ravel()
-    # One finite sum of squares says it at once; one that is not may have overflowed.
-    return isfinite(numbers.dot(numbers)) or bool(np.isfinite(numbers).all())
+    # A finite sum of squares says it quickest of few; one that is not may have overflowed.
+    return (numbers.size <= FEW and isfinite(numbers.dot(numbers))) or bool(np.isfinite(numbers).all())
 
 
 def _together(entries: list[Any]) -> Any:

@@ -7,7 +7,7 @@ It is what `tape.Tape` is for large plans: `run` computes the wanted rows,
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,52 +16,13 @@ from ..rules import BY_NUMBER, RULES
 from .llvm.compile import compiled
 from .llvm.emit import opaque
 from .llvm.functions import Module
+from .llvm.repeat import loop
 from .llvm.straight import Straight
 from .tape.flat import DOT, NONE, PIECES, Array, Flat, name_of
 from .tape.operators import piece
 
 MOST_ROWS = 400  # LLVM takes some 0.1 s for as many
 ADD, MUL, SUB = RULES["add"], RULES["mul"], RULES["sub"]
-
-# Runs the code again and again; then each of `moves` results takes the place of a leaf.
-LOOP = """
-define void @again(
-    ptr %values, ptr %results, ptr %scratch, i64 %steps, ptr %history, i64 %watched, ptr %moves, i64 %count
-) {
-  br label %step
-step:
-  %done = phi i64 [0, %0], [%next, %end]
-  call void @run(ptr %values, ptr %results, ptr %scratch)
-  %seen = getelementptr double, ptr %results, i64 %watched
-  %value = load double, ptr %seen
-  %place = getelementptr double, ptr %history, i64 %done
-  store double %value, ptr %place
-  br label %move
-move:
-  %k = phi i64 [0, %step], [%k1, %one]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %end
-one:
-  %twice = mul i64 %k, 2
-  %fromat = getelementptr i64, ptr %moves, i64 %twice
-  %from = load i64, ptr %fromat
-  %toat = getelementptr i64, ptr %fromat, i64 1
-  %to = load i64, ptr %toat
-  %source = getelementptr double, ptr %results, i64 %from
-  %moved = load double, ptr %source
-  %target = getelementptr double, ptr %values, i64 %to
-  store double %moved, ptr %target
-  %k1 = add i64 %k, 1
-  br label %move
-end:
-  %next = add i64 %done, 1
-  %going = icmp slt i64 %next, %steps
-  br i1 %going, label %step, label %out
-out:
-  ret void
-}
-"""
-
 
 # All arguments in one array: one is quicker to pass than many.
 PACKED = """
@@ -81,19 +42,38 @@ class StraightLine:
     """The wanted rows of a plan without lanes, as one piece of code.
 
     A leaf's value lies at its source's place among the values that `run` is
-    given; results lie in `out`, in the order wanted.
+    given; results lie in `out`, in the order wanted. moves: (from, to), wanted
+    rows that a run hands to the next one, where they are leaves: those lie in
+    the code's own memory, see `put`. watched: the row whose history is kept.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int]) -> None:
-        code = written(flat, wanted)
-        self.text = str(code)
-        self.library = compiled(f"{self.text}\n{PACKED}{LOOP}", optimised=len(flat) <= 100)
+    def __init__(
+        self, flat: Flat, wanted: Sequence[int], moves: Sequence[tuple[int, int]] = (), watched: int = NONE
+    ) -> None:
+        self.carried = {row: place for place, (_, row) in enumerate(moves)}
+        code = written(flat, wanted, self.carried)
+        self.text, texts = str(code), [PACKED]
         self.out = np.zeros(len(wanted) + 1)
         self._scratch = np.zeros(code.spilled + 1)
+        if moves:
+            places = [(wanted.index(result), self.carried[row]) for result, row in moves]
+            texts.append(loop(places, wanted.index(watched), len(self.out), len(self._scratch)))
+        self.library = compiled("\n".join([self.text, *texts]), optimised=len(flat) <= 100)
+        if moves:
+            kinds = [*[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p]
+            self._again = self.library.function("again", None, kinds)
         self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
         self._places = (self.out.ctypes.data, self._scratch.ctypes.data)
         self._arguments = np.array([0, *self._places], np.int64)
         self.packed: int = self._arguments.ctypes.data
+
+    def put(self, row: int, number: float) -> None:
+        """Set a leaf that is carried over."""
+        self._scratch[self.carried[row]] = number
+
+    def held(self, row: int) -> float:
+        """What such a leaf holds."""
+        return float(self._scratch[self.carried[row]])
 
     def set_source(self, source: int) -> None:
         """Where the leaves' values are."""
@@ -104,18 +84,9 @@ class StraightLine:
         self.set_source(source)
         self._run(self.packed)
 
-    def repeat(self, source: int, steps: int, watched: int, moves: Sequence[tuple[int, int]]) -> Array:
-        """Run so many times; after each, results take the place of leaves: (result, place) for each that does."""
-        history, pairs = np.zeros(max(steps, 1)), np.array(moves, np.int64).reshape(-1)
-        function = self.library.function(
-            "again",
-            None,
-            [ctypes.c_void_p] * 3
-            + [ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64]
-            + [ctypes.c_void_p, ctypes.c_int64],
-        )
-        function(source, *self._places, steps, history.ctypes.data, watched, pairs.ctypes.data, len(moves))
-        return history[:steps]
+    def repeat(self, source: int, history: Array) -> None:
+        """Run as often as the history has places, each run going on where the last one left; fill it in."""
+        self._again(source, *self._places, len(history), history.ctypes.data)
 
 
 def fits(flat: Flat) -> bool:
@@ -123,13 +94,16 @@ def fits(flat: Flat) -> bool:
     return len(flat.samples) == 1 and len(flat) <= MOST_ROWS + len(flat.leaves())
 
 
-def written(flat: Flat, wanted: Sequence[int]) -> Straight:
-    """The code, as a function of the leaves' values and the array for the results.
+def written(flat: Flat, wanted: Sequence[int], carried: Mapping[int, int]) -> Straight:
+    """The code, as a function of the leaves' values, the array for the results, and its memory.
 
-    The last result is 0 if all are finite.
+    The last result is 0 if all are finite. carried: leaves that lie in the memory, and where.
     """
     code = Straight(Module(), "run")
-    registers: list[Any] = [_leaf(flat, code, row) for row in range(len(flat))]
+    code.spilled = len(carried)
+    registers: list[Any] = [
+        code.leaf("scratch", carried[row]) if row in carried else _leaf(flat, code, row) for row in range(len(flat))
+    ]
     for row in range(len(flat)):
         if flat.starts[row] < flat.starts[row + 1]:
             registers[row] = _row(
