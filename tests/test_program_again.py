@@ -1,5 +1,6 @@
 """A question asked again takes the short way, and gets the answer of the long one."""
 
+import sys
 import threading
 
 import pytest
@@ -152,6 +153,22 @@ def test_what_was_answered_stays_as_it_was():
         x.value = value
         found.append(program())
     assert [answer.gradient[1].tolist() for answer in found] == [[4.0, value] for value in (1.0, 2.0, 3.0, 4.0, 5.0)]
+
+
+def test_questions_leave_nothing_behind():
+    x, p = Variable(3.0), PlaceHolder()
+    program, ask, batch, number = Program(x * x, [x]), Program(total(x * p), [x], inputs=[p]), np.arange(5.0), 1.0
+
+    def often(times):
+        for _ in range(times):
+            program()
+            ask(batch)
+            ask(number)
+
+    often(100)
+    before = sys.getallocatedblocks()
+    often(5000)
+    assert sys.getallocatedblocks() - before < 100
 
 
 def asked_often(program):
