@@ -96,6 +96,7 @@ class Program:
                     f"A Program differentiates with respect to Variables and PlaceHolders, not {label}. "
                     "Name the leaves that it depends on in wrt."
                 )
+        self._movable = all(isinstance(node, Variable) for node in self.wrt)
         self._where: Any = None
         self._again, self._age = never, object()  # the short way, and since when it may be taken
         self._form: Any = None  # of the last question,
@@ -133,7 +134,7 @@ class Program:
             answers = self._ask(given)
             with self._tables.lock:  # no column may move while machine code reads it
                 values, slopes, finite = answers(given)
-                if feed is None and finite and not given.numbers:
+                if feed is None and finite:
                     self._remember(answers, given, inputs, age)
             if not finite and GraphType._on_invalid != "ignore":
                 complain(answers.culprit(given), GraphType._on_invalid)
@@ -143,10 +144,11 @@ class Program:
 
     def _remember(self, answers: Answers, given: Inputs, inputs: Sequence[Any], age: object) -> None:
         """A question of one form that is asked for the second time will be asked again."""
-        form = (age, len(inputs), given.samples, *(batch.rows for batch in given.batches))
-        if form == self._form and form != self._short and len(given.batches) == len(inputs):
-            source, fed = self._tables.values.buffer_info()[0], self._inputs[: len(inputs)]
-            self._again = again(answers, source, given.samples, self._single, fed)
+        fed = len(inputs) if all(getattr(each, "ndim", 0) for each in inputs) else -1
+        form = (age, fed, given.samples, *(batch.rows for batch in given.batches))
+        if form == self._form and form != self._short and len(given.batches) in (0, fed) and fed >= 0:
+            source = self._tables.values.buffer_info()[0]
+            self._again = again(answers, source, given.samples, self._single, self._inputs[:fed])
             self._short = form
             if self._tables.cache.get(AGE) is age:
                 self._age = age
@@ -223,7 +225,7 @@ class Program:
                 f"This Program has {len(self._wrt)} weights; they are set from an array of as many numbers, "
                 f"not of shape {array.shape} and kind {array.dtype}."
             )
-        if not all(isinstance(node, Variable) for node in self.wrt):
+        if not self._movable:
             raise FeedError(
                 "A PlaceHolder among wrt is fed, not set. Set the weights of a Program over Variables only."
             )
@@ -258,7 +260,7 @@ class Program:
         """
         from .descent import descend
 
-        if not self._single or not self.wrt or not all(isinstance(node, Variable) for node in self.wrt):
+        if not self._single or not self.wrt or not self._movable:
             raise NodeError(
                 "minimize needs one output, and Variables to move: Program(loss, wrt=weights).minimize(0.1)."
             )

@@ -77,6 +77,30 @@ def test_a_batch_fed_again_gets_the_answer_of_a_new_program(rows, samples):
             assert shown(found) == shown(program._asked(None, (x, y)))
 
 
+@pytest.mark.parametrize("samples", [1, 3, 8, 13, 40])
+def test_single_numbers_given_again_get_the_answer_of_the_long_way(samples):
+    """Numbers that a loop over samples reads, one that all of them read, and one that nobody does."""
+    rng = np.random.default_rng(samples)
+    with Graph.scratch():
+        w, b, rate = Variable(0.3), Variable(-0.2), PlaceHolder()
+        xs, ys = ([PlaceHolder() for _ in range(samples)] for _ in range(2))
+        losses = [(relu(w * x + b) * rate - y) ** 2 for x, y in zip(xs, ys, strict=True)]
+        loss = Graph.sum(losses) * rate
+        program = Program(loss, [w, b], inputs=[[rate, *xs], [*ys, PlaceHolder()]], engine="tape")
+        for _ in range(4):
+            w.value = rng.normal()
+            given = rng.normal(size=samples + 1), rng.normal(size=samples + 1)
+            assert shown(program(*given)) == shown(program._asked(None, given))
+
+
+def test_a_place_holder_that_is_not_given_keeps_its_number():
+    w, p, q = Variable(2.0), PlaceHolder(), PlaceHolder()
+    program = Program(w * p + q, [w], inputs=[[p]], engine="tape")
+    for number in (1.0, 2.0, 3.0, 4.0):
+        q.value = number
+        assert program(np.array([10.0])).value == 20.0 + number
+
+
 def test_only_the_first_two_questions_of_a_form_go_the_long_way(long_ways, way):
     x = Variable(3.0)
     program = Program(x * x, [x])

@@ -1,7 +1,7 @@
 """The short way of a Program: a question asked again is run at once, for what was checked still holds.
 
     unfed   run, copy the results
-    fed     copy the batches to where the tape reads them, run, copy the results
+    fed     copy the numbers or batches to where the tape reads them, run, copy the results
 
 A Program takes it while its graph stays as it was, for questions of the same
 form as the last two. Whatever does not fit, or has a result that is infinite or
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .llvm.entry import feeder, runner
+from .llvm.entry import batch, feeder, runner, singles
 from .questions import ByMachine
 
 Found = tuple[Any, Any]
@@ -32,9 +32,10 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
 
     source: the address of the graph's values, where they will stay. single:
     whether the one output is to be given, not a list. inputs: for each array
-    that is fed the row of its PlaceHolder, or those of its columns.
+    that is fed the row of its PlaceHolder, or those of its columns: all are
+    batches, or all are single numbers in a row.
     """
-    if not isinstance(answers, ByMachine) or answers.placeholders or (answers.tape and answers.feeds.changing):
+    if not isinstance(answers, ByMachine) or not _can_be_fed(answers, inputs):
         return never
     code = answers.tape or answers.straight
     assert code is not None
@@ -44,7 +45,7 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
     fit: Any = _no_inputs
     held: list[Any] = [answers]
     if inputs:
-        made = feeder(answers.tape.feed_lines(1), samples, _batches(answers, inputs)) if answers.tape else None
+        made = feeder(*_arrays(answers, answers.tape, samples, inputs))
         if made is None:
             return never
         fit = made[0]
@@ -63,9 +64,23 @@ def _no_inputs(*inputs: Any) -> bool:
     return not inputs
 
 
-def _batches(answers: ByMachine, inputs: Sequence[Any]) -> list[tuple[int, list[int]]]:
-    rows = [(2, each) if isinstance(each, tuple) else (1, (each,)) for each in inputs]
-    return [(size, [answers.feeds.line_of.get(row, -1) for row in each]) for size, each in rows]
+def _can_be_fed(answers: ByMachine, inputs: Sequence[Any]) -> bool:
+    """Whether all that may change, besides the Variables that are loaded in any case, is among the inputs."""
+    fed = {row for each in inputs for row in (each if isinstance(each, tuple) else (each,))}
+    moving = [row for _, _, rows in answers.feeds.moving for row in rows] if answers.tape else []
+    return fed.issuperset([*answers.placeholders, *moving]) and (not inputs or answers.tape is not None)
+
+
+def _arrays(answers: ByMachine, tape: Any, samples: int, inputs: Sequence[Any]) -> tuple[Any, list[list[int]]]:
+    """Where the inputs are read: the tape's lines, and the words of each array."""
+    if not answers.batched:
+        places = answers.feeds.places()
+        return tape.feeds, [
+            singles(len(rows), [(at, k) for k, row in enumerate(rows) for at in places.get(row, ())]) for rows in inputs
+        ]
+    lines, line_of = tape.feed_lines(1), answers.feeds.line_of
+    each = [(2, rows) if isinstance(rows, tuple) else (1, (rows,)) for rows in inputs]
+    return lines, [batch(size, samples, lines.shape[1], [line_of.get(row, -1) for row in rows]) for size, rows in each]
 
 
 # `held` keeps the memory whose addresses machine code has.

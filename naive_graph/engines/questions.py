@@ -138,7 +138,6 @@ class Feeds:
                 if len(places):
                     self.moving.append((row, places, [int(each) for each in rows if each is not None]))
         self.any = bool(fed or self.moving)
-        self.changing = bool(self.numbers or self.moving)  # besides batches
 
     def __call__(self, inputs: Inputs) -> None:
         """Feed the tape."""
@@ -155,6 +154,18 @@ class Feeds:
             numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].copy()
             numbers[places] = held
             _fill(tape.feed(row), numbers)
+
+    def places(self) -> dict[int, list[int]]:
+        """The addresses where single numbers are read, by the row of the PlaceHolder."""
+        found: dict[int, list[int]] = {}
+        for row, source in self.numbers:
+            found.setdefault(source, []).append(self.tape.place_of(row))
+        for row, lanes, rows in self.moving:
+            line, samples = self.tape.feed(row), self.tape.samples[self.flat.groups[row]]
+            for lane, source in zip(lanes.tolist(), rows, strict=True):
+                last = len(line) if lane == samples - 1 else lane + 1  # lanes beyond the last sample repeat it
+                found.setdefault(source, []).extend(line.ctypes.data + 8 * each for each in range(lane, last))
+        return found
 
     def feed_batch(self, batch: Batch) -> None:
         """Copy a batch into its lines; lanes beyond the last sample repeat it."""

@@ -26,7 +26,17 @@ _PYTHON = (
     "PyFloat_FromDouble", "PyLong_AsVoidPtr", "PyBool_FromLong", "PyObject_GetBuffer", "PyBuffer_Release",
     "PyErr_Clear",
 )  # fmt: skip
-LINES_FROM = 4  # where a batch's lines begin among its words
+LINES_FROM = 4  # where a batch's lines, or the places of single numbers, begin among its words
+SINGLE = -1  # the stride of single numbers, which have places of their own
+
+poke: Callable[[int, float], None]  # write a float to an address; only machine code can
+
+
+def scatter(words: Longs, numbers: Floats) -> None:
+    """Write single numbers where each is read: (address, which number) for each place."""
+    for pair in range(words[2]):
+        at = LINES_FROM + 2 * pair
+        poke(words[at], numbers[words[at + 1]])  # noqa: F821 - it is there once this is compiled
 
 
 def fill(words: Longs, feeds: Floats, numbers: Floats) -> None:
@@ -48,7 +58,8 @@ def fill(words: Longs, feeds: Floats, numbers: Floats) -> None:
 
 # run: words hold a function, its argument, and where its first result is, and whether all are finite.
 # feed: words hold how many arrays there are, where the tape's lines are, and for each array where its words are:
-# its dimensions, samples, columns, stride, and the line of each column.
+# its dimensions, samples, columns, stride, and the line of each column; or 1, how many numbers, how many places they
+# go to, SINGLE, and these.
 # A buffer is {address, owner, bytes, bytes of an item, i32 read-only, i32 dimensions, format, shape, ...}.
 _TEXT = f"""
 declare ptr @PyFloat_FromDouble(double)
@@ -57,6 +68,12 @@ declare ptr @PyBool_FromLong(i64)
 declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
 declare void @PyBuffer_Release(ptr)
 declare void @PyErr_Clear()
+
+define internal void @poke(i64 %address, double %x) alwaysinline {{
+  %at = inttoptr i64 %address to ptr
+  store double %x, ptr %at
+  ret void
+}}
 
 define ptr @enter_run(ptr %self, ptr %nothing) {{
   %words = call ptr @PyLong_AsVoidPtr(ptr %self)
@@ -85,7 +102,7 @@ define ptr @enter_feed(ptr %self, ptr %arrays, i64 %given) {{
   %all = icmp eq i64 %given, %count
   br i1 %all, label %test, label %unfit
 test:
-  %k = phi i64 [ 0, %0 ], [ %next, %copy ]
+  %k = phi i64 [ 0, %0 ], [ %next, %done ]
   %more = icmp slt i64 %k, %count
   br i1 %more, label %ask, label %fit
 ask:
@@ -118,7 +135,11 @@ kind:
   %bytes.at = getelementptr i64, ptr %buffer, i64 2
   %bytes = load i64, ptr %bytes.at
   %columns.at = getelementptr i64, ptr %batch, i64 2
-  %columns = load i64, ptr %columns.at
+  %across = load i64, ptr %columns.at
+  %stride.at = getelementptr i64, ptr %batch, i64 3
+  %stride = load i64, ptr %stride.at
+  %single = icmp eq i64 %stride, {SINGLE}
+  %columns = select i1 %single, i64 1, i64 %across
   %numbers = mul i64 %samples, %columns
   %room = mul i64 %numbers, 8
   %as.wide = icmp eq i64 %bytes, %room
@@ -127,7 +148,14 @@ kind:
   br i1 %good, label %copy, label %release
 copy:
   %from = load ptr, ptr %buffer
+  br i1 %single, label %one, label %many
+one:
+  call void @scatter(ptr %batch, ptr %from)
+  br label %done
+many:
   call void @fill(ptr %batch, ptr %feeds, ptr %from)
+  br label %done
+done:
   call void @PyBuffer_Release(ptr %buffer)
   %next = add i64 %k, 1
   br label %test
@@ -170,8 +198,9 @@ def _entries() -> tuple[Library, dict[str, _Method]]:
     llvm = llvmlite()
     for name in _PYTHON:
         llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
-    program = Program()
-    program.add(fill)
+    program = Program({"poke": ("poke", ["i64", "double"], "void")})
+    program.add(fill, outside=False)
+    program.add(scatter, outside=False)
     library = compiled(f"{_TEXT}\n{program}", optimised=True)
     flags = {"enter_run": _NO_ARGUMENTS, "enter_feed": _ARGUMENTS}
     return library, {name: _Method(name.encode(), library.address(name), kind, None) for name, kind in flags.items()}
@@ -206,18 +235,26 @@ def runner(library: Library, name: str, argument: int, out: Any, value: int, ami
     return run, (library, out)
 
 
-def feeder(feeds: Any, samples: int, batches: Sequence[tuple[int, Sequence[int]]]) -> Any:
-    """A function of arrays: copies them into the lines of `feeds`, or gives False if one is not what is expected.
+def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
+    """A function of arrays: copies them to where they are read, or gives False if one is not what is expected.
 
-    feeds: a view of float64 with a line for each leaf. batches: for each array
-    how many dimensions it has, and each column's line, -1 where nobody reads
-    it. An array that fits is of float64, in C's order, and has a row for each
-    sample. Returns it with what must be held for as long as it is used; None
-    where machine code cannot be entered directly.
+    feeds: a view of float64 with a line for each leaf that is fed a batch.
+    arrays: the words of each, as `batch` and `singles` give them. Returns it with
+    what must be held for as long as it is used; None where machine code cannot
+    be entered directly.
     """
     if not is_direct() or feeds.dtype != np.float64:
         return None
-    stride = feeds.shape[1]
-    each = [np.array([size, samples, len(lines), stride, *lines], np.int64) for size, lines in batches]
-    words = np.array([len(each), feeds.ctypes.data, *(batch.ctypes.data for batch in each)], np.int64)
+    each = [np.array(words, np.int64) for words in arrays]
+    words = np.array([len(each), feeds.ctypes.data, *(array.ctypes.data for array in each)], np.int64)
     return _entry("enter_feed", words), (feeds, each, words)
+
+
+def batch(dimensions: int, samples: int, stride: int, lines: Sequence[int]) -> list[int]:
+    """An array of float64 in C's order, with a row for each sample; each column's line, -1 where nobody reads it."""
+    return [dimensions, samples, len(lines), stride, *lines]
+
+
+def singles(numbers: int, places: Sequence[tuple[int, int]]) -> list[int]:
+    """An array of single numbers; (address, which number) for each place that reads one."""
+    return [1, numbers, len(places), SINGLE, *(word for place in places for word in place)]

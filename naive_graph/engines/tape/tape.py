@@ -195,6 +195,11 @@ class Tape:
                 self.scalars[self.slots[row]] = float(samples[source.group])
         self._pack()
 
+    def place_of(self, row: int) -> int:
+        """The address of a scalar."""
+        address: int = self.scalars.ctypes.data + self.scalars.itemsize * int(self.slots[row])
+        return address
+
     def feed(self, row: int) -> Array:
         """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
         group = int(self.flat.groups[row])
