@@ -132,27 +132,29 @@ class Program:
             age = self._tables.cache.setdefault(AGE, object())
             given = self._given(feed, inputs) if feed or inputs else self._nothing
             answers = self._ask(given)
+            form = (age, given.samples, *(batch.rows for batch in given.batches), len(inputs)) if feed is None else None
             with self._tables.lock:  # no column may move while machine code reads it
+                if form != self._short:  # the memory that the short way uses is about to be used otherwise
+                    self._again, self._short = never, None
                 values, slopes, finite = answers(given)
-                if feed is None and finite:
-                    self._remember(answers, given, inputs, age)
+                if finite and form is not None and form == self._form and form != self._short:
+                    self._shorten(answers, given, inputs, form)
+                self._form = form
             if not finite and GraphType._on_invalid != "ignore":
                 complain(answers.culprit(given), GraphType._on_invalid)
         if self._single:
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
 
-    def _remember(self, answers: Answers, given: Inputs, inputs: Sequence[Any], age: object) -> None:
-        """A question of one form that is asked for the second time will be asked again."""
-        fed = len(inputs) if all(getattr(each, "ndim", 0) for each in inputs) else -1
-        form = (age, fed, given.samples, *(batch.rows for batch in given.batches))
-        if form == self._form and form != self._short and len(given.batches) in (0, fed) and fed >= 0:
+    def _shorten(self, answers: Answers, given: Inputs, inputs: Sequence[Any], form: tuple[Any, ...]) -> None:
+        """Make the short way: a question of one form that was asked twice will be asked again."""
+        fed, age = len(inputs), form[0]
+        if len(given.batches) in (0, fed) and all(getattr(each, "ndim", 0) for each in inputs):
             source = self._tables.values.buffer_info()[0]
             self._again = again(answers, source, given.samples, self._single, self._inputs[:fed])
             self._short = form
             if self._tables.cache.get(AGE) is age:
                 self._age = age
-        self._form = form
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()

@@ -161,12 +161,28 @@ def test_what_does_not_fit_is_refused_after_what_did_and_does_no_harm(what):
         assert shown(program(x, y)) == expected
 
 
-def test_batches_of_changing_length_are_understood():
+@pytest.mark.parametrize("rows", [None, "each"])
+def test_batches_of_changing_length_are_understood(rows):
     with Graph.scratch():
-        program = network(None)
-        for samples in (5, 5, 5, 3, 5, 5, 8, 8, 8, 9, 9, 9, 1, 1, 1):
+        program, fresh = network(rows), network(rows)
+        garbage = []
+        for samples in (5, 5, 5, 3, 5, 5, 5, 137, 5, 8, 8, 8, 5, 9, 9, 9, 1, 1, 1, 9):
             x, y = np.arange(3.0 * samples).reshape(-1, 3), np.arange(1.0 * samples)
-            assert shown(program(x, y)) == shown(program._asked(None, (x, y)))
+            assert shown(program(x, y)) == shown(fresh._asked(None, (x, y)))
+            garbage += [np.full(size, np.nan) for size in range(1, 200)]  # where memory was let go
+
+
+def test_a_feed_in_between_does_no_harm():
+    x, p = Variable(3.0), PlaceHolder()
+    for engine in ("native", "tape"):
+        program = Program(x * x, [x], engine=engine)
+        for number in (1.0, 2.0, 3.0, 4.0):
+            x.value = number
+            asked_often(program)
+            program(feed={p: 1.0})
+            garbage = [np.full(size, np.nan) for size in range(1, 200)]
+            assert program().value == number * number
+            del garbage
 
 
 def test_what_was_answered_stays_as_it_was():
