@@ -127,7 +127,8 @@ def _compiled() -> dict[tuple[type, str], Any]:
         "CURRENT": CURRENT, **slots, "WATCHERS": WATCHERS, "float": float, "nothing": None, "true": True,
         "false": False, "zero": ZERO, **{name: getattr(Graph, name) for name in _SIGNATURES},
     }  # fmt: skip
-    objects |= {name: name for name in ("cache", "quick", "clock", "written", "grads", "grads_are_blank")}
+    names = ("cache", "quick", "clock", "written", "grads", "grads_are_blank", "lock", "acquire", "release")
+    objects |= {name: name for name in names}
     places = {name: id(thing) for name, thing in objects.items()}
     places |= {"words": 0, "read_slot": get_slot(type(slots["_row"]), _GET_SLOT), "interpreter": interpreter()}
     _known.extend([places[name] for name in calling.KNOWN])

@@ -221,7 +221,7 @@ def test_a_loop_leaves_nothing_behind():
     assert often(lambda times: ask(times // 20)) < 100
 
 
-def test_a_value_that_another_thread_might_be_using_is_set_by_python():
+def test_a_value_is_set_once_no_other_thread_is_inside_the_lock():
     played, go, done = looped(), threading.Event(), threading.Event()
 
     def hold():
@@ -237,6 +237,27 @@ def test_a_value_that_another_thread_might_be_using_is_set_by_python():
     assert done.is_set()  # the lock was waited for
     thread.join()
     assert played.x.value == 2.0
+
+
+def test_threads_that_set_values_disturb_no_loop():
+    played, stop = looped(), threading.Event()
+
+    def disturb(value):
+        while not stop.is_set():
+            played.y.value = value
+
+    threads = [threading.Thread(target=disturb, args=(value,)) for value in (0.25, 0.5)]
+    for thread in threads:
+        thread.start()
+    for _ in range(3000):
+        Graph.forward()
+        played.x.value = played.f.value
+    stop.set()
+    for thread in threads:
+        thread.join()
+    Graph.forward()
+    x, y = played.x.value, played.y.value
+    assert y in (0.25, 0.5) and played.f.value == math.sin(x * y * x + x * y) + 2.0
 
 
 def test_two_graphs_in_turn_keep_their_numbers():

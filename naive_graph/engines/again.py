@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .llvm.entry import batch, feeder, runner, singles
 from .questions import ByMachine
 
@@ -40,8 +42,7 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
     code = answers.tape or answers.straight
     assert code is not None
     code.set_source(source)
-    scalars, groups = answers.scalars, answers.flat.groups
-    short = int((groups == 0).sum()) + int((groups != 0).sum()) * samples <= SHORT
+    scalars = answers.scalars
     fit: Any = _no_inputs
     held: list[Any] = [answers]
     if inputs:
@@ -51,7 +52,9 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
         fit = made[0]
         held.append(made)
     alone = single and scalars == len(answers.asked)
-    run, kept = runner(code.library, "run.packed", code.packed, code.out, 0 if alone else scalars, scalars, short)
+    run, kept = runner(
+        code.library, "run.packed", code.packed, code.out, 0 if alone else scalars, scalars, _is_short(answers)
+    )
     held.append(kept)
     if not alone:
         return _many(answers, run, fit, samples, single, held)
@@ -62,6 +65,12 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
 
 def _no_inputs(*inputs: Any) -> bool:
     return not inputs
+
+
+def _is_short(answers: ByMachine) -> bool:
+    """Whether a run takes so little time that other threads may wait for it."""
+    flat, samples = answers.flat, np.array(answers.tape.samples if answers.tape else answers.flat.samples)
+    return len(flat) <= SHORT and int(samples[flat.groups].sum()) <= SHORT
 
 
 def _can_be_fed(answers: ByMachine, inputs: Sequence[Any]) -> bool:

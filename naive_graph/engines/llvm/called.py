@@ -51,6 +51,12 @@ define internal i64 @set_item(i64 %fields, i64 %name, i64 %thing) alwaysinline {
   %wide = sext i32 %failed to i64
   ret i64 %wide
 }
+define internal i64 @call_method(i64 %name, i64 %thing) {
+  %room = alloca i64
+  store i64 %thing, ptr %room
+  %answer = call i64 @PyObject_VectorcallMethod(i64 %name, ptr %room, i64 1, i64 0)
+  ret i64 %answer
+}
 define internal i64 @read_slot(i64 %slot, i64 %thing, i64 %class) alwaysinline {
   %known = load ptr, ptr @known
   %at = getelementptr ptr, ptr %known, i64 1
@@ -67,6 +73,7 @@ _OWN = {
     "poke_double": ("poke_double", ["i64", "i64", "double"], "void"),
     "sweep": ("sweep", ["i64", "i64", "i64"], "i64"),
     "set_item": ("set_item", ["i64", "i64", "i64"], "i64"),
+    "call_method": ("call_method", ["i64", "i64"], "i64"),
     "read_slot": ("read_slot", ["i64", "i64", "i64"], "i64"),
 }
 # A function of Graph's, called with any operands; {place}: where in `known` its Python is.

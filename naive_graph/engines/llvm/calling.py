@@ -29,6 +29,7 @@ FUNCTIONS = {
     "PyObject_Size": (["i64"], "i64"),
     "PyObject_GenericGetDict": (["i64", "i64"], "i64"),
     "PyObject_Vectorcall": (["i64", "ptr", "i64", "i64"], "i64"),
+    "PyObject_VectorcallMethod": (["i64", "ptr", "i64", "i64"], "i64"),
     "PyDict_GetItemWithError": (["i64", "i64"], "i64"),
     "PyDict_SetItem": (["i64", "i64", "i64"], "i32"),
     "PyLong_AsLongLong": (["i64"], "i64"),
@@ -44,11 +45,12 @@ FUNCTIONS = {
 KNOWN = (
     "words", "read_slot", "interpreter", "CURRENT", "tables", "_home", "_row", "WATCHERS", "float", "nothing", "true",
     "false", "zero", "cache", "quick", "clock", "written", "grads", "grads_are_blank", "forward", "backward",
-    "kill_grad",
+    "kill_grad", "lock", "acquire", "release",
 )  # fmt: skip
 (
     WORDS, READ_SLOT, INTERPRETER, CURRENT, TABLES_SLOT, HOME_SLOT, ROW_SLOT, WATCHERS, FLOAT, NONE, TRUE, FALSE, ZERO,
     CACHE_NAME, QUICK_NAME, CLOCK_NAME, WRITTEN_NAME, GRADS_NAME, BLANK_NAME, FORWARD, BACKWARD, KILL_GRAD,
+    LOCK_NAME, ACQUIRE_NAME, RELEASE_NAME,
 ) = range(len(KNOWN))  # fmt: skip
 NO_ROW, CONSTANT = -1, -1
 DONE, ASK, FAILED = 1, 0, -1  # how a call went: done, to be asked of Python, or a Python error
@@ -62,6 +64,8 @@ poke_double: Callable[[int, int, float], None]
 read_slot: Callable[[int, int, int], int]
 sweep: Callable[[int, int, int], int]
 set_item: Callable[[int, int, int], int]
+call_method: Callable[[int, int], int]
+Py_IncRef: Callable[[int], None]
 Py_DecRef: Callable[[int], None]
 PyErr_Clear: Callable[[], None]
 PyObject_Type: Callable[[int], int]
@@ -134,13 +138,34 @@ def value(known: Longs, node: int) -> int:
 
 
 def set_value(known: Longs, node: int, number: int) -> int:
-    """`node.value = number` for a leaf, as `Tables.write` does it. Other threads might be inside the graph's lock."""
+    """`node.value = number` for a leaf. Where there are other threads, one might be inside the graph's lock."""
     kind = PyObject_Type(number)
     Py_DecRef(kind)
     if kind != known[FLOAT]:
         return ASK
-    if PyThreadState_Next(PyInterpreterState_ThreadHead(known[INTERPRETER])) != 0:
+    if PyThreadState_Next(PyInterpreterState_ThreadHead(known[INTERPRETER])) == 0:
+        return write(known, node, number)
+    fields = fields_now(known)
+    if fields == 0:
         return ASK
+    lock = PyDict_GetItemWithError(fields, known[LOCK_NAME])
+    Py_IncRef(lock)
+    went = FAILED
+    acquired = call_method(known[ACQUIRE_NAME], lock)
+    if acquired != 0:
+        Py_DecRef(acquired)
+        went = write(known, node, number)  # which looks at the graph anew
+        released = call_method(known[RELEASE_NAME], lock)
+        if released == 0:
+            went = FAILED
+        else:
+            Py_DecRef(released)
+    Py_DecRef(lock)
+    return went
+
+
+def write(known: Longs, node: int, number: int) -> int:
+    """As `Tables.write` does it."""
     fields = fields_now(known)
     if fields == 0:
         return ASK
