@@ -132,13 +132,16 @@ class Program:
             age = self._tables.cache.setdefault(AGE, object())
             given = self._given(feed, inputs) if feed or inputs else self._nothing
             answers = self._ask(given)
-            form = (age, given.samples, *(batch.rows for batch in given.batches), len(inputs)) if feed is None else None
+            form = None  # a question by name, or of plain numbers, has no short way
+            if feed is None and (not inputs or hasattr(inputs[0], "ndim")):
+                form = (age, given.samples, [batch.rows for batch in given.batches], [*map(type, inputs)])
             with self._tables.lock:  # no column may move while machine code reads it
-                if form != self._short:  # the memory that the short way uses is about to be used otherwise
+                if form is None or form != self._short:  # what the short way uses is about to be used otherwise
                     self._again, self._short = never, None
                 values, slopes, finite = answers(given)
                 if finite and form is not None and form == self._form and form != self._short:
-                    self._shorten(answers, given, inputs, form)
+                    self._shorten(answers, given, inputs)
+                    self._age, self._short = age, form
                 self._form = form
             if not finite and GraphType._on_invalid != "ignore":
                 complain(answers.culprit(given), GraphType._on_invalid)
@@ -146,15 +149,12 @@ class Program:
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
 
-    def _shorten(self, answers: Answers, given: Inputs, inputs: Sequence[Any], form: tuple[Any, ...]) -> None:
-        """Make the short way: a question of one form that was asked twice will be asked again."""
-        fed, age = len(inputs), form[0]
+    def _shorten(self, answers: Answers, given: Inputs, inputs: Sequence[Any]) -> None:
+        """Make the short way, if there is one: a question of one form that was asked twice will be asked again."""
+        fed = len(inputs)
         if len(given.batches) in (0, fed) and all(getattr(each, "ndim", 0) for each in inputs):
             source = self._tables.values.buffer_info()[0]
             self._again = again(answers, source, given.samples, self._single, self._inputs[:fed])
-            self._short = form
-            if self._tables.cache.get(AGE) is age:
-                self._age = age
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()
