@@ -226,25 +226,32 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any) -> Any:
         raise NodeError(f"minimize takes a whole number of steps, at least 1, not {steps!r}.")
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule, int(steps))
-    history: list[Any] = []
-    chunk, left = 1, int(steps)
+    history = np.empty(int(steps), answers.precision.name)
+    chunk, done = 1, 0
     try:
-        while left > 0:
+        while done < len(history):
             since = perf_counter()
-            history.append(way.run(min(chunk, left)))
-            left -= len(history[-1])
-            chunk = 2 * chunk if perf_counter() - since < LONGEST / 2 else chunk
+            part = history[done : done + chunk]
+            way.run(part)
+            done += len(part)
+            chunk = _next(chunk, perf_counter() - since)
     except KeyboardInterrupt:
-        _finish(answers, inputs, way, history)
+        _finish(answers, inputs, way, history[:done])
         raise
     _finish(answers, inputs, way, history)
-    return np.concatenate(history)
+    return history
 
 
-def _finish(answers: ByReference, inputs: Inputs, way: Any, history: list[Any]) -> None:
+def _next(chunk: int, took: float) -> int:
+    """How many steps to take next, after a chunk that took so many seconds."""
+    if took < LONGEST / 32:
+        return 16 * chunk
+    return 2 * chunk if took < LONGEST / 2 else chunk
+
+
+def _finish(answers: ByReference, inputs: Inputs, way: Any, seen: Any) -> None:
     """Write the weights, unless something was infinite or NaN from the start, or that is forbidden."""
     weights = [way.weight(row) for row in answers.wrt]
-    seen = np.concatenate(history) if history else np.zeros(0)
     bad = np.flatnonzero(~np.isfinite(seen))
     if len(bad) or not all(map(math.isfinite, weights)):
         from_the_start = len(bad) > 0 and bad[0] == 0
@@ -277,13 +284,20 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int) -> _ByMach
         )
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
-    step = step_of(lowering, answers.wrt, [inputs.tables.values[row] for row in answers.wrt], rule)
+    held = [inputs.tables.values[row] for row in answers.wrt]
+    rate = rule if type(rule) is float else None  # a function may do something else the next time
+    if rate is not None and machine.descent is not None and machine.descent[0] == rate:
+        _, step, code = machine.descent
+        step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
+        return _ByMachine(inputs, step, code)
+    step = step_of(lowering, answers.wrt, held, rule)
     runs = steps * blocks([*step.flat.samples, inputs.samples])
     straight = machine.straight or (machine.may_move and runs >= PATIENCE and pays(step.flat))
     wanted, moves = [step.output, *step.results], list(zip(step.results, step.leaves, strict=True))
-    if straight:
-        return _ByMachine(inputs, step, StraightLine(step.flat, wanted, moves, step.output))
-    return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))
+    if not straight:
+        return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))
+    machine.descent = rate, step, StraightLine(step.flat, wanted, moves, step.output)
+    return _ByMachine(inputs, step, machine.descent[-1])
 
 
 class _ByMachine:
@@ -295,9 +309,10 @@ class _ByMachine:
         for row, value in zip(step.leaves, step.start, strict=True):
             code.put(row, value)
 
-    def run(self, steps: int) -> Any:
+    def run(self, history: Any) -> None:
+        """As many steps as the history has places for."""
         with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
-            return self.code.repeat(self.tables.values.buffer_info()[0], steps).copy()
+            self.code.repeat(self.tables.values.buffer_info()[0], history)
 
     def weight(self, row: int) -> float:
         leaf = self.step.leaf_of.get(row)
@@ -315,8 +330,8 @@ class _ByReference:
         self.inputs = inputs._replace(numbers={**inputs.numbers, **held})  # numbers go before the tables' values
         self.memory = {row: [number(0.0)] * memories for row in answers.wrt}
 
-    def run(self, steps: int) -> Any:
-        return np.array([self._step() for _ in range(steps)], self.answers.precision.name)
+    def run(self, history: Any) -> None:
+        history[:] = [self._step() for _ in range(len(history))]
 
     def _step(self) -> float:
         values, slopes, _ = self.answers(self.inputs)

@@ -167,7 +167,7 @@ class Graph(metaclass=GraphType):
             check_grads(tables, plan, values, adjoints, cls.on_invalid)
             commit_grads(tables, plan, adjoints, accumulate)
             if engine is None and is_native(chosen) and "quick" not in tables.cache:
-                import_module(".quick", __package__).arm(tables, plan)
+                import_module(".calls", __package__).arm(tables, plan)
 
     @classmethod
     def kill_grad(cls) -> None:

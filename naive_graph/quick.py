@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import ctypes
 from array import array
+from collections.abc import Callable
 from typing import Any
 
 from .engines.choice import Setting
+from .engines.llvm.calling import FIRST, FRESH, ONE, OTHER, PENDING, SECOND
 from .engines.llvm.compile import compiled
 from .engines.llvm.emit import Opaque
 from .engines.llvm.functions import Module
@@ -41,38 +43,43 @@ class Quick:
     infinite or NaN nothing is written, and the long way tells what went wrong.
     """
 
-    __slots__ = ("columns", "fresh", "kept", "one", "other", "pending", "row", "run", "tables", "whole")
+    __slots__ = ("columns", "kept", "row", "run", "tables", "whole", "words")
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
         code = written(tables, whole, plan)
         library = compiled(f"{code}\n{committing(_computed(tables, whole), len(tables))}")
-        self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(library.address("quick"))
+        address = library.address("quick")
+        self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(address)
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
+        self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
         size = len(tables)
         spare = [array("d", bytes(8 * (code.spilled + 1))), array("d", bytes(8 * (size + 1)))]
         self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
         places = [[tables.values, column, *spare, tables.stamps] for column in self.columns]
-        packed = [array("q", [each.buffer_info()[0] for each in arrays]) for arrays in places]  # type: ignore[attr-defined]
-        self.one, self.other = (each.buffer_info()[0] for each in packed)
+        packed = [array("q", map(_at, arrays)) for arrays in places]
         self.kept = (library, spare, packed)  # as long as the addresses are in use
-        self.pending, self.fresh = self.columns[0], -1
-        self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
+        ids = map(id, (tables, self))
+        columns = map(_at, (tables.values, tables.stamps, tables.operators))
+        ways = [address, *map(_at, packed), *map(id, self.columns)]
+        self.words = array("q", [*ids, size, self.row, self.whole, *columns, *ways, id(self.columns[0]), -1])
+        self.announce()
+
+    def announce(self) -> None:
+        """Tell compiled calls that this is the short way now: whose words they have must never be an earlier one's."""
+        if Calls.taken is not None:
+            Calls.taken(self.words)
 
     def forward(self) -> bool:
         """Compute values and gradients; False, with nothing written, if one is infinite or NaN."""
-        tables = self.tables
+        tables, words = self.tables, self.words
         now = tables.clock
-        first, second = self.columns
-        if tables.grads is first:
-            if self.run(self.other, now):
-                return False
-            self.pending = second
-        else:
-            if self.run(self.one, now):
-                return False
-            self.pending = first
+        column = SECOND if tables.grads is self.columns[0] else FIRST
+        if self.run(words[OTHER if column == SECOND else ONE], now):
+            return False
+        words[PENDING] = words[column]
         tables.clock = now + 1
-        self.fresh = now
+        words[FRESH] = now
+        self.announce()
         return True
 
     def serves(self, targets: Any) -> bool:
@@ -87,11 +94,25 @@ class Quick:
 
     def backward(self, node: Any) -> bool:
         """Make the gradients visible; False if they are another node's, or values have changed."""
-        tables = self.tables
-        if tables.written > self.fresh or not self.own(node):
+        tables, words = self.tables, self.words
+        if tables.written > words[FRESH] or not self.own(node):
             return False
-        tables.grads, tables.grads_are_blank = self.pending, False
+        pending = self.columns[0 if words[PENDING] == words[FIRST] else 1]
+        tables.grads, tables.grads_are_blank = pending, False
         return True
+
+
+def _at(column: Any) -> int:
+    """Where an array begins."""
+    address: int = column.buffer_info()[0]
+    return address
+
+
+class Calls:
+    """Who else goes the short way: compiled calls, once there are any."""
+
+    taken: Callable[[Any], None] | None = None  # told of the words of the one that is taken
+    chosen = False  # whether it was chosen who makes the calls
 
 
 def arm(tables: Tables, plan: Plan) -> None:

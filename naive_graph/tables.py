@@ -169,7 +169,7 @@ class Tables:
 
     def clear_grads(self) -> None:
         """Give every row a gradient of 0.0."""
-        self.grads, self.grads_are_blank = _ZERO * len(self.operators), True
+        self.grads, self.grads_are_blank = ZERO * len(self.operators), True
 
     def grow_grads(self) -> None:
         """Give every row a gradient, 0.0 where there was none."""
@@ -360,7 +360,7 @@ class Tables:
             return self.cache[name]
 
 
-_ZERO = array("d", [0.0])
+ZERO = array("d", [0.0])
 
 
 def _first(entry: Sequence[Any]) -> int:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from naive_graph import Graph, builder
+from naive_graph import Graph, builder, calls
 from naive_graph.engines.choice import ENGINES, Setting
 
 # Files whose laws hold on every engine: each of their tests runs once for each.
@@ -14,12 +14,17 @@ ON_EVERY_ENGINE = {
 }  # fmt: skip
 # Files whose laws hold whoever builds the nodes.
 WITH_EVERY_BUILDER = {"test_interrupts", "test_tables", "test_threads"}
+# Files whose laws hold however the calls of a loop are made.
+WITH_EVERY_CALL = {"test_quick", "test_staleness"}
 
 
 def pytest_generate_tests(metafunc):
     if metafunc.module.__name__ in WITH_EVERY_BUILDER:
         metafunc.fixturenames.append("built")
         metafunc.parametrize("built", ("python", "compiled"), indirect=True)
+    if metafunc.module.__name__ in WITH_EVERY_CALL:
+        metafunc.fixturenames.append("called")
+        metafunc.parametrize("called", ("python", "compiled"), indirect=True)
     if metafunc.module.__name__ in ON_EVERY_ENGINE:
         metafunc.fixturenames.append("engine")
         metafunc.parametrize("engine", tuple(ENGINES), indirect=True)
@@ -44,6 +49,19 @@ def built(request):
     builder.use(request.param)
     yield request.param
     builder.use(before)
+
+
+@pytest.fixture
+def called(request):
+    """How the calls of a loop are made."""
+    before = calls.now()
+    if request.param == "compiled":
+        pytest.importorskip("llvmlite")
+        if not calls.can_be_compiled():
+            pytest.skip("the calls of a loop are Python here")
+    calls.use(request.param)
+    yield request.param
+    calls.use(before)
 
 
 @pytest.fixture(autouse=True, scope="session")

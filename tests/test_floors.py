@@ -15,7 +15,7 @@ FLOORS = [
     ["tables", "records"],
     ["plan", "sweep", "arithmetics"],
     ["engines"],
-    ["handles", "nodes", "printed", "running", "quick", "graph", "margin", "compiled", "builder"],
+    ["handles", "nodes", "printed", "running", "quick", "graph", "calls", "margin", "compiled", "builder"],
     ["draft", "simplify", "derive", "check", "descent", "feeding", "program", "expression"],
     ["tensor"],
     ["training"],

@@ -199,7 +199,7 @@ def test_a_ctrl_c_keeps_what_was_reached(engine, monkeypatch):
     x = Variable(1.0)
     program = Program(x * x, wrt=[x], engine=engine)
     program()
-    ways = [descent._ByTape, descent._ByStraightLine, descent._ByReference]
+    ways = [descent._ByMachine, descent._ByReference]
     for way in ways:
         monkeypatch.setattr(way, "run", interrupted(way.run))
     with pytest.raises(KeyboardInterrupt):

@@ -133,11 +133,11 @@ def test_explain_says_what_runs_before_and_after(patience):
     assert after[-2].startswith("Straight-line code: ") and after[-1].startswith("lanes: 20 samples, eight at a time; ")
 
 
-@pytest.mark.parametrize(("steps", "way"), [(3, "_ByTape"), (4, "_ByStraightLine")])
+@pytest.mark.parametrize(("steps", "way"), [(3, "Tape"), (4, "StraightLine")])
 def test_minimize_knows_its_steps_and_chooses_at_once(steps, way, patience, monkeypatch):
     patience(12)
     gone = []
-    for name in ("_ByTape", "_ByStraightLine"):
+    for name in ("Tape", "StraightLine"):
         made = getattr(descent, name)
         monkeypatch.setattr(descent, name, lambda *given, made=made, name=name: gone.append(name) or made(*given))
     output, weights, _ = network(samples=20)

@@ -71,6 +71,11 @@ class ByReference:
         """The compiled answers with all their passes, if there are any."""
         return None
 
+    @property
+    def stays(self) -> bool:
+        """Whether the code that runs now is what will run from now on."""
+        return True
+
     @cached_property
     def plan(self) -> Plan:
         plan = plan_for(self.tables, list(dict.fromkeys([*self.rows, *self.wrt])))
@@ -172,6 +177,18 @@ class Feeds:
             numbers[places] = held
             _fill(tape.feed(row), numbers)
 
+    def places(self) -> dict[int, list[int]]:
+        """The addresses where single numbers are read, by the row of the PlaceHolder."""
+        found: dict[int, list[int]] = {}
+        for row, source in self.numbers:
+            found.setdefault(source, []).append(self.tape.place_of(row))
+        for row, lanes, rows in self.moving:
+            line, samples = self.tape.feed(row), self.tape.samples[self.flat.groups[row]]
+            for lane, source in zip(lanes.tolist(), rows, strict=True):
+                last = len(line) if lane == samples - 1 else lane + 1  # lanes beyond the last sample repeat it
+                found.setdefault(source, []).extend(line.ctypes.data + 8 * each for each in range(lane, last))
+        return found
+
     def feed_batch(self, batch: Batch) -> None:
         """Copy a batch into its lines; lanes beyond the last sample repeat it."""
         if batch.rows not in self.lines:
@@ -209,15 +226,20 @@ class ByMachine(ByReference):
             StraightLine(self.flat, wanted) if self.straight else Tape(self.flat, wanted, precision=precision)
         )
         self.may_move = engine is None and precision is DOUBLE and not self.straight
-        self._patience = PATIENCE if self.may_move and pays(self.flat) else 0
-        self._scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
+        self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
+        self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
+        self.descent: Any = None  # the last way downhill, kept by who makes them
         self.feeds = Feeds(self.flat, self.tape)
 
     @property
     def machine(self) -> ByMachine:
         return self
+
+    @property
+    def stays(self) -> bool:
+        return self.patience <= 0
 
     @cached_property
     def placeholders(self) -> list[int]:
@@ -234,32 +256,41 @@ class ByMachine(ByReference):
         with self.tables.lock:  # machine code reads the columns while other threads may run: they must not move
             if len(self.tables.values) < len(self.tables.operators):
                 self.tables.grow_values()
-            out, amiss = self._run(inputs)
-        finite = amiss == 0.0
-        values, *slopes = [pick(out, self.tape) for pick in self._picks]
-        if self._scalars < len(self.asked):
-            finite = finite and all(_finite(found) for found in (values, *slopes))
-        if self._fed:
-            slopes = [_for_each(row, self._fed, inputs.samples, self.precision) for row in slopes]
+            amiss = self._run(inputs)
+        values, slopes, finite = self.found(amiss == 0.0, inputs.samples)
         if not finite and not inputs.batches:
             return super().__call__(inputs)
+        return values, slopes, finite
+
+    def found(self, finite: bool, samples: int) -> Found:
+        """What the last run left. finite: whether all scalars are."""
+        values, *slopes = [pick(self.tape.out, self.tape) for pick in self._picks]
+        if self.scalars < len(self.asked):
+            finite = finite and all(_finite(found) for found in (values, *slopes))
+        if self._fed:
+            slopes = [_for_each(row, self._fed, samples, self.precision) for row in slopes]
         return values if isinstance(values, list) else _values(values), slopes, finite
 
-    def _run(self, inputs: Inputs) -> tuple[Any, float]:
-        """The results, and 0.0 if all scalars among them are finite."""
+    def _run(self, inputs: Inputs) -> float:
+        """0.0 if all scalars among the results are finite."""
         values = self.tables.values
-        if self._patience > 0:
+        if self.patience > 0:
             self._wait(inputs)
         tape = self.tape
         if self.feeds.any:
             self.feeds(inputs)
         tape.run(values.buffer_info()[0])
-        return tape.out, tape.out.item(self._scalars)
+        amiss: float = tape.out.item(self.scalars)
+        return amiss
+
+    def cost(self, samples: int) -> int:
+        """What a run takes of the patience with the tape."""
+        return blocks([*self.flat.samples, samples])
 
     def _wait(self, inputs: Inputs) -> None:
         """Count what goes over the tape; after enough of it, move to straight-line code."""
-        self._patience -= blocks([*self.flat.samples, inputs.samples])
-        if self._patience > 0:
+        self.patience -= self.cost(inputs.samples)
+        if self.patience > 0:
             return
         with suppress(Opaque):  # then the tape goes on
             code = StraightLine(self.flat, [at.row for at in self.asked])
@@ -319,9 +350,9 @@ def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: li
 
 
 def _finite(found: Any) -> bool:
-    return (
-        bool(np.isfinite(found).all()) if isinstance(found, np.ndarray) else all(map(_finite, map(np.asarray, found)))
-    )
+    if not isinstance(found, np.ndarray):
+        return all(map(_finite, map(np.asarray, found)))
+    return bool(np.isfinite(found).all())
 
 
 def _together(entries: list[Any], dtype: Any) -> Any:

@@ -23,6 +23,7 @@ import numpy as np
 from .llvm.compile import compiled
 from .llvm.loops import WIDTH
 from .llvm.precision import DOUBLE
+from .llvm.repeat import loop
 from .llvm.straight import LINE
 from .tape.adjoint import Count
 from .tape.flat import NONE, Array, Flat
@@ -34,41 +35,15 @@ FEW_ROWS = 400  # LLVM takes some 0.1 s for as many
 MOST_ROWS = 4_000  # some 0.5 s, and much more for twice as many
 PATIENCE = 50_000  # blocks of samples, or runs without any, on the tape before compiling pays
 
-# Runs the code again and again; then each of `moves` results takes the place of a leaf.
-LOOP = """
-define void @again(
-    ptr %values, ptr %results, ptr %scratch, i64 %steps, ptr %history, i64 %watched, ptr %moves, i64 %count
-) {
-  br label %step
-step:
-  %done = phi i64 [0, %0], [%next, %end]
+# All arguments in one array: one is quicker to pass than many.
+PACKED = """
+define void @"run.packed"(ptr %packed) {
+  %values = load ptr, ptr %packed
+  %results.at = getelementptr ptr, ptr %packed, i64 1
+  %results = load ptr, ptr %results.at
+  %scratch.at = getelementptr ptr, ptr %packed, i64 2
+  %scratch = load ptr, ptr %scratch.at
   call void @run(ptr %values, ptr %results, ptr %scratch)
-  %seen = getelementptr double, ptr %results, i64 %watched
-  %value = load double, ptr %seen
-  %place = getelementptr double, ptr %history, i64 %done
-  store double %value, ptr %place
-  br label %move
-move:
-  %k = phi i64 [0, %step], [%k1, %one]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %end
-one:
-  %twice = mul i64 %k, 2
-  %fromat = getelementptr i64, ptr %moves, i64 %twice
-  %from = load i64, ptr %fromat
-  %toat = getelementptr i64, ptr %fromat, i64 1
-  %to = load i64, ptr %toat
-  %source = getelementptr double, ptr %results, i64 %from
-  %moved = load double, ptr %source
-  %target = getelementptr double, ptr %scratch, i64 %to
-  store double %moved, ptr %target
-  %k1 = add i64 %k, 1
-  br label %move
-end:
-  %next = add i64 %done, 1
-  %going = icmp slt i64 %next, %steps
-  br i1 %going, label %step, label %out
-out:
   ret void
 }
 """
@@ -100,16 +75,23 @@ class StraightLine:
         self.flat, self.sections, self.fed, self.exported = flat, sheet.sections, sheet.fed, sheet.exported
         self.given, self.columns = sheet.given, sheet.columns
         self.instructions, self.summed = code.instructions, code.explain()
-        self.library = compiled(f"{code}\n{LOOP}", optimised=len(flat) <= 100 and len(flat.samples) == 1)
         scalars = [row for row in wanted if flat.groups[row] == 0]
         result_of = {row: place for place, row in enumerate(scalars)}
         self.out = np.zeros(len(scalars) + 1 + LINE)
         self.scratch = _lines(sheet.scratch.size + LINE)
         self.whole = lives_on(self.sections)
-        self.moves = np.array([(result_of[a], self.given[b]) for a, b in moves], np.int64).reshape(-1)
-        self.watched = result_of.get(watched, 0)
-        self._run = self.library.function("run", None, [ctypes.c_void_p] * 3)
+        texts = [str(code), PACKED]
+        if moves:
+            places = [(result_of[a], self.given[b]) for a, b in moves]
+            texts.append(loop(places, result_of[watched], len(scalars) + 1, sheet.scratch.size))
+        self.library = compiled("\n".join(texts), optimised=len(flat) <= 100 and len(flat.samples) == 1)
+        if moves:
+            kinds = [*[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p]
+            self._again = self.library.function("again", None, kinds)
+        self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
         self._places = (self.out.ctypes.data, self.scratch.ctypes.data)
+        self._arguments = np.array([0, *self._places], np.int64)
+        self.packed: int = self._arguments.ctypes.data
         self.set_samples(flat.samples)
 
     # --- memory ---
@@ -141,6 +123,11 @@ class StraightLine:
     def held(self, row: int) -> float:
         """What such a leaf holds."""
         return float(self.scratch[self.given[row]])
+
+    def place_of(self, row: int) -> int:
+        """The address of such a leaf."""
+        address: int = self.scratch.ctypes.data + self.scratch.itemsize * self.given[row]
+        return address
 
     def feed(self, row: int) -> Array:
         """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
@@ -176,25 +163,18 @@ class StraightLine:
 
     # --- running ---
 
+    def set_source(self, source: int) -> None:
+        """Where the leaves' values are."""
+        self._arguments[0] = source
+
     def run(self, source: int) -> None:
         """Run once. source: the address of the leaves' values."""
-        self._run(source, *self._places)
+        self.set_source(source)
+        self._run(self.packed)
 
-    def repeat(self, source: int, steps: int) -> Array:
-        """Run so many times, each going on where the last one left; the history of the watched scalar."""
-        history = np.zeros(max(steps, 1))
-        function = self.library.function(
-            "again",
-            None,
-            [ctypes.c_void_p] * 3
-            + [ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64]
-            + [ctypes.c_void_p, ctypes.c_int64],
-        )
-        function(
-            source, *self._places, steps, history.ctypes.data, self.watched, self.moves.ctypes.data,
-            len(self.moves) // 2,
-        )  # fmt: skip
-        return history[:steps]
+    def repeat(self, source: int, history: Array) -> None:
+        """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
+        self._again(source, *self._places, len(history), history.ctypes.data)
 
 
 def chunk(count: int, columns: int) -> int:

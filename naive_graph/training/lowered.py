@@ -13,6 +13,7 @@ into the graph's Variables; after it the gradients are added to the model's.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..tensor.differentiate import ancestors
 from ..tensor.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
 from .model import ParameterLeaf
+from .parameters import Parameter
 
 
 class LoweredLoss:
@@ -55,7 +57,9 @@ class LoweredLoss:
         _check_inputs(tensor, self.inputs)
         (output,) = lower(tensor)
         lowered = [lower(leaf) for leaf in self.parameters]
-        self._ends = np.cumsum([len(each) for each in lowered])[:-1]
+        ends = np.cumsum([0, *map(len, lowered)]).tolist()
+        self._parts = [slice(*each) for each in pairwise(ends)]
+        self._whole = _neighbours(self.parameters)
         wrt = [node for each in lowered for node in each]
         taken = [list(lower(each)) for each in self.inputs]
         self.program = Program(output, wrt=wrt, inputs=taken, engine=engine, dtype=dtype)
@@ -68,15 +72,21 @@ class LoweredLoss:
     def backward(self, *arrays: Any) -> float:
         """The loss; and every parameter's gradient is added to its own, as `tensor.backward()` does it."""
         value, gradient = self._ask(arrays)
-        for leaf, part in zip(self.parameters, np.split(gradient, self._ends), strict=True):
-            leaf.receive(part.reshape(leaf.shape))
+        if self._whole is not None:
+            self.parameters[0].source.model.gradients[self._whole] += gradient
+        else:
+            for leaf, part in zip(self.parameters, self._parts, strict=True):
+                leaf.receive(gradient[part].reshape(leaf.shape))
         return value
 
     def _ask(self, arrays: tuple[Any, ...]) -> tuple[float, Any]:
         given = [self._flat(leaf, array) for leaf, array in zip(self.inputs, arrays, strict=False)]
         if len(arrays) != len(self.inputs):
             raise TrainingError(f"This loss takes {len(self.inputs)} arrays, one for each input, not {len(arrays)}.")
-        self.program.weights = np.concatenate([np.ravel(leaf.value) for leaf in self.parameters])
+        if self._whole is not None:
+            self.program.weights = self.parameters[0].source.model.held[self._whole]
+        else:
+            self.program.weights = np.concatenate([np.ravel(leaf.value) for leaf in self.parameters])
         answer = self.program(*given)
         return float(answer.value), answer.gradient
 
@@ -98,7 +108,14 @@ def _parameters(tensor: Any) -> list[ParameterLeaf]:
     found = [node for node in ancestors([tensor]) if isinstance(node, ParameterLeaf)]
     if not found:
         raise TrainingError("This loss depends on no parameter of a model. Bring one in with parameter(p).")
-    return found
+    return sorted(found, key=lambda leaf: leaf.source.start)
+
+
+def _neighbours(leaves: list[ParameterLeaf]) -> slice | None:
+    """Where the parameters lie in their model's arrays, if they lie there one after the other; None if not."""
+    starts, ends = [leaf.source.start for leaf in leaves], [leaf.source.end for leaf in leaves]
+    plain = all(type(leaf.source) is Parameter and leaf.source.model is leaves[0].source.model for leaf in leaves)
+    return slice(starts[0], ends[-1]) if plain and starts[1:] == ends[:-1] else None
 
 
 def _check_inputs(tensor: TensorNode, inputs: list[LeafNode]) -> None:

@@ -129,3 +129,38 @@ def test_arrays_that_do_not_fit_are_refused_and_no_gradient_is_added():
     with pytest.raises(ShapeError, match=r"cannot take an array of shape \(2,\)"):
         loss.backward([1.0, 2.0])
     assert not model.gradients.any()
+
+
+def test_parameters_that_are_not_neighbours_have_their_own_gradients():
+    first, second = Model(seed=1), Model(seed=2)
+    a, _, c = (first.add_parameters(3) for _ in range(3))
+    d, table = second.add_parameters(3), second.add_lookup_parameters((2, 3))
+
+    def losses():
+        part = (parameter(a) * parameter(c)).sum()
+        yield part, [a, c]
+        yield (parameter(c) * parameter(a) * parameter(c)).sum(), [c, a]  # a parameter that is brought in twice
+        yield part + (parameter(d) * lookup(table, 1)).sum(), [a, c, d, table]
+
+    for loss, touched in losses():
+        found = []
+        for backward in (loss.backward, LoweredLoss(loss).backward):
+            for model in (first, second):
+                model.gradients[...] = 0.5
+            backward()
+            found.append([each.g.tolist() for each in (a, c, d, table)])
+        np.testing.assert_allclose(found[0][:3], found[1][:3], rtol=1e-14)
+        np.testing.assert_allclose(found[0][3], found[1][3], rtol=1e-14)
+        assert all((each.g != 0.5).any() for each in touched)
+
+
+def test_a_model_that_grows_keeps_its_loss():
+    model = Model(seed=1)
+    a = model.add_parameters(3)
+    loss = LoweredLoss((parameter(a) * parameter(a)).sum())
+    loss.backward()
+    model.add_parameters(2)
+    a.values = [1.0, 2.0, 3.0]
+    a.clear_gradient()
+    assert loss.backward() == 14.0
+    assert a.g.tolist() == [2.0, 4.0, 6.0]

@@ -57,8 +57,8 @@ class Tape:
         self.out = np.zeros(len(wanted) + 1, precision.name)
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
-        library = library_of(kernels.__name__, precision)
-        self._run = library.function("run.packed", None, [ctypes.c_void_p])
+        self.library = library_of(kernels.__name__, precision)
+        self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
         self.set_samples(flat.samples)
 
     # --- where things are ---
@@ -225,6 +225,11 @@ class Tape:
         """What such a leaf holds."""
         return float(self.scalars[self.slots[row]])
 
+    def place_of(self, row: int) -> int:
+        """The address of a scalar."""
+        address: int = self.scalars.ctypes.data + self.scalars.itemsize * int(self.slots[row])
+        return address
+
     def feed(self, row: int) -> Array:
         """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
         group = int(self.flat.groups[row])
@@ -267,23 +272,28 @@ class Tape:
         )  # fmt: skip
         entries = [each if isinstance(each, int) else each.ctypes.data for each in arrays]
         self.arguments = np.array(entries, np.int64)
-        self._arguments_at = self.arguments.ctypes.data
+        self.packed = self.arguments.ctypes.data
 
     # --- running ---
 
+    def set_source(self, source: int) -> None:
+        """Where the floats are that leaves are loaded from."""
+        self.arguments[SOURCE] = source
+
     def run(self, source: int) -> None:
         """Run once. source: the address of the floats that leaves are loaded from."""
-        self.arguments[SOURCE] = source
-        self._run(self._arguments_at)
+        self.set_source(source)
+        self._run(self.packed)
 
-    def repeat(self, source: int, steps: int) -> Array:
-        """Run so many times, each going on where the last one left; the history of the watched scalar."""
-        self.history = np.zeros(max(steps, 1), self.precision.name)
-        self.arguments[SOURCE], self.arguments[STEPS] = source, steps
-        self.arguments[HISTORY] = self.history.ctypes.data
-        self._run(self._arguments_at)
-        self.arguments[STEPS] = 1
-        return self.history[:steps]
+    def repeat(self, source: int, history: Array) -> None:
+        """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
+        self.arguments[SOURCE], self.arguments[STEPS], self.arguments[HISTORY] = (
+            source,
+            len(history),
+            history.ctypes.data,
+        )
+        self._run(self.packed)
+        self.arguments[[STEPS, HISTORY]] = 1, self.history.ctypes.data
 
 
 SOURCE, STEPS, HISTORY = 9, 14, 16  # places among the kernel's arguments

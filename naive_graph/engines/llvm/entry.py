@@ -1,0 +1,260 @@
+"""Ways from Python into machine code that take no longer than a call of Python's own `abs`.
+
+ctypes takes 0.2 us for a call, as it converts every argument. Here everything
+that a call needs is written into an array of words once, and machine code that
+follows Python's C interface reads it there. Only documented functions of that
+interface are called. Where this was not tested, ctypes does the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache as once
+from typing import Any
+
+import numpy as np
+
+from .compile import Library, compiled, llvmlite
+from .python import Floats, Longs, Program
+
+TESTED = ((3, 11),)  # versions of Python, on Linux, on which machine code is entered directly
+_NO_ARGUMENTS, _ARGUMENTS = 4, 0x80  # METH_NOARGS and METH_FASTCALL
+_C_CONTIGUOUS, _FORMAT = 0x38, 0x4  # what is asked of a buffer: that it lies in C's order, and says what is in it
+_PYTHON = (
+    "PyFloat_FromDouble", "PyLong_AsVoidPtr", "PyBool_FromLong", "PyObject_GetBuffer", "PyBuffer_Release",
+    "PyErr_Clear",
+)  # fmt: skip
+LINES_FROM = 4  # where a batch's lines, or the places of single numbers, begin among its words
+SINGLE = -1  # the stride of single numbers, which have places of their own
+
+poke: Callable[[int, float], None]  # write a float to an address; only machine code can
+
+
+def scatter(words: Longs, numbers: Floats) -> None:
+    """Write single numbers where each is read: (address, which number) for each place."""
+    for pair in range(words[2]):
+        at = LINES_FROM + 2 * pair
+        poke(words[at], numbers[words[at + 1]])  # noqa: F821 - it is there once this is compiled
+
+
+def fill(words: Longs, feeds: Floats, numbers: Floats) -> None:
+    """Copy a batch, a line of it for each sample, into the lines of a tape; lanes beyond the last sample repeat it."""
+    samples, columns, stride = words[1], words[2], words[3]
+    for first in range(0, samples, 8):  # what eight samples are read from stays in the cache
+        last = first + 8 if first + 8 < samples else samples
+        for column in range(columns):
+            line = words[LINES_FROM + column]
+            if line >= 0:
+                for sample in range(first, last):
+                    feeds[line * stride + sample] = numbers[sample * columns + column]
+    for column in range(columns):
+        line = words[LINES_FROM + column]
+        if line >= 0:
+            for lane in range(samples, stride):
+                feeds[line * stride + lane] = numbers[(samples - 1) * columns + column]
+
+
+# run: words hold a function, its argument, and where its first result is, and whether all are finite.
+# feed: words hold how many arrays there are, where the tape's lines are, and for each array where its words are:
+# its dimensions, samples, columns, stride, and the line of each column; or 1, how many numbers, how many places they
+# go to, SINGLE, and these.
+# A buffer is {address, owner, bytes, bytes of an item, i32 read-only, i32 dimensions, format, shape, ...}.
+_TEXT = f"""
+declare ptr @PyFloat_FromDouble(double)
+declare ptr @PyLong_AsVoidPtr(ptr)
+declare ptr @PyBool_FromLong(i64)
+declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
+declare void @PyBuffer_Release(ptr)
+declare void @PyErr_Clear()
+
+define internal void @poke(i64 %address, double %x) alwaysinline {{
+  %at = inttoptr i64 %address to ptr
+  store double %x, ptr %at
+  ret void
+}}
+
+define ptr @enter_run(ptr %self, ptr %nothing) {{
+  %words = call ptr @PyLong_AsVoidPtr(ptr %self)
+  %function = load ptr, ptr %words
+  %argument.at = getelementptr ptr, ptr %words, i64 1
+  %argument = load ptr, ptr %argument.at
+  call void %function(ptr %argument)
+  %value.where = getelementptr ptr, ptr %words, i64 2
+  %value.at = load ptr, ptr %value.where
+  %value = load double, ptr %value.at
+  %amiss.where = getelementptr ptr, ptr %words, i64 3
+  %amiss.at = load ptr, ptr %amiss.where
+  %amiss = load double, ptr %amiss.at
+  %fine = fcmp oeq double %amiss, 0.0
+  %shown = select i1 %fine, double %value, double 0x7FF8000000000000
+  %answer = call ptr @PyFloat_FromDouble(double %shown)
+  ret ptr %answer
+}}
+
+define ptr @enter_feed(ptr %self, ptr %arrays, i64 %given) {{
+  %buffer = alloca [10 x i64]
+  %words = call ptr @PyLong_AsVoidPtr(ptr %self)
+  %count = load i64, ptr %words
+  %feeds.at = getelementptr ptr, ptr %words, i64 1
+  %feeds = load ptr, ptr %feeds.at
+  %all = icmp eq i64 %given, %count
+  br i1 %all, label %test, label %unfit
+test:
+  %k = phi i64 [ 0, %0 ], [ %next, %done ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %ask, label %fit
+ask:
+  %array.at = getelementptr ptr, ptr %arrays, i64 %k
+  %array = load ptr, ptr %array.at
+  %refused = call i32 @PyObject_GetBuffer(ptr %array, ptr %buffer, i32 {_C_CONTIGUOUS | _FORMAT})
+  %none = icmp ne i32 %refused, 0
+  br i1 %none, label %clear, label %look
+look:
+  %batch.where = getelementptr ptr, ptr %feeds.at, i64 1
+  %batch.at = getelementptr ptr, ptr %batch.where, i64 %k
+  %batch = load ptr, ptr %batch.at
+  %dimensions.at = getelementptr i32, ptr %buffer, i64 9
+  %dimensions = load i32, ptr %dimensions.at
+  %wide = sext i32 %dimensions to i64
+  %expected = load i64, ptr %batch
+  %alike = icmp eq i64 %wide, %expected
+  br i1 %alike, label %kind, label %release
+kind:
+  %format.where = getelementptr ptr, ptr %buffer, i64 5
+  %format.at = load ptr, ptr %format.where
+  %format = load i16, ptr %format.at, align 1
+  %is.double = icmp eq i16 %format, 100
+  %shape.where = getelementptr ptr, ptr %buffer, i64 6
+  %shape = load ptr, ptr %shape.where
+  %length = load i64, ptr %shape
+  %samples.at = getelementptr i64, ptr %batch, i64 1
+  %samples = load i64, ptr %samples.at
+  %as.long = icmp eq i64 %length, %samples
+  %bytes.at = getelementptr i64, ptr %buffer, i64 2
+  %bytes = load i64, ptr %bytes.at
+  %columns.at = getelementptr i64, ptr %batch, i64 2
+  %across = load i64, ptr %columns.at
+  %stride.at = getelementptr i64, ptr %batch, i64 3
+  %stride = load i64, ptr %stride.at
+  %single = icmp eq i64 %stride, {SINGLE}
+  %columns = select i1 %single, i64 1, i64 %across
+  %numbers = mul i64 %samples, %columns
+  %room = mul i64 %numbers, 8
+  %as.wide = icmp eq i64 %bytes, %room
+  %right = and i1 %is.double, %as.long
+  %good = and i1 %right, %as.wide
+  br i1 %good, label %copy, label %release
+copy:
+  %from = load ptr, ptr %buffer
+  br i1 %single, label %one, label %many
+one:
+  call void @scatter(ptr %batch, ptr %from)
+  br label %done
+many:
+  call void @fill(ptr %batch, ptr %feeds, ptr %from)
+  br label %done
+done:
+  call void @PyBuffer_Release(ptr %buffer)
+  %next = add i64 %k, 1
+  br label %test
+release:
+  call void @PyBuffer_Release(ptr %buffer)
+  br label %unfit
+clear:
+  call void @PyErr_Clear()
+  br label %unfit
+fit:
+  %yes = call ptr @PyBool_FromLong(i64 1)
+  ret ptr %yes
+unfit:
+  %no = call ptr @PyBool_FromLong(i64 0)
+  ret ptr %no
+}}
+"""
+
+
+def is_direct() -> bool:
+    """Whether machine code can be entered without ctypes here."""
+    return (
+        sys.implementation.name == "cpython"
+        and sys.version_info[:2] in TESTED
+        and sys.platform == "linux"
+        and sys.byteorder == "little"
+    )
+
+
+class _Method(ctypes.Structure):
+    """PyMethodDef, of Python's stable interface."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
+    ]  # fmt: skip
+
+
+@once
+def _entries() -> tuple[Library, dict[str, _Method]]:
+    llvm = llvmlite()
+    for name in _PYTHON:
+        llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+    program = Program({"poke": ("poke", ["i64", "double"], "void")})
+    program.add(fill, outside=False)
+    program.add(scatter, outside=False)
+    library = compiled(f"{_TEXT}\n{program}", optimised=True)
+    flags = {"enter_run": _NO_ARGUMENTS, "enter_feed": _ARGUMENTS}
+    return library, {name: _Method(name.encode(), library.address(name), kind, None) for name, kind in flags.items()}
+
+
+def _entry(name: str, words: Any) -> Callable[..., Any]:
+    """A function of Python's that hands these words to machine code. Good for as long as they are held."""
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    made: Callable[..., Any] = make(ctypes.addressof(_entries()[1][name]), words.ctypes.data, None)
+    return made
+
+
+def runner(library: Library, name: str, argument: int, out: Any, value: int, amiss: int, short: bool) -> Any:
+    """A function without arguments: runs the compiled one, and gives out[value]; NaN unless out[amiss] is 0.0.
+
+    name: of a function of one address, `argument`. out: an array of floats.
+    short: whether the run is so short that other threads may wait for it.
+    Returns it with what must be held for as long as it is used.
+    """
+    if short and is_direct() and out.dtype == np.float64:
+        places = [out.ctypes.data + 8 * place for place in (value, amiss)]
+        words = np.array([library.address(name), argument, *places], np.int64)
+        return _entry("enter_run", words), (library, words, out)
+    function, item, nan = library.function(name, None, [ctypes.c_void_p]), out.item, float("nan")
+
+    def run() -> float:
+        function(argument)
+        found: float = item(value)
+        return found if item(amiss) == 0.0 else nan
+
+    return run, (library, out)
+
+
+def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
+    """A function of arrays: copies them to where they are read, or gives False if one is not what is expected.
+
+    feeds: a view of float64 with a line for each leaf that is fed a batch.
+    arrays: the words of each, as `batch` and `singles` give them. Returns it with
+    what must be held for as long as it is used; None where machine code cannot
+    be entered directly.
+    """
+    if not is_direct() or feeds.dtype != np.float64:
+        return None
+    each = [np.array(words, np.int64) for words in arrays]
+    words = np.array([len(each), feeds.ctypes.data, *(array.ctypes.data for array in each)], np.int64)
+    return _entry("enter_feed", words), (feeds, each, words)
+
+
+def batch(dimensions: int, samples: int, stride: int, lines: Sequence[int]) -> list[int]:
+    """An array of float64 in C's order, with a row for each sample; each column's line, -1 where nobody reads it."""
+    return [dimensions, samples, len(lines), stride, *lines]
+
+
+def singles(numbers: int, places: Sequence[tuple[int, int]]) -> list[int]:
+    """An array of single numbers; (address, which number) for each place that reads one."""
+    return [1, numbers, len(places), SINGLE, *(word for place in places for word in place)]

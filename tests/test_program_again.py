@@ -1,0 +1,312 @@
+"""A question asked again takes the short way, and gets the answer of the long one."""
+
+import sys
+import threading
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("llvmlite")
+
+from graphs import any_graph, build  # noqa: E402 - once it is known that NumPy is there
+from hypothesis import HealthCheck, given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from naive_graph import Constant, Graph, PlaceHolder, Program, Variable, log, mean, relu, total  # noqa: E402
+from naive_graph.engines import again, questions  # noqa: E402
+from naive_graph.engines.llvm import entry  # noqa: E402
+from naive_graph.errors import FeedError, NumberError, NumericWarning, StaleNodeError  # noqa: E402
+
+WAYS = [True, False]  # whether machine code is entered directly, or by ctypes
+
+
+@pytest.fixture(params=WAYS, ids=["directly", "by ctypes"], autouse=True)
+def way(request, monkeypatch):
+    if not request.param:
+        monkeypatch.setattr(entry, "is_direct", lambda: False)
+    elif not entry.is_direct():
+        pytest.skip("machine code is entered by ctypes here")
+    return request.param
+
+
+@pytest.fixture
+def long_ways(monkeypatch):
+    """How often a question went the long way."""
+    count, long = [], questions.ByMachine.__call__
+    monkeypatch.setattr(questions.ByMachine, "__call__", lambda self, given: count.append(1) or long(self, given))
+    return count
+
+
+def shown(answer):
+    """An answer with all its bits."""
+    return repr([np.asarray(each).tolist() for each in (answer.value, answer.gradient)])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(any_graph(), st.sampled_from(["native", "tape"]), st.booleans())
+def test_asked_again_with_other_values_a_program_answers_like_a_new_one(recipe, engine, several):
+    with Graph.scratch():
+        Graph.on_invalid = "ignore"
+        nodes = build(recipe)
+        variables = [node for node in nodes if isinstance(node, Variable)]
+        outputs = [node for node in nodes if not isinstance(node, Constant)][-2:] if several else nodes[-1]
+        program = Program(outputs, variables, engine=engine)
+        for move in (0.0, 0.0, 0.0, 0.125, -3.5):
+            for node in variables:
+                node.value += move
+            assert shown(program()) == shown(Program(outputs, variables, engine=engine)())
+
+
+def network(rows):
+    weights = [Variable(0.1 * k - 0.3) for k in range(7)]
+    x, y = [PlaceHolder(), PlaceHolder(), PlaceHolder()], PlaceHolder()
+    out = relu(weights[0] * x[0] + weights[1] * x[2] + weights[2]) * weights[3] + weights[4]
+    loss = (out - y) ** 2 * weights[5] + weights[6]
+    return Program(total(loss) if rows is None else loss, weights, inputs=[x, y], engine="tape")
+
+
+@pytest.mark.parametrize("rows", [None, "each"])
+@pytest.mark.parametrize("samples", [1, 7, 8, 100, 137])
+def test_a_batch_fed_again_gets_the_answer_of_a_new_program(rows, samples):
+    rng = np.random.default_rng(samples)
+    with Graph.scratch():
+        program = network(rows)
+        for _ in range(4):
+            x, y = rng.normal(size=(samples, 3)), rng.normal(size=samples)
+            found = program(x, y)
+            assert shown(found) == shown(program._asked(None, (x, y)))
+
+
+@pytest.mark.parametrize("samples", [1, 3, 8, 13, 40])
+def test_single_numbers_given_again_get_the_answer_of_the_long_way(samples):
+    """Numbers that a loop over samples reads, one that all of them read, and one that nobody does."""
+    rng = np.random.default_rng(samples)
+    with Graph.scratch():
+        w, b, rate = Variable(0.3), Variable(-0.2), PlaceHolder()
+        xs, ys = ([PlaceHolder() for _ in range(samples)] for _ in range(2))
+        losses = [(relu(w * x + b) * rate - y) ** 2 for x, y in zip(xs, ys, strict=True)]
+        loss = Graph.sum(losses) * rate
+        program = Program(loss, [w, b], inputs=[[rate, *xs], [*ys, PlaceHolder()]], engine="tape")
+        for _ in range(4):
+            w.value = rng.normal()
+            given = rng.normal(size=samples + 1), rng.normal(size=samples + 1)
+            assert shown(program(*given)) == shown(program._asked(None, given))
+
+
+def test_a_place_holder_that_is_not_given_keeps_its_number():
+    w, p, q = Variable(2.0), PlaceHolder(), PlaceHolder()
+    program = Program(w * p + q, [w], inputs=[[p]], engine="tape")
+    for number in (1.0, 2.0, 3.0, 4.0):
+        q.value = number
+        assert program(np.array([10.0])).value == 20.0 + number
+
+
+def test_only_the_first_two_questions_of_a_form_go_the_long_way(long_ways, way):
+    x = Variable(3.0)
+    program = Program(x * x, [x])
+    for _ in range(5):
+        program()
+    assert len(long_ways) == 2
+    p = PlaceHolder()
+    ask = Program(mean(x * p), [x], inputs=[p])
+    for _ in range(5):
+        ask(np.arange(10.0))
+    assert len(long_ways) == (4 if way else 7)
+
+
+ALIKE = {
+    "float32": lambda x: x.astype(np.float32),
+    "whole numbers": lambda x: x.astype(int),
+    "lists": lambda x: x.tolist(),
+    "every other row": lambda x: np.repeat(x, 2, axis=0)[::2],
+    "the order of Fortran": np.asfortranarray,
+    "the other order of bytes": lambda x: x.astype(">f8"),
+    "read-only": lambda x: np.frombuffer(x.tobytes()).reshape(x.shape),
+}
+
+
+@pytest.mark.parametrize("how", ALIKE)
+def test_arrays_of_other_kinds_are_understood_after_the_plain_one(how):
+    x, y = np.arange(30.0).reshape(10, 3), np.arange(10.0)
+    with Graph.scratch():
+        program = network(None)
+        for _ in range(3):
+            expected = shown(program(x, y))
+        for shift in (1.0, 0.0):
+            program(x + shift, y)
+            found = shown(program(ALIKE[how](x), ALIKE[how](y)))
+        assert found == expected
+
+
+WRONG = {
+    "a row too few": (np.ones((10, 3)), np.ones(9)),
+    "a column too many": (np.ones((10, 4)), np.ones(10)),
+    "dimensions too many": (np.ones((10, 3)), np.ones((10, 1))),
+    "text": (np.ones((10, 3)), "nonsense"),
+    "bytes": (np.ones((10, 3)), b"12345678" * 10),
+    "complex numbers": (np.ones((10, 3)), np.ones(10, complex)),
+    "too many arrays": (np.ones((10, 3)), np.ones(10), np.ones(10)),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_does_not_fit_is_refused_after_what_did_and_does_no_harm(what):
+    x, y = np.arange(30.0).reshape(10, 3), np.arange(10.0)
+    with Graph.scratch():
+        program = network(None)
+        for _ in range(3):
+            expected = shown(program(x, y))
+        with pytest.raises((FeedError, NumberError)):
+            program(*WRONG[what])
+        assert shown(program(x, y)) == expected
+
+
+@pytest.mark.parametrize("rows", [None, "each"])
+def test_batches_of_changing_length_are_understood(rows):
+    with Graph.scratch():
+        program, fresh = network(rows), network(rows)
+        garbage = []
+        for samples in (5, 5, 5, 3, 5, 5, 5, 137, 5, 8, 8, 8, 5, 9, 9, 9, 1, 1, 1, 9):
+            x, y = np.arange(3.0 * samples).reshape(-1, 3), np.arange(1.0 * samples)
+            assert shown(program(x, y)) == shown(fresh._asked(None, (x, y)))
+            garbage += [np.full(size, np.nan) for size in range(1, 200)]  # where memory was let go
+
+
+def test_a_feed_in_between_does_no_harm():
+    x, p = Variable(3.0), PlaceHolder()
+    for engine in ("native", "tape"):
+        program = Program(x * x, [x], engine=engine)
+        for number in (1.0, 2.0, 3.0, 4.0):
+            x.value = number
+            asked_often(program)
+            program(feed={p: 1.0})
+            garbage = [np.full(size, np.nan) for size in range(1, 200)]
+            assert program().value == number * number
+            del garbage
+
+
+def test_what_was_answered_stays_as_it_was():
+    x, y = Variable(3.0), Variable(4.0)
+    program = Program([x * x, x * y], [x, y])
+    found = []
+    for value in (1.0, 2.0, 3.0, 4.0, 5.0):
+        x.value = value
+        found.append(program())
+    assert [answer.gradient[1].tolist() for answer in found] == [[4.0, value] for value in (1.0, 2.0, 3.0, 4.0, 5.0)]
+
+
+def test_questions_leave_nothing_behind():
+    x, p = Variable(3.0), PlaceHolder()
+    program, ask, batch, number = Program(x * x, [x]), Program(total(x * p), [x], inputs=[p]), np.arange(5.0), 1.0
+
+    def often(times):
+        for _ in range(times):
+            program()
+            ask(batch)
+            ask(number)
+
+    often(100)
+    before = sys.getallocatedblocks()
+    often(5000)
+    assert sys.getallocatedblocks() - before < 100
+
+
+def asked_often(program):
+    for _ in range(4):
+        program()
+    return program
+
+
+def test_an_edge_that_is_drawn_by_hand_is_seen():
+    x, y = Variable(3.0), Variable(4.0)
+    f = Graph.sum([x, y])
+    program = asked_often(Program(f, [x]))
+    x.build_edge(f)
+    assert program().value == 10.0
+
+
+def test_a_graph_that_grows_moves_no_value_away():
+    x = Variable(3.0)
+    program = asked_often(Program(x * x, [x]))
+    more = [Variable(1.0) for _ in range(100_000)]
+    x.value = 5.0
+    assert [program().value for _ in range(4)] == [25.0] * 4 and len(more) == 100_000
+
+
+@pytest.mark.parametrize("end", [Graph.clear, Graph.renew])
+def test_a_graph_that_is_gone_is_refused(end):
+    x = Variable(3.0)
+    program = asked_often(Program(x * x, [x]))
+    end()
+    with pytest.raises(StaleNodeError):
+        program()
+
+
+def test_a_graph_that_was_cut_back_is_refused():
+    x = Variable(3.0)
+    Graph.checkpoint()
+    program = asked_often(Program(x * x, [x]))
+    Graph.revert()
+    with pytest.raises(StaleNodeError):
+        program()
+
+
+def test_a_result_that_is_not_finite_is_told_of():
+    x = Variable(3.0)
+    program = asked_often(Program(log(x), [x]))
+    x.value = -1.0
+    with pytest.warns(NumericWarning, match="log"):
+        assert np.isnan(program().value)
+    p = PlaceHolder()
+    ask = Program(mean(log(x * p)), [x], inputs=[p])
+    x.value = 1.0
+    for _ in range(4):
+        ask(np.ones(10))
+    with pytest.warns(NumericWarning, match=r"Sample 3\. "):
+        ask(np.array([1.0, 2.0, 3.0, -4.0, *[1.0] * 6]))
+
+
+def test_threads_that_ask_one_program_get_their_own_answers():
+    wrong = []
+    with Graph.scratch():
+        program = network(None)
+        batches = [(np.full((10, 3), 1.0 * k), np.full(10, 2.0 * k)) for k in range(4)]
+        expected = [shown(program(*batch)) for batch in batches]
+
+        def ask(k):
+            wrong.extend(1 for _ in range(300) if shown(program(*batches[k])) != expected[k])
+
+        threads = [threading.Thread(target=ask, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+
+
+def test_a_long_run_lets_other_threads_run(monkeypatch):
+    monkeypatch.setattr(again, "SHORT", 0)
+    x = Variable(3.0)
+    program = asked_often(Program(x * x, [x]))
+    x.value = 4.0
+    assert program().value == 16.0
+
+
+def test_the_short_way_counts_for_the_move_to_straight_line_code(monkeypatch, way):
+    monkeypatch.setattr(questions, "PATIENCE", 12)
+    x, p = Variable(3.0), PlaceHolder()
+    program = Program(mean(x * p), [x], inputs=[p])
+    data = np.arange(10.0)  # two blocks of eight
+    moved = []
+    for _ in range(9):
+        assert program(data) == (13.5, 4.5)
+        (answers,) = program._questions.values()
+        moved.append(answers.straight)
+    assert moved == [False] * 5 + [True] * 4
+
+
+def test_large_results_are_found_finite_without_a_warning():
+    p = PlaceHolder()
+    program = Program(p * 1.0, inputs=[p])
+    for _ in range(3):
+        assert program(np.full(3, 1e200)).value.tolist() == [1e200] * 3
