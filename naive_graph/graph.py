@@ -186,10 +186,10 @@ class Graph(metaclass=GraphType):
         >>> print(Graph.machine_code(x * x))  # doctest: +ELLIPSIS
         define void @"forward"(ptr %values, ptr %adjoints, ptr %scratch) {
           %v0 = getelementptr double, ptr %values, i64 0
-          %v1 = load double, ptr %v0
+          %v1 = load double, ptr %v0, align 8
           %v2 = fmul double %v1, %v1
           %v3 = getelementptr double, ptr %values, i64 1
-          store double %v2, ptr %v3
+          store double %v2, ptr %v3, align 8
           ...
         """
         if form not in ("llvm", "assembly"):
