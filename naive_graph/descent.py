@@ -220,12 +220,15 @@ def _memories(formula: Callable[..., Any]) -> tuple[int, bool]:
 # --- running ------------------------------------------------------------------
 
 
-def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any) -> Any:
-    """Run the steps and write the Variables' last values; returns the output before each step."""
+def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: list[float], keep: Any) -> Any:
+    """Run the steps, and keep the weights' last values; returns the output before each step.
+
+    held: the weights at the beginning. keep: called with them at the end.
+    """
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
         raise NodeError(f"minimize takes a whole number of steps, at least 1, not {steps!r}.")
     inputs.tables.grow_values()
-    way = _way(answers, inputs, rule, int(steps))
+    way = _way(answers, inputs, rule, int(steps), held)
     history = np.empty(int(steps), answers.precision.name)
     chunk, done = 1, 0
     try:
@@ -236,9 +239,9 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any) -> Any:
             done += len(part)
             chunk = _next(chunk, perf_counter() - since)
     except KeyboardInterrupt:
-        _finish(answers, inputs, way, history[:done])
+        _finish(answers, inputs, way, history[:done], keep)
         raise
-    _finish(answers, inputs, way, history)
+    _finish(answers, inputs, way, history, keep)
     return history
 
 
@@ -249,8 +252,8 @@ def _next(chunk: int, took: float) -> int:
     return 2 * chunk if took < LONGEST / 2 else chunk
 
 
-def _finish(answers: ByReference, inputs: Inputs, way: Any, seen: Any) -> None:
-    """Write the weights, unless something was infinite or NaN from the start, or that is forbidden."""
+def _finish(answers: ByReference, inputs: Inputs, way: Any, seen: Any, keep: Any) -> None:
+    """Keep the weights, unless something was infinite or NaN from the start, or that is forbidden."""
     weights = [way.weight(row) for row in answers.wrt]
     bad = np.flatnonzero(~np.isfinite(seen))
     if len(bad) or not all(map(math.isfinite, weights)):
@@ -259,9 +262,7 @@ def _finish(answers: ByReference, inputs: Inputs, way: Any, seen: Any) -> None:
             complain(_why(answers, inputs, bad), GraphType._on_invalid)
         if from_the_start:
             return
-    with inputs.tables.lock:
-        for row, value in zip(answers.wrt, weights, strict=True):
-            inputs.tables.write(row, value)
+    keep(weights)
 
 
 def _why(answers: ByReference, inputs: Inputs, bad: Any) -> str:
@@ -272,10 +273,10 @@ def _why(answers: ByReference, inputs: Inputs, bad: Any) -> str:
     return f"minimize: the values left the range of numbers {when}. Take a smaller rate."
 
 
-def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int) -> _ByMachine | _ByReference:
+def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list[float]) -> _ByMachine | _ByReference:
     machine = answers.machine
     if machine is None:
-        return _ByReference(answers, inputs, rule)
+        return _ByReference(answers, inputs, rule, held)
     lowering = machine.lowering
     if lowering.flat.groups[lowering.values[0].row]:
         raise NodeError(
@@ -284,7 +285,6 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int) -> _ByMach
         )
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
-    held = [inputs.tables.values[row] for row in answers.wrt]
     rate = rule if type(rule) is float else None  # a function may do something else the next time
     if rate is not None and machine.descent is not None and machine.descent[0] == rate:
         _, step, code = machine.descent
@@ -322,12 +322,12 @@ class _ByMachine:
 class _ByReference:
     """The steps in Python, for operators that cannot be compiled."""
 
-    def __init__(self, answers: ByReference, inputs: Inputs, rule: Any) -> None:
+    def __init__(self, answers: ByReference, inputs: Inputs, rule: Any, held: list[float]) -> None:
         self.answers, self.formula, self.done = answers, _formula(rule), 0
         memories, self.counts = _memories(self.formula)
         self.number = number = answers.precision.number
-        held = {row: number(inputs.tables.values[row]) for row in answers.wrt}
-        self.inputs = inputs._replace(numbers={**inputs.numbers, **held})  # numbers go before the tables' values
+        given = {row: number(value) for row, value in zip(answers.wrt, held, strict=True)}
+        self.inputs = inputs._replace(numbers={**inputs.numbers, **given})  # numbers go before the tables' values
         self.memory = {row: [number(0.0)] * memories for row in answers.wrt}
 
     def run(self, history: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from .engines.again import AGE, again, never
 from .engines.llvm.precision import SINGLE, precision_named
-from .engines.questions import Answers, Inputs
+from .engines.questions import Answers, Inputs, Weights
 from .engines.windowed import question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
 from .feeding import checked, input_rows, is_single, nodes_of
@@ -25,6 +25,7 @@ from .handles import CURRENT
 from .nodes import Node, PlaceHolder, Variable, rows_of
 from .running import complain
 from .tables import NEVER
+from .weights import InArray, InGraph
 
 Feed = Mapping[PlaceHolder, Any]
 
@@ -58,6 +59,9 @@ class Program:
     when). Values stay the same to the last bit then; gradients that are summed
     over samples may change in it.
     dtype: "float64", or "float32", also as NumPy's types; float32 runs on the tape.
+    weights: a flat array of float64 that holds the values of wrt, or a pair of an
+    array and the place of each in it. It is read where it lies, at every call, in
+    place of the Variables' own values, and `minimize` writes there.
 
     PlaceHolders may be fed arrays of B numbers. Then all that depends on them
     has B values, `total(node)` and `mean(node)` gather them into one, and the
@@ -94,6 +98,7 @@ class Program:
         inputs: Iterable[Any] = (),
         engine: str | None = None,
         dtype: Any = "float64",
+        weights: Any = None,
     ) -> None:
         if engine not in (None, "native", "tape", "reference"):
             raise EngineError(
@@ -119,7 +124,7 @@ class Program:
                     "Name the leaves that it depends on in wrt."
                 )
         self._movable = all(isinstance(node, Variable) for node in self.wrt)
-        self._where: Any = None
+        self._kept = self._holder(weights)
         self._again, self._age = never, object()  # the short way, and since when it may be taken
         self._form: Any = None  # of the last question,
         self._short: Any = None  # and of the one that the short way is for
@@ -127,6 +132,13 @@ class Program:
         self._nothing = Inputs(self._tables, {}, [])
         self._questions: dict[Any, Answers] = {}
         self._drawings = self._tables.drawings
+
+    def _holder(self, weights: Any) -> InGraph | InArray:
+        if weights is None:
+            return InGraph(self._tables, self._wrt)
+        if not self._movable:
+            raise FeedError("weights= holds the values of Variables; a PlaceHolder among wrt is fed.")
+        return InArray(self._wrt, *(weights if isinstance(weights, tuple) else (weights, None)))
 
     # --- asking ---
 
@@ -153,7 +165,7 @@ class Program:
         with self._lock:
             age = self._tables.cache.setdefault(AGE, object())
             given = self._given(feed, inputs) if feed or inputs else self._nothing
-            answers = self._ask(given)
+            answers = self._ask(given, self._kept.held)
             form = None  # a question by name, or of plain numbers, has no short way
             if feed is None and (not inputs or hasattr(inputs[0], "ndim")):
                 form = (age, given.samples, [batch.rows for batch in given.batches], [*map(type, inputs)])
@@ -175,8 +187,7 @@ class Program:
         """Make the short way, if there is one: a question of one form that was asked twice will be asked again."""
         fed = len(inputs)
         if len(given.batches) in (0, fed) and all(getattr(each, "ndim", 0) for each in inputs):
-            source = self._tables.values.buffer_info()[0]
-            self._again = again(answers, source, given.samples, self._single, self._inputs[:fed])
+            self._again = again(answers, answers.source_at(), given.samples, self._single, self._inputs[:fed])
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()
@@ -207,17 +218,19 @@ class Program:
                     )
                 given.numbers[row] = self._tables.values[row]
 
-    def _ask(self, given: Inputs) -> Answers:
-        """The compiled question for these batches; made when it is first asked."""
+    def _ask(self, given: Inputs, weights: Weights | None) -> Answers:
+        """The compiled question for these batches; made when it is first asked. weights: what is read in place."""
         self._refuse_stale()
         home = self._tables
         if home.drawings != self._drawings:
             self._questions, self._drawings = {}, home.drawings
-        key = tuple([batch.rows for batch in given.batches]) if given.batches else ()
+        key = (weights is None, *(batch.rows for batch in given.batches))
         if key not in self._questions:
-            batched = frozenset(row for rows in key for row in rows)
-            self._questions[key] = question(home, self._rows, self._wrt, batched, self._engine, self._precision)
+            batched = frozenset(row for batch in given.batches for row in batch.rows)
+            asked = home, self._rows, self._wrt, batched, self._engine, self._precision
+            self._questions[key] = question(*asked, weights)
         answers = self._questions[key]
+        answers.weights = weights
         if answers.placeholders:
             self._with_held(answers, given)
         return answers
@@ -226,17 +239,13 @@ class Program:
 
     @property
     def weights(self) -> Any:
-        """The values of wrt as one array: `program.weights -= 0.1 * gradient` moves all Variables at once.
+        """The values of wrt as one array, a copy: `program.weights -= 0.1 * gradient` moves all Variables at once.
 
         Setting it takes as many finite or infinite floats as wrt has Variables,
         and writes them. Raises FeedError, and writes nothing, if they do not fit.
         """
-        import numpy as np
-
         self._refuse_stale()
-        self._tables.grow_values()
-        # A copy: as long as there is a view of the column, it cannot grow.
-        return np.frombuffer(self._tables.values)[self._places()].copy()
+        return self._kept.read()
 
     @weights.setter
     def weights(self, values: Any) -> None:
@@ -253,17 +262,15 @@ class Program:
             raise FeedError(
                 "A PlaceHolder among wrt is fed, not set. Set the weights of a Program over Variables only."
             )
-        self._tables.write_at(self._places(), array.astype(np.float64))
+        self._kept.write(array.astype(np.float64))
 
-    def _places(self) -> Any:
-        """The rows of wrt as an array of NumPy's, or as a slice where they follow one another."""
-        if self._where is None:
-            import numpy as np
-
-            first, last = self._wrt[0] if self._wrt else 0, self._wrt[-1] + 1 if self._wrt else 0
-            neighbours = self._wrt == list(range(first, last))
-            self._where = slice(first, last) if neighbours else np.array(self._wrt, np.intp)
-        return self._where
+    def hold(self, array: Any) -> None:
+        """Read the weights from this array from now on. It is laid out as the one that `weights=` was given."""
+        if not isinstance(self._kept, InArray):
+            raise FeedError("This Program reads its Variables. Give it an array when you make it: weights=array.")
+        with self._lock, self._tables.lock:
+            self._kept.hold(array)
+            self._again, self._short = never, None
 
     def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
         """Move the Variables of wrt downhill, without returning to Python in between.
@@ -289,8 +296,11 @@ class Program:
                 "minimize needs one output, and Variables to move: Program(loss, wrt=weights).minimize(0.1)."
             )
         with self._lock:
-            given = self._given(feed, inputs)
-            return descend(self._ask(given), given, rule, steps)
+            given, held = self._given(feed, inputs), self._kept.read().tolist()
+            answers = self._ask(given, None)
+            if self._kept.held is not None:  # the Variables know nothing of them
+                given = given._replace(numbers={**given.numbers, **dict(zip(self._wrt, held, strict=True))})
+            return descend(answers, given, rule, steps, held, self._kept.write)
 
     # --- looking at it ---
 
@@ -303,19 +313,19 @@ class Program:
         times: with how long each pass took, which is another number every time.
         """
         with self._lock:
-            said = self._ask(self._given(feed, inputs)).explain(times)
+            said = self._ask(self._given(feed, inputs), self._kept.held).explain(times)
         return f"{said}\nAll floats are float32." if self._precision is SINGLE else said
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
         with self._lock:
-            answers = self._ask(self._given(feed, inputs))
+            answers = self._ask(self._given(feed, inputs), None)
         return _stages(answers)
 
     def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
         """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
         with self._lock:
-            answers = self._ask(self._given(feed, inputs))
+            answers = self._ask(self._given(feed, inputs), None)
         if answers.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := _stages(answers)):

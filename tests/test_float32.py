@@ -410,7 +410,7 @@ def test_the_lanes_take_half_of_the_room():
     sizes = []
     for dtype in ("float64", "float32"):
         program = Program(loss, [w], inputs=[p], dtype=dtype)
-        answers = program._ask(program._given(None, [np.zeros(960)]))
+        answers = program._ask(program._given(None, [np.zeros(960)]), None)
         sizes.append(sum(each.nbytes for each in (answers.tape.lanes, answers.tape.feeds)) // 1000)
     assert sizes[1] <= sizes[0] / 2 + 1
 

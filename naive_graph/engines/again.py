@@ -91,8 +91,9 @@ def _is_short(answers: ByMachine) -> bool:
 def _can_be_fed(answers: ByMachine, inputs: Sequence[Any]) -> bool:
     """Whether all that may change, besides the Variables that are loaded in any case, is among the inputs."""
     fed = {row for each in inputs for row in (each if isinstance(each, tuple) else (each,))}
-    moving = [row for _, _, rows in answers.feeds.moving for row in rows]
-    return fed.issuperset([*answers.placeholders, *moving])
+    feeds = answers.feeds
+    moving = [getattr(source, "row", None) for _, _, sources in feeds.moving for source in sources]
+    return fed.issuperset([*answers.placeholders, *(row for _, row in feeds.numbers), *moving])
 
 
 def _arrays(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> tuple[Any, list[list[int]]]:

@@ -51,10 +51,21 @@ class Inputs(NamedTuple):
     def samples(self) -> int:
         return self.batches[0].columns.shape[1] if self.batches else 1
 
+    def number(self, row: int) -> float:
+        """What a single leaf holds: what it is given, or what it has."""
+        return self.numbers[row] if row in self.numbers else self.tables.values[row]
+
     def sample(self, place: int) -> dict[int, float]:
         """The numbers of one sample, by row."""
         fed = {row: float(line[place]) for rows, lines in self.batches for row, line in zip(rows, lines, strict=True)}
         return {**self.numbers, **fed}
+
+
+class Weights(NamedTuple):
+    """An array of float64, side by side, that holds Variables' values in the tables' stead; where, by their rows."""
+
+    array: Any
+    places: dict[int, int]
 
 
 class ByReference:
@@ -63,8 +74,12 @@ class ByReference:
     Called, it gives the values, the slopes, and whether all are finite.
     """
 
-    def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], precision: Precision = DOUBLE) -> None:
+    def __init__(
+        self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], precision: Precision = DOUBLE,
+        weights: Weights | None = None,
+    ) -> None:  # fmt: skip
         self.tables, self.rows, self.wrt, self.precision = tables, list(rows), list(wrt), precision
+        self.weights = weights
 
     @property
     def machine(self) -> ByMachine | None:
@@ -105,7 +120,20 @@ class ByReference:
     def _leaves(self, numbers: dict[int, float]) -> list[float]:
         self.tables.grow_values()
         number = self.precision.number
-        return [number(numbers.get(row, self.tables.values[row])) for row in self.plan.rows]
+        return [number(numbers[row] if row in numbers else self._held(row)) for row in self.plan.rows]
+
+    def _held(self, row: int) -> float:
+        """What a leaf has."""
+        if self.weights is not None and row in self.weights.places:
+            return float(self.weights.array[self.weights.places[row]])
+        return self.tables.values[row]
+
+    def source_at(self) -> int:
+        """The address of the floats that leaves are loaded from."""
+        if self.weights is not None:
+            address: int = self.weights.array.ctypes.data
+            return address
+        return self.tables.values.buffer_info()[0]
 
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
@@ -120,7 +148,7 @@ class ByReference:
             if step is not None:
                 of = f"Sample {sample}. " if replay.varies[step] else ""
                 over = inputs.samples if step in replay.known else 0
-                given = inputs.sample(sample).get(plan.rows[step], self.tables.values[plan.rows[step]])
+                given = inputs.sample(sample).get(plan.rows[step], self._held(plan.rows[step]))
                 return of + culprit.explain_value(self.tables, plan, values, step, replay.varies[step], over, given)
             for row in asked if self.wrt and None not in values else ():
                 seeds = {row: self.precision.number(1.0)}
@@ -143,36 +171,40 @@ class Feeds:
         self.line_of = {source: tape.fed[1].index(row) for row, source in fed if flat.groups[row] > 0}
         self.lines: dict[tuple[int, ...], Any] = {}  # for each batch's rows: which there are, and their lines
         self.numbers = [(row, source) for row, source in fed if flat.groups[row] == 0]
-        self.moving: list[tuple[int, Any, list[int]]] = []  # lanes of leaves that may change
+        self.moving: list[tuple[int, Any, list[Any]]] = []  # lanes of leaves that may change, and their sources
         for row, source in flat.sources.items():
             if isinstance(source, Lanes):
                 with np.errstate(over="ignore"):
                     _fill(tape.feed(row), np.array(source.numbers))
-                rows: list[Any] = [each.row if isinstance(each, Fed) else each for each in source.sources]
-                places = np.array([lane for lane, each in enumerate(rows) if each is not None], np.int32)
-                if len(places):
-                    self.moving.append((row, places, [int(each) for each in rows if each is not None]))
+                known = [each for each in source.sources if each is not None]
+                places = np.array([lane for lane, each in enumerate(source.sources) if each is not None], np.int32)
+                if known:
+                    self.moving.append((row, places, known))
         self.any = bool(fed or self.moving)
 
-    def __call__(self, inputs: Inputs) -> None:
-        """Feed the tape. What float32 cannot hold becomes infinite; a result will show it."""
+    def __call__(self, inputs: Inputs, source: Any = None) -> None:
+        """Feed the tape. source: where leaves are loaded from, if not from the tables.
+
+        What float32 cannot hold becomes infinite; a result will show it.
+        """
+        source = inputs.tables.values if source is None else source
         if self.tape.precision is DOUBLE:
-            self._feed(inputs)
+            self._feed(inputs, source)
         else:
             with np.errstate(over="ignore"):
-                self._feed(inputs)
+                self._feed(inputs, source)
 
-    def _feed(self, inputs: Inputs) -> None:
+    def _feed(self, inputs: Inputs, source: Any) -> None:
         tape = self.tape
         if inputs.batches:
             if tape.samples[1] != inputs.samples:
                 tape.set_samples([1, inputs.samples])
             for batch in inputs.batches:
                 self.feed_batch(batch)
-        for row, source in self.numbers:
-            tape.put(row, inputs.numbers[source])
-        for row, places, rows in self.moving:
-            held = [inputs.numbers.get(each, inputs.tables.values[each]) for each in rows]
+        for row, fed in self.numbers:
+            tape.put(row, inputs.number(fed))
+        for row, places, sources in self.moving:
+            held = [inputs.number(each.row) if isinstance(each, Fed) else source[each] for each in sources]
             numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].astype(np.float64)
             numbers[places] = held
             _fill(tape.feed(row), numbers)
@@ -182,11 +214,11 @@ class Feeds:
         found: dict[int, list[int]] = {}
         for row, source in self.numbers:
             found.setdefault(source, []).append(self.tape.place_of(row))
-        for row, lanes, rows in self.moving:
+        for row, lanes, sources in self.moving:
             line, samples = self.tape.feed(row), self.tape.samples[self.flat.groups[row]]
-            for lane, source in zip(lanes.tolist(), rows, strict=True):
+            for lane, each in zip(lanes.tolist(), sources, strict=True):
                 last = len(line) if lane == samples - 1 else lane + 1  # lanes beyond the last sample repeat it
-                found.setdefault(source, []).extend(line.ctypes.data + 8 * each for each in range(lane, last))
+                found.setdefault(each.row, []).extend(line.ctypes.data + 8 * at for at in range(lane, last))
         return found
 
     def feed_batch(self, batch: Batch) -> None:
@@ -208,16 +240,11 @@ class ByMachine(ByReference):
 
     def __init__(
         self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
-        precision: Precision = DOUBLE,
+        precision: Precision = DOUBLE, weights: Weights | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(tables, rows, wrt, precision)
+        super().__init__(tables, rows, wrt, precision, weights)
         self.batched = batched
-        self.lowering = Lowering(
-            tables,
-            rows,
-            wrt,
-            batched,
-        )
+        self.lowering = Lowering(tables, rows, wrt, batched, places=weights.places if weights is not None else None)
         self.flat = self.lowering.flat
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
@@ -247,7 +274,7 @@ class ByMachine(ByReference):
 
     def stages(self) -> list[Stage]:
         """What each pass made, with its plan, which is made again where it was too large to be kept."""
-        if all(stage.flat is not None for stage in self.lowering.stages):
+        if self.weights is None and all(stage.flat is not None for stage in self.lowering.stages):
             return self.lowering.stages
         find = any(stage.name == "lanes" for stage in self.lowering.stages)
         return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
@@ -273,13 +300,12 @@ class ByMachine(ByReference):
 
     def _run(self, inputs: Inputs) -> float:
         """0.0 if all scalars among the results are finite."""
-        values = self.tables.values
         if self.patience > 0:
             self._wait(inputs)
         tape = self.tape
         if self.feeds.any:
-            self.feeds(inputs)
-        tape.run(values.buffer_info()[0])
+            self.feeds(inputs, self.weights.array if self.weights is not None else self.tables.values)
+        tape.run(self.source_at())
         amiss: float = tape.out.item(self.scalars)
         return amiss
 
@@ -377,21 +403,21 @@ def _fill(feed: Any, numbers: Any) -> None:
 
 def question(
     tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
-    precision: Precision = DOUBLE,
+    precision: Precision = DOUBLE, weights: Weights | None = None,
 ) -> ByReference:  # fmt: skip
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
     if engine == "reference":
         if batched:
             raise EngineError("The reference engine takes one sample at a time. Leave the choice to the Program.")
-        return ByReference(tables, rows, wrt, precision)
+        return ByReference(tables, rows, wrt, precision, weights)
     llvmlite()  # or say at once that it is missing
     try:
-        return ByMachine(tables, rows, wrt, batched, engine, precision)
+        return ByMachine(tables, rows, wrt, batched, engine, precision, weights)
     except Opaque as opaque:
         if batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
         warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=learners_level())
-        return ByReference(tables, rows, wrt, precision)
+        return ByReference(tables, rows, wrt, precision, weights)
 
 
 Answers = ByReference

@@ -17,7 +17,7 @@ from . import questions
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
 from .llvm.precision import DOUBLE, Precision
-from .questions import Answers, ByMachine, ByReference, Found, Inputs
+from .questions import Answers, ByMachine, ByReference, Found, Inputs, Weights
 from .tape.powers import powers
 from .tape.repeats import repeats
 from .tape.rows import flat_of_tables
@@ -87,10 +87,10 @@ def by_windows(tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> ByWin
 
 def question(
     tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
-    precision: Precision = DOUBLE,
+    precision: Precision = DOUBLE, weights: Weights | None = None,
 ) -> Answers:  # fmt: skip
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
-    if engine in (None, "tape") and not batched and precision is DOUBLE:
+    if engine in (None, "tape") and not batched and precision is DOUBLE and weights is None:
         llvmlite()  # or say at once that it is missing
         try:
             found = by_windows(tables, rows, wrt)
@@ -98,4 +98,4 @@ def question(
             found = None
         if found is not None:
             return found
-    return questions.question(tables, rows, wrt, batched, engine, precision)
+    return questions.question(tables, rows, wrt, batched, engine, precision, weights)

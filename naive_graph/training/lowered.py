@@ -6,8 +6,9 @@
         trainer.update()
 
 Every element of every tensor is a node of the graph, and a Program over these
-nodes runs them. Before each run the present weights are copied from the model
-into the graph's Variables; after it the gradients are added to the model's.
+nodes runs them. It reads the weights in the model's own array, where they lie;
+after a run the gradients are added to the model's. (Of a loss over several
+models the weights are copied into one array first.)
 """
 
 from __future__ import annotations
@@ -60,9 +61,15 @@ class LoweredLoss:
         ends = np.cumsum([0, *map(len, lowered)]).tolist()
         self._parts = [slice(*each) for each in pairwise(ends)]
         self._whole = _neighbours(self.parameters)
+        self._model = self.parameters[0].source.model
+        self._tables = [leaf.source for leaf in self.parameters if type(leaf.source) is not Parameter]
+        self._gathered = any(leaf.source.model is not self._model for leaf in self.parameters)
+        self._array, places = self._model.held, np.concatenate([_places(leaf) for leaf in self.parameters])
+        if self._gathered:
+            self._array, places = np.empty(ends[-1]), np.arange(ends[-1])
         wrt = [node for each in lowered for node in each]
         taken = [list(lower(each)) for each in self.inputs]
-        self.program = Program(output, wrt=wrt, inputs=taken, engine=engine, dtype=dtype)
+        self.program = Program(output, wrt=wrt, inputs=taken, engine=engine, dtype=dtype, weights=(self._array, places))
 
     def forward(self, *arrays: Any) -> float:
         """The loss for these inputs and the present weights."""
@@ -73,7 +80,7 @@ class LoweredLoss:
         """The loss; and every parameter's gradient is added to its own, as `tensor.backward()` does it."""
         value, gradient = self._ask(arrays)
         if self._whole is not None:
-            self.parameters[0].source.model.gradients[self._whole] += gradient
+            self._model.gradients[self._whole] += gradient
         else:
             for leaf, part in zip(self.parameters, self._parts, strict=True):
                 leaf.receive(gradient[part].reshape(leaf.shape))
@@ -83,12 +90,20 @@ class LoweredLoss:
         given = [self._flat(leaf, array) for leaf, array in zip(self.inputs, arrays, strict=False)]
         if len(arrays) != len(self.inputs):
             raise TrainingError(f"This loss takes {len(self.inputs)} arrays, one for each input, not {len(arrays)}.")
-        if self._whole is not None:
-            self.program.weights = self.parameters[0].source.model.held[self._whole]
-        else:
-            self.program.weights = np.concatenate([np.ravel(leaf.value) for leaf in self.parameters])
+        self._settle()
         answer = self.program(*given)
         return float(answer.value), answer.gradient
+
+    def _settle(self) -> None:
+        """Have the present weights lie where the Program reads them."""
+        for table in self._tables:
+            table.settle()
+        if self._gathered:
+            for leaf, part in zip(self.parameters, self._parts, strict=True):
+                self._array[part] = np.ravel(leaf.value)
+        elif self._model.held is not self._array:  # more parameters were added
+            self._array = self._model.held
+            self.program.hold(self._array)
 
     def _flat(self, leaf: LeafNode, array: Any) -> Any:
         """The array's elements, row by row."""
@@ -116,6 +131,13 @@ def _neighbours(leaves: list[ParameterLeaf]) -> slice | None:
     starts, ends = [leaf.source.start for leaf in leaves], [leaf.source.end for leaf in leaves]
     plain = all(type(leaf.source) is Parameter and leaf.source.model is leaves[0].source.model for leaf in leaves)
     return slice(starts[0], ends[-1]) if plain and starts[1:] == ends[:-1] else None
+
+
+def _places(leaf: ParameterLeaf) -> Any:
+    """Where the leaf's elements lie in its model's arrays."""
+    source = leaf.source
+    places = np.arange(source.start, source.end).reshape(source.shape)
+    return np.ravel(places if leaf.rows is None else places[leaf.rows])
 
 
 def _check_inputs(tensor: TensorNode, inputs: list[LeafNode]) -> None:

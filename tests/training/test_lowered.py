@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naive_graph import AdamTrainer, LeafNode, LoweredLoss, Model, lookup, parameter
+from naive_graph import AdamTrainer, LeafNode, LoweredLoss, Model, lookup, lower, parameter
 from naive_graph.errors import ShapeError, TrainingError
 
 DICE = np.random.default_rng(3)
@@ -96,6 +96,54 @@ def test_the_present_weights_count():
     loss = LoweredLoss((parameter(w) * 2.0).sum())
     w.values = [3.0]
     assert loss.forward() == 6.0
+
+
+@pytest.mark.parametrize("engine", [None, "tape", "reference"])
+def test_the_program_reads_the_models_own_array(engine):
+    model = Model(seed=1)
+    model.add_parameters(3)
+    w = model.add_parameters(2)
+    leaf = parameter(w)
+    loss = LoweredLoss((leaf * leaf).sum(), engine=engine)
+    nodes = [lower(leaf)[k] for k in range(2)]
+    before = [node.value for node in nodes]
+    for weights in ([1.0, 2.0], [3.0, 4.0], [5.0, 6.0]):
+        model.held[3:] = weights
+        assert loss.forward() == weights[0] ** 2 + weights[1] ** 2
+    assert [node.value for node in nodes] == before
+    assert loss.program._kept.held.array is model.held
+
+
+def test_parameters_that_are_added_later_do_not_disturb():
+    model = Model(seed=1)
+    w = model.add_parameters(2)
+    loss = LoweredLoss((parameter(w) * 3.0).sum())
+    for size in (1, 2, 3):
+        w.values = [1.0, float(size)]
+        assert loss.backward() == 3.0 + 3.0 * size
+        model.add_parameters(size)
+    assert w.g.tolist() == [9.0, 9.0]
+
+
+def test_a_table_that_decays_lazily_is_read_as_it_is():
+    model = Model(seed=1)
+    table = model.add_lookup_parameters((4, 2))
+    loss = LoweredLoss((lookup(table, [1, 3]) * 2.0).sum())
+    table.shrink(0.5, True)
+    assert table.factor == 0.5
+    expected = 2.0 * (table.held[1] * 0.5 + table.held[3] * 0.5).sum()
+    assert loss.forward() == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_loss_of_two_models_has_the_weights_of_both():
+    one, other = Model(seed=1), Model(seed=2)
+    v, w = one.add_parameters(2), other.add_parameters(2)
+    loss = LoweredLoss((parameter(v) * parameter(w)).sum())
+    for _ in range(3):
+        v.g[...], w.g[...] = 0.0, 0.0
+        v.values = np.random.default_rng(1).normal(size=2)
+        assert loss.backward() == pytest.approx(v.values @ w.values, rel=1e-14)
+        assert (v.g.tolist(), w.g.tolist()) == (w.values.tolist(), v.values.tolist())
 
 
 @pytest.mark.parametrize(

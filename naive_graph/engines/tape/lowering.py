@@ -7,15 +7,15 @@ Each pass takes a plan and gives a plan, and what it made can be looked at:
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...rules import RULES
-from ...tables import PLACEHOLDER, Tables
+from ...tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
 from .adjoint import Count, adjoint
@@ -50,7 +50,7 @@ class Stage(NamedTuple):
 
 
 class Fed(NamedTuple):
-    """Where a leaf's value comes from: it is fed, for the PlaceHolder of that row of the tables."""
+    """Where a leaf's value comes from: it is fed, for the leaf of that row of the tables."""
 
     row: int
 
@@ -60,7 +60,9 @@ class Lowering:
 
     outputs, wrt: rows of the tables. batched: PlaceHolders that are fed a
     number for each of many samples. find: whether to look for samples hidden in
-    the graph. keep: whether every pass's plan is kept, however large.
+    the graph. keep: whether every pass's plan is kept, however large. places: by
+    Variable, where its value lies in an array that is read instead of the tables;
+    the other Variables are fed then.
     Afterwards `values[k]` says where output k is, and `slopes[k][i]` where its
     derivative with respect to wrt[i] is.
     """
@@ -73,6 +75,7 @@ class Lowering:
         batched: frozenset[int],
         find: bool = True,
         keep: bool = False,
+        places: Mapping[int, int] | None = None,
     ) -> None:
         self.stages: list[Stage] = []
         self._most_kept = sys.maxsize if keep else MOST_KEPT
@@ -83,6 +86,8 @@ class Lowering:
         place[chosen] = np.arange(len(chosen))
         self._note("plan", flat, place[self._outputs])
         self.placeholders = [row for leaf, row in flat.sources.items() if flat.kinds[leaf] == PLACEHOLDER]
+        if places is not None:
+            flat.sources = {leaf: _elsewhere(flat, leaf, row, places) for leaf, row in flat.sources.items()}
         flat = powers(flat)
         flat, place = self._batched(flat, place, batched)
         asked = [int(place[row]) for row in (*outputs, *wrt)]
@@ -145,6 +150,11 @@ class Lowering:
         serve(len(flat), flat.starts, flat.operands, kept)
         flat.loose = 1 - kept
         self.slopes = [rest[k * len(wrt) : (k + 1) * len(wrt)] for k in range(len(slopes))]
+
+
+def _elsewhere(flat: Flat, leaf: int, row: int, places: Mapping[int, int]) -> Any:
+    """The source of a leaf, where Variables are read from an array: its place there, or that it is fed."""
+    return Fed(row) if flat.kinds[leaf] == VARIABLE and row not in places else places.get(row, row)
 
 
 @machine
