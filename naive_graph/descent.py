@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from .engines.questions import ByReference, Feeds, Inputs
+from .engines.given import Feeds, Inputs
+from .engines.questions import ByReference
 from .engines.straight import PATIENCE, StraightLine, blocks, pays
 from .engines.tape.flat import NONE, Flat
 from .engines.tape.lowering import Lowering

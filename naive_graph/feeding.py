@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .engines.questions import Batch, Inputs
+from .engines.given import Batch, Inputs
 from .errors import FeedError, NodeError
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder, Variable, rows_of

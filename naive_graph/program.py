@@ -15,8 +15,9 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from .engines.again import AGE, again, never
+from .engines.given import Inputs, Weights
 from .engines.llvm.precision import SINGLE, precision_named
-from .engines.questions import Answers, Inputs, Weights
+from .engines.questions import Answers
 from .engines.windowed import question
 from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
 from .feeding import checked, input_rows, is_single, nodes_of

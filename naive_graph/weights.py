@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .engines.questions import Weights
+from .engines.given import Weights
 from .errors import FeedError
 from .tables import Tables
 

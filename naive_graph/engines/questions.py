@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,56 +16,19 @@ from ..origin import learners_level
 from ..plan import Plan, check_complete, plan_for
 from ..tables import Tables
 from . import culprit, reference
+from .given import Feeds, Inputs, Weights
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
 from .llvm.precision import DOUBLE, Precision
 from .replay import Replay, first_wrong
+from .results import all_finite, as_list, for_each, picks
 from .straight import PATIENCE, StraightLine, blocks, fits, pays
-from .tape.flat import NONE, Flat, Lanes
 from .tape.lanes import Sample
-from .tape.lowering import Fed, Lowering, Stage
+from .tape.lowering import Lowering, Stage
 from .tape.report import report
 from .tape.tape import Tape
 
 Found = tuple[list[Any], list[Any], bool]
-
-
-Pick = Callable[[Any, Any], Any]
-
-
-class Batch(NamedTuple):
-    """Many samples for some PlaceHolders: their rows in the tables, and an array with a line for each of them."""
-
-    rows: tuple[int, ...]
-    columns: Any
-
-
-class Inputs(NamedTuple):
-    """The tables that hold the Variables' values; numbers by row, and batches, for PlaceHolders."""
-
-    tables: Tables
-    numbers: dict[int, float]
-    batches: list[Batch]
-
-    @property
-    def samples(self) -> int:
-        return self.batches[0].columns.shape[1] if self.batches else 1
-
-    def number(self, row: int) -> float:
-        """What a single leaf holds: what it is given, or what it has."""
-        return self.numbers[row] if row in self.numbers else self.tables.values[row]
-
-    def sample(self, place: int) -> dict[int, float]:
-        """The numbers of one sample, by row."""
-        fed = {row: float(line[place]) for rows, lines in self.batches for row, line in zip(rows, lines, strict=True)}
-        return {**self.numbers, **fed}
-
-
-class Weights(NamedTuple):
-    """An array of float64, side by side, that holds Variables' values in the tables' stead; where, by their rows."""
-
-    array: Any
-    places: dict[int, int]
 
 
 class ByReference:
@@ -162,79 +125,6 @@ class ByReference:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
 
 
-class Feeds:
-    """What must be put into a tape before it runs."""
-
-    def __init__(self, flat: Flat, tape: Tape | StraightLine) -> None:
-        self.flat, self.tape = flat, tape
-        fed = [(row, source.row) for row, source in flat.sources.items() if isinstance(source, Fed)]
-        self.line_of = {source: tape.fed[1].index(row) for row, source in fed if flat.groups[row] > 0}
-        self.lines: dict[tuple[int, ...], Any] = {}  # for each batch's rows: which there are, and their lines
-        self.numbers = [(row, source) for row, source in fed if flat.groups[row] == 0]
-        self.moving: list[tuple[int, Any, list[Any]]] = []  # lanes of leaves that may change, and their sources
-        for row, source in flat.sources.items():
-            if isinstance(source, Lanes):
-                with np.errstate(over="ignore"):
-                    _fill(tape.feed(row), np.array(source.numbers))
-                known = [each for each in source.sources if each is not None]
-                places = np.array([lane for lane, each in enumerate(source.sources) if each is not None], np.int32)
-                if known:
-                    self.moving.append((row, places, known))
-        self.any = bool(fed or self.moving)
-
-    def __call__(self, inputs: Inputs, source: Any = None) -> None:
-        """Feed the tape. source: where leaves are loaded from, if not from the tables.
-
-        What float32 cannot hold becomes infinite; a result will show it.
-        """
-        source = inputs.tables.values if source is None else source
-        if self.tape.precision is DOUBLE:
-            self._feed(inputs, source)
-        else:
-            with np.errstate(over="ignore"):
-                self._feed(inputs, source)
-
-    def _feed(self, inputs: Inputs, source: Any) -> None:
-        tape = self.tape
-        if inputs.batches:
-            if tape.samples[1] != inputs.samples:
-                tape.set_samples([1, inputs.samples])
-            for batch in inputs.batches:
-                self.feed_batch(batch)
-        for row, fed in self.numbers:
-            tape.put(row, inputs.number(fed))
-        for row, places, sources in self.moving:
-            held = [inputs.number(each.row) if isinstance(each, Fed) else source[each] for each in sources]
-            numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].astype(np.float64)
-            numbers[places] = held
-            _fill(tape.feed(row), numbers)
-
-    def places(self) -> dict[int, list[int]]:
-        """The addresses where single numbers are read, by the row of the PlaceHolder."""
-        found: dict[int, list[int]] = {}
-        for row, source in self.numbers:
-            found.setdefault(source, []).append(self.tape.place_of(row))
-        for row, lanes, sources in self.moving:
-            line, samples = self.tape.feed(row), self.tape.samples[self.flat.groups[row]]
-            for lane, each in zip(lanes.tolist(), sources, strict=True):
-                last = len(line) if lane == samples - 1 else lane + 1  # lanes beyond the last sample repeat it
-                found.setdefault(each.row, []).extend(line.ctypes.data + 8 * at for at in range(lane, last))
-        return found
-
-    def feed_batch(self, batch: Batch) -> None:
-        """Copy a batch into its lines; lanes beyond the last sample repeat it."""
-        if batch.rows not in self.lines:
-            known = [place for place, row in enumerate(batch.rows) if row in self.line_of]
-            lines = [self.line_of[batch.rows[place]] for place in known]
-            self.lines[batch.rows] = _as_slice(known), _as_slice(lines)
-        known, lines = self.lines[batch.rows]
-        feeds = self.tape.feed_lines(1)
-        columns = batch.columns[known]
-        feeds[lines, : columns.shape[1]] = columns
-        if feeds.shape[1] > columns.shape[1]:
-            feeds[lines, columns.shape[1] :] = columns[:, -1:]
-
-
 class ByMachine(ByReference):
     """Compiled answers: straight-line code for a small plan, a tape for a large one, or one that is seldom asked."""
 
@@ -293,10 +183,10 @@ class ByMachine(ByReference):
         """What the last run left. finite: whether all scalars are."""
         values, *slopes = [pick(self.tape.out, self.tape) for pick in self._picks]
         if self.scalars < len(self.asked):
-            finite = finite and all(_finite(found) for found in (values, *slopes))
+            finite = finite and all(all_finite(found) for found in (values, *slopes))
         if self._fed:
-            slopes = [_for_each(row, self._fed, samples, self.precision) for row in slopes]
-        return values if isinstance(values, list) else _values(values), slopes, finite
+            slopes = [for_each(row, self._fed, samples, self.precision) for row in slopes]
+        return values if isinstance(values, list) else as_list(values), slopes, finite
 
     def _run(self, inputs: Inputs) -> float:
         """0.0 if all scalars among the results are finite."""
@@ -324,81 +214,6 @@ class ByMachine(ByReference):
 
     def explain(self, times: bool = True) -> str:
         return report(self.lowering, self.tape, times)
-
-
-def _as_slice(places: list[int]) -> Any:
-    """The places, as a slice if they follow one another: it is copied several times faster."""
-    first = places[0] if places else 0
-    return slice(first, first + len(places)) if places == list(range(first, first + len(places))) else places
-
-
-def picks(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
-    """How to find the outputs' values, and then each output's slopes, among a tape's results."""
-    places, count = [], 0
-    for at in asked:
-        places.append(count)
-        count += int(flat.groups[at.row] == 0)
-    bounds = [(0, outputs), *((outputs + k * width, outputs + (k + 1) * width) for k in range(outputs if width else 0))]
-    return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
-
-
-def _for_each(slopes: Any, fed: list[bool], samples: int, precision: Precision) -> Any:
-    """An entry for each sample of what was fed as a batch, also where all samples have the same."""
-    if isinstance(slopes, np.ndarray) and slopes.ndim > 1:
-        return slopes
-    entries = [
-        x if np.ndim(x) else np.full(samples, x, precision.name) if each else float(x)
-        for x, each in zip(slopes, fed, strict=True)
-    ]  # fmt: skip
-    return np.array(entries) if all(map(np.ndim, entries)) else entries
-
-
-def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: list[int]) -> Pick:
-    groups = {int(flat.groups[at.row]) for at in asked}
-    lanes = {at.lane == NONE for at in asked}
-    if groups == {0}:
-        chosen = slice(places[0], places[-1] + 1)
-        return lambda out, tape: out[chosen].copy()
-    leaf = any(flat.starts[at.row] == flat.starts[at.row + 1] for at in asked)  # what was fed is nowhere exported
-    if leaf and len(asked) == 1:
-        (at,) = asked
-        fed = slice(None) if at.lane == NONE else slice(at.lane, at.lane + 1)
-        return lambda out, tape: tape.lanes_of(at.row)[fed].copy().reshape((1, -1) if at.lane == NONE else -1)
-    if not leaf and 0 not in groups and len(groups) == 1 and len(lanes) == 1:
-        (group,) = groups
-        lines = np.array([tape.exported[group].index(at.row) for at in asked])
-        if lanes == {True}:
-            return lambda out, tape: tape.out_lines(group)[lines]
-        samples = np.array([at.lane for at in asked])
-        return lambda out, tape: tape.out_lines(group)[lines, samples]
-    singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
-    return lambda out, tape: _together([_alone(single(out, tape)) for single in singles], out.dtype)
-
-
-def _finite(found: Any) -> bool:
-    if not isinstance(found, np.ndarray):
-        return all(map(_finite, map(np.asarray, found)))
-    return bool(np.isfinite(found).all())
-
-
-def _together(entries: list[Any], dtype: Any) -> Any:
-    return np.array(entries, dtype) if all(isinstance(each, float) for each in entries) else entries
-
-
-def _alone(found: Any) -> Any:
-    """One entry: a float, or an array with one for each sample."""
-    return float(found[0]) if found.ndim == 1 else found[0]
-
-
-def _values(found: Any) -> list[Any]:
-    """Outputs: floats, or arrays with one for each sample."""
-    return found.tolist() if found.ndim == 1 else list(found)
-
-
-def _fill(feed: Any, numbers: Any) -> None:
-    """Write the lanes; those beyond the last sample repeat it, so that no number of theirs is out of the ordinary."""
-    feed[: len(numbers)] = numbers
-    feed[len(numbers) :] = numbers[-1]
 
 
 def question(

@@ -14,10 +14,11 @@ import numpy as np
 
 from ..tables import Tables
 from . import questions
+from .given import Inputs, Weights
 from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
 from .llvm.precision import DOUBLE, Precision
-from .questions import Answers, ByMachine, ByReference, Found, Inputs, Weights
+from .questions import Answers, ByMachine, ByReference, Found
 from .tape.powers import powers
 from .tape.repeats import repeats
 from .tape.rows import flat_of_tables
