@@ -113,7 +113,7 @@ class Feeds:
         if batch.rows not in self.lines:
             known = [place for place, row in enumerate(batch.rows) if row in self.line_of]
             lines = [self.line_of[batch.rows[place]] for place in known]
-            self.lines[batch.rows] = _as_slice(known), _as_slice(lines)
+            self.lines[batch.rows] = as_slice(known), as_slice(lines)
         known, lines = self.lines[batch.rows]
         feeds = self.tape.feed_lines(1)
         columns = batch.columns[known]
@@ -122,7 +122,7 @@ class Feeds:
             feeds[lines, columns.shape[1] :] = columns[:, -1:]
 
 
-def _as_slice(places: list[int]) -> Any:
+def as_slice(places: list[int]) -> Any:
     """The places, as a slice if they follow one another: it is copied several times faster."""
     first = places[0] if places else 0
     return slice(first, first + len(places)) if places == list(range(first, first + len(places))) else places

@@ -21,7 +21,7 @@ from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
 from .llvm.precision import DOUBLE, Precision
 from .replay import Replay, first_wrong
-from .results import all_finite, as_list, for_each, picks
+from .results import all_finite, as_list, for_each, picks, whole_groups
 from .straight import PATIENCE, StraightLine, blocks, fits, pays
 from .tape.lanes import Sample
 from .tape.lowering import Lowering, Stage
@@ -145,6 +145,7 @@ class ByMachine(ByReference):
         self.may_move = engine is None and precision is DOUBLE and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
+        self._groups = whole_groups(self.flat, self.asked)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
         self.descent: Any = None  # the last way downhill, kept by who makes them
@@ -182,8 +183,9 @@ class ByMachine(ByReference):
     def found(self, finite: bool, samples: int) -> Found:
         """What the last run left. finite: whether all scalars are."""
         values, *slopes = [pick(self.tape.out, self.tape) for pick in self._picks]
-        if self.scalars < len(self.asked):
-            finite = finite and all(all_finite(found) for found in (values, *slopes))
+        if self.scalars < len(self.asked) and finite:
+            lanes = (values, *slopes) if self._groups is None else map(self.tape.out_lines, self._groups)
+            finite = all(map(all_finite, lanes))
         if self._fed:
             slopes = [for_each(row, self._fed, samples, self.precision) for row in slopes]
         return values if isinstance(values, list) else as_list(values), slopes, finite

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .given import as_slice
 from .llvm.precision import Precision
 from .straight import StraightLine
 from .tape.flat import NONE, Flat
@@ -52,11 +53,20 @@ def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: li
         (group,) = groups
         lines = np.array([tape.exported[group].index(at.row) for at in asked])
         if lanes == {True}:
-            return lambda out, tape: tape.out_lines(group)[lines]
+            some = as_slice(lines.tolist())
+            return lambda out, tape: tape.out_lines(group)[some].copy()
         samples = np.array([at.lane for at in asked])
         return lambda out, tape: tape.out_lines(group)[lines, samples]
     singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
     return lambda out, tape: _together([_alone(single(out, tape)) for single in singles], out.dtype)
+
+
+def whole_groups(flat: Flat, asked: list[Sample]) -> list[int] | None:
+    """The groups of what is asked, if that is all that they hand out; None if not, or if something is fed."""
+    lanes = [at for at in asked if flat.groups[at.row]]
+    if any(at.lane != NONE or flat.starts[at.row] == flat.starts[at.row + 1] for at in lanes):
+        return None
+    return sorted({int(flat.groups[at.row]) for at in lanes})
 
 
 def all_finite(found: Any) -> bool:

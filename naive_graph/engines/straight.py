@@ -26,13 +26,14 @@ from .llvm.precision import DOUBLE
 from .llvm.repeat import loop
 from .llvm.straight import LINE
 from .tape.adjoint import Count
-from .tape.flat import NONE, Array, Flat
+from .tape.flat import DOT, NONE, Array, Flat
 from .tape.sections import lives_on
 from .writing import Written
 
 WARM = 4096  # floats of columns that stay in the nearest cache: 32 KB
 FEW_ROWS = 400  # LLVM takes some 0.1 s for as many
 MOST_ROWS = 4_000  # some 0.5 s, and much more for twice as many
+MOST_TERMS = 3_000  # of the dots of a plan with lanes
 PATIENCE = 50_000  # blocks of samples, or runs without any, on the tape before compiling pays
 
 # All arguments in one array: one is quicker to pass than many.
@@ -197,8 +198,10 @@ def fits(flat: Flat) -> bool:
 
 
 def pays(flat: Flat) -> bool:
-    """Whether straight-line code beats the tape once it is compiled."""
-    return _computed(flat) <= MOST_ROWS
+    """Whether straight-line code beats the tape once it is compiled: wide layers run in the tape's larger tiles."""
+    dots = flat.kinds <= DOT
+    terms = int((flat.starts[1:] - flat.starts[:-1])[dots].sum()) // 2
+    return _computed(flat) <= MOST_ROWS and (len(flat.samples) == 1 or terms <= MOST_TERMS)
 
 
 def blocks(samples: Sequence[int]) -> int:
