@@ -167,8 +167,8 @@ class Program:
             age = self._tables.cache.setdefault(AGE, object())
             given = self._given(feed, inputs) if feed or inputs else self._nothing
             answers = self._ask(given, self._kept.held)
-            form = None  # a question by name, or of plain numbers, has no short way
-            if feed is None and (not inputs or hasattr(inputs[0], "ndim")):
+            form = None  # a question by name, or of lists, has no short way
+            if feed is None and (not inputs or hasattr(inputs[0], "ndim") or type(inputs[0]) is float):
                 form = (age, given.samples, [batch.rows for batch in given.batches], [*map(type, inputs)])
             with self._tables.lock:  # no column may move while machine code reads it
                 if form is None or form != self._short or not answers.stays:  # what the short way uses may change now
@@ -186,9 +186,10 @@ class Program:
 
     def _shorten(self, answers: Answers, given: Inputs, inputs: Sequence[Any]) -> None:
         """Make the short way, if there is one: a question of one form that was asked twice will be asked again."""
-        fed = len(inputs)
-        if len(given.batches) in (0, fed) and all(getattr(each, "ndim", 0) for each in inputs):
-            self._again = again(answers, answers.source_at(), given.samples, self._single, self._inputs[:fed])
+        rows, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(each) is float for each in inputs)
+        arrays = all(getattr(each, "ndim", 0) for each in inputs)
+        if plain or (arrays and len(given.batches) in (0, len(inputs))):
+            self._again = again(answers, answers.source_at(), given.samples, self._single, rows, plain)
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()

@@ -310,3 +310,21 @@ def test_large_results_are_found_finite_without_a_warning():
     program = Program(p * 1.0, inputs=[p])
     for _ in range(3):
         assert program(np.full(3, 1e200)).value.tolist() == [1e200] * 3
+
+
+@pytest.mark.parametrize("engine", ["tape", "native", None])
+def test_plain_numbers_go_the_short_way_too(engine, long_ways):
+    x, p, q = Variable(2.0), PlaceHolder(), PlaceHolder()
+    program = Program(x * p + p * q, [x], inputs=[p, q], engine=engine)
+    for step in range(6):
+        assert program(float(step), 3.0) == (2.0 * step + 3.0 * step, [float(step)])
+    assert len(long_ways) == 2
+    assert program(5, 3.0) == (25.0, [5.0])  # an int
+    assert program(np.float64(1.0), 3.0).value == 5.0
+    with pytest.raises(NumberError):
+        program(True, 3.0)
+    with pytest.warns(NumericWarning):
+        program(float("inf"), 0.0)
+    q.value = 4.0
+    assert program(1.0).value == 6.0
+    assert [program(1.0, 1.0).value for _ in range(4)] == [3.0] * 4

@@ -29,13 +29,14 @@ def never(*inputs: Any) -> Found | None:
     return None
 
 
-def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequence[Any]) -> Again:
+def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequence[Any], plain: bool = False) -> Again:
     """The short way of a question that was just answered.
 
     source: the address of the graph's values, where they will stay. single:
     whether the one output is to be given, not a list. inputs: for each array
     that is fed the row of its PlaceHolder, or those of its columns: all are
-    batches, or all are single numbers in a row.
+    batches, or all are single numbers in a row. plain: whether they are floats,
+    each by itself.
     """
     if not isinstance(answers, ByMachine) or not _can_be_fed(answers, inputs):
         return never
@@ -44,7 +45,11 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
     scalars = answers.scalars
     fit: Any = _no_inputs
     held: list[Any] = [answers]
-    if inputs:
+    if plain:
+        if answers.feeds.moving:
+            return never
+        fit = _floats(answers, inputs)
+    elif inputs:
         made = feeder(*_arrays(answers, samples, inputs))
         if made is None:
             return never
@@ -80,6 +85,24 @@ def _counted(answers: ByMachine, cost: int, way: Again) -> Again:
 
 def _no_inputs(*inputs: Any) -> bool:
     return not inputs
+
+
+def _floats(answers: ByMachine, inputs: Sequence[int]) -> Callable[..., bool]:
+    """Whether as many floats are given; they are put where they are read."""
+    put, count = answers.tape.put, len(inputs)
+    places = [[leaf for leaf, source in answers.feeds.numbers if source == row] for row in inputs]
+
+    def fit(*given: Any) -> bool:
+        if len(given) != count:
+            return False
+        for value, leaves in zip(given, places, strict=True):
+            if type(value) is not float:
+                return False
+            for leaf in leaves:
+                put(leaf, value)
+        return True
+
+    return fit
 
 
 def _is_short(answers: ByMachine) -> bool:
