@@ -139,7 +139,9 @@ def test_minimize_knows_its_steps_and_chooses_at_once(steps, way, patience, monk
     gone = []
     for name in ("Tape", "StraightLine"):
         made = getattr(descent, name)
-        monkeypatch.setattr(descent, name, lambda *given, made=made, name=name: gone.append(name) or made(*given))
+        monkeypatch.setattr(
+            descent, name, lambda *given, made=made, name=name, **rest: gone.append(name) or made(*given, **rest)
+        )
     output, weights, _ = network(samples=20)
     Program(output, wrt=weights).minimize(0.01, steps)
     assert gone == [way]
@@ -161,7 +163,7 @@ def test_an_operator_that_only_the_tape_can_compile_stays_there(patience, monkey
     output, weights, _ = network(samples=20)
     program = Program(output, wrt=weights)
 
-    def refuse(*given):
+    def refuse(*given, **rest):
         raise questions.Opaque("It cannot be compiled.")
 
     monkeypatch.setattr(questions, "StraightLine", refuse)
