@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from .compile import Library, compiled, llvmlite
-from .python import Floats, Longs, Program
+from .precision import SINGLE, Precision, precision_named
+from .python import Doubles, Floats, Longs, Program
 
 TESTED = ((3, 11),)  # versions of Python, on Linux, on which machine code is entered directly
 _NO_ARGUMENTS, _ARGUMENTS = 4, 0x80  # METH_NOARGS and METH_FASTCALL
@@ -27,19 +28,19 @@ _PYTHON = (
     "PyErr_Clear",
 )  # fmt: skip
 LINES_FROM = 4  # where a batch's lines, or the places of single numbers, begin among its words
-SINGLE = -1  # the stride of single numbers, which have places of their own
+ALONE = -1  # the stride of single numbers, which have places of their own
 
 poke: Callable[[int, float], None]  # write a float to an address; only machine code can
 
 
-def scatter(words: Longs, numbers: Floats) -> None:
+def scatter(words: Longs, numbers: Doubles) -> None:
     """Write single numbers where each is read: (address, which number) for each place."""
     for pair in range(words[2]):
         at = LINES_FROM + 2 * pair
         poke(words[at], numbers[words[at + 1]])  # noqa: F821 - it is there once this is compiled
 
 
-def fill(words: Longs, feeds: Floats, numbers: Floats) -> None:
+def fill(words: Longs, feeds: Floats, numbers: Doubles) -> None:
     """Copy a batch, a line of it for each sample, into the lines of a tape; lanes beyond the last sample repeat it."""
     samples, columns, stride = words[1], words[2], words[3]
     for first in range(0, samples, 8):  # what eight samples are read from stays in the cache
@@ -59,9 +60,9 @@ def fill(words: Longs, feeds: Floats, numbers: Floats) -> None:
 # run: words hold a function, its argument, and where its first result is, and whether all are finite.
 # feed: words hold how many arrays there are, where the tape's lines are, and for each array where its words are:
 # its dimensions, samples, columns, stride, and the line of each column; or 1, how many numbers, how many places they
-# go to, SINGLE, and these.
+# go to, ALONE, and these.
 # A buffer is {address, owner, bytes, bytes of an item, i32 read-only, i32 dimensions, format, shape, ...}.
-_TEXT = f"""
+_TEXT = """
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare ptr @PyBool_FromLong(i64)
@@ -69,9 +70,9 @@ declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
 declare void @PyBuffer_Release(ptr)
 declare void @PyErr_Clear()
 
-define internal void @poke(i64 %address, double %x) alwaysinline {{
+define internal void @poke(i64 %address, {real} %x) alwaysinline {{
   %at = inttoptr i64 %address to ptr
-  store double %x, ptr %at
+  store {real} %x, ptr %at
   ret void
 }}
 
@@ -83,12 +84,13 @@ define ptr @enter_run(ptr %self, ptr %nothing) {{
   call void %function(ptr %argument)
   %value.where = getelementptr ptr, ptr %words, i64 2
   %value.at = load ptr, ptr %value.where
-  %value = load double, ptr %value.at
+  %value = load {real}, ptr %value.at
   %amiss.where = getelementptr ptr, ptr %words, i64 3
   %amiss.at = load ptr, ptr %amiss.where
-  %amiss = load double, ptr %amiss.at
-  %fine = fcmp oeq double %amiss, 0.0
-  %shown = select i1 %fine, double %value, double 0x7FF8000000000000
+  %amiss = load {real}, ptr %amiss.at
+  %fine = fcmp oeq {real} %amiss, 0.0
+  %exact = {exact}
+  %shown = select i1 %fine, double %exact, double 0x7FF8000000000000
   %answer = call ptr @PyFloat_FromDouble(double %shown)
   ret ptr %answer
 }}
@@ -108,7 +110,7 @@ test:
 ask:
   %array.at = getelementptr ptr, ptr %arrays, i64 %k
   %array = load ptr, ptr %array.at
-  %refused = call i32 @PyObject_GetBuffer(ptr %array, ptr %buffer, i32 {_C_CONTIGUOUS | _FORMAT})
+  %refused = call i32 @PyObject_GetBuffer(ptr %array, ptr %buffer, i32 {asked})
   %none = icmp ne i32 %refused, 0
   br i1 %none, label %clear, label %look
 look:
@@ -138,7 +140,7 @@ kind:
   %across = load i64, ptr %columns.at
   %stride.at = getelementptr i64, ptr %batch, i64 3
   %stride = load i64, ptr %stride.at
-  %single = icmp eq i64 %stride, {SINGLE}
+  %single = icmp eq i64 %stride, {alone}
   %columns = select i1 %single, i64 1, i64 %across
   %numbers = mul i64 %samples, %columns
   %room = mul i64 %numbers, 8
@@ -194,23 +196,25 @@ class _Method(ctypes.Structure):
 
 
 @once
-def _entries() -> tuple[Library, dict[str, _Method]]:
+def _entries(precision: Precision) -> tuple[Library, dict[str, _Method]]:
     llvm = llvmlite()
     for name in _PYTHON:
         llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
-    program = Program({"poke": ("poke", ["i64", "double"], "void")})
+    program = Program({"poke": ("poke", ["i64", precision.type], "void")}, precision)
     program.add(fill, outside=False)
     program.add(scatter, outside=False)
-    library = compiled(f"{_TEXT}\n{program}", optimised=True)
+    exact = "fpext float %value to double" if precision is SINGLE else "fadd double %value, -0.0"  # which is the value
+    text = _TEXT.format(real=precision.type, exact=exact, asked=_C_CONTIGUOUS | _FORMAT, alone=ALONE)
+    library = compiled(f"{text}\n{program}", optimised=True)
     flags = {"enter_run": _NO_ARGUMENTS, "enter_feed": _ARGUMENTS}
     return library, {name: _Method(name.encode(), library.address(name), kind, None) for name, kind in flags.items()}
 
 
-def _entry(name: str, words: Any) -> Callable[..., Any]:
+def _entry(name: str, words: Any, precision: Precision) -> Callable[..., Any]:
     """A function of Python's that hands these words to machine code. Good for as long as they are held."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    made: Callable[..., Any] = make(ctypes.addressof(_entries()[1][name]), words.ctypes.data, None)
+    made: Callable[..., Any] = make(ctypes.addressof(_entries(precision)[1][name]), words.ctypes.data, None)
     return made
 
 
@@ -221,10 +225,10 @@ def runner(library: Library, name: str, argument: int, out: Any, value: int, ami
     short: whether the run is so short that other threads may wait for it.
     Returns it with what must be held for as long as it is used.
     """
-    if short and is_direct() and out.dtype == np.float64:
-        places = [out.ctypes.data + 8 * place for place in (value, amiss)]
+    if short and is_direct():
+        places = [out.ctypes.data + out.itemsize * place for place in (value, amiss)]
         words = np.array([library.address(name), argument, *places], np.int64)
-        return _entry("enter_run", words), (library, words, out)
+        return _entry("enter_run", words, precision_named(out.dtype)), (library, words, out)
     function, item, nan = library.function(name, None, [ctypes.c_void_p]), out.item, float("nan")
 
     def run() -> float:
@@ -238,16 +242,16 @@ def runner(library: Library, name: str, argument: int, out: Any, value: int, ami
 def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
     """A function of arrays: copies them to where they are read, or gives False if one is not what is expected.
 
-    feeds: a view of float64 with a line for each leaf that is fed a batch.
+    feeds: a view of floats with a line for each leaf that is fed a batch, or any array of the same floats.
     arrays: the words of each, as `batch` and `singles` give them. Returns it with
     what must be held for as long as it is used; None where machine code cannot
     be entered directly.
     """
-    if not is_direct() or feeds.dtype != np.float64:
+    if not is_direct():
         return None
     each = [np.array(words, np.int64) for words in arrays]
     words = np.array([len(each), feeds.ctypes.data, *(array.ctypes.data for array in each)], np.int64)
-    return _entry("enter_feed", words), (feeds, each, words)
+    return _entry("enter_feed", words, precision_named(feeds.dtype)), (feeds, each, words)
 
 
 def batch(dimensions: int, samples: int, stride: int, lines: Sequence[int]) -> list[int]:
@@ -257,4 +261,4 @@ def batch(dimensions: int, samples: int, stride: int, lines: Sequence[int]) -> l
 
 def singles(numbers: int, places: Sequence[tuple[int, int]]) -> list[int]:
     """An array of single numbers; (address, which number) for each place that reads one."""
-    return [1, numbers, len(places), SINGLE, *(word for place in places for word in place)]
+    return [1, numbers, len(places), ALONE, *(word for place in places for word in place)]
