@@ -15,6 +15,7 @@ from .llvm.emit import INSTRUCTIONS, SQUARES, opaque
 from .llvm.functions import together
 from .llvm.loops import declared
 from .llvm.meaning import in_registers
+from .llvm.narrow import narrowing
 from .llvm.precision import DOUBLE, Precision
 from .llvm.straight import PARAMETERS, Straight, calling
 from .packing import gathered
@@ -166,7 +167,11 @@ class Written:
         if self.sheet.fed:
             texts.append(registers.sums(precision.type, lanes))
             known |= declared(precision)
-        text = calling("run", PARAMETERS, [each.name for each in self.units])
+        names = [each.name for each in self.units]
+        if self.sheet.narrowed:
+            texts.append(narrowing("run.narrowed", self.sheet.narrowed))
+            names.insert(0, "run.narrowed")
+        text = calling("run", PARAMETERS, names)
         if self.scalars > FEW:
             real, suffix = precision.type, precision.suffix(lanes)
             texts.append(AMISS.format(real=real, vector=vector, suffix=suffix, bytes=precision.bytes, lanes=lanes))
