@@ -186,9 +186,8 @@ class Feeds:
             line, samples = self.tape.feed(row), self.tape.samples[self.flat.groups[row]]
             for lane, source in zip(lanes.tolist(), rows, strict=True):
                 last = len(line) if lane == samples - 1 else lane + 1  # lanes beyond the last sample repeat it
-                found.setdefault(source, []).extend(
-                    line.ctypes.data + line.itemsize * each for each in range(lane, last)
-                )
+                begin, size = line.ctypes.data, line.itemsize
+                found.setdefault(source, []).extend(begin + size * each for each in range(lane, last))
         return found
 
     def feed_batch(self, batch: Batch) -> None:
@@ -224,11 +223,8 @@ class ByMachine(ByReference):
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
         self.straight = engine == "native" or (engine is None and fits(self.flat))
-        self.tape: Any = (
-            StraightLine(self.flat, wanted, precision=precision)
-            if self.straight
-            else Tape(self.flat, wanted, precision=precision)
-        )
+        made: Any = StraightLine if self.straight else Tape
+        self.tape: Any = made(self.flat, wanted, precision=precision)
         self.may_move = engine is None and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)

@@ -30,7 +30,7 @@ from .tape.places import aligned
 from .tape.sections import lives_on
 from .writing import Written
 
-WARM = 32_768  # bytes of columns that stay in the nearest cache
+WARM = 65_536  # bytes of columns that stay in the nearest caches
 FEW_ROWS = 400  # LLVM takes some 0.1 s for as many
 MOST_ROWS = 4_000  # some 0.5 s, and much more for twice as many
 PATIENCE = 50_000  # blocks of samples, or runs without any, on the tape before compiling pays
