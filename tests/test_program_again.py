@@ -120,6 +120,20 @@ def test_only_the_first_two_questions_of_a_form_go_the_long_way(long_ways, way, 
     assert len(long_ways) == (4 if way else 7)
 
 
+@pytest.mark.parametrize("dtype", KINDS)
+def test_arrays_of_float32_take_the_short_way_too(long_ways, way, dtype):
+    rng = np.random.default_rng(7)
+    (ps, qs), w = ([PlaceHolder() for _ in range(3)] for _ in range(2)), Variable(0.1)
+    for data, xs in ((rng.normal(size=(10, 3)), ps), (rng.normal(size=3), qs)):
+        fresh, program = (Program(total(w * xs[0] + xs[2]), [w], inputs=[xs], dtype=dtype) for _ in range(2))
+        expected = [shown(fresh._asked(None, [data.astype(kind)])) for kind in KINDS]
+        long_ways.clear()
+        for _ in range(3):
+            assert [shown(program(data.astype(kind))) for kind in KINDS] == expected
+        assert len(long_ways) == (2 if way else 6)
+        assert (expected[0] == expected[1]) == (dtype == "float32")
+
+
 ALIKE = {
     "float32": lambda x: x.astype(np.float32),
     "whole numbers": lambda x: x.astype(int),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .compile import Library, compiled, llvmlite
-from .precision import SINGLE, Precision, precision_named
+from .precision import Precision, precision_named
 from .python import Doubles, Floats, Longs, Program
 
 TESTED = ((3, 11),)  # versions of Python, on Linux, on which machine code is entered directly
@@ -30,17 +30,20 @@ _PYTHON = (
 LINES_FROM = 4  # where a batch's lines, or the places of single numbers, begin among its words
 ALONE = -1  # the stride of single numbers, which have places of their own
 
-poke: Callable[[int, float], None]  # write a float to an address; only machine code can
+# Only machine code can do these two: write a float to an address, and read one of an array of float64, or of float32
+# where `narrow` is 1.
+poke: Callable[[int, float], None]
+fetch: Callable[[Doubles, int, int], float]
 
 
-def scatter(words: Longs, numbers: Doubles) -> None:
-    """Write single numbers where each is read: (address, which number) for each place."""
+def scatter(words: Longs, numbers: Doubles, narrow: int) -> None:
+    """Write single numbers where each is read: (address, which number) for each place. narrow: as in `fetch`."""
     for pair in range(words[2]):
         at = LINES_FROM + 2 * pair
-        poke(words[at], numbers[words[at + 1]])  # noqa: F821 - it is there once this is compiled
+        poke(words[at], fetch(numbers, words[at + 1], narrow))  # noqa: F821 - they are there once this is compiled
 
 
-def fill(words: Longs, feeds: Floats, numbers: Doubles) -> None:
+def fill(words: Longs, feeds: Floats, numbers: Doubles, narrow: int) -> None:
     """Copy a batch, a line of it for each sample, into the lines of a tape; lanes beyond the last sample repeat it."""
     samples, columns, stride = words[1], words[2], words[3]
     for first in range(0, samples, 8):  # what eight samples are read from stays in the cache
@@ -49,12 +52,12 @@ def fill(words: Longs, feeds: Floats, numbers: Doubles) -> None:
             line = words[LINES_FROM + column]
             if line >= 0:
                 for sample in range(first, last):
-                    feeds[line * stride + sample] = numbers[sample * columns + column]
+                    feeds[line * stride + sample] = fetch(numbers, sample * columns + column, narrow)  # noqa: F821
     for column in range(columns):
         line = words[LINES_FROM + column]
         if line >= 0:
             for lane in range(samples, stride):
-                feeds[line * stride + lane] = numbers[(samples - 1) * columns + column]
+                feeds[line * stride + lane] = fetch(numbers, (samples - 1) * columns + column, narrow)  # noqa: F821
 
 
 # run: words hold a function, its argument, and where its first result is, and whether all are finite.
@@ -76,6 +79,21 @@ define internal void @poke(i64 %address, {real} %x) alwaysinline {{
   ret void
 }}
 
+define internal {real} @fetch(ptr %numbers, i64 %k, i64 %narrow) alwaysinline {{
+  %is.narrow = icmp ne i64 %narrow, 0
+  br i1 %is.narrow, label %short, label %long
+short:
+  %single.at = getelementptr float, ptr %numbers, i64 %k
+  %single = load float, ptr %single.at
+  %one = {of_single}
+  ret {real} %one
+long:
+  %double.at = getelementptr double, ptr %numbers, i64 %k
+  %double = load double, ptr %double.at
+  %two = {of_double}
+  ret {real} %two
+}}
+
 define ptr @enter_run(ptr %self, ptr %nothing) {{
   %words = call ptr @PyLong_AsVoidPtr(ptr %self)
   %function = load ptr, ptr %words
@@ -89,7 +107,7 @@ define ptr @enter_run(ptr %self, ptr %nothing) {{
   %amiss.at = load ptr, ptr %amiss.where
   %amiss = load {real}, ptr %amiss.at
   %fine = fcmp oeq {real} %amiss, 0.0
-  %exact = {exact}
+  %exact = {shown}
   %shown = select i1 %fine, double %exact, double 0x7FF8000000000000
   %answer = call ptr @PyFloat_FromDouble(double %shown)
   ret ptr %answer
@@ -128,6 +146,10 @@ kind:
   %format.at = load ptr, ptr %format.where
   %format = load i16, ptr %format.at, align 1
   %is.double = icmp eq i16 %format, 100
+  %is.single = icmp eq i16 %format, 102
+  %is.known = or i1 %is.double, %is.single
+  %narrow = zext i1 %is.single to i64
+  %size = select i1 %is.single, i64 4, i64 8
   %shape.where = getelementptr ptr, ptr %buffer, i64 6
   %shape = load ptr, ptr %shape.where
   %length = load i64, ptr %shape
@@ -143,19 +165,19 @@ kind:
   %single = icmp eq i64 %stride, {alone}
   %columns = select i1 %single, i64 1, i64 %across
   %numbers = mul i64 %samples, %columns
-  %room = mul i64 %numbers, 8
+  %room = mul i64 %numbers, %size
   %as.wide = icmp eq i64 %bytes, %room
-  %right = and i1 %is.double, %as.long
+  %right = and i1 %is.known, %as.long
   %good = and i1 %right, %as.wide
   br i1 %good, label %copy, label %release
 copy:
   %from = load ptr, ptr %buffer
   br i1 %single, label %one, label %many
 one:
-  call void @scatter(ptr %batch, ptr %from)
+  call void @scatter(ptr %batch, ptr %from, i64 %narrow)
   br label %done
 many:
-  call void @fill(ptr %batch, ptr %feeds, ptr %from)
+  call void @fill(ptr %batch, ptr %feeds, ptr %from, i64 %narrow)
   br label %done
 done:
   call void @PyBuffer_Release(ptr %buffer)
@@ -200,14 +222,25 @@ def _entries(precision: Precision) -> tuple[Library, dict[str, _Method]]:
     llvm = llvmlite()
     for name in _PYTHON:
         llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
-    program = Program({"poke": ("poke", ["i64", precision.type], "void")}, precision)
+    real = precision.type
+    known = {"poke": ("poke", ["i64", real], "void"), "fetch": ("fetch", ["ptr", "i64", "i64"], real)}
+    program = Program(known, precision)
     program.add(fill, outside=False)
     program.add(scatter, outside=False)
-    exact = "fpext float %value to double" if precision is SINGLE else "fadd double %value, -0.0"  # which is the value
-    text = _TEXT.format(real=precision.type, exact=exact, asked=_C_CONTIGUOUS | _FORMAT, alone=ALONE)
+    text = _TEXT.format(
+        real=real, asked=_C_CONTIGUOUS | _FORMAT, alone=ALONE, shown=_resized("%value", real, "double"),
+        of_single=_resized("%single", "float", real), of_double=_resized("%double", "double", real),
+    )  # fmt: skip
     library = compiled(f"{text}\n{program}", optimised=True)
     flags = {"enter_run": _NO_ARGUMENTS, "enter_feed": _ARGUMENTS}
     return library, {name: _Method(name.encode(), library.address(name), kind, None) for name, kind in flags.items()}
+
+
+def _resized(value: str, source: str, target: str) -> str:
+    """The instruction that makes a float of one type from one of another; it keeps one that is of that type."""
+    if source == target:
+        return f"select i1 true, {source} {value}, {source} {value}"
+    return f"{'fptrunc' if source == 'double' else 'fpext'} {source} {value} to {target}"
 
 
 def _entry(name: str, words: Any, precision: Precision) -> Callable[..., Any]:
@@ -255,7 +288,7 @@ def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
 
 
 def batch(dimensions: int, samples: int, stride: int, lines: Sequence[int]) -> list[int]:
-    """An array of float64 in C's order, with a row for each sample; each column's line, -1 where nobody reads it."""
+    """An array of floats in C's order, with a row for each sample; each column's line, -1 where nobody reads it."""
     return [dimensions, samples, len(lines), stride, *lines]
 
 
