@@ -292,13 +292,14 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
         step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
         return _ByMachine(inputs, step, code)
     step = step_of(lowering, answers.wrt, held, rule)
-    runs = steps * blocks([*step.flat.samples, inputs.samples])
+    runs = steps * blocks([*step.flat.samples, inputs.samples], machine.precision)
     straight = machine.straight or (machine.may_move and runs >= PATIENCE and pays(step.flat))
     wanted, moves = [step.output, *step.results], list(zip(step.results, step.leaves, strict=True))
     if not straight:
         return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))
-    machine.descent = rate, step, StraightLine(step.flat, wanted, moves, step.output)
-    return _ByMachine(inputs, step, machine.descent[-1])
+    code = StraightLine(step.flat, wanted, moves, step.output, precision=machine.precision)
+    machine.descent = rate, step, code
+    return _ByMachine(inputs, step, code)
 
 
 class _ByMachine:

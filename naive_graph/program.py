@@ -59,7 +59,7 @@ class Program:
     straight-line code once it has run often enough (`engines/straight.py` says
     when). Values stay the same to the last bit then; gradients that are summed
     over samples may change in it.
-    dtype: "float64", or "float32", also as NumPy's types; float32 runs on the tape.
+    dtype: "float64", or "float32", also as NumPy's types.
     weights: a flat array of float64 that holds the values of wrt, or a pair of an
     array and the place of each in it. It is read where it lies, at every call, in
     place of the Variables' own values, and `minimize` writes there.
@@ -111,8 +111,6 @@ class Program:
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._precision = precision_named(dtype)
-        if engine == "native" and self._precision is SINGLE:
-            raise EngineError("The native engine computes in float64. Leave the choice to the Program, or name 'tape'.")
         self._tables, self._engine, self._lock = CURRENT.tables, engine, RLock()
         self._inputs = input_rows(inputs)
         self._rows = rows_of(self.outputs, "Program")

@@ -13,7 +13,9 @@ def ways(monkeypatch):
     gone = []
     for name in ("Tape", "StraightLine", "_ByReference"):
         way = getattr(descent, name)
-        monkeypatch.setattr(descent, name, lambda *given, way=way, name=name: gone.append(name) or way(*given))
+        monkeypatch.setattr(
+            descent, name, lambda *given, way=way, name=name, **rest: gone.append(name) or way(*given, **rest)
+        )
     return gone
 
 

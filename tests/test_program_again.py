@@ -17,6 +17,7 @@ from naive_graph.engines import again, questions  # noqa: E402
 from naive_graph.engines.llvm import entry  # noqa: E402
 from naive_graph.errors import FeedError, NumberError, NumericWarning, StaleNodeError  # noqa: E402
 
+KINDS = ["float64", "float32"]
 WAYS = [True, False]  # whether machine code is entered directly, or by ctypes
 
 
@@ -43,34 +44,36 @@ def shown(answer):
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(any_graph(), st.sampled_from(["native", "tape"]), st.booleans())
-def test_asked_again_with_other_values_a_program_answers_like_a_new_one(recipe, engine, several):
+@given(any_graph(), st.sampled_from(["native", "tape"]), st.booleans(), st.sampled_from(KINDS))
+def test_asked_again_with_other_values_a_program_answers_like_a_new_one(recipe, engine, several, dtype):
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         nodes = build(recipe)
         variables = [node for node in nodes if isinstance(node, Variable)]
         outputs = [node for node in nodes if not isinstance(node, Constant)][-2:] if several else nodes[-1]
-        program = Program(outputs, variables, engine=engine)
+        program = Program(outputs, variables, engine=engine, dtype=dtype)
         for move in (0.0, 0.0, 0.0, 0.125, -3.5):
             for node in variables:
                 node.value += move
-            assert shown(program()) == shown(Program(outputs, variables, engine=engine)())
+            assert shown(program()) == shown(Program(outputs, variables, engine=engine, dtype=dtype)())
 
 
-def network(rows):
+def network(rows, engine="tape", dtype="float64"):
     weights = [Variable(0.1 * k - 0.3) for k in range(7)]
     x, y = [PlaceHolder(), PlaceHolder(), PlaceHolder()], PlaceHolder()
     out = relu(weights[0] * x[0] + weights[1] * x[2] + weights[2]) * weights[3] + weights[4]
     loss = (out - y) ** 2 * weights[5] + weights[6]
-    return Program(total(loss) if rows is None else loss, weights, inputs=[x, y], engine="tape")
+    return Program(total(loss) if rows is None else loss, weights, inputs=[x, y], engine=engine, dtype=dtype)
 
 
 @pytest.mark.parametrize("rows", [None, "each"])
-@pytest.mark.parametrize("samples", [1, 7, 8, 100, 137])
-def test_a_batch_fed_again_gets_the_answer_of_a_new_program(rows, samples):
+@pytest.mark.parametrize("samples", [1, 7, 8, 16, 100, 137])
+@pytest.mark.parametrize("engine", ["native", "tape"])
+@pytest.mark.parametrize("dtype", KINDS)
+def test_a_batch_fed_again_gets_the_answer_of_a_new_program(rows, samples, engine, dtype):
     rng = np.random.default_rng(samples)
     with Graph.scratch():
-        program = network(rows)
+        program = network(rows, engine, dtype)
         for _ in range(4):
             x, y = rng.normal(size=(samples, 3)), rng.normal(size=samples)
             found = program(x, y)
@@ -78,7 +81,9 @@ def test_a_batch_fed_again_gets_the_answer_of_a_new_program(rows, samples):
 
 
 @pytest.mark.parametrize("samples", [1, 3, 8, 13, 40])
-def test_single_numbers_given_again_get_the_answer_of_the_long_way(samples):
+@pytest.mark.parametrize("engine", ["native", "tape"])
+@pytest.mark.parametrize("dtype", KINDS)
+def test_single_numbers_given_again_get_the_answer_of_the_long_way(samples, engine, dtype):
     """Numbers that a loop over samples reads, one that all of them read, and one that nobody does."""
     rng = np.random.default_rng(samples)
     with Graph.scratch():
@@ -86,7 +91,7 @@ def test_single_numbers_given_again_get_the_answer_of_the_long_way(samples):
         xs, ys = ([PlaceHolder() for _ in range(samples)] for _ in range(2))
         losses = [(relu(w * x + b) * rate - y) ** 2 for x, y in zip(xs, ys, strict=True)]
         loss = Graph.sum(losses) * rate
-        program = Program(loss, [w, b], inputs=[[rate, *xs], [*ys, PlaceHolder()]], engine="tape")
+        program = Program(loss, [w, b], inputs=[[rate, *xs], [*ys, PlaceHolder()]], engine=engine, dtype=dtype)
         for _ in range(4):
             w.value = rng.normal()
             given = rng.normal(size=samples + 1), rng.normal(size=samples + 1)
@@ -101,17 +106,32 @@ def test_a_place_holder_that_is_not_given_keeps_its_number():
         assert program(np.array([10.0])).value == 20.0 + number
 
 
-def test_only_the_first_two_questions_of_a_form_go_the_long_way(long_ways, way):
+@pytest.mark.parametrize("dtype", KINDS)
+def test_only_the_first_two_questions_of_a_form_go_the_long_way(long_ways, way, dtype):
     x = Variable(3.0)
-    program = Program(x * x, [x])
+    program = Program(x * x, [x], dtype=dtype)
     for _ in range(5):
         program()
     assert len(long_ways) == 2
     p = PlaceHolder()
-    ask = Program(mean(x * p), [x], inputs=[p])
+    ask = Program(mean(x * p), [x], inputs=[p], dtype=dtype)
     for _ in range(5):
         ask(np.arange(10.0))
     assert len(long_ways) == (4 if way else 7)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_arrays_of_float32_take_the_short_way_too(long_ways, way, dtype):
+    rng = np.random.default_rng(7)
+    (ps, qs), w = ([PlaceHolder() for _ in range(3)] for _ in range(2)), Variable(0.1)
+    for data, xs in ((rng.normal(size=(10, 3)), ps), (rng.normal(size=3), qs)):
+        fresh, program = (Program(total(w * xs[0] + xs[2]), [w], inputs=[xs], dtype=dtype) for _ in range(2))
+        expected = [shown(fresh._asked(None, [data.astype(kind)])) for kind in KINDS]
+        long_ways.clear()
+        for _ in range(3):
+            assert [shown(program(data.astype(kind))) for kind in KINDS] == expected
+        assert len(long_ways) == (2 if way else 6)
+        assert (expected[0] == expected[1]) == (dtype == "float32")
 
 
 ALIKE = {
@@ -126,10 +146,11 @@ ALIKE = {
 
 
 @pytest.mark.parametrize("how", ALIKE)
-def test_arrays_of_other_kinds_are_understood_after_the_plain_one(how):
+@pytest.mark.parametrize("dtype", KINDS)
+def test_arrays_of_other_kinds_are_understood_after_the_plain_one(how, dtype):
     x, y = np.arange(30.0).reshape(10, 3), np.arange(10.0)
     with Graph.scratch():
-        program = network(None)
+        program = network(None, dtype=dtype)
         for _ in range(3):
             expected = shown(program(x, y))
         for shift in (1.0, 0.0):
@@ -303,6 +324,15 @@ def test_the_short_way_counts_for_the_move_to_straight_line_code(monkeypatch, wa
         (answers,) = program._questions.values()
         moved.append(answers.straight)
     assert moved == [False] * 5 + [True] * 4
+
+
+def test_what_float32_cannot_hold_is_told_of_on_the_short_way_too():
+    p = PlaceHolder(name="p")
+    program = Program(total(p * 2.0), inputs=[p], dtype="float32")
+    for _ in range(4):
+        assert program(np.ones(3)).value == 6.0
+    with pytest.warns(NumericWarning, match=r"PlaceHolder 'p' was fed 1e\+39, inf in float32"):
+        assert program(np.array([1.0, 1e39, 1.0])).value == np.inf
 
 
 def test_large_results_are_found_finite_without_a_warning():

@@ -105,7 +105,8 @@ class Feeds:
             line, samples = self.tape.feed(row), self.tape.samples[self.flat.groups[row]]
             for lane, each in zip(lanes.tolist(), sources, strict=True):
                 last = len(line) if lane == samples - 1 else lane + 1  # lanes beyond the last sample repeat it
-                found.setdefault(each.row, []).extend(line.ctypes.data + 8 * at for at in range(lane, last))
+                begin, size = line.ctypes.data, line.itemsize
+                found.setdefault(each.row, []).extend(begin + size * at for at in range(lane, last))
         return found
 
     def feed_batch(self, batch: Batch) -> None:

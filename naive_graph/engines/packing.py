@@ -1,9 +1,9 @@
-"""Scalars' functions, eight at once: which rows wait for one another, and how they share a register.
+"""Scalars' functions, a register at once: which rows wait for one another, and how they share a register.
 
-A sine of one number takes as long as the sines of eight. So rows are written
+A sine of one number takes as long as the sines of eight, or of sixteen in float32. So rows are written
 down in an order in which functions gather: a row of `+ - * /` as soon as its
-operands are there, and a function only when nothing else can go on; then up to
-eight rows of that function go together. No value depends on the order.
+operands are there, and a function only when nothing else can go on; then as many
+rows of that function as a register has lanes go together. No value depends on the order.
 
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.tape.rows import flat_of_tables
@@ -35,8 +35,11 @@ from .llvm.straight import Straight
 from .tape.flat import Flat
 
 
-def gathered(flat: Flat, rows: Sequence[int], waits: AbstractSet[int]) -> Iterator[list[int]]:
-    """The rows in an order in which operands come first; those of `waits` together where they are of one kind."""
+def gathered(flat: Flat, rows: Sequence[int], waits: AbstractSet[int], lanes: int = 8) -> Iterator[list[int]]:
+    """The rows in an order in which operands come first; those of `waits` together where they are of one kind.
+
+    lanes: how many go together at most.
+    """
     here = set(rows)
     missing = {row: len(here.intersection(flat.of(row))) for row in rows}
     consumers: dict[int, list[int]] = defaultdict(list)
@@ -53,8 +56,8 @@ def gathered(flat: Flat, rows: Sequence[int], waits: AbstractSet[int]) -> Iterat
         if ready:
             some = [heappop(ready)]
         else:
-            shape = max(waiting, key=lambda each: (min(len(waiting[each]), 8), -waiting[each][0]))
-            some, rest = waiting[shape][:8], waiting.pop(shape)[8:]
+            shape = max(waiting, key=lambda each: (min(len(waiting[each]), lanes), -waiting[each][0]))
+            some, rest = waiting[shape][:lanes], waiting.pop(shape)[lanes:]
             if rest:
                 waiting[shape] = rest
         yield some
@@ -72,21 +75,24 @@ def _shape(flat: Flat, row: int) -> tuple[int, int]:
 
 
 def together(code: Straight, many: Module, name: str, calls: Sequence[Sequence[Any]]) -> list[Emitted]:
-    """Up to eight calls of a function of `many` as one: the result of each. Lanes that are left repeat the last."""
-    real = many.real
+    """Calls of a function of `many`, up to as many as it has lanes, as one: the result of each.
+
+    Lanes that are left repeat the last.
+    """
+    real, alone = many.real, code.module.real
     every = [*calls, *[calls[-1]] * (many.width - len(calls))]
-    arguments = ", ".join(f"{real} {_packed(code, real, operands)}" for operands in zip(*every, strict=True))
+    arguments = ", ".join(f"{real} {_packed(code, real, alone, operands)}" for operands in zip(*every, strict=True))
     result = code.line(f'call {real} @"{name}"({arguments})').name
     return [code.line(f"extractelement {real} {result}, i64 {lane}") for lane in range(len(calls))]
 
 
-def _packed(code: Straight, real: str, operands: Sequence[Any]) -> str:
+def _packed(code: Straight, real: str, alone: str, operands: Sequence[Any]) -> str:
     """These scalars in a register."""
     names = [code.operand(each) for each in operands]
     if len(set(names)) == 1:
-        first = code.line(f"insertelement {real} poison, double {names[0]}, i64 0").name
+        first = code.line(f"insertelement {real} poison, {alone} {names[0]}, i64 0").name
         return code.line(f"shufflevector {real} {first}, {real} poison, <{len(names)} x i32> zeroinitializer").name
     register = "poison"
     for lane, name in enumerate(names):
-        register = code.line(f"insertelement {real} {register}, double {name}, i64 {lane}").name
+        register = code.line(f"insertelement {real} {register}, {alone} {name}, i64 {lane}").name
     return register

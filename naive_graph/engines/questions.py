@@ -138,11 +138,10 @@ class ByMachine(ByReference):
         self.flat = self.lowering.flat
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
-        self.straight = engine == "native" or (engine is None and precision is DOUBLE and fits(self.flat))
-        self.tape: Any = (
-            StraightLine(self.flat, wanted) if self.straight else Tape(self.flat, wanted, precision=precision)
-        )
-        self.may_move = engine is None and precision is DOUBLE and not self.straight
+        self.straight = engine == "native" or (engine is None and fits(self.flat))
+        made: Any = StraightLine if self.straight else Tape
+        self.tape: Any = made(self.flat, wanted, precision=precision)
+        self.may_move = engine is None and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         self._groups = whole_groups(self.flat, self.asked)
@@ -203,7 +202,7 @@ class ByMachine(ByReference):
 
     def cost(self, samples: int) -> int:
         """What a run takes of the patience with the tape."""
-        return blocks([*self.flat.samples, samples])
+        return blocks([*self.flat.samples, samples], self.precision)
 
     def _wait(self, inputs: Inputs) -> None:
         """Count what goes over the tape; after enough of it, move to straight-line code."""
@@ -211,7 +210,7 @@ class ByMachine(ByReference):
         if self.patience > 0:
             return
         with suppress(Opaque):  # then the tape goes on
-            code = StraightLine(self.flat, [at.row for at in self.asked])
+            code = StraightLine(self.flat, [at.row for at in self.asked], precision=self.precision)
             self.tape, self.feeds, self.straight = code, Feeds(self.flat, code), True
 
     def explain(self, times: bool = True) -> str:

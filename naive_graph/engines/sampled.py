@@ -1,4 +1,4 @@
-"""A section of lanes, written for eight samples, with the sums over them.
+"""A section of lanes, written for a register of samples, with the sums over them.
 
 What is summed over the samples falls into three kinds. A total that values
 depend on keeps its order, and is added up from a column. Sums of products of
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from .llvm.loops import BROAD, TALL, WIDTH, Block, Sums, Tile, Total, section
-from .llvm.straight import LINE
+from .llvm.block import Block
+from .llvm.loops import BROAD, TALL, Sums, Tile, Total, section
 from .sheet import ADD, MUL, Sheet, applied, dot_steps
 from .tape.flat import NONE, REDUCE, TOTAL, Flat
 from .tape.sections import Section
@@ -27,6 +27,7 @@ class Sampled:
 
     def __init__(self, sheet: Sheet, part: Section, name: str) -> None:
         self.sheet, self.flat, self.part, self.name, self.group = sheet, sheet.flat, part, name, part.group
+        self.width = sheet.precision.lanes  # samples in a block, floats in a line of scratch
         self.block = Block(sheet.many, f"{name}.block", sheet.scratch)
         self.totals: list[Total] = []
         found = tiles(self.flat, part)
@@ -60,10 +61,10 @@ class Sampled:
         rows = self.part.rows.tolist()
         self.single = [row for row in rows if self.flat.kinds[row] == REDUCE and row not in in_grids]
         count = sum(-(-len(each.lefts) // TALL) * -(-len(each.rights) // BROAD) for each in self.grids)
-        self.lines = count * (TALL * BROAD // LINE)
-        whole = -(-len(self.single) // LINE) * LINE
-        self.region = self.sheet.scratch.place(LINE * (self.lines + whole))
-        self.register_of = {row: self.region + LINE * (self.lines + k) for k, row in enumerate(self.single)}
+        self.lines = count * (TALL * BROAD // self.width)
+        whole = -(-len(self.single) // self.width) * self.width
+        self.region = self.sheet.scratch.place(self.width * (self.lines + whole))
+        self.register_of = {row: self.region + self.width * (self.lines + k) for k, row in enumerate(self.single)}
 
     def _rows(self) -> None:
         rows = _soon(self.flat, self.part.rows.tolist())
@@ -104,21 +105,21 @@ class Sampled:
     def _stored(self, row: int) -> None:
         """Keep the row in a column, for the tiles."""
         self.column_of[row] = self.sheet.column(self.group)
-        self.block.store("lanes", WIDTH * self.column_of[row], self.sheet.registers[row])
+        self.block.store("lanes", self.width * self.column_of[row], self.sheet.registers[row])
 
     def _read_later(self) -> dict[int, int]:
         """The section's lanes that later sections read, and where among the columns they are kept."""
         part, here = self.part, set(self.part.rows.tolist())
         later = [each for each in self.sheet.sections if each.group == part.group and each.stage > part.stage]
         read = {x for each in later for row in each.rows.tolist() for x in self.flat.of(row) if x in here}
-        return {row: WIDTH * self.sheet.column(self.group) for row in sorted(read) if self.flat.groups[row]}
+        return {row: self.width * self.sheet.column(self.group) for row in sorted(read) if self.flat.groups[row]}
 
     def _total(self, row: int) -> None:
         registers, scratch = self.sheet.registers, self.sheet.scratch
         x, y = self.flat.of(row)
         value = registers[x] if y == NONE else self.block.apply(MUL, [registers[x], registers[y]])
         total = Total(self.sheet.column(self.group), scratch.place())
-        self.block.store("lanes", WIDTH * total.column, value)
+        self.block.store("lanes", self.width * total.column, value)
         self.totals.append(total)
         registers[row] = self.sheet.lying(self.sheet.alone, "scratch", total.place)
 
@@ -149,12 +150,12 @@ class Sampled:
         return [self.column_of[row] for row in rows]
 
     def _sums(self) -> list[tuple[int, int]]:
-        """For each eight registers the first of them, and where their sums go."""
+        """For as many registers as make a line the first of them, and where their sums go."""
         found = []
-        for first in range(0, len(self.single), LINE):
-            eight = self.single[first : first + LINE]
-            found.append((self.register_of[eight[0]], self.sheet.scratch.place(LINE)))
-            self._lie(eight, found[-1][1])
+        for first in range(0, len(self.single), self.width):
+            some = self.single[first : first + self.width]
+            found.append((self.register_of[some[0]], self.sheet.scratch.place(self.width)))
+            self._lie(some, found[-1][1])
         return found
 
     def _lie(self, rows: list[int], place: int) -> None:

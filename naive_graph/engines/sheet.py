@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..rules import BY_NUMBER, RULES
+from .llvm.block import Block
 from .llvm.emit import Emitted, Writer, opaque
 from .llvm.functions import Module
-from .llvm.loops import HEAD, WIDTH, Block
-from .llvm.straight import LINE, Scratch, Straight
+from .llvm.loops import HEAD, WORDS
+from .llvm.narrow import Neighbours
+from .llvm.precision import DOUBLE, SINGLE, Precision
+from .llvm.straight import Scratch, Straight
 from .tape.flat import DOT, NONE, PIECES, Flat, name_of
 from .tape.operators import piece
+from .tape.places import runs_of
 from .tape.sections import sections
 
 ADD, MUL = RULES["add"], RULES["mul"]
@@ -22,22 +28,25 @@ class Sheet:
 
     given: the places in scratch of leaves that are put in. fed, exported: of
     each group, the rows that lie in the lines of its feeds and of its results.
-    columns: how many each group has. alone, many: the functions of one number,
-    and of eight.
+    columns: how many each group has. precision: of all floats but the graph's
+    values. narrowed: of these, what blocks read as float32. alone, many: the
+    functions of one number, and of a register.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int]) -> None:
-        self.flat, self.sections = flat, sections(flat)
+    def __init__(self, flat: Flat, wanted: Sequence[int], precision: Precision = DOUBLE) -> None:
+        self.flat, self.sections, self.precision = flat, sections(flat), precision
         groups, leaves = range(1, len(flat.samples)), flat.leaves()
         self.fed = {g: leaves[flat.groups[leaves] == g].tolist() for g in groups}
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in groups}
         self.columns = dict.fromkeys(groups, 0)
-        self.scratch = Scratch()
-        assert len(HEAD) <= LINE
-        self.scratch.place(LINE * len(groups))  # every group's head is a line, and the first ones are theirs
+        self.scratch = Scratch(precision.lanes)
+        assert len(HEAD) <= WORDS
+        self.scratch.place(precision.lanes * len(groups))  # every group's head is a line, and the first ones are theirs
         declared: dict[str, str] = {}
-        self.alone, self.many = Module(1, declared=declared), Module(WIDTH, declared=declared)
+        self.alone, self.many = (Module(width, precision, declared) for width in (1, precision.lanes))
         self.given: dict[int, int] = {}
+        self.narrowed = self._narrowed() if precision is SINGLE and groups else []
+        self._narrow_of = {each.source + k: each.place + k for each in self.narrowed for k in range(each.many)}
         self.registers: list[Any] = [None] * len(flat)
         for row in leaves.tolist():
             self.registers[row] = self._leaf(row)
@@ -47,11 +56,21 @@ class Sheet:
         if group:
             return self.lying(self.many, "feeds", self.fed[group].index(row))
         if row in self.flat.constants:
-            return self.flat.constants[row]
+            return self.precision.rounded(self.flat.constants[row])
+        if source in self._narrow_of:
+            return self.lying(self.alone, "scratch", self._narrow_of[source])
         if isinstance(source, int):
             return self.lying(self.alone, "values", source)
         self.given[row] = self.scratch.place()
         return self.lying(self.alone, "scratch", self.given[row])
+
+    def _narrowed(self) -> list[Neighbours]:
+        """A place in scratch for every value of the graph that is read; neighbours stay neighbours."""
+        read = np.unique([source for source in self.flat.sources.values() if isinstance(source, int)]).astype(np.int64)
+        return [
+            Neighbours(int(read[first]), self.scratch.place(last - first), last - first)
+            for first, last in runs_of(read)
+        ]
 
     def lying(self, module: Module, array: str, index: int) -> Emitted:
         """What the array holds there, one number or as many as the module's, loaded where it is needed."""
@@ -73,11 +92,11 @@ def applied(sheet: Sheet, code: Straight, row: int) -> Any:
         return total
     operands = [sheet.registers[x] for x in sheet.flat.of(row)]
     if kind in PIECES:
-        return code.call(name_of(kind), piece(kind), operands)
+        return code.rounded(name_of(kind), piece(kind), operands)
     rule = BY_NUMBER[kind]
     try:
         if all(isinstance(each, float) for each in operands):
-            return rule.value(*operands)
+            return float(rule(*map(sheet.precision.number, operands)))
         return code.apply(rule, operands)
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(rule, error) from error

@@ -2,7 +2,7 @@
 
 It is what `tape.Tape` is, for plans that are small enough: `run` computes the
 wanted rows, `repeat` goes on from where a run left. What has a value for every
-sample is computed for eight samples at a time.
+sample is computed for eight samples at a time, in float32 for sixteen.
 
 LLVM takes some 0.1 to 0.2 ms for a row, so a Program of more than FEW_ROWS
 rows, or with lanes, starts on the tape, and moves here after PATIENCE blocks of
@@ -21,16 +21,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from .llvm.compile import compiled
-from .llvm.loops import WIDTH
-from .llvm.precision import DOUBLE
+from .llvm.loops import WORDS
+from .llvm.precision import DOUBLE, Precision
 from .llvm.repeat import loop
-from .llvm.straight import LINE
 from .tape.adjoint import Count
 from .tape.flat import DOT, NONE, Array, Flat
+from .tape.places import aligned
 from .tape.sections import lives_on
 from .writing import Written
 
-WARM = 4096  # floats of columns that stay in the nearest cache: 32 KB
+WARM = 65_536  # bytes of columns that stay in the nearest caches
 FEW_ROWS = 400  # LLVM takes some 0.1 s for as many
 MOST_ROWS = 4_000  # some 0.5 s, and much more for twice as many
 MOST_TERMS = 3_000  # of the dots of a plan with lanes
@@ -55,12 +55,11 @@ class StraightLine:
 
     moves: (from, to), wanted scalars that a run hands to the next one, where
     they are leaves; then watched is the scalar whose history is kept. wide:
-    whether functions of scalars are computed eight at once, with the tape's
-    bits, else by the C library, with the reference engine's; by itself where
-    the plan may come from the tape. It computes in float64.
+    whether functions of scalars are computed a register at once, with the
+    tape's bits, else by the C library, with the reference engine's; by itself
+    where the plan may come from the tape. precision: of all floats but those
+    that leaves are loaded from.
     """
-
-    precision = DOUBLE
 
     def __init__(
         self,
@@ -69,22 +68,24 @@ class StraightLine:
         moves: Sequence[tuple[int, int]] = (),
         watched: int = NONE,
         wide: bool | None = None,
+        precision: Precision = DOUBLE,
     ) -> None:
+        self.precision = precision
         wide = not fits(flat) if wide is None else wide
-        code = Written(flat, wanted, wide)
+        code = Written(flat, wanted, wide, precision)
         sheet = code.sheet
         self.flat, self.sections, self.fed, self.exported = flat, sheet.sections, sheet.fed, sheet.exported
         self.given, self.columns = sheet.given, sheet.columns
         self.instructions, self.summed = code.instructions, code.explain()
         scalars = [row for row in wanted if flat.groups[row] == 0]
         result_of = {row: place for place, row in enumerate(scalars)}
-        self.out = np.zeros(len(scalars) + 1 + LINE)
-        self.scratch = _lines(sheet.scratch.size + LINE)
+        self.out = np.zeros(len(scalars) + 1 + precision.lanes, precision.name)
+        self.scratch = aligned(sheet.scratch.size + precision.lanes, precision.name)
         self.whole = lives_on(self.sections)
         texts = [str(code), PACKED]
         if moves:
             places = [(result_of[a], self.given[b]) for a, b in moves]
-            texts.append(loop(places, result_of[watched], len(scalars) + 1, sheet.scratch.size))
+            texts.append(loop(places, result_of[watched], len(self.out), sheet.scratch.size, precision))
         self.library = compiled("\n".join(texts), optimised=len(flat) <= 100 and len(flat.samples) == 1)
         if moves:
             kinds = [*[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p]
@@ -103,23 +104,23 @@ class StraightLine:
         self.feeds: dict[int, Array] = {}
         self.lanes: dict[int, Array] = {}
         self.outs: dict[int, Array] = {}
-        words = self.scratch.view(np.int64)
+        words, lanes, held = self.scratch.view(np.int64), self.precision.lanes, self.precision.name
         for group, count in enumerate(samples[1:], 1):
-            stride, columns = -(-count // WIDTH) * WIDTH, self.columns[group]
-            most = stride if group in self.whole else min(stride, chunk(count, columns))
-            self.feeds[group] = _lines(len(self.fed[group]) * stride).reshape(-1, stride)
-            self.outs[group] = _lines(len(self.exported[group]) * stride).reshape(-1, stride)
-            self.lanes[group] = _lines(columns * most)
+            stride, columns = -(-count // lanes) * lanes, self.columns[group]
+            most = stride if group in self.whole else min(stride, chunk(count, columns, self.precision))
+            self.feeds[group] = aligned(len(self.fed[group]) * stride, held).reshape(-1, stride)
+            self.outs[group] = aligned(len(self.exported[group]) * stride, held).reshape(-1, stride)
+            self.lanes[group] = aligned(columns * most, held)
             arrays = self.feeds[group], self.lanes[group], self.outs[group]
             head = [count, stride, most, *(each.ctypes.data for each in arrays)]
-            words[LINE * (group - 1) : LINE * (group - 1) + len(head)] = head
+            words[WORDS * (group - 1) : WORDS * (group - 1) + len(head)] = head
         for row, source in self.flat.sources.items():
             if isinstance(source, Count) and row in self.given:
                 self.put(row, float(samples[source.group]))
 
     def put(self, row: int, number: float) -> None:
         """Set a scalar leaf that is not loaded from the graph."""
-        self.scratch[self.given[row]] = number
+        self.scratch[self.given[row]] = self.precision.rounded(number)
 
     def held(self, row: int) -> float:
         """What such a leaf holds."""
@@ -152,12 +153,12 @@ class StraightLine:
 
     def explain(self) -> list[str]:
         """What runs, in words."""
-        many = self.instructions
+        many, at_a_time = self.instructions, {8: "eight", 16: "sixteen"}[self.precision.lanes]
         lines = [f"Straight-line code: {len(self.flat)} rows, one after the other, in {many} of LLVM's instructions."]
         for part in self.sections:
             if part.group:
                 lines.append(
-                    f"lanes: {self.samples[part.group]} samples, eight at a time; {len(part.rows)} rows, "
+                    f"lanes: {self.samples[part.group]} samples, {at_a_time} at a time; {len(part.rows)} rows, "
                     f"{self.summed[part.stage, part.group]}"
                 )
         return lines
@@ -178,18 +179,12 @@ class StraightLine:
         self._again(source, *self._places, len(history), history.ctypes.data)
 
 
-def chunk(count: int, columns: int) -> int:
+def chunk(count: int, columns: int, precision: Precision) -> int:
     """How many samples go through a section together: as many as stay warm, shared out evenly."""
-    most = max(WIDTH, WARM // max(columns, 1) // WIDTH * WIDTH)
+    lanes, warm = precision.lanes, WARM // precision.bytes // max(columns, 1)
+    most = max(lanes, warm // lanes * lanes)
     share = -(-count // -(-count // most))
-    return -(-share // WIDTH) * WIDTH
-
-
-def _lines(size: int) -> Array:
-    """So many floats that begin where a line of the cache does."""
-    room = np.zeros(size + LINE)
-    skipped = -room.ctypes.data % (8 * LINE) // 8
-    return room[skipped : skipped + size]
+    return -(-share // lanes) * lanes
 
 
 def fits(flat: Flat) -> bool:
@@ -204,9 +199,9 @@ def pays(flat: Flat) -> bool:
     return _computed(flat) <= MOST_ROWS and (len(flat.samples) == 1 or terms <= MOST_TERMS)
 
 
-def blocks(samples: Sequence[int]) -> int:
+def blocks(samples: Sequence[int], precision: Precision = DOUBLE) -> int:
     """How many blocks of samples a run goes through, at least 1: what `PATIENCE` is counted in."""
-    return max(1, -(-max(samples) // WIDTH))
+    return max(1, -(-max(samples) // precision.lanes))
 
 
 def _computed(flat: Flat) -> int:

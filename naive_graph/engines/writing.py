@@ -1,7 +1,7 @@
 """A flat plan, written down as straight-line code: section after section, row after row.
 
-Scalars are written once. What has a value for every sample is written for eight
-samples, and a loop is put around it (`sampled`, `llvm.loops`).
+Scalars are written once. What has a value for every sample is written for as many
+samples as a register has lanes, and a loop is put around it (`sampled`, `llvm.loops`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from ..rules import BY_NUMBER, RULES
 from .llvm import registers
 from .llvm.emit import INSTRUCTIONS, SQUARES, opaque
 from .llvm.functions import together
-from .llvm.loops import DECLARED, WIDTH
+from .llvm.loops import declared
 from .llvm.meaning import in_registers
+from .llvm.narrow import narrowing
+from .llvm.precision import DOUBLE, Precision
 from .llvm.straight import PARAMETERS, Straight, calling
 from .packing import gathered
 from .packing import together as side_by_side
@@ -29,25 +31,25 @@ FEW = 16  # results whose differences from themselves are added up one by one
 
 # 0.0 if so many results are finite, else NaN: x - x is 0 unless x is infinite or NaN.
 AMISS = """
-define internal void @amiss(ptr %results, i64 %count) {
-  %last = getelementptr double, ptr %results, i64 %count
-  store double 0.0, ptr %last
+define internal void @amiss(ptr %results, i64 %count) {{
+  %last = getelementptr {real}, ptr %results, i64 %count
+  store {real} 0.0, ptr %last
   br label %loop
 loop:
   %i = phi i64 [0, %0], [%next, %loop]
-  %sum = phi <8 x double> [zeroinitializer, %0], [%more, %loop]
-  %at = getelementptr double, ptr %results, i64 %i
-  %x = load <8 x double>, ptr %at, align 8
-  %nothing = fsub <8 x double> %x, %x
-  %more = fadd <8 x double> %sum, %nothing
-  %next = add i64 %i, 8
+  %sum = phi {vector} [zeroinitializer, %0], [%more, %loop]
+  %at = getelementptr {real}, ptr %results, i64 %i
+  %x = load {vector}, ptr %at, align {bytes}
+  %nothing = fsub {vector} %x, %x
+  %more = fadd {vector} %sum, %nothing
+  %next = add i64 %i, {lanes}
   %on = icmp slt i64 %next, %count
   br i1 %on, label %loop, label %end
 end:
-  %all = call reassoc double @llvm.vector.reduce.fadd.v8f64(double 0.0, <8 x double> %more)
-  store double %all, ptr %last
+  %all = call reassoc {real} @llvm.vector.reduce.fadd{suffix}({real} 0.0, {vector} %more)
+  store {real} %all, ptr %last
   ret void
-}
+}}
 """
 
 
@@ -56,11 +58,12 @@ class Written:
 
     wanted: rows to hand out; the k-th result is the k-th of those that are
     scalars, and the last one is 0.0 if all are finite. wide: whether functions
-    of scalars are computed eight at once, as in lanes, else by the C library.
+    of scalars are computed a register at once, as in lanes, else by the C
+    library. precision: of all floats but the values.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool) -> None:
-        self.sheet, self.wide = Sheet(flat, wanted), wide
+    def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool, precision: Precision = DOUBLE) -> None:
+        self.sheet, self.wide, self.precision = Sheet(flat, wanted, precision), wide, precision
         self.units: list[Straight | Sampled] = []  # which run one after the other
         self._functions: dict[tuple[int, int], str | None] = {}
         self._results: dict[int, list[int]] = {}
@@ -108,10 +111,10 @@ class Written:
             self._written(code, [[row] for row in rows], {})
             return
         names = {row: name for row in rows if (name := self._function(row)) is not None}
-        self._written(code, gathered(self.sheet.flat, rows, names.keys()), names)
+        self._written(code, gathered(self.sheet.flat, rows, names.keys(), self.precision.lanes), names)
 
     def _written(self, code: Straight, order: Iterable[list[int]], names: dict[int, str]) -> None:
-        """Write the rows down. names: functions that take rows by the eight."""
+        """Write the rows down. names: functions that take rows by the register."""
         for rows in order:
             if rows[0] in names:
                 calls = [[self.sheet.registers[x] for x in self.sheet.flat.of(row)] for row in rows]
@@ -124,7 +127,7 @@ class Written:
             code.breathe()
 
     def _function(self, row: int) -> str | None:
-        """The function of eight numbers that computes the row, if it is one that takes eight in the time of one."""
+        """The function of a register that computes the row, if it is one that takes as long for a single number."""
         kind, arity = int(self.sheet.flat.kinds[row]), len(self.sheet.flat.of(row))
         if kind == DOT or (kind not in PIECES and BY_NUMBER[kind].name in (*INSTRUCTIONS, *SQUARES)):
             return None
@@ -135,7 +138,7 @@ class Written:
     def _traced(self, kind: int, arity: int) -> str | None:
         try:
             value = piece(kind) if kind in PIECES else in_registers(BY_NUMBER[kind].value)
-            name = self.sheet.many.define(name_of(kind), value, arity)
+            name = self.sheet.many.rounded(name_of(kind), value, arity)
         except Exception as error:  # whatever a learner's function does when it meets registers
             raise opaque(BY_NUMBER[kind], error) from error
         return name if self.sheet.many.is_fast(name) else None
@@ -159,13 +162,19 @@ class Written:
     # --- text ---
 
     def __str__(self) -> str:
-        texts, declared = [each.functions() for each in self.units], self.sheet.alone.declared
+        texts, known = [each.functions() for each in self.units], self.sheet.alone.declared
+        precision, lanes, vector = self.precision, self.precision.lanes, self.precision.vector
         if self.sheet.fed:
-            texts.append(registers.sums("double", WIDTH))
-            declared |= DECLARED
-        text = calling("run", PARAMETERS, [each.name for each in self.units])
+            texts.append(registers.sums(precision.type, lanes))
+            known |= declared(precision)
+        names = [each.name for each in self.units]
+        if self.sheet.narrowed:
+            texts.append(narrowing("run.narrowed", self.sheet.narrowed))
+            names.insert(0, "run.narrowed")
+        text = calling("run", PARAMETERS, names)
         if self.scalars > FEW:
-            texts.append(AMISS)
-            declared["reduce"] = "declare double @llvm.vector.reduce.fadd.v8f64(double, <8 x double>)"
+            real, suffix = precision.type, precision.suffix(lanes)
+            texts.append(AMISS.format(real=real, vector=vector, suffix=suffix, bytes=precision.bytes, lanes=lanes))
+            known["reduce"] = f"declare {real} @llvm.vector.reduce.fadd{suffix}({real}, {vector})"
             text = text.replace("ret void", f"call void @amiss(ptr %adjoints, i64 {self.scalars})\n  ret void")
         return "\n\n".join([*texts, text, together(self.sheet.alone, self.sheet.many)])

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from .compile import Library, compiled, llvmlite
-from .python import Floats, Longs, Program
+from .precision import Precision, precision_named
+from .python import Doubles, Floats, Longs, Program
 
 TESTED = ((3, 11),)  # versions of Python, on Linux, on which machine code is entered directly
 _NO_ARGUMENTS, _ARGUMENTS = 4, 0x80  # METH_NOARGS and METH_FASTCALL
@@ -27,19 +28,22 @@ _PYTHON = (
     "PyErr_Clear",
 )  # fmt: skip
 LINES_FROM = 4  # where a batch's lines, or the places of single numbers, begin among its words
-SINGLE = -1  # the stride of single numbers, which have places of their own
+ALONE = -1  # the stride of single numbers, which have places of their own
 
-poke: Callable[[int, float], None]  # write a float to an address; only machine code can
+# Only machine code can do these two: write a float to an address, and read one of an array of float64, or of float32
+# where `narrow` is 1.
+poke: Callable[[int, float], None]
+fetch: Callable[[Doubles, int, int], float]
 
 
-def scatter(words: Longs, numbers: Floats) -> None:
-    """Write single numbers where each is read: (address, which number) for each place."""
+def scatter(words: Longs, numbers: Doubles, narrow: int) -> None:
+    """Write single numbers where each is read: (address, which number) for each place. narrow: as in `fetch`."""
     for pair in range(words[2]):
         at = LINES_FROM + 2 * pair
-        poke(words[at], numbers[words[at + 1]])  # noqa: F821 - it is there once this is compiled
+        poke(words[at], fetch(numbers, words[at + 1], narrow))  # noqa: F821 - they are there once this is compiled
 
 
-def fill(words: Longs, feeds: Floats, numbers: Floats) -> None:
+def fill(words: Longs, feeds: Floats, numbers: Doubles, narrow: int) -> None:
     """Copy a batch, a line of it for each sample, into the lines of a tape; lanes beyond the last sample repeat it."""
     samples, columns, stride = words[1], words[2], words[3]
     for first in range(0, samples, 8):  # what eight samples are read from stays in the cache
@@ -48,20 +52,20 @@ def fill(words: Longs, feeds: Floats, numbers: Floats) -> None:
             line = words[LINES_FROM + column]
             if line >= 0:
                 for sample in range(first, last):
-                    feeds[line * stride + sample] = numbers[sample * columns + column]
+                    feeds[line * stride + sample] = fetch(numbers, sample * columns + column, narrow)  # noqa: F821
     for column in range(columns):
         line = words[LINES_FROM + column]
         if line >= 0:
             for lane in range(samples, stride):
-                feeds[line * stride + lane] = numbers[(samples - 1) * columns + column]
+                feeds[line * stride + lane] = fetch(numbers, (samples - 1) * columns + column, narrow)  # noqa: F821
 
 
 # run: words hold a function, its argument, and where its first result is, and whether all are finite.
 # feed: words hold how many arrays there are, where the tape's lines are, and for each array where its words are:
 # its dimensions, samples, columns, stride, and the line of each column; or 1, how many numbers, how many places they
-# go to, SINGLE, and these.
+# go to, ALONE, and these.
 # A buffer is {address, owner, bytes, bytes of an item, i32 read-only, i32 dimensions, format, shape, ...}.
-_TEXT = f"""
+_TEXT = """
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare ptr @PyBool_FromLong(i64)
@@ -69,10 +73,25 @@ declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
 declare void @PyBuffer_Release(ptr)
 declare void @PyErr_Clear()
 
-define internal void @poke(i64 %address, double %x) alwaysinline {{
+define internal void @poke(i64 %address, {real} %x) alwaysinline {{
   %at = inttoptr i64 %address to ptr
-  store double %x, ptr %at
+  store {real} %x, ptr %at
   ret void
+}}
+
+define internal {real} @fetch(ptr %numbers, i64 %k, i64 %narrow) alwaysinline {{
+  %is.narrow = icmp ne i64 %narrow, 0
+  br i1 %is.narrow, label %short, label %long
+short:
+  %single.at = getelementptr float, ptr %numbers, i64 %k
+  %single = load float, ptr %single.at
+  %one = {of_single}
+  ret {real} %one
+long:
+  %double.at = getelementptr double, ptr %numbers, i64 %k
+  %double = load double, ptr %double.at
+  %two = {of_double}
+  ret {real} %two
 }}
 
 define ptr @enter_run(ptr %self, ptr %nothing) {{
@@ -83,12 +102,13 @@ define ptr @enter_run(ptr %self, ptr %nothing) {{
   call void %function(ptr %argument)
   %value.where = getelementptr ptr, ptr %words, i64 2
   %value.at = load ptr, ptr %value.where
-  %value = load double, ptr %value.at
+  %value = load {real}, ptr %value.at
   %amiss.where = getelementptr ptr, ptr %words, i64 3
   %amiss.at = load ptr, ptr %amiss.where
-  %amiss = load double, ptr %amiss.at
-  %fine = fcmp oeq double %amiss, 0.0
-  %shown = select i1 %fine, double %value, double 0x7FF8000000000000
+  %amiss = load {real}, ptr %amiss.at
+  %fine = fcmp oeq {real} %amiss, 0.0
+  %exact = {shown}
+  %shown = select i1 %fine, double %exact, double 0x7FF8000000000000
   %answer = call ptr @PyFloat_FromDouble(double %shown)
   ret ptr %answer
 }}
@@ -108,7 +128,7 @@ test:
 ask:
   %array.at = getelementptr ptr, ptr %arrays, i64 %k
   %array = load ptr, ptr %array.at
-  %refused = call i32 @PyObject_GetBuffer(ptr %array, ptr %buffer, i32 {_C_CONTIGUOUS | _FORMAT})
+  %refused = call i32 @PyObject_GetBuffer(ptr %array, ptr %buffer, i32 {asked})
   %none = icmp ne i32 %refused, 0
   br i1 %none, label %clear, label %look
 look:
@@ -126,6 +146,10 @@ kind:
   %format.at = load ptr, ptr %format.where
   %format = load i16, ptr %format.at, align 1
   %is.double = icmp eq i16 %format, 100
+  %is.single = icmp eq i16 %format, 102
+  %is.known = or i1 %is.double, %is.single
+  %narrow = zext i1 %is.single to i64
+  %size = select i1 %is.single, i64 4, i64 8
   %shape.where = getelementptr ptr, ptr %buffer, i64 6
   %shape = load ptr, ptr %shape.where
   %length = load i64, ptr %shape
@@ -138,22 +162,22 @@ kind:
   %across = load i64, ptr %columns.at
   %stride.at = getelementptr i64, ptr %batch, i64 3
   %stride = load i64, ptr %stride.at
-  %single = icmp eq i64 %stride, {SINGLE}
+  %single = icmp eq i64 %stride, {alone}
   %columns = select i1 %single, i64 1, i64 %across
   %numbers = mul i64 %samples, %columns
-  %room = mul i64 %numbers, 8
+  %room = mul i64 %numbers, %size
   %as.wide = icmp eq i64 %bytes, %room
-  %right = and i1 %is.double, %as.long
+  %right = and i1 %is.known, %as.long
   %good = and i1 %right, %as.wide
   br i1 %good, label %copy, label %release
 copy:
   %from = load ptr, ptr %buffer
   br i1 %single, label %one, label %many
 one:
-  call void @scatter(ptr %batch, ptr %from)
+  call void @scatter(ptr %batch, ptr %from, i64 %narrow)
   br label %done
 many:
-  call void @fill(ptr %batch, ptr %feeds, ptr %from)
+  call void @fill(ptr %batch, ptr %feeds, ptr %from, i64 %narrow)
   br label %done
 done:
   call void @PyBuffer_Release(ptr %buffer)
@@ -194,23 +218,36 @@ class _Method(ctypes.Structure):
 
 
 @once
-def _entries() -> tuple[Library, dict[str, _Method]]:
+def _entries(precision: Precision) -> tuple[Library, dict[str, _Method]]:
     llvm = llvmlite()
     for name in _PYTHON:
         llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
-    program = Program({"poke": ("poke", ["i64", "double"], "void")})
+    real = precision.type
+    known = {"poke": ("poke", ["i64", real], "void"), "fetch": ("fetch", ["ptr", "i64", "i64"], real)}
+    program = Program(known, precision)
     program.add(fill, outside=False)
     program.add(scatter, outside=False)
-    library = compiled(f"{_TEXT}\n{program}", optimised=True)
+    text = _TEXT.format(
+        real=real, asked=_C_CONTIGUOUS | _FORMAT, alone=ALONE, shown=_resized("%value", real, "double"),
+        of_single=_resized("%single", "float", real), of_double=_resized("%double", "double", real),
+    )  # fmt: skip
+    library = compiled(f"{text}\n{program}", optimised=True)
     flags = {"enter_run": _NO_ARGUMENTS, "enter_feed": _ARGUMENTS}
     return library, {name: _Method(name.encode(), library.address(name), kind, None) for name, kind in flags.items()}
 
 
-def _entry(name: str, words: Any) -> Callable[..., Any]:
+def _resized(value: str, source: str, target: str) -> str:
+    """The instruction that makes a float of one type from one of another; it keeps one that is of that type."""
+    if source == target:
+        return f"select i1 true, {source} {value}, {source} {value}"
+    return f"{'fptrunc' if source == 'double' else 'fpext'} {source} {value} to {target}"
+
+
+def _entry(name: str, words: Any, precision: Precision) -> Callable[..., Any]:
     """A function of Python's that hands these words to machine code. Good for as long as they are held."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    made: Callable[..., Any] = make(ctypes.addressof(_entries()[1][name]), words.ctypes.data, None)
+    made: Callable[..., Any] = make(ctypes.addressof(_entries(precision)[1][name]), words.ctypes.data, None)
     return made
 
 
@@ -221,10 +258,10 @@ def runner(library: Library, name: str, argument: int, out: Any, value: int, ami
     short: whether the run is so short that other threads may wait for it.
     Returns it with what must be held for as long as it is used.
     """
-    if short and is_direct() and out.dtype == np.float64:
-        places = [out.ctypes.data + 8 * place for place in (value, amiss)]
+    if short and is_direct():
+        places = [out.ctypes.data + out.itemsize * place for place in (value, amiss)]
         words = np.array([library.address(name), argument, *places], np.int64)
-        return _entry("enter_run", words), (library, words, out)
+        return _entry("enter_run", words, precision_named(out.dtype)), (library, words, out)
     function, item, nan = library.function(name, None, [ctypes.c_void_p]), out.item, float("nan")
 
     def run() -> float:
@@ -238,23 +275,23 @@ def runner(library: Library, name: str, argument: int, out: Any, value: int, ami
 def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
     """A function of arrays: copies them to where they are read, or gives False if one is not what is expected.
 
-    feeds: a view of float64 with a line for each leaf that is fed a batch.
+    feeds: a view of floats with a line for each leaf that is fed a batch, or any array of the same floats.
     arrays: the words of each, as `batch` and `singles` give them. Returns it with
     what must be held for as long as it is used; None where machine code cannot
     be entered directly.
     """
-    if not is_direct() or feeds.dtype != np.float64:
+    if not is_direct():
         return None
     each = [np.array(words, np.int64) for words in arrays]
     words = np.array([len(each), feeds.ctypes.data, *(array.ctypes.data for array in each)], np.int64)
-    return _entry("enter_feed", words), (feeds, each, words)
+    return _entry("enter_feed", words, precision_named(feeds.dtype)), (feeds, each, words)
 
 
 def batch(dimensions: int, samples: int, stride: int, lines: Sequence[int]) -> list[int]:
-    """An array of float64 in C's order, with a row for each sample; each column's line, -1 where nobody reads it."""
+    """An array of floats in C's order, with a row for each sample; each column's line, -1 where nobody reads it."""
     return [dimensions, samples, len(lines), stride, *lines]
 
 
 def singles(numbers: int, places: Sequence[tuple[int, int]]) -> list[int]:
     """An array of single numbers; (address, which number) for each place that reads one."""
-    return [1, numbers, len(places), SINGLE, *(word for place in places for word in place)]
+    return [1, numbers, len(places), ALONE, *(word for place in places for word in place)]

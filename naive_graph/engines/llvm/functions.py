@@ -81,7 +81,7 @@ class Module:
             return self.define(name, function, arity)
         if name in PIECES:
             return self.define(name, _in_pieces(name), arity)
-        full = f"{name}/{arity}.rounded"
+        full = f"{name}/{arity}x{self.width}.rounded"
         if full not in self.functions:
             self.functions[full] = by_halves(self, full, self.exact.define(name, function, arity), arity)
         if self.width == 1 or name not in singles.FUNCTIONS:
@@ -112,9 +112,10 @@ class Module:
         return full
 
     def is_fast(self, full: str) -> bool:
-        """Whether the function asks for one of C's that is known here for many numbers at once."""
-        called = CALLED.findall(self.functions.get(full, ""))
-        return any(".many/" in each or ".any." in each or self.is_fast(each) for each in called)
+        """Whether the function is, or asks for, one of C's that is known here for many numbers at once."""
+        if ".many/" in full or ".any." in full:
+            return True
+        return any(map(self.is_fast, CALLED.findall(self.functions.get(full, ""))))
 
     def each_alone(self, name: str, arity: int) -> str:
         """The full name of a function that gives every double of a register to the C library's function."""

@@ -1,14 +1,15 @@
-"""Straight-line code for eight samples at a time, and the loops around it.
+"""Straight-line code for a register of samples at a time, and the loops around it.
 
 A section of lanes goes through its samples in chunks that stay in the cache:
 
     for each chunk:
-        for each block of eight samples:    straight code; a register holds a row's eight values
+        for each block of samples:          straight code; a register holds a row's values
         totals:                             sums in the written order, one sample after the other
-        tiles:                              sums for gradients, eight at once, in registers
+        tiles:                              sums for gradients, many at once, in registers
 
-What the loops behind the blocks read is kept in the chunk's columns: a block's
-columns lie side by side, eight samples of each.
+A block has as many samples as a register has lanes: eight in float64, sixteen
+in float32. What the loops behind the blocks read is kept in the chunk's
+columns: a block's columns lie side by side, a register of each.
 """
 
 from __future__ import annotations
@@ -16,49 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .emit import Emitted, Value
-from .functions import Module
-from .straight import LINE, Scratch, Straight
+from .block import Block, numbers
+from .precision import Precision
 
-WIDTH = 8  # samples in a block
-BLOCK = "ptr %values, ptr %adjoints, ptr %scratch, ptr %feeds, ptr %lanes, ptr %outs, i64 %stride, i64 %left"
-REAL = f"<{WIDTH} x double>"
-FMA = f"llvm.fma.v{WIDTH}f64"
-# What the scratch array holds of each group, in words: how many samples, how many lie in a line of its feeds, how many
-# make a chunk, and where its feeds, its columns and its results are.
+WORDS = 8  # of 64 bits, in a line of the cache
+# What the scratch array holds of each group, in such words, a line for each: how many samples, how many lie in a line
+# of its feeds, how many make a chunk, and where its feeds, its columns and its results are.
 HEAD = ("count", "stride", "most", "feeds", "lanes", "outs")
 TALL, BROAD = 4, 4  # a tile's lefts and rights
-
-
-class Block(Straight):
-    """The code for eight samples; what has one value for all of them is spread over a register where it is needed."""
-
-    def __init__(self, module: Module, name: str, scratch: Scratch) -> None:
-        super().__init__(module, name, BLOCK, scratch)
-
-    def operand(self, value: Value) -> str:
-        if isinstance(value, Emitted) and value.writer.module.width == 1:
-            one = self.line(f"load double, ptr {self._address(*self.settled(value))}, align 8").name
-            first = self.line(f"insertelement {REAL} poison, double {one}, i64 0").name
-            return self.line(f"shufflevector {REAL} {first}, {REAL} poison, <{WIDTH} x i32> zeroinitializer").name
-        return super().operand(value)
-
-    def fused(self, x: Value, y: Value, total: Value) -> Emitted:
-        """x * y + total, rounded once."""
-        return self.outside("llvm.fma.f64", [x, y, total])
-
-    def real_only(self, value: Value, other: Value) -> Emitted:
-        """The value in the lanes of samples, and the other one in lanes beyond the last."""
-        left = self.line(f"insertelement <{WIDTH} x i64> poison, i64 %left, i64 0").name
-        every = f"shufflevector <{WIDTH} x i64> {left}, <{WIDTH} x i64> poison, <{WIDTH} x i32> zeroinitializer"
-        places = ", ".join(f"i64 {place}" for place in range(WIDTH))
-        mask = self.line(f"icmp slt <{WIDTH} x i64> <{places}>, {self.line(every).name}").name
-        return self.line(f"select <{WIDTH} x i1> {mask}, {REAL} {self.operand(value)}, {REAL} {self.operand(other)}")
-
-    def _address_lines(self, array: str, index: int) -> list[str]:
-        if array in ("feeds", "outs"):
-            return [f"mul i64 %stride, {index}", f"getelementptr double, ptr %{array}, i64 {{0}}"]
-        return super()._address_lines(array, index)
 
 
 class Tile(NamedTuple):
@@ -79,7 +45,7 @@ class Total(NamedTuple):
 class Sums(NamedTuple):
     """What a section's sums need in scratch: registers and tiles' sums that begin at 0, from `place` on `lines` lines.
 
-    registers: for each eight sums the first of their registers, and where they go.
+    registers: for each line of sums the first of their registers, and where they go.
     """
 
     place: int
@@ -91,62 +57,64 @@ def section(
     name: str, group: int, columns: int, block: Block, totals: Sequence[Total], tiles: Sequence[Tile], sums: Sums
 ) -> str:
     """The functions of one section of lanes. columns: of its group, all told."""
+    precision = block.module.precision
+    real, lanes = precision.type, precision.lanes
     tile_names = [f"{name}.tile{place}" for place in range(len(tiles))]
     read = sorted({column for tile in tiles for column in (*tile.lefts, *tile.rights)})
-    texts = [block.functions(), _clear(f"{name}.clear", read)]
-    texts += [_tile(called, tile, columns) for called, tile in zip(tile_names, tiles, strict=True)]
+    texts = [block.functions(), _clear(f"{name}.clear", read, precision)]
+    texts += [_tile(called, tile, columns, precision) for called, tile in zip(tile_names, tiles, strict=True)]
     head = [
         line
         for place, word in enumerate(HEAD)
         for line in (
-            f"%{word}.at = getelementptr i64, ptr %scratch, i64 {LINE * (group - 1) + place}",
+            f"%{word}.at = getelementptr i64, ptr %scratch, i64 {WORDS * (group - 1) + place}",
             f"%{word} = load {'i64' if place < 3 else 'ptr'}, ptr %{word}.at",
         )
     ]
     begin = []
     for place, total in enumerate(totals):
         begin += [
-            f"%to{place} = getelementptr double, ptr %scratch, i64 {total.place}",
-            f"store double -0.0, ptr %to{place}",  # adding it to any number, even to -0.0, leaves that number
+            f"%to{place} = getelementptr {real}, ptr %scratch, i64 {total.place}",
+            f"store {real} -0.0, ptr %to{place}",  # adding it to any number, even to -0.0, leaves that number
         ]
     lines = [
         f'define void @"{name}"(ptr %values, ptr %adjoints, ptr %scratch) {{',
         "begin:",
         *head,
         *begin,
-        *_cleared(sums),
+        *_cleared(sums, precision),
         "chunk:",
         "%first = phi i64 [0, %cleared], [%second, %chunked]",
         "%left = sub i64 %count, %first",
         "%few = icmp slt i64 %left, %most",
         "%here = select i1 %few, i64 %left, i64 %most",
-        "%feeds.here = getelementptr double, ptr %feeds, i64 %first",
-        "%outs.here = getelementptr double, ptr %outs, i64 %first",
+        f"%feeds.here = getelementptr {real}, ptr %feeds, i64 %first",
+        f"%outs.here = getelementptr {real}, ptr %outs, i64 %first",
         "br label %block",
         "block:",
         "%at = phi i64 [0, %chunk], [%then, %block]",
         "%rest = sub i64 %here, %at",
-        "%f = getelementptr double, ptr %feeds.here, i64 %at",
-        "%o = getelementptr double, ptr %outs.here, i64 %at",
+        f"%f = getelementptr {real}, ptr %feeds.here, i64 %at",
+        f"%o = getelementptr {real}, ptr %outs.here, i64 %at",
         f"%offset = mul i64 %at, {columns}",
-        "%l = getelementptr double, ptr %lanes, i64 %offset",
+        f"%l = getelementptr {real}, ptr %lanes, i64 %offset",
         f'call void @"{block.name}"(ptr %values, ptr %adjoints, ptr %scratch, ptr %f, ptr %l, ptr %o, '
         "i64 %stride, i64 %rest)",
-        f"%then = add i64 %at, {WIDTH}",
+        f"%then = add i64 %at, {lanes}",
         "%more = icmp slt i64 %then, %here",
         "br i1 %more, label %block, label %blocked",
         "blocked:",
-        f"%beyond = and i64 %here, {WIDTH - 1}",
+        f"%beyond = and i64 %here, {lanes - 1}",
         "%whole.blocks = icmp eq i64 %beyond, 0",
         "br i1 %whole.blocks, label %summing, label %clear",
         "clear:",
         "%last = sub i64 %here, %beyond",
         f"%last.offset = mul i64 %last, {columns}",
-        "%last.block = getelementptr double, ptr %lanes, i64 %last.offset",
+        f"%last.block = getelementptr {real}, ptr %lanes, i64 %last.offset",
         f'call void @"{name}.clear"(ptr %last.block, i64 %beyond)',
         "br label %summing",
         "summing:",
-        *_totals(totals, columns),
+        *_totals(totals, columns, precision),
         *(f'call void @"{called}"(ptr %scratch, ptr %lanes, i64 %here)' for called in tile_names),
         "br label %chunked",
         "chunked:",
@@ -154,86 +122,98 @@ def section(
         "%on = icmp slt i64 %second, %count",
         "br i1 %on, label %chunk, label %end",
         "end:",
-        *[line for place, (first, to) in enumerate(sums.registers) for line in _summed(f"s{place}", first, to)],
+        *[line for k, (first, to) in enumerate(sums.registers) for line in _summed(f"s{k}", first, to, precision)],
         "ret void",
     ]  # fmt: skip
     texts.append("\n  ".join(lines) + "\n}")
     return "\n\n".join(texts)
 
 
-def _cleared(sums: Sums) -> list[str]:
+def declared(precision: Precision) -> dict[str, str]:
+    """What the loops ask of LLVM, by name."""
+    fma, vector = _fma(precision), precision.vector
+    return {fma: f'declare {vector} @"{fma}"({vector}, {vector}, {vector})'}
+
+
+def _fma(precision: Precision) -> str:
+    return f"llvm.fma{precision.suffix(precision.lanes)}"
+
+
+def _cleared(sums: Sums, precision: Precision) -> list[str]:
     """A loop that sets the places of sums to 0."""
     if not sums.lines:
         return ["br label %cleared", "cleared:", "br label %chunk"]
+    real, lanes = precision.type, precision.lanes
     return [
-        f"%sums = getelementptr double, ptr %scratch, i64 {sums.place}",
+        f"%sums = getelementptr {real}, ptr %scratch, i64 {sums.place}",
         "br label %clearing",
         "clearing:",
         "%c = phi i64 [0, %begin], [%c.next, %clearing]",
-        "%c.at = getelementptr double, ptr %sums, i64 %c",
-        f"store {REAL} zeroinitializer, ptr %c.at, align 8",
-        f"%c.next = add i64 %c, {WIDTH}",
-        f"%c.more = icmp slt i64 %c.next, {WIDTH * sums.lines}",
+        f"%c.at = getelementptr {real}, ptr %sums, i64 %c",
+        f"store {precision.vector} zeroinitializer, ptr %c.at, align {precision.bytes}",
+        f"%c.next = add i64 %c, {lanes}",
+        f"%c.more = icmp slt i64 %c.next, {lanes * sums.lines}",
         "br i1 %c.more, label %clearing, label %cleared",
         "cleared:",
         "br label %chunk",
     ]
 
 
-def _clear(name: str, columns: Sequence[int]) -> str:
+def _clear(name: str, columns: Sequence[int], precision: Precision) -> str:
     """Set these columns' lanes beyond the last sample to 0, so that they add nothing to a tile."""
-    places = ", ".join(f"i64 {place}" for place in range(WIDTH))
+    lanes, vector, align = precision.lanes, precision.vector, precision.bytes
     lines = [
         f'define internal void @"{name}"(ptr %block, i64 %left) {{',
-        f"%one = insertelement <{WIDTH} x i64> poison, i64 %left, i64 0",
-        f"%all = shufflevector <{WIDTH} x i64> %one, <{WIDTH} x i64> poison, <{WIDTH} x i32> zeroinitializer",
-        f"%mask = icmp slt <{WIDTH} x i64> <{places}>, %all",
+        f"%one = insertelement <{lanes} x i64> poison, i64 %left, i64 0",
+        f"%all = shufflevector <{lanes} x i64> %one, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer",
+        f"%mask = icmp slt <{lanes} x i64> <{numbers(lanes)}>, %all",
     ]
     for each in columns:
         lines += [
-            f"%at{each} = getelementptr double, ptr %block, i64 {WIDTH * each}",
-            f"%x{each} = load {REAL}, ptr %at{each}, align 8",
-            f"%y{each} = select <{WIDTH} x i1> %mask, {REAL} %x{each}, {REAL} zeroinitializer",
-            f"store {REAL} %y{each}, ptr %at{each}, align 8",
+            f"%at{each} = getelementptr {precision.type}, ptr %block, i64 {lanes * each}",
+            f"%x{each} = load {vector}, ptr %at{each}, align {align}",
+            f"%y{each} = select {precision.mask} %mask, {vector} %x{each}, {vector} zeroinitializer",
+            f"store {vector} %y{each}, ptr %at{each}, align {align}",
         ]
     return "\n  ".join([*lines, "ret void"]) + "\n}"
 
 
-def _totals(totals: Sequence[Total], columns: int) -> list[str]:
+def _totals(totals: Sequence[Total], columns: int, precision: Precision) -> list[str]:
     """One loop for all sums in order; each waits for its last addition, so several cost no more than one."""
     if not totals:
         return []
-    numbers = range(len(totals))
+    every, real, lanes = range(len(totals)), precision.type, precision.lanes
     return [
-        *(f"%begun{k} = load double, ptr %to{k}" for k in numbers),
+        *(f"%begun{k} = load {real}, ptr %to{k}" for k in every),
         "br label %total",
         "total:",
         "%i = phi i64 [0, %summing], [%i.next, %total]",
-        *(f"%sum{k} = phi double [%begun{k}, %summing], [%sum{k}.next, %total]" for k in numbers),
-        f"%lane = and i64 %i, {WIDTH - 1}",
+        *(f"%sum{k} = phi {real} [%begun{k}, %summing], [%sum{k}.next, %total]" for k in every),
+        f"%lane = and i64 %i, {lanes - 1}",
         "%whole = sub i64 %i, %lane",
         f"%skipped = mul i64 %whole, {columns}",
         "%place = add i64 %skipped, %lane",
-        "%column = getelementptr double, ptr %lanes, i64 %place",
+        f"%column = getelementptr {real}, ptr %lanes, i64 %place",
         *(
             line
             for k, total in enumerate(totals)
             for line in (
-                f"%x{k}.at = getelementptr double, ptr %column, i64 {WIDTH * total.column}",
-                f"%x{k} = load double, ptr %x{k}.at",
-                f"%sum{k}.next = fadd double %sum{k}, %x{k}",
+                f"%x{k}.at = getelementptr {real}, ptr %column, i64 {lanes * total.column}",
+                f"%x{k} = load {real}, ptr %x{k}.at",
+                f"%sum{k}.next = fadd {real} %sum{k}, %x{k}",
             )
         ),
         "%i.next = add i64 %i, 1",
         "%i.more = icmp slt i64 %i.next, %here",
         "br i1 %i.more, label %total, label %totalled",
         "totalled:",
-        *(f"store double %sum{k}.next, ptr %to{k}" for k in numbers),
+        *(f"store {real} %sum{k}.next, ptr %to{k}" for k in every),
     ]
 
 
-def _tile(name: str, tile: Tile, columns: int) -> str:
+def _tile(name: str, tile: Tile, columns: int, precision: Precision) -> str:
     """The sums of a chunk, added to those of the chunks before."""
+    real, lanes, vector, align = precision.type, precision.lanes, precision.vector, precision.bytes
     pairs = [(j, k) for j in range(len(tile.lefts)) for k in range(len(tile.rights))]
     of_pair = {pair: f"%a{pair[0]}{pair[1]}" for pair in pairs}
     lines = [
@@ -242,51 +222,46 @@ def _tile(name: str, tile: Tile, columns: int) -> str:
         "br label %loop",
         "loop:",
         "%i = phi i64 [0, %begin], [%next, %loop]",
-        *(f"{a} = phi {REAL} [zeroinitializer, %begin], [{a}.next, %loop]" for a in of_pair.values()),
+        *(f"{a} = phi {vector} [zeroinitializer, %begin], [{a}.next, %loop]" for a in of_pair.values()),
         f"%offset = mul i64 %i, {columns}",
-        "%block = getelementptr double, ptr %lanes, i64 %offset",
+        f"%block = getelementptr {real}, ptr %lanes, i64 %offset",
     ]
     for side, places in (("l", tile.lefts), ("r", tile.rights)):
         for k, column in enumerate(places):
-            lines.append(f"%{side}{k}.at = getelementptr double, ptr %block, i64 {WIDTH * column}")
-            lines.append(f"%{side}{k} = load {REAL}, ptr %{side}{k}.at, align 8")
+            lines.append(f"%{side}{k}.at = getelementptr {real}, ptr %block, i64 {lanes * column}")
+            lines.append(f"%{side}{k} = load {vector}, ptr %{side}{k}.at, align {align}")
     for (j, k), a in of_pair.items():
-        lines.append(f"{a}.next = call {REAL} @{FMA}({REAL} %l{j}, {REAL} %r{k}, {REAL} {a})")
+        lines.append(f"{a}.next = call {vector} @{_fma(precision)}({vector} %l{j}, {vector} %r{k}, {vector} {a})")
     lines += [
-        f"%next = add i64 %i, {WIDTH}",
+        f"%next = add i64 %i, {lanes}",
         "%more = icmp slt i64 %next, %here",
         "br i1 %more, label %loop, label %end",
         "end:",
     ]
     names = [f"{a}.next" for a in of_pair.values()]
-    for first in range(0, len(names), WIDTH):
-        eight = [*names[first : first + WIDTH], *["zeroinitializer"] * WIDTH][:WIDTH]
+    for first in range(0, len(names), lanes):
+        some = [*names[first : first + lanes], *["zeroinitializer"] * lanes][:lanes]
         lines += [
-            f"%sums{first} = call {REAL} @sums({', '.join(f'{REAL} {each}' for each in eight)})",
-            f"%to{first} = getelementptr double, ptr %scratch, i64 {tile.place + first}",
-            f"%before{first} = load {REAL}, ptr %to{first}, align 8",
-            f"%after{first} = fadd {REAL} %before{first}, %sums{first}",
-            f"store {REAL} %after{first}, ptr %to{first}, align 8",
+            f"%sums{first} = call {vector} @sums({', '.join(f'{vector} {each}' for each in some)})",
+            f"%to{first} = getelementptr {real}, ptr %scratch, i64 {tile.place + first}",
+            f"%before{first} = load {vector}, ptr %to{first}, align {align}",
+            f"%after{first} = fadd {vector} %before{first}, %sums{first}",
+            f"store {vector} %after{first}, ptr %to{first}, align {align}",
         ]
-    lines += [
-        "ret void",
-    ]
-    return "\n  ".join(lines) + "\n}"
+    return "\n  ".join([*lines, "ret void"]) + "\n}"
 
 
-def _summed(name: str, first: int, to: int) -> list[str]:
-    """The sums of eight registers, side by side."""
+def _summed(name: str, first: int, to: int, precision: Precision) -> list[str]:
+    """The sums of as many registers as one has lanes, side by side."""
+    real, lanes, vector, align = precision.type, precision.lanes, precision.vector, precision.bytes
     lines = []
-    for k in range(WIDTH):
-        lines.append(f"%{name}.at{k} = getelementptr double, ptr %scratch, i64 {first + WIDTH * k}")
-        lines.append(f"%{name}.{k} = load {REAL}, ptr %{name}.at{k}, align 8")
-    given = ", ".join(f"{REAL} %{name}.{k}" for k in range(WIDTH))
+    for k in range(lanes):
+        lines.append(f"%{name}.at{k} = getelementptr {real}, ptr %scratch, i64 {first + lanes * k}")
+        lines.append(f"%{name}.{k} = load {vector}, ptr %{name}.at{k}, align {align}")
+    given = ", ".join(f"{vector} %{name}.{k}" for k in range(lanes))
     return [
         *lines,
-        f"%{name} = call {REAL} @sums({given})",
-        f"%{name}.to = getelementptr double, ptr %scratch, i64 {to}",
-        f"store {REAL} %{name}, ptr %{name}.to, align 8",
+        f"%{name} = call {vector} @sums({given})",
+        f"%{name}.to = getelementptr {real}, ptr %scratch, i64 {to}",
+        f"store {vector} %{name}, ptr %{name}.to, align {align}",
     ]
-
-
-DECLARED = {FMA: f'declare {REAL} @"{FMA}"({REAL}, {REAL}, {REAL})'}

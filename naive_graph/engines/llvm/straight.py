@@ -9,33 +9,40 @@ from __future__ import annotations
 
 from .emit import Emitted, Value, Writer
 from .functions import Module
+from .precision import SINGLE
 
 LONGEST = 400  # instructions from which a part is ended: LLVM takes some 20 ms for that
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"
-LINE = 8  # doubles in a line of the cache
+LINE = 8  # doubles in a line of the cache; sixteen of float32. As many as a register has lanes
 
 
 class Scratch:
-    """Hands out the places of the scratch array; places for eight doubles at once begin a line of the cache."""
+    """Hands out the places of the scratch array; places for a register begin a line of the cache.
 
-    def __init__(self) -> None:
-        self.size = 0
-        self._open = 0  # the next place for one double, if its line is begun
+    line: how many floats are in one.
+    """
+
+    def __init__(self, line: int = LINE) -> None:
+        self.line, self.size = line, 0
+        self._open = 0  # the next place for one float, if its line is begun
 
     def place(self, count: int = 1) -> int:
         """The first of `count` places side by side."""
-        if count == 1 and self._open % LINE:
+        if count == 1 and self._open % self.line:
             self._open += 1
             return self._open - 1
         first = self.size
-        self.size += -(-count // LINE) * LINE
+        self.size += -(-count // self.line) * self.line
         if count == 1:
             self._open = first + 1
         return first
 
 
 class Straight(Writer):
-    """The code of one sweep, as it is written: a function of arrays of doubles.
+    """The code of one sweep, as it is written: a function of arrays of floats.
+
+    They are of the module's precision; only the graph's values, from which
+    leaves are loaded, are always float64, and rounded when they are read.
 
     scratch: where places for what a later part needs are taken from; shared by
     all code that runs over one scratch array.
@@ -44,7 +51,7 @@ class Straight(Writer):
     def __init__(self, module: Module, name: str, parameters: str = PARAMETERS, scratch: Scratch | None = None) -> None:
         super().__init__(module)
         self.name, self.parameters = name, parameters
-        self.scratch = Scratch() if scratch is None else scratch
+        self.scratch = Scratch(module.precision.lanes) if scratch is None else scratch
         self.parts: list[list[str]] = [[]]
         self.known: dict[str, Emitted] = {}
 
@@ -73,7 +80,16 @@ class Straight(Writer):
     def operand(self, value: Value) -> str:
         if not isinstance(value, Emitted) or self._is_here(value):
             return super().operand(value)
-        return self.line(f"load {self.module.real}, ptr {self._address(*self.settled(value))}, align 8").name
+        return self._loaded(value)
+
+    def _loaded(self, value: Emitted) -> str:
+        """A register with the value, loaded from where it lies."""
+        array, index = self.settled(value)
+        module, address = value.writer.module, self._address(array, index)
+        if array == "values" and module.precision is SINGLE:
+            exact = self.line(f"load double, ptr {address}, align 8").name
+            return self.line(f"fptrunc double {exact} to float").name
+        return self.line(f"load {module.real}, ptr {address}, align {module.precision.bytes}").name
 
     def _is_here(self, value: Emitted) -> bool:
         """Whether the value is in a register of this part."""
@@ -108,14 +124,15 @@ class Straight(Writer):
 
     def _address_lines(self, array: str, index: int) -> list[str]:
         """The instructions that find a place of an array; each may name the one before as {0}."""
-        return [f"getelementptr double, ptr %{array}, i64 {index}"]
+        real = "double" if array == "values" else self.module.precision.type
+        return [f"getelementptr {real}, ptr %{array}, i64 {index}"]
 
     def _store(self, part: int, array: str, index: int, name: str) -> None:
         lines, address = self.parts[part], ""
         for each in self._address_lines(array, index):
             each, address = each.format(address), f"%v{len(lines)}"
             lines.append(f"{address} = {each}")
-        lines.append(f"store {self.module.real} {name}, ptr {address}, align 8")
+        lines.append(f"store {self.module.real} {name}, ptr {address}, align {self.module.precision.bytes}")
 
     def functions(self) -> str:
         """LLVM's assembly: the parts, and the function that calls them."""
