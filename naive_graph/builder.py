@@ -17,6 +17,7 @@ from typing import Any
 
 from .errors import EngineError, MissingToolError
 from .handles import Building
+from .imports import uninterrupted
 from .nodes import INFIX, METHODS_OF_ONE, Constant, Node, PlaceHolder, Variable
 
 _REFLECTED = [f"__r{name[2:]}" for name in INFIX]
@@ -71,7 +72,7 @@ def _when_many() -> None:
     """Many nodes were built: go on with compiled code where it is to be had, and was tested."""
     Building.many = None
     if sys.version_info[:2] in TESTED and sys.platform == "linux":
-        with suppress(Exception):  # building goes on in Python, as before
+        with suppress(Exception), uninterrupted():  # building goes on in Python, as before
             use("compiled")
 
 

@@ -20,6 +20,7 @@ from .engines.choice import WATCHERS
 from .errors import EngineError, MissingToolError
 from .graph import Graph
 from .handles import CURRENT, Current
+from .imports import uninterrupted
 from .nodes import Node, PlaceHolder, Variable
 from .plan import Plan
 from .quick import Calls
@@ -78,7 +79,7 @@ def use(choice: str) -> None:
 
 def can_be_compiled() -> bool:
     """Whether Python is one that compiled code may be entered from."""
-    from .engines.llvm.entry import is_direct
+    from .engines.llvm.compile import is_direct  # which needs no NumPy, as these loops need none
 
     return is_direct()
 
@@ -88,7 +89,7 @@ def arm(tables: Tables, plan: Plan) -> None:
     quick.arm(tables, plan)
     if not Calls.chosen and tables.cache[quick.KEY] is not None:
         Calls.chosen = True
-        with suppress(Exception):  # the loop goes on in Python, as before
+        with suppress(Exception), uninterrupted():  # the loop goes on in Python, as before
             use("compiled")
 
 

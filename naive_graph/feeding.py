@@ -116,6 +116,11 @@ def _is_clear(values: Any, dimensions: int) -> bool:
     return type(values) is np.ndarray and values.ndim == dimensions and values.dtype == np.float64 and values.size > 0
 
 
+def _check_some(array: Any, takes: str) -> None:
+    if not array.size and array.ndim:
+        raise FeedError(f"{takes}, of one sample at least; this array of shape {array.shape} has no sample in it.")
+
+
 def _add(given: Inputs, row: int, values: Any) -> None:
     """A number, or one number for each sample."""
     if _is_clear(values, 1):
@@ -127,6 +132,7 @@ def _add(given: Inputs, row: int, values: Any) -> None:
         return
     takes = f"{label} takes a number, or a row of numbers, one for each sample"
     batch = _array(values, takes)
+    _check_some(batch, takes)
     if batch.ndim != 1 or not batch.size or batch.dtype.kind not in "fiu":
         raise FeedError(f"{takes}; not an array of shape {batch.shape} and kind {batch.dtype}.")
     given.batches.append(Batch((row,), batch.astype(np.float64)[None]))
@@ -139,6 +145,7 @@ def _add_columns(given: Inputs, rows: tuple[int, ...], values: Any) -> None:
         return
     takes = f"An input of {len(rows)} PlaceHolders takes an array of {len(rows)} columns"
     array = _array(values, takes)
+    _check_some(array, takes)
     if array.ndim not in (1, 2) or array.shape[-1] != len(rows) or not array.size or array.dtype.kind not in "fiu":
         raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.")
     if array.ndim == 1:

@@ -297,6 +297,7 @@ class Program:
             )
         with self._lock:
             given, held = self._given(feed, inputs), self._kept.read().tolist()
+            self._kept.check_movable()
             answers = self._ask(given, None)
             if self._kept.held is not None:  # the Variables know nothing of them
                 given = given._replace(numbers={**given.numbers, **dict(zip(self._wrt, held, strict=True))})

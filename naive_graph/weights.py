@@ -26,6 +26,9 @@ class InGraph:
     def __init__(self, tables: Tables, rows: Sequence[int]) -> None:
         self.tables, self.rows, self._where = tables, rows, _together(rows)
 
+    def check_movable(self) -> None:
+        """Every Variable can be moved."""
+
     def read(self) -> Any:
         """A copy of all: as long as there is a view of the column, it cannot grow."""
         self.tables.grow_values()
@@ -50,6 +53,16 @@ class InArray:
             raise FeedError(f"The places of weights are whole numbers from 0 to {len(array) - 1}.")
         self._rows, self._where = rows, _together(where.tolist())
         self.held = Weights(array, dict(zip(rows, where.tolist(), strict=True)))
+
+    def check_movable(self) -> None:
+        """Raise FeedError unless every weight can be moved by itself."""
+        if not self.held.array.flags.writeable:
+            raise FeedError("These weights cannot be moved: the array of weights= is read-only. Give a copy.")
+        if len(set(self.held.places.values())) < len(self.held.places):
+            raise FeedError(
+                "These weights cannot be moved: two lie at one place of the array, and minimize moves each by itself. "
+                "Make them one Variable, or write program.weights yourself."
+            )
 
     def hold(self, array: Any) -> None:
         """Go on with another array, laid out as the last one was."""

@@ -1,6 +1,9 @@
 """What people who had read the README alone ran into; each is answered now."""
 
 import math
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from naive_graph import (
     AdamTrainer,
     Graph,
     LeafNode,
+    Model,
     PlaceHolder,
     Program,
     Variable,
@@ -22,6 +26,7 @@ from naive_graph import (
 )
 from naive_graph.errors import (
     DrawingError,
+    FeedError,
     NodeError,
     NumberError,
     NumericError,
@@ -31,6 +36,7 @@ from naive_graph.errors import (
     StaleNodeError,
     TrainingError,
 )
+from naive_graph.imports import uninterrupted
 
 
 def test_minimize_of_what_is_not_finite_from_the_start_names_the_node_and_moves_nothing():
@@ -177,3 +183,59 @@ def test_draw_with_a_path_says_how_a_picture_is_saved(tmp_path):
         draw(x * x, "f.svg")
     with pytest.raises(DrawingError, match=r"draw\(\[x, y\]\)"):
         draw(x, x)
+
+
+def test_minimize_refuses_two_weights_at_one_place_and_arrays_that_are_read_only():
+    x, y = Variable(1.0), Variable(1.0)
+    f = (x - 3) ** 2 + (y - 5) ** 2
+    array = np.array([1.0, 0.0])
+    with pytest.raises(FeedError, match="two lie at one place"):
+        Program(f, wrt=[x, y], weights=(array, [0, 0])).minimize(0.1, 3)
+    array.setflags(write=False)
+    with pytest.raises(FeedError, match="read-only"):
+        Program(f, wrt=[x, y], weights=array).minimize(0.1, 3)
+    assert array.tolist() == [1.0, 0.0]
+
+
+def test_a_variable_that_holds_nan_was_made_there_and_not_set():
+    x = Variable(1.0)
+    f = log(x * 2)
+    x.value = math.nan
+    with pytest.warns(NumericWarning, match="holds nan, made on line"):
+        Graph.forward(f)
+
+
+def test_a_parameter_has_no_attribute_that_nobody_reads():
+    a = Model(seed=1).add_parameters((2, 2))
+    with pytest.raises(AttributeError, match="value"):
+        a.value = np.ones((2, 2))
+
+
+def test_an_empty_batch_is_called_empty():
+    p, q = PlaceHolder(), PlaceHolder()
+    program = Program(mean(p * q), inputs=[[p, q]])
+    with pytest.raises(FeedError, match=r"shape \(0, 2\) has no sample in it"):
+        program(np.zeros((0, 2)))
+    with pytest.raises(FeedError, match="no sample in it"):
+        Program(mean(p), inputs=[p])([])
+
+
+def test_a_loop_of_scalars_never_imports_numpy():
+    code = (
+        "import sys\nfrom naive_graph import Graph\n"
+        "x = Graph.Variable(6.0); f = ((x - 7) ** 2 + 10).log()\n"
+        "for _ in range(12000):\n"
+        "    Graph.forward(); Graph.backward(f); x.value -= 0.01 * x.grad; Graph.kill_grad()\n"
+        "print('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_a_ctrl_c_waits_until_a_module_is_whole():
+    done = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        done.append("whole")
+    assert done == ["whole"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -21,6 +21,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..errors import EngineError, MissingToolError
+from ..imports import uninterrupted
 from ..plan import Plan
 from . import reference
 
@@ -81,15 +82,17 @@ def _paying(plan: Plan) -> Engine:
 
 @once
 def _engine(name: str) -> Engine:
-    return import_module(ENGINES[name], __package__)
+    with uninterrupted():
+        return import_module(ENGINES[name], __package__)
 
 
 @once
 def _can_compile() -> bool:
-    from .llvm.compile import llvmlite
-
     try:
-        llvmlite()
+        with uninterrupted():
+            from .llvm.compile import llvmlite
+
+            llvmlite()
     except MissingToolError:
         return False
     return find_spec("numpy") is not None

@@ -17,7 +17,7 @@ def explain_forward(tables: Tables, plan: Plan, values: Sequence[float]) -> str:
     for step in plan.leaves():
         if not isfinite(values[step]):
             row = plan.rows[step]
-            return f"Forward: {tables.label(row)} holds {values[step]}, set on {tables.origin(row)}. {REMEDY}"
+            return f"Forward: {tables.label(row)} holds {values[step]}, made on {tables.origin(row)}. {REMEDY}"
     for event in forward(plan, list(values)):
         if isinstance(event, Evaluated) and not isfinite(event.value):
             call = f"{event.rule.name}({_numbers(event.operands)}) = {event.value}"

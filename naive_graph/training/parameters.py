@@ -21,6 +21,8 @@ SMALLEST_FACTOR = 0.25  # of a table that decays lazily
 class Parameter:
     """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays."""
 
+    __slots__ = ("end", "model", "name", "shape", "start", "updated")
+
     def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
         self.model = model
         self.start, self.end = start, start + size_of(shape)
@@ -98,6 +100,8 @@ class LookupParameter(Parameter):
     A table that decays lazily holds its weights divided by a factor, until
     somebody asks for all of them.
     """
+
+    __slots__ = ("factor", "non_zero_grads")
 
     def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
         super().__init__(model, start, shape, name)

@@ -9,18 +9,16 @@ interface are called. Where this was not tested, ctypes does the same.
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache as once
 from typing import Any
 
 import numpy as np
 
-from .compile import Library, compiled, llvmlite
+from .compile import Library, compiled, is_direct, llvmlite
 from .precision import Precision, precision_named
 from .python import Doubles, Floats, Longs, Program
 
-TESTED = ((3, 11),)  # versions of Python, on Linux, on which machine code is entered directly
 _NO_ARGUMENTS, _ARGUMENTS = 4, 0x80  # METH_NOARGS and METH_FASTCALL
 _C_CONTIGUOUS, _FORMAT = 0x38, 0x4  # what is asked of a buffer: that it lies in C's order, and says what is in it
 _PYTHON = (
@@ -197,16 +195,6 @@ unfit:
   ret ptr %no
 }}
 """
-
-
-def is_direct() -> bool:
-    """Whether machine code can be entered without ctypes here."""
-    return (
-        sys.implementation.name == "cpython"
-        and sys.version_info[:2] in TESTED
-        and sys.platform == "linux"
-        and sys.byteorder == "little"
-    )
 
 
 class _Method(ctypes.Structure):
