@@ -23,10 +23,10 @@ from .flat import Array, Flat
 from .kernels import amiss, call_run
 from .operators import kernels as kernels_of
 from .sums import NOTHING_YET
-from .windows import ADD_TWO, HOWS, LOOPED, MUL_TWO, PRODUCT, SUB_TWO, SUM, Windows
+from .windows import ADD_TWO, HOWS, LOOPED, MUL_TWO, ONE_BY_ONE, PRODUCT, SUB_TWO, SUM, Windows
 
 SOURCE = 6  # its place among the arguments
-ENTRIES = 4  # addresses of each shape: forwards, few forwards, back, few back
+ENTRIES = 4  # addresses of each shape: forwards, one row forwards, back, one row back
 
 
 def call_back(
@@ -80,7 +80,7 @@ def _addresses(shape: Any) -> tuple[int, ...]:
     if shape in LOOPED:
         return (0, 0, 0, 0)
     there, back = kernels_of(shape), backward(shape)
-    return there.run, there.few, back.back, back.few
+    return there.run, there.one, back.back, back.one
 
 
 @machine
@@ -128,6 +128,9 @@ def there(shape: int, to: int, length: int, base: int, how: int, index: Ints, ta
         add_up(to, length, base, index, scalars)
     elif how == PRODUCT:
         multiply(to, length, base, index, scalars)
+    elif how == ONE_BY_ONE:
+        for i in range(length):
+            call_run(table, ENTRIES * shape + how, scalars, index, base + i, to + i, length)
     else:
         call_run(table, ENTRIES * shape + how, scalars, index, base, to, length)
 
@@ -156,6 +159,9 @@ def back(
         spread(first, length, base, index, adjoints)
     elif how == PRODUCT:
         share_out(first, length, base, index, scalars, adjoints)
+    elif how == ONE_BY_ONE:
+        for i in range(length):
+            call_back(table, ENTRIES * shape + 2 + how, scalars, adjoints, index, base + i, first + i, length)
     else:
         call_back(table, ENTRIES * shape + 2 + how, scalars, adjoints, index, base, first, length)
 
