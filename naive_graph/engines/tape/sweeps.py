@@ -2,9 +2,9 @@
 
 `WindowTape` is what `Tape` is for plans that went through the passes. Forwards
 every run writes its values; backwards every run takes its adjoints, and adds
-them, times a partial, to its operands'. Sums, products and differences of two
-are written out in the loops over the runs: in a chain every run is one row long,
-and to call a kernel would take longer than its work.
+them, times a partial, to its operands'. In a chain every run is one row long, and
+what surrounds a row takes longer than its work. So a row alone has no loop around
+it, and where it is a sum, a product or a difference of two, no kernel is called.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .flat import Array, Flat
 from .kernels import amiss, call_run
 from .operators import kernels as kernels_of
 from .sums import NOTHING_YET
-from .windows import ADD_TWO, HOWS, LOOPED, MUL_TWO, ONE_BY_ONE, PRODUCT, SUB_TWO, SUM, Windows
+from .windows import ADD_TWO, HOWS, LOOPED, MUL_TWO, PRODUCT, SUB_TWO, SUM, Windows
 
 SOURCE = 6  # its place among the arguments
 ENTRIES = 4  # addresses of each shape: forwards, one row forwards, back, one row back
@@ -116,21 +116,15 @@ def there_and_back(
 def there(shape: int, to: int, length: int, base: int, how: int, index: Ints, table: Longs, scalars: Floats) -> None:
     """One run forwards."""
     if how == ADD_TWO:
-        for i in range(length):
-            scalars[to + i] = scalars[index[base + i]] + scalars[index[base + length + i]]
+        scalars[to] = scalars[index[base]] + scalars[index[base + 1]]
     elif how == MUL_TWO:
-        for i in range(length):
-            scalars[to + i] = scalars[index[base + i]] * scalars[index[base + length + i]]
+        scalars[to] = scalars[index[base]] * scalars[index[base + 1]]
     elif how == SUB_TWO:
-        for i in range(length):
-            scalars[to + i] = scalars[index[base + i]] - scalars[index[base + length + i]]
+        scalars[to] = scalars[index[base]] - scalars[index[base + 1]]
     elif how == SUM:
         add_up(to, length, base, index, scalars)
     elif how == PRODUCT:
         multiply(to, length, base, index, scalars)
-    elif how == ONE_BY_ONE:
-        for i in range(length):
-            call_run(table, ENTRIES * shape + how, scalars, index, base + i, to + i, length)
     else:
         call_run(table, ENTRIES * shape + how, scalars, index, base, to, length)
 
@@ -140,28 +134,25 @@ def back(
     adjoints: Floats,
 ) -> None:  # fmt: skip
     """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
-    if how == ADD_TWO or how == SUB_TWO:  # noqa: SIM109
-        for i in range(length):
-            incoming = adjoints[first + i]
-            adjoints[first + i] = 0.0
-            adjoints[index[base + i]] += incoming
-            if how == ADD_TWO:
-                adjoints[index[base + length + i]] += incoming
-            else:
-                adjoints[index[base + length + i]] -= incoming
+    if how == ADD_TWO:
+        incoming = adjoints[first]
+        adjoints[first] = 0.0
+        adjoints[index[base]] += incoming
+        adjoints[index[base + 1]] += incoming
+    elif how == SUB_TWO:
+        incoming = adjoints[first]
+        adjoints[first] = 0.0
+        adjoints[index[base]] += incoming
+        adjoints[index[base + 1]] -= incoming
     elif how == MUL_TWO:
-        for i in range(length):
-            incoming = adjoints[first + i]
-            adjoints[first + i] = 0.0
-            adjoints[index[base + i]] += incoming * scalars[index[base + length + i]]
-            adjoints[index[base + length + i]] += incoming * scalars[index[base + i]]
+        incoming = adjoints[first]
+        adjoints[first] = 0.0
+        adjoints[index[base]] += incoming * scalars[index[base + 1]]
+        adjoints[index[base + 1]] += incoming * scalars[index[base]]
     elif how == SUM:
         spread(first, length, base, index, adjoints)
     elif how == PRODUCT:
         share_out(first, length, base, index, scalars, adjoints)
-    elif how == ONE_BY_ONE:
-        for i in range(length):
-            call_back(table, ENTRIES * shape + 2 + how, scalars, adjoints, index, base + i, first + i, length)
     else:
         call_back(table, ENTRIES * shape + 2 + how, scalars, adjoints, index, base, first, length)
 
