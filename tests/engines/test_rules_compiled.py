@@ -95,6 +95,8 @@ def test_the_nasty_numbers_in_all_pairs_give_the_references(name, arity):
 def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity, precision):
     code, place = kernels(Shape(RULES[name].number, (0,) * arity), precision), len(NASTY)
     run, few, one = (OVER_ROWS(each) for each in (code.run, code.few, code.one))
+    kind = ctypes.c_double if precision is DOUBLE else ctypes.c_float
+    of_one = ctypes.CFUNCTYPE(kind, kind)(code.of_one)
     with np.errstate(over="ignore"):
         scalars = np.array(NASTY + [0.0] * 3 * place, np.dtype(precision.name))
     numbers, results = scalars[:place], scalars[place:].reshape(3, place).view(f"u{precision.bytes}")
@@ -106,6 +108,8 @@ def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity, precision)
             alone = np.ascontiguousarray(wanted[:, row])
             run(at, alone.ctypes.data, 0, place + row, 1)
             one(at, index.ctypes.data, row, 3 * place + row, place)
+        if arity == 1:
+            scalars[2 * place : 3 * place] = [of_one(x) for x in numbers]
         missing = np.isnan(scalars[place:].reshape(3, place))
         assert (missing == missing[0]).all(), numbers[wanted]
         assert (results == results[0])[:, ~missing[0]].all(), numbers[wanted]

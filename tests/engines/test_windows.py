@@ -91,6 +91,21 @@ def test_windows_keep_the_gradients_within_the_bound(seed, size, width):
             assert bits(one) == bits(other) or abs(one - other) <= most
 
 
+def test_every_way_that_an_instruction_goes_gives_the_references_numbers():
+    a, b = Variable(0.75), Variable(0.375)
+    y = Graph.prod([Graph.sum([a + b, a - b, a * b, a.exp(), b.tanh()]), a, b, a, b])
+    y = Graph.sum([y, *[(y * k).square() for k in range(2, 8)]])
+    for step in (lambda x: x + a, lambda x: a + x, lambda x: x - a, lambda x: a - x, lambda x: x * a, lambda x: a * x):
+        y = step(y.sqrt())
+        y = y.square()
+    flat, _ = flattened(y, [a, b])
+    made = windows.windows(flat)
+    assert set((made.code[::3] % windows.HOWS).tolist()) == set(range(windows.LAST_MUL + 1))
+    tape, law = on_windows(y, [a, b], 1000), Program(y, wrt=[a, b], engine="reference")()
+    assert tape.out[0] == pytest.approx(law.value, rel=1e-14)
+    assert tape.out[1:-1] == pytest.approx(law.gradient, rel=1e-13)
+
+
 BACK = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3)
 SUITING = [rule for rule in BY_NUMBER[:BUILT_IN] if backward.suits(rule, rule.arity or 3)]
 

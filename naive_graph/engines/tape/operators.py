@@ -4,8 +4,8 @@ A rule's value is written over registers of eight numbers (`llvm.functions`), an
 two loops are put around it. `run` takes the operands of many rows from wherever
 they lie among the scalars, and leaves the results side by side. `lanes` goes
 along the samples of one row. Over one number, with the same bits, the value is
-written too: `one` is a single row, and `few` one row after the other, which is
-quicker where a run is short. A dot of a few terms is a rule like any other here.
+written too: `one` is a single row, `of_one` what it computes, and `few` one row
+after the other, which is quicker where a run is short. A dot of a few terms is a rule like any other here.
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ class Kernels:
         self.run = self.library.address("run")
         self.few = self.library.address("few")
         self.one = self.library.address("one")
+        self.of_one = self.library.address("of_one") if shape.arity == 1 else 0
         self.lanes = self.library.address("lanes")
 
 
@@ -138,6 +139,8 @@ def text(shape: Shape, precision: Precision) -> str:
     program.add_source(_run_source(shape.arity))
     program.add_source(_one_source(shape.arity))
     program.add_source(_few_source())
+    if shape.arity == 1:
+        program.add_source("def of_one(x: float) -> float:\n    return value_alone(x)")
     program.add_source(_lanes_source(shape.arity))
     return f"{together(module, single)}\n{scattered(precision)}\n{program}"
 

@@ -59,7 +59,9 @@ MOST_OPERANDS, MOST_FACTORS = 4, 64  # of an operator with a kernel, and of a pr
 MOST_SHAPES = 1000
 # How it goes: by the shape's kernel, many rows at once or one alone; or in the loop over the instructions itself.
 MANY, ALONE, SUM, PRODUCT, ADD_TWO, SUB_TWO, MUL_TWO = 0, 1, 2, 3, 4, 5, 6
-HOWS = 8  # an instruction begins with its shape's number times HOWS, and how it goes
+# The same for one row whose second operand, or first, is the last result, which is still in a register.
+ALONE_LAST, ADD_LAST, SUB_LAST, MUL_LAST, LAST_ADD, LAST_SUB, LAST_MUL = 7, 8, 9, 10, 11, 12, 13
+HOWS = 16  # an instruction begins with its shape's number times HOWS, and how it goes
 
 
 class Windows(NamedTuple):
@@ -172,7 +174,8 @@ def write(
                 end[0] = row_by_row(at, at + length, order, starts, operands, slots, index, before)
             else:
                 end[0] = place_by_place(arity, at, at + length, order, starts, operands, slots, index, before)
-            code[end[1]] = HOWS * shape + how(known[2 * shape], arity, length)
+            alone = how(known[2 * shape], arity, length)
+            code[end[1]] = HOWS * shape + after(alone, arity, slots[order[at]] - 1, index, before)
             code[end[1] + 1] = length
             code[end[1] + 2] = end[0] - before
             end[1] += 3
@@ -215,3 +218,16 @@ def how(kind: int, arity: int, length: int) -> int:
     if arity == 2 and kind == MUL:
         return MUL_TWO
     return ALONE
+
+
+def after(how: int, arity: int, last: int, index: Ints, at: int) -> int:
+    """The same for an instruction that comes right after the one whose result is in the slot `last`."""
+    if how == ALONE and arity == 1 and index[at] == last:
+        return ALONE_LAST
+    if how < ADD_TWO:
+        return how
+    if index[at + 1] == last:
+        return how - ADD_TWO + ADD_LAST
+    if index[at] == last:
+        return how - ADD_TWO + LAST_ADD
+    return how
