@@ -61,8 +61,8 @@ class ByWindows(ByReference):
         size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.adjoints))
         return (
             f"No term of a sum comes again and again, so the plan is run as it stands.\n"
-            f"scalars: {tape.rows} rows in {len(tape.code) // 3} runs, in windows of {WINDOW} rows; "
-            f"then the same runs backwards, {size / 1024:.0f} KB in all"
+            f"scalars: {tape.rows} rows in {len(tape.code) // 3} instructions, in windows of {WINDOW} rows; "
+            f"then the same backwards, {size / 1024:.0f} KB in all"
         )
 
 

@@ -1,8 +1,10 @@
 """Every rule of the catalogue as machine code: the reference's numbers, one at a time and eight at once."""
 
+import ctypes
 import math
 
 import mpmath
+import numpy as np
 import pytest
 from calling import at_once, one_by_one, units_apart
 from hypothesis import example, given, settings
@@ -10,7 +12,9 @@ from hypothesis import strategies as st
 
 from naive_graph.catalogue import BUILT_IN
 from naive_graph.engines.llvm.mathematics import LARGEST_ANGLE
+from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
 from naive_graph.engines.llvm.python import LANES
+from naive_graph.engines.tape.operators import Shape, kernels
 from naive_graph.rules import BY_NUMBER, RULES
 
 EXACT = {
@@ -23,6 +27,7 @@ NASTY = [
     1.7976931348623157e308, -1e308, 709.78, 710.0, -708.5, -745.1, -746.0, 22.0, 28.0, 0.625, -1.0000000000000002,
     1e5, 1e22, 2.0**53, 2.0**53 + 2,
 ]  # fmt: skip
+OVER_ROWS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)
 NUMBER = st.one_of(st.sampled_from(NASTY), st.floats(-9, 9), st.floats(-800, 800), st.floats())
 
 
@@ -83,6 +88,31 @@ def test_the_nasty_numbers_in_all_pairs_give_the_references(name, arity):
             columns[0].append(x), columns[1].append(y)
     columns = (columns * 3)[:arity]
     check(name, columns, at_once(RULES[name], *columns))
+
+
+@pytest.mark.parametrize("precision", [DOUBLE, SINGLE], ids=lambda each: each.name)
+@of_each_rule
+def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity, precision):
+    code, place = kernels(Shape(RULES[name].number, (0,) * arity), precision), len(NASTY)
+    run, few, one = (OVER_ROWS(each) for each in (code.run, code.few, code.one))
+    kind = ctypes.c_double if precision is DOUBLE else ctypes.c_float
+    of_one = ctypes.CFUNCTYPE(kind, kind)(code.of_one)
+    with np.errstate(over="ignore"):
+        scalars = np.array(NASTY + [0.0] * 3 * place, np.dtype(precision.name))
+    numbers, results = scalars[:place], scalars[place:].reshape(3, place).view(f"u{precision.bytes}")
+    for turn in range(place):  # every number with every other
+        index = np.concatenate([np.roll(np.arange(place), turn * k) for k in range(arity)]).astype(np.int32)
+        at, wanted = scalars.ctypes.data, index.reshape(arity, place)
+        few(at, index.ctypes.data, 0, 2 * place, place)
+        for row in range(place):
+            alone = np.ascontiguousarray(wanted[:, row])
+            run(at, alone.ctypes.data, 0, place + row, 1)
+            one(at, index.ctypes.data, row, 3 * place + row, place)
+        if arity == 1:
+            scalars[2 * place : 3 * place] = [of_one(x) for x in numbers]
+        missing = np.isnan(scalars[place:].reshape(3, place))
+        assert (missing == missing[0]).all(), numbers[wanted]
+        assert (results == results[0])[:, ~missing[0]].all(), numbers[wanted]
 
 
 def test_every_rule_of_the_catalogue_is_compared():

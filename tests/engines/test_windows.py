@@ -1,5 +1,6 @@
 """A large plan window by window: the values' bits, the gradients within the bound, and who goes that way."""
 
+import ctypes
 import math
 import struct
 import subprocess
@@ -21,8 +22,10 @@ from unrolled import Habit, unrolled
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
+from naive_graph.catalogue import BUILT_IN
 from naive_graph.engines.tape import backward, repeats, runs, windows
 from naive_graph.engines.tape.flat import Flat
+from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.repeats import repeats as repeats_itself
 from naive_graph.engines.tape.rows import flat_of_tables
@@ -30,7 +33,7 @@ from naive_graph.engines.tape.sweeps import WindowTape
 from naive_graph.engines.windowed import LEAST_ROWS, ByWindows
 from naive_graph.errors import NumericWarning
 from naive_graph.handles import CURRENT
-from naive_graph.rules import RULES
+from naive_graph.rules import BY_NUMBER, RULES
 from naive_graph.tables import VARIABLE
 
 REFUSED = {"sign", "heaviside", "greater", "less", "where"}  # rules with operands that they do not respond to
@@ -86,6 +89,45 @@ def test_windows_keep_the_gradients_within_the_bound(seed, size, width):
         found = on_windows(nodes[-1], leaves, width).out[1:-1]
         for one, other, most in zip(law, found, allowance(nodes[-1], leaves), strict=True):
             assert bits(one) == bits(other) or abs(one - other) <= most
+
+
+def test_every_way_that_an_instruction_goes_gives_the_references_numbers():
+    a, b = Variable(0.75), Variable(0.375)
+    y = Graph.prod([Graph.sum([a + b, a - b, a * b, a.exp(), b.tanh()]), a, b, a, b])
+    y = Graph.sum([y, *[(y * k).square() for k in range(2, 8)]])
+    for step in (lambda x: x + a, lambda x: a + x, lambda x: x - a, lambda x: a - x, lambda x: x * a, lambda x: a * x):
+        y = step(y.sqrt())
+        y = y.square()
+    flat, _ = flattened(y, [a, b])
+    made = windows.windows(flat)
+    assert set((made.code[::3] % windows.HOWS).tolist()) == set(range(windows.LAST_MUL + 1))
+    tape, law = on_windows(y, [a, b], 1000), Program(y, wrt=[a, b], engine="reference")()
+    assert tape.out[0] == pytest.approx(law.value, rel=1e-14)
+    assert tape.out[1:-1] == pytest.approx(law.gradient, rel=1e-13)
+
+
+BACK = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3)
+SUITING = [rule for rule in BY_NUMBER[:BUILT_IN] if backward.suits(rule, rule.arity or 3)]
+
+
+@pytest.mark.parametrize("rule", SUITING, ids=lambda rule: rule.name)
+def test_a_row_alone_hands_on_the_bits_that_a_row_in_a_register_does(rule):
+    arity = rule.arity or 3
+    shape, index = Shape(rule.number, (0,) * arity), np.arange(arity, dtype=np.int32)
+    code = backward.backward(shape)
+    ways = [BACK(code.back), BACK(code.one)]
+
+    @given(st.lists(st.one_of(st.floats(), st.floats(-9, 9)), min_size=arity + 1, max_size=arity + 1), st.floats(-9, 9))
+    @settings(max_examples=60, deadline=None)
+    def law(numbers, adjoint):
+        scalars, results = np.array(numbers), []
+        for way in ways:
+            adjoints = np.array([0.5] * arity + [adjoint])
+            way(scalars.ctypes.data, adjoints.ctypes.data, index.ctypes.data, 0, arity, 1)
+            results.append([bits(each) for each in adjoints])
+        assert results[0] == results[1] and results[0][-1] == bits(0.0)
+
+    law()
 
 
 @given(seeds, sizes, widths)

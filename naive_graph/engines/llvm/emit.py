@@ -147,7 +147,7 @@ class Writer:
 
     def outside(self, name: str, operands: Sequence[Value]) -> Emitted:
         """Call a function of the C library, or one that LLVM knows."""
-        if self.module.width > 1 and not name.startswith("llvm."):
+        if self.module.fast and not name.startswith("llvm."):
             return self._many_outside(name, operands)
         name = name.replace(".f64", self.module.suffix)
         kinds = ", ".join([self.module.real] * len(operands))

@@ -28,9 +28,8 @@ PURE = "nounwind willreturn memory(none)"  # what C's functions of numbers are: 
 # If a number is too large for the fast function, all go the slow way.
 GUARDED = """define internal {real} @"{full}"({real} %x) {{
   %size = call {real} @{fabs}({real} %x)
-  %large = fcmp ugt {real} %size, {limit}
-  %any = call i1 @llvm.vector.reduce.or.v{n}i1({truth} %large)
-  br i1 %any, label %slow, label %fast
+  %large = fcmp ugt {real} %size, {limit}{reduced}
+  br i1 {any}, label %slow, label %fast
 fast:
   %one = call {real} @"{fast}"({real} %x)
   ret {real} %one
@@ -48,10 +47,17 @@ ROUND_ONCE = frozenset((
 
 
 class Module:
-    """All functions of one text. width: how many floats a register holds. declared: shared by modules of one text."""
+    """All functions of one text.
 
-    def __init__(self, width: int = 1, precision: Precision = DOUBLE, declared: dict[str, str] | None = None) -> None:
-        self.width, self.precision = width, precision
+    width: how many floats a register holds. declared: shared by modules of one text.
+    fast: whether our own exp, log, sin ... take the place of C's. Registers always
+    have them; a single number has them where it must have a register's bits.
+    """
+
+    def __init__(
+        self, width: int = 1, precision: Precision = DOUBLE, declared: dict[str, str] | None = None, fast: bool = False
+    ) -> None:
+        self.width, self.precision, self.fast = width, precision, fast or width > 1
         self.real = many(precision.type, width)
         self.truth = many("i1", width)
         self.whole = many(precision.whole, width)
@@ -60,7 +66,7 @@ class Module:
         self.declared: dict[str, str] = {} if declared is None else declared
         self.exact: Module | None = None  # the same text in float64, where float32 sends its functions
         if precision is SINGLE:
-            self.exact = Module(min(width, DOUBLE.lanes))
+            self.exact = Module(min(width, DOUBLE.lanes), fast=fast)
             self.exact.functions, self.exact.declared = self.functions, self.declared
 
     def __str__(self) -> str:
@@ -81,16 +87,16 @@ class Module:
             return self.define(name, function, arity)
         if name in PIECES:
             return self.define(name, _in_pieces(name), arity)
-        full = f"{name}/{arity}x{self.width}.rounded"
+        full = f"{name}/{arity}.rounded{self.mark}"
         if full not in self.functions:
             self.functions[full] = by_halves(self, full, self.exact.define(name, function, arity), arity)
-        if self.width == 1 or name not in singles.FUNCTIONS:
+        if not self.fast or name not in singles.FUNCTIONS:
             return full
         fast = self.define(f"{name}.many", singles.FUNCTIONS[name], arity)
         return self.guarded(name, fast, full, singles.LIMITS[name]) if name in singles.LIMITS else fast
 
     def many(self, name: str, arity: int) -> str:
-        """The full name of a function of C's, for many numbers at once."""
+        """The full name of what stands for a function of C's."""
         if name not in mathematics.FUNCTIONS:
             return self.each_alone(name, arity)
         fast = self.define(f"{name}.many", mathematics.FUNCTIONS[name], arity)
@@ -100,15 +106,17 @@ class Module:
 
     def guarded(self, name: str, fast: str, slow: str, limit: float) -> str:
         """The full name of a function that goes the fast way where all numbers are within a limit."""
-        full = f"{name}.any.{self.precision.name}"
+        full = f"{name}.any.{self.precision.name}{self.mark}"
         if full not in self.functions:
-            fabs = f"llvm.fabs{self.suffix}"
+            fabs, any_of = f"llvm.fabs{self.suffix}", f"llvm.vector.reduce.or.v{self.width}i1"
+            reduced = f"\n  %any = call i1 @{any_of}({self.truth} %large)" if self.width > 1 else ""
             self.functions[full] = GUARDED.format(
-                full=full, fast=fast, slow=slow, limit=self.literal(limit), real=self.real, truth=self.truth,
-                fabs=fabs, n=self.width,
+                full=full, fast=fast, slow=slow, limit=self.literal(limit), real=self.real, fabs=fabs,
+                reduced=reduced, any="%any" if reduced else "%large",
             )  # fmt: skip
             self.declared[fabs] = f'declare {self.real} @"{fabs}"({self.real})'
-            self.declared[f"or.{self.width}"] = f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({self.truth})"
+            if reduced:
+                self.declared[any_of] = f"declare i1 @{any_of}({self.truth})"
         return full
 
     def is_fast(self, full: str) -> bool:
@@ -119,11 +127,16 @@ class Module:
 
     def each_alone(self, name: str, arity: int) -> str:
         """The full name of a function that gives every double of a register to the C library's function."""
-        full = f"{name}.each"
+        full = f"{name}.each{self.mark}"
         if full not in self.functions:
             self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
             self.functions[full] = each_alone(self, full, name, arity)
         return full
+
+    @property
+    def mark(self) -> str:
+        """What a name ends with where a text has the function for registers too."""
+        return ".one" if self.width == 1 else ""
 
     def literal(self, value: float) -> str:
         return _splat(self.precision.type, self.precision.literal(value), self.width)

@@ -42,6 +42,12 @@ define internal void @call_back(
   call void %kernel(ptr %scalars, ptr %adjoints, ptr %index, i64 %base, i64 %from, i64 %length)
   ret void
 }
+define internal double @call_value(ptr %table, i64 %k, double %x) {
+  %place = getelementptr ptr, ptr %table, i64 %k
+  %kernel = load ptr, ptr %place
+  %y = call double %kernel(double %x)
+  ret double %y
+}
 """
 
 
@@ -51,6 +57,7 @@ def _known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
         "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
         "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
         "call_back": ("call_back", ["ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
+        "call_value": ("call_value", ["ptr", "i64", "double"], "double"),
     }
 
 

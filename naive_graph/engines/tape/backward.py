@@ -4,9 +4,9 @@
                                 adjoint of y += adjoint of z * x
 
 It is the reverse sweep for plans that are too large to have their derivatives
-written down as rows. `back` takes eight rows at a time; `back_few` goes one by
-one, which is quicker where a run is short. Both leave 0 where they took an
-adjoint from, so that the next run finds a clean column.
+written down as rows. `back` takes eight rows at a time; `back_one` takes one,
+which is quicker where a run is short. Both leave 0 where they took an adjoint
+from, so that the next run finds a clean column.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ...catalogue import BUILT_IN
 from ...rules import BY_NUMBER, Rule
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
-from ..llvm.functions import Module
+from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.precision import DOUBLE
 from ..llvm.python import Program
 from .operators import Shape, known, scattered
 
-LANES, VECTOR = DOUBLE.lanes, DOUBLE.vector
+LANES, VECTOR, REAL = DOUBLE.lanes, DOUBLE.vector, DOUBLE.type
 # A register of numbers from one place, leaving 0 there; and a register added to numbers that lie anywhere.
 _ADD_ONE = """
   %i{k} = load i32, ptr %w{k}
@@ -92,7 +92,7 @@ class Backward:
         key = f"{sources()} back {shape.name}" if shape.kind < BUILT_IN else None  # a learner's own may change
         self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
         self.back = self.library.address("back")
-        self.few = self.library.address("back_few")
+        self.one = self.library.address("back_one")
 
 
 @once
@@ -103,17 +103,20 @@ def backward(shape: Shape) -> Backward:
 def text(shape: Shape) -> str:
     """Both loops of a shape, in LLVM's language."""
     module, arity = Module(LANES), shape.arity
+    single = Module(1, declared=module.declared, fast=True)
     at_hand = dict(ADDING)
     try:
         for place in range(arity):
             name = module.define(f"slope{place}", _slope(shape, place), arity + 2)
             at_hand[f"slope{place}"] = (name, [VECTOR] * (arity + 2), VECTOR)
+            alone = single.define(f"slope{place}", _slope(shape, place), arity + 2)
+            at_hand[f"slope{place}_alone"] = (alone, [REAL] * (arity + 2), REAL)
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
     program = Program(at_hand)
     program.add_source(_back_source(arity))
-    program.add_source(_few_source(arity))
-    return f"{module}\n{scattered(DOUBLE)}\n{ADDED}\n{program}"
+    program.add_source(_one_source(arity))
+    return f"{together(module, single)}\n{scattered(DOUBLE)}\n{ADDED}\n{program}"
 
 
 def _slope(shape: Shape, place: int) -> Any:
@@ -149,22 +152,21 @@ def _back_source(arity: int) -> str:
     """
 
 
-def _few_source(arity: int) -> str:
-    """One row after the other, the last first."""
+def _one_source(arity: int) -> str:
+    """One row. Without a loop, before which all constants would be fetched into registers."""
     operands = [f"x{place}" for place in range(arity)]
-    loads = "\n            ".join(
-        f"{name} = many(scalars[index[base + {place} * length + i]])" for place, name in enumerate(operands)
+    loads = "\n        ".join(
+        f"{name} = scalars[index[base + {place} * stride]]" for place, name in enumerate(operands)
     )
-    gives = "\n            ".join(
-        f"adjoints[index[base + {place} * length + i]] += first_lane(slope{place}({', '.join(operands)}, y, g))"
+    gives = "\n        ".join(
+        f"adjoints[index[base + {place} * stride]] += slope{place}_alone({', '.join(operands)}, y, g)"
         for place in range(arity)
     )
     return f"""
-    def back_few(scalars: Floats, adjoints: Floats, index: Ints, base: int, target: int, length: int) -> None:
-        for i in range(length - 1, -1, -1):
-            y = many(scalars[target + i])
-            g = many(adjoints[target + i])
-            adjoints[target + i] = 0.0
-            {loads}
-            {gives}
+    def back_one(scalars: Floats, adjoints: Floats, index: Ints, base: int, target: int, stride: int) -> None:
+        y = scalars[target]
+        g = adjoints[target]
+        adjoints[target] = 0.0
+        {loads}
+        {gives}
     """

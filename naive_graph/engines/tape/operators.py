@@ -2,9 +2,10 @@
 
 A rule's value is written over registers of eight numbers (`llvm.functions`), and
 two loops are put around it. `run` takes the operands of many rows from wherever
-they lie among the scalars, and leaves the results side by side; `few` does the
-same one by one, which is quicker where a run is short. `lanes` goes along the
-samples of one row. A dot of a few terms is a rule like any other here.
+they lie among the scalars, and leaves the results side by side. `lanes` goes
+along the samples of one row. Over one number, with the same bits, the value is
+written too: `one` is a single row, `of_one` what it computes, and `few` one row
+after the other, which is quicker where a run is short. A dot of a few terms is a rule like any other here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ...rules import BY_NUMBER, Rule
 from ..llvm import meaning
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
-from ..llvm.functions import Module
+from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.precision import DOUBLE, Precision
 from ..llvm.python import Program
@@ -110,6 +111,8 @@ class Kernels:
         self.library: Library = compiled(lambda: text(shape, precision), key=key, optimised=True)
         self.run = self.library.address("run")
         self.few = self.library.address("few")
+        self.one = self.library.address("one")
+        self.of_one = self.library.address("of_one") if shape.arity == 1 else 0
         self.lanes = self.library.address("lanes")
 
 
@@ -120,16 +123,26 @@ def kernels(shape: Shape, precision: Precision = DOUBLE) -> Kernels:
 
 def text(shape: Shape, precision: Precision) -> str:
     """Both kernels of a shape, in LLVM's language."""
-    module, vector = Module(precision.lanes, precision), precision.vector
+    module, vector, real = Module(precision.lanes, precision), precision.vector, precision.type
+    single = Module(1, precision, module.declared, fast=True)  # one number, with a register's bits
     try:
         value = module.define(shape.name, _value(shape), shape.arity)
+        alone = single.define(shape.name, _value(shape), shape.arity)
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
-    program = Program({**known(precision), "value": (value, [vector] * shape.arity, vector)}, precision)
+    values = {
+        "value": (value, [vector] * shape.arity, vector),
+        "value_alone": (alone, [real] * shape.arity, real),
+        "one": ("one", ["ptr", "ptr", "i64", "i64", "i64"], "void"),
+    }
+    program = Program({**known(precision), **values}, precision)
     program.add_source(_run_source(shape.arity))
-    program.add_source(_few_source(shape.arity))
+    program.add_source(_one_source(shape.arity))
+    program.add_source(_few_source())
+    if shape.arity == 1:
+        program.add_source("def of_one(x: float) -> float:\n    return value_alone(x)")
     program.add_source(_lanes_source(shape.arity))
-    return f"{module}\n{scattered(precision)}\n{program}"
+    return f"{together(module, single)}\n{scattered(precision)}\n{program}"
 
 
 def piece(kind: int) -> Callable[..., Any]:
@@ -167,13 +180,21 @@ def _run_source(arity: int) -> str:
     """
 
 
-def _few_source(arity: int) -> str:
-    """One row after the other: a result can be read again as soon as it is there."""
-    operands = ", ".join(f"many(scalars[index[base + {place} * length + i]])" for place in range(arity))
+def _one_source(arity: int) -> str:
+    """One row. There is no loop: before it, all constants would be fetched into registers, which takes longer."""
+    operands = ", ".join(f"scalars[index[base + {place} * stride]]" for place in range(arity))
     return f"""
+    def one(scalars: Floats, index: Ints, base: int, target: int, stride: int) -> None:
+        scalars[target] = value_alone({operands})
+    """
+
+
+def _few_source() -> str:
+    """One row after the other: a result can be read again as soon as it is there."""
+    return """
     def few(scalars: Floats, index: Ints, base: int, target: int, length: int) -> None:
         for i in range(length):
-            scalars[target + i] = first_lane(value({operands}))
+            one(scalars, index, base + i, target + i, length)
     """
 
 

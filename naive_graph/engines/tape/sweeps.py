@@ -2,9 +2,9 @@
 
 `WindowTape` is what `Tape` is for plans that went through the passes. Forwards
 every run writes its values; backwards every run takes its adjoints, and adds
-them, times a partial, to its operands'. Sums, products and differences of two
-are written out in the loops over the runs: in a chain every run is one row long,
-and to call a kernel would take longer than its work.
+them, times a partial, to its operands'. In a chain every run is one row long, and
+what surrounds a row takes longer than its work. So a row alone has no loop around
+it, and where it is a sum, a product or a difference of two, no kernel is called.
 """
 
 from __future__ import annotations
@@ -23,15 +23,37 @@ from .flat import Array, Flat
 from .kernels import amiss, call_run
 from .operators import kernels as kernels_of
 from .sums import NOTHING_YET
-from .windows import ADD_TWO, HOWS, LOOPED, MUL_TWO, PRODUCT, SUB_TWO, SUM, Windows
+from .windows import (
+    ADD_LAST,
+    ADD_TWO,
+    ALONE_LAST,
+    HOWS,
+    LAST_ADD,
+    LAST_MUL,
+    LAST_SUB,
+    LOOPED,
+    MANY,
+    MUL_LAST,
+    MUL_TWO,
+    PRODUCT,
+    SUB_LAST,
+    SUB_TWO,
+    SUM,
+    Windows,
+)  # fmt: skip
 
 SOURCE = 6  # its place among the arguments
-ENTRIES = 4  # addresses of each shape: forwards, few forwards, back, few back
+RUN, ONE, OF_ONE, BACK, BACK_ONE = 0, 1, 2, 3, 4  # the places of a shape's addresses: of many rows, of one...
+ENTRIES = 5
 
 
 def call_back(
     table: Longs, kernel: int, scalars: Floats, adjoints: Floats, index: Ints, base: int, at: int, length: int
 ) -> None:
+    raise NotImplementedError("Only machine code can call a kernel by its address.")
+
+
+def call_value(table: Longs, kernel: int, x: float) -> float:
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
@@ -78,9 +100,9 @@ class WindowTape:
 
 def _addresses(shape: Any) -> tuple[int, ...]:
     if shape in LOOPED:
-        return (0, 0, 0, 0)
+        return (0, 0, 0, 0, 0)
     there, back = kernels_of(shape), backward(shape)
-    return there.run, there.few, back.back, back.few
+    return there.run, there.one, there.of_one, back.back, back.one
 
 
 @machine
@@ -93,9 +115,10 @@ def there_and_back(
         scalars[at] = source[loads[at]]
     to = leaf_count
     base = 0
+    last = scalars[leaf_count - 1] if leaf_count > 0 else 0.0  # the first row may take the last leaf
     for at in range(0, size, 3):
         what, length = code[at], code[at + 1]
-        there(what // HOWS, to, length, base, what % HOWS, index, table, scalars)
+        last = there(what // HOWS, to, length, base, what % HOWS, last, index, table, scalars)
         to += length
         base += code[at + 2]
     out[0] = scalars[wanted[0]]
@@ -113,23 +136,45 @@ def there_and_back(
     out[wanted_count] = amiss(out, 0, wanted_count)
 
 
-def there(shape: int, to: int, length: int, base: int, how: int, index: Ints, table: Longs, scalars: Floats) -> None:
-    """One run forwards."""
+def there(
+    shape: int, to: int, length: int, base: int, how: int, last: float, index: Ints, table: Longs, scalars: Floats
+) -> float:
+    """One instruction forwards. Gives and takes the last result: what waits for it need not wait for memory."""
     if how == ADD_TWO:
-        for i in range(length):
-            scalars[to + i] = scalars[index[base + i]] + scalars[index[base + length + i]]
-    elif how == MUL_TWO:
-        for i in range(length):
-            scalars[to + i] = scalars[index[base + i]] * scalars[index[base + length + i]]
+        last = scalars[index[base]] + scalars[index[base + 1]]
+    elif how == ADD_LAST:
+        last = scalars[index[base]] + last
+    elif how == LAST_ADD:
+        last = last + scalars[index[base + 1]]
     elif how == SUB_TWO:
-        for i in range(length):
-            scalars[to + i] = scalars[index[base + i]] - scalars[index[base + length + i]]
-    elif how == SUM:
+        last = scalars[index[base]] - scalars[index[base + 1]]
+    elif how == SUB_LAST:
+        last = scalars[index[base]] - last
+    elif how == LAST_SUB:
+        last = last - scalars[index[base + 1]]
+    elif how == MUL_TWO:
+        last = scalars[index[base]] * scalars[index[base + 1]]
+    elif how == MUL_LAST:
+        last = scalars[index[base]] * last
+    elif how == LAST_MUL:
+        last = last * scalars[index[base + 1]]
+    elif how == ALONE_LAST:
+        last = call_value(table, ENTRIES * shape + OF_ONE, last)
+    else:
+        return run(shape, to, length, base, how, index, table, scalars)
+    scalars[to] = last
+    return last
+
+
+def run(shape: int, to: int, length: int, base: int, how: int, index: Ints, table: Longs, scalars: Floats) -> float:
+    """The same for those that leave their results in memory."""
+    if how == SUM:
         add_up(to, length, base, index, scalars)
     elif how == PRODUCT:
         multiply(to, length, base, index, scalars)
     else:
-        call_run(table, ENTRIES * shape + how, scalars, index, base, to, length)
+        call_run(table, ENTRIES * shape + (RUN if how == MANY else ONE), scalars, index, base, to, length)
+    return scalars[to + length - 1]
 
 
 def back(
@@ -137,27 +182,28 @@ def back(
     adjoints: Floats,
 ) -> None:  # fmt: skip
     """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
-    if how == ADD_TWO or how == SUB_TWO:  # noqa: SIM109
-        for i in range(length):
-            incoming = adjoints[first + i]
-            adjoints[first + i] = 0.0
-            adjoints[index[base + i]] += incoming
-            if how == ADD_TWO:
-                adjoints[index[base + length + i]] += incoming
-            else:
-                adjoints[index[base + length + i]] -= incoming
-    elif how == MUL_TWO:
-        for i in range(length):
-            incoming = adjoints[first + i]
-            adjoints[first + i] = 0.0
-            adjoints[index[base + i]] += incoming * scalars[index[base + length + i]]
-            adjoints[index[base + length + i]] += incoming * scalars[index[base + i]]
+    if how == ADD_TWO or how == ADD_LAST or how == LAST_ADD:  # noqa: SIM109
+        incoming = adjoints[first]
+        adjoints[first] = 0.0
+        adjoints[index[base]] += incoming
+        adjoints[index[base + 1]] += incoming
+    elif how == SUB_TWO or how == SUB_LAST or how == LAST_SUB:  # noqa: SIM109
+        incoming = adjoints[first]
+        adjoints[first] = 0.0
+        adjoints[index[base]] += incoming
+        adjoints[index[base + 1]] -= incoming
+    elif how == MUL_TWO or how == MUL_LAST or how == LAST_MUL:  # noqa: SIM109
+        incoming = adjoints[first]
+        adjoints[first] = 0.0
+        adjoints[index[base]] += incoming * scalars[index[base + 1]]
+        adjoints[index[base + 1]] += incoming * scalars[index[base]]
     elif how == SUM:
         spread(first, length, base, index, adjoints)
     elif how == PRODUCT:
         share_out(first, length, base, index, scalars, adjoints)
     else:
-        call_back(table, ENTRIES * shape + 2 + how, scalars, adjoints, index, base, first, length)
+        way = BACK if how == MANY else BACK_ONE
+        call_back(table, ENTRIES * shape + way, scalars, adjoints, index, base, first, length)
 
 
 def add_up(to: int, length: int, base: int, index: Ints, scalars: Floats) -> None:

@@ -20,7 +20,8 @@
 >>> made = windows(flat, window=5)  # rows 0 to 4, then 5 and 6
 >>> for what, rows, entries in made.code.reshape(-1, 3).tolist():
 ...     print(made.shapes[what // HOWS].name, "x", rows)
-sin1 x 2
+sin1 x 1
+sin1 x 1
 exp1 x 1
 exp1 x 1
 div2 x 1
@@ -51,21 +52,23 @@ from .operators import Shape
 from .runs import schedule
 
 WINDOW = 16_384  # rows: their values and adjoints stay in the cache
-FEW = 4  # rows of a run that are quicker one by one
+FEW = 4  # rows of a run that are quicker one by one: each is an instruction of its own
 ANY_NUMBER = 0  # the arity that stands for those of sums and products that have no kernel
 LOOPED = (Shape(ADD, ()), Shape(MUL, ()))  # their shapes
 MOST_OPERANDS, MOST_FACTORS = 4, 64  # of an operator with a kernel, and of a product
 MOST_SHAPES = 1000
-# How a run goes: by the shape's kernel, many rows at once or one by one; or in the loop over the runs itself.
-MANY, ONE_BY_ONE, SUM, PRODUCT, ADD_TWO, SUB_TWO, MUL_TWO = 0, 1, 2, 3, 4, 5, 6
-HOWS = 8  # an instruction begins with its shape's number times HOWS, and how it goes
+# How it goes: by the shape's kernel, many rows at once or one alone; or in the loop over the instructions itself.
+MANY, ALONE, SUM, PRODUCT, ADD_TWO, SUB_TWO, MUL_TWO = 0, 1, 2, 3, 4, 5, 6
+# The same for one row whose second operand, or first, is the last result, which is still in a register.
+ALONE_LAST, ADD_LAST, SUB_LAST, MUL_LAST, LAST_ADD, LAST_SUB, LAST_MUL = 7, 8, 9, 10, 11, 12, 13
+HOWS = 16  # an instruction begins with its shape's number times HOWS, and how it goes
 
 
 class Windows(NamedTuple):
     """Instructions of three numbers each: (shape and how, how many rows, how many entries of `index`).
 
-    Results and entries lie in the order of the runs, so where a run's begin is
-    known from the runs before it.
+    Each is a run, or one row of a run of a few. Results and entries lie in the
+    order of the instructions, so where one's begin is known from those before it.
 
     slots: where each row's value is: first the leaves, then the windows. shapes:
     what the first number stands for.
@@ -153,45 +156,60 @@ def write(
     runs: int, run_starts: Ints, order: Ints, of_row: Ints, position: Ints, known: Ints, starts: Ints, operands: Ints,
     slots: Ints, index: Ints, code: Ints, end: Longs,
 ) -> None:  # fmt: skip
-    """For each run the first operand of every row, then the second, and so on.
-
-    A row that takes any number of operands has them together, behind their number.
+    """An instruction for each run, or for each of a few rows, and where their operands are.
 
     end: how much there is of the index, of the code, and of the slots.
     """
-    used = end[0]
     for run in range(runs):
         first, last = run_starts[run], run_starts[run + 1]
         shape = of_row[position[order[first]]]
         arity = known[2 * shape + 1]
-        before = used
         for at in range(first, last):
             slots[order[at]] = end[2]
             end[2] += 1
-        if arity == ANY_NUMBER:
-            for at in range(first, last):
-                index[used] = starts[order[at] + 1] - starts[order[at]]
-                used += 1
-                for edge in range(starts[order[at]], starts[order[at] + 1]):
-                    index[used] = slots[operands[edge]]
-                    used += 1
-        else:
-            for place in range(arity):
-                for at in range(first, last):
-                    index[used] = slots[operands[starts[order[at]] + place]]
-                    used += 1
-        code[end[1]] = HOWS * shape + how(known[2 * shape], arity, last - first)
-        code[end[1] + 1] = last - first
-        code[end[1] + 2] = used - before
-        end[1] += 3
-    end[0] = used
+        length = 1 if arity != ANY_NUMBER and last - first <= FEW else last - first
+        for at in range(first, last, length):
+            before = end[0]
+            if arity == ANY_NUMBER:
+                end[0] = row_by_row(at, at + length, order, starts, operands, slots, index, before)
+            else:
+                end[0] = place_by_place(arity, at, at + length, order, starts, operands, slots, index, before)
+            alone = how(known[2 * shape], arity, length)
+            code[end[1]] = HOWS * shape + after(alone, arity, slots[order[at]] - 1, index, before)
+            code[end[1] + 1] = length
+            code[end[1] + 2] = end[0] - before
+            end[1] += 3
+
+
+def place_by_place(
+    arity: int, first: int, last: int, order: Ints, starts: Ints, operands: Ints, slots: Ints, index: Ints, used: int
+) -> int:
+    """The first operand of every row, then the second, and so on."""
+    for place in range(arity):
+        for at in range(first, last):
+            index[used] = slots[operands[starts[order[at]] + place]]
+            used += 1
+    return used
+
+
+def row_by_row(
+    first: int, last: int, order: Ints, starts: Ints, operands: Ints, slots: Ints, index: Ints, used: int
+) -> int:
+    """A row that takes any number of operands has them together, behind their number."""
+    for at in range(first, last):
+        index[used] = starts[order[at] + 1] - starts[order[at]]
+        used += 1
+        for edge in range(starts[order[at]], starts[order[at] + 1]):
+            index[used] = slots[operands[edge]]
+            used += 1
+    return used
 
 
 def how(kind: int, arity: int, length: int) -> int:
-    """How a run of so many rows goes."""
+    """How an instruction of so many rows goes."""
     if arity == ANY_NUMBER:
         return SUM if kind == ADD else PRODUCT
-    if length > FEW:
+    if length > 1:
         return MANY
     if arity == 2 and kind == ADD:
         return ADD_TWO
@@ -199,4 +217,17 @@ def how(kind: int, arity: int, length: int) -> int:
         return SUB_TWO
     if arity == 2 and kind == MUL:
         return MUL_TWO
-    return ONE_BY_ONE
+    return ALONE
+
+
+def after(how: int, arity: int, last: int, index: Ints, at: int) -> int:
+    """The same for an instruction that comes right after the one whose result is in the slot `last`."""
+    if how == ALONE and arity == 1 and index[at] == last:
+        return ALONE_LAST
+    if how < ADD_TWO:
+        return how
+    if index[at + 1] == last:
+        return how - ADD_TWO + ADD_LAST
+    if index[at] == last:
+        return how - ADD_TWO + LAST_ADD
+    return how
