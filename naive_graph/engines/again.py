@@ -62,10 +62,8 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
     held.append(kept)
     if not alone:
         way = _many(answers, run, fit, samples, single, held)
-    elif scalars == 1:
-        way = _value(run, fit, held)
     else:
-        way = _value_with_gradient(run, fit, code.out[1:scalars].copy, held)
+        way = _alone(run, fit, code.out[1:scalars].copy if scalars > 1 else list, held)
     return way if answers.stays else _counted(answers, answers.cost(samples), way)
 
 
@@ -135,24 +133,14 @@ def _arrays(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> tuple[An
 # `held` keeps the memory whose addresses machine code has.
 
 
-def _value_with_gradient(run: Any, fit: Any, copy: Any, held: Any) -> Again:
+def _alone(run: Any, fit: Any, copy: Any, held: Any) -> Again:
+    """One output, and what copies its gradient: `list` where there is none."""
+
     def again(*inputs: Any) -> Found | None:
         if fit(*inputs):
             value = run()
             if value == value:
                 return value, copy()
-        return None
-
-    again.held = held  # type: ignore[attr-defined]
-    return again
-
-
-def _value(run: Any, fit: Any, held: Any) -> Again:
-    def again(*inputs: Any) -> Found | None:
-        if fit(*inputs):
-            value = run()
-            if value == value:
-                return value, []
         return None
 
     again.held = held  # type: ignore[attr-defined]
