@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from plainly import check_same, longs
 
 from naive_graph.engines.llvm.machine import library_of, machine
-from naive_graph.engines.llvm.python import LANES, Floats, Ints, Longs
+from naive_graph.engines.llvm.python import LANES, Floats, Ints, Longs, unrolled
 from naive_graph.engines.tape.sums import fma, many, sum_lanes
 
 WHOLE = st.integers(-(2**31), 2**31)
@@ -208,3 +208,21 @@ def test_a_slice_of_lanes_computes_as_a_register(xs, scale):
 def test_a_fused_product_is_that_of_python_where_nothing_is_rounded(xs):
     xs = np.array(xs, float)
     check_same(fused, xs, xs[::-1].copy(), np.zeros(LANES))
+
+
+@machine
+def in_lists(xs: Floats, out: Floats, times: int, scale: float) -> None:
+    sums = [many(scale + n) for n in range(FACTOR)]
+    for k in range(times):
+        parts = [xs[r * LANES : r * LANES + LANES] for r in range(2)]
+        for n in unrolled(FACTOR):
+            for r in unrolled(2):
+                sums[n] += parts[(n + r) % 2] * (k + r - n)
+        sums[0], sums[FACTOR - 1] = sums[FACTOR - 1], sums[0]
+    for n in unrolled(FACTOR):
+        out[n * LANES : n * LANES + LANES] = sums[n]
+
+
+@given(st.lists(st.integers(-100, 100), min_size=16, max_size=16), st.integers(0, 5), st.integers(-9, 9))
+def test_lists_of_registers_and_unrolled_loops_are_those_of_python(xs, times, scale):
+    check_same(in_lists, np.array(xs, float), np.zeros(FACTOR * LANES), times, float(scale))

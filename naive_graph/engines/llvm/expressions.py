@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Protocol
 
 from .precision import Precision
-from .typed import Typed, Writing, result_type, scalars, syntax
+from .typed import Typed, Writing, is_fixed, result_type, scalars, syntax
+from .unrolled import whole_number
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 INT_OPS = {
@@ -26,7 +27,7 @@ class Functions(Protocol):
     declared: set[str]
     precision: Precision
 
-    def add(self, function: Callable[..., Any], outside: bool = True) -> str:
+    def add(self, function: Callable[..., Any], outside: bool = True, fixed: Mapping[str, int] = ...) -> str:
         """The name of the translated function."""
 
 
@@ -216,14 +217,25 @@ class Expressions(Writing):
         return self.called(function, node.args)
 
     def called(self, function: FunctionType, arguments: list[ast.expr]) -> Typed:
-        name, tree = self.program.add(function, outside=False), syntax(function)
-        types = scalars(self.precision)
-        kinds = [types.get(ast.unparse(each.annotation), "ptr") for each in tree.args.args if each.annotation]
+        tree, types = syntax(function), scalars(self.precision)
+        fixed = {each.arg: place for place, each in enumerate(tree.args.args) if is_fixed(each)}
+        known = {name: self.fixed(arguments[place]) for name, place in fixed.items()}
+        name = self.program.add(function, outside=False, fixed=known)
+        arguments = [each for place, each in enumerate(arguments) if place not in fixed.values()]
+        given = [each for each in tree.args.args if not is_fixed(each)]
+        kinds = [types.get(ast.unparse(each.annotation), "ptr") for each in given if each.annotation]
         call, result = f"@{name}({self.operands(name, arguments, kinds)})", result_type(tree, self.precision)
         if result == "void":
             self.lines.append(f"call void {call}")
             return Typed("", "void")
         return Typed(self.emit(f"call {result} {call}"), result)
+
+    def fixed(self, argument: ast.expr) -> int:
+        """What a parameter is given that the function is compiled for."""
+        number = whole_number(argument, self.names)
+        if number is None:
+            raise self.refused(f"{ast.unparse(argument)}, which is not known,")
+        return number
 
     def operands(self, name: str, arguments: list[ast.expr], kinds: list[str]) -> str:
         """The arguments of a call, each of the type that is due."""

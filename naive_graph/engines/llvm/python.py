@@ -9,10 +9,11 @@
 Arguments are `int`, `float`, or arrays (`Floats`, `Doubles`, `Ints`, `Longs`, `Bytes`). Inside there may be
 arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
 `continue`, and calls of other such functions. A slice `xs[i : i + LANES]` is a
-register of floats. Whatever runs here also runs as plain Python over
-NumPy arrays, and gives the same numbers; whole numbers must stay below 2**63,
-`//` and `%` are for those that are not negative, and by 0 nothing is divided.
-Arrays that are given together must not overlap where one is written to.
+register of floats, and `unrolled.py` has lists of them. Whatever runs here also
+runs as plain Python over NumPy arrays, and gives the same numbers; whole numbers
+must stay below 2**63, `//` and `%` are for those that are not negative, and by 0
+nothing is divided. Arrays that are given together must not overlap where one is
+written to.
 
 Compiled for float32, every float is one, and a register has sixteen. Only
 `Doubles` hold float64: they are rounded where they are read.
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .expressions import Expressions
@@ -31,21 +32,28 @@ from .typed import (
     LANES,
     Bytes,
     Doubles,
+    Fixed,
     Floats,
     Ints,
     Longs,
     NotInSubset,
     Typed,
     elements,
+    is_fixed,
     result_type,
     scalars,
     syntax,
+    unrolled,
 )
+from .unrolled import written_out
 
 __all__ = [
-    "LANES", "Bytes", "Doubles", "Floats", "Ints", "Longs", "NotInSubset", "Program", "result_type", "scalars",
-    "syntax",
+    "LANES", "Bytes", "Doubles", "Fixed", "Floats", "Ints", "Longs", "NotInSubset", "Program", "result_type",
+    "scalars", "syntax", "unrolled",
 ]  # fmt: skip
+
+
+NO_NAMES: Mapping[str, int] = {}
 
 
 class Program:
@@ -64,16 +72,18 @@ class Program:
         self.outside: set[str] = set()  # those that can be called from outside
         self.declared: set[str] = set()
 
-    def add(self, function: Callable[..., Any], outside: bool = True) -> str:
-        """The name of the translated function. outside: whether it is called from Python."""
+    def add(self, function: Callable[..., Any], outside: bool = True, fixed: Mapping[str, int] = NO_NAMES) -> str:
+        """The name of the translated function. outside: whether it is called from Python. fixed: parameters' values."""
         name = function.__name__
         if self.functions.setdefault(name, function) is not function:
             raise NotInSubset(f"{name}: two functions are called {name}. Rename one of them.")
         if outside:
             self.outside.add(name)
+        name = ".".join([name, *map(str, fixed.values())])
         if name not in self.texts:
             self.texts[name] = ""  # it may call itself
-            self.texts[name] = _Translation(self, syntax(function), function.__globals__).text()
+            names = {**function.__globals__, "LANES": self.precision.lanes, **fixed}
+            self.texts[name] = _Translation(self, written_out(syntax(function), names), names, name).text()
         return name
 
     def add_source(self, source: str) -> str:
@@ -81,7 +91,7 @@ class Program:
         tree = ast.parse(textwrap.dedent(source)).body[0]
         assert isinstance(tree, ast.FunctionDef)
         self.outside.add(tree.name)
-        self.texts[tree.name] = _Translation(self, tree, globals()).text()
+        self.texts[tree.name] = _Translation(self, tree, globals(), tree.name).text()
         return tree.name
 
     def __str__(self) -> str:
@@ -92,8 +102,9 @@ class Program:
 class _Translation(Expressions):
     """One function on its way to LLVM."""
 
-    def __init__(self, program: Program, tree: ast.FunctionDef, names: dict[str, Any]) -> None:
+    def __init__(self, program: Program, tree: ast.FunctionDef, names: dict[str, Any], full: str) -> None:
         super().__init__(program, tree, names)
+        self.full = full
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
 
     def text(self) -> str:
@@ -101,11 +112,11 @@ class _Translation(Expressions):
         given = self.tree.args
         if given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg or given.defaults:
             raise self.refused("a parameter that is more than a name and a type")
-        arguments = ", ".join(map(self.argument, given.args))
+        arguments = ", ".join(self.argument(each) for each in given.args if not is_fixed(each))
         self.block(self.tree.body)
         result = result_type(self.tree, self.precision)
         self.lines.append("ret void" if result == "void" else f"ret {result} zeroinitializer")
-        return "\n ".join([f"{result} @{self.tree.name}({arguments}) nounwind {{", *self.slots, *self.lines, "}\n"])
+        return "\n ".join([f"{result} @{self.full}({arguments}) nounwind {{", *self.slots, *self.lines, "}\n"])
 
     def argument(self, argument: ast.arg) -> str:
         word, name = ast.unparse(argument.annotation) if argument.annotation else "", argument.arg
@@ -150,8 +161,7 @@ class _Translation(Expressions):
                 self.store(place, value)
 
     def on_AugAssign(self, node: ast.AugAssign) -> None:
-        before = ast.parse(ast.unparse(node.target), mode="eval").body
-        self.store(node.target, self.expression(ast.BinOp(before, node.op, node.value)))
+        self.store(node.target, self.expression(ast.BinOp(node.target, node.op, node.value)))
 
     def store(self, target: ast.expr, value: Typed) -> None:
         if isinstance(target, ast.Name):

@@ -21,6 +21,7 @@ Doubles: TypeAlias = Any  # float64, whatever it is: rounded where they are read
 Ints: TypeAlias = Any  # int32,
 Longs: TypeAlias = Any  # int64,
 Bytes: TypeAlias = Any  # uint8
+Fixed: TypeAlias = int  # a parameter that a function is compiled for, once for each of its values
 WHOLE = {"Ints": "i32", "Longs": "i64", "Bytes": "i8"}
 WORDS = {"i64": "a whole number", "i1": "a bool", "void": "nothing"}
 
@@ -50,6 +51,15 @@ def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(tree, ast.FunctionDef)
     return tree
+
+
+def is_fixed(parameter: ast.arg) -> bool:
+    return parameter.annotation is not None and ast.unparse(parameter.annotation) == "Fixed"
+
+
+def unrolled(count: int) -> range:
+    """A loop that is written out when it is compiled: see `unrolled.py`."""
+    return range(count)
 
 
 def result_type(tree: ast.FunctionDef, precision: Precision = DOUBLE) -> str:
