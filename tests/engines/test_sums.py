@@ -20,8 +20,8 @@ def run_dense(code: Ints, scalars: Floats, lanes: Floats, width: int, count: int
 
 
 @machine
-def run_outer(code: Ints, scalars: Floats, lanes: Floats, width: int, real: int, count: int) -> None:
-    outer(code, 0, scalars, lanes, width, real, count)
+def run_outer(code: Ints, scalars: Floats, lanes: Floats, width: int, real: int, count: int, begins: int) -> None:
+    outer(code, 0, scalars, lanes, width, real, count, begins)
 
 
 def whole(count):
@@ -99,17 +99,19 @@ def test_dense_does_what_its_source_says(outputs, inputs, samples, seed, fused, 
     assert np.array_equal(lines[slots[:fours]], expected)
 
 
-@given(sizes, sizes, samples, seeds)
+@given(sizes, sizes, samples, seeds, st.booleans())
 @settings(max_examples=20, deadline=None)
-def test_outer_does_what_its_source_says_and_no_sample_too_many(lefts, rights, samples, seed):
+def test_outer_does_what_its_source_says_and_no_sample_too_many(lefts, rights, samples, seed, begins):
     random, count = np.random.default_rng(seed), whole(samples)
     slots, rows = random.permutation(lefts + rights), random.permutation(lefts)
     code = np.array([lefts, rights, lefts + rights, *slots, *(rows * rights)], np.int32)
     lines = numbers(random, lefts + rights + 2 * LANES, count)
     lines[:, samples:] = np.nan  # what is there is nobody's
     scalars = numbers(random, lefts * rights)
-    expected = scalars.reshape(lefts, rights).copy()
+    if begins:
+        scalars[:] = np.nan  # what was there is nobody's either
+    expected = np.zeros((lefts, rights)) if begins else scalars.reshape(lefts, rights).copy()
     expected[rows] += lines[slots[:lefts], :samples] @ lines[slots[lefts:], :samples].T
-    check_same(run_outer, code, scalars, lines.reshape(-1), count, samples, count)
-    run_outer(code, scalars, lines.reshape(-1), count, samples, count)
+    check_same(run_outer, code, scalars, lines.reshape(-1), count, samples, count, begins)
+    run_outer(code, scalars, lines.reshape(-1), count, samples, count, begins)
     assert np.array_equal(scalars.reshape(lefts, rights), expected)

@@ -19,19 +19,22 @@ define internal {real} @sum_lanes({vector} %x) alwaysinline {{
 
 
 def add_first(real: str, lanes: int) -> str:
-    """Add the first lanes of a register to what lies in memory."""
+    """Add the first lanes of a register to what lies in memory, or to nothing where that begins."""
     vector, mask, places = f"<{lanes} x {real}>", f"<{lanes} x i1>", f"<{lanes} x i64>"
     load, store = (f"@llvm.masked.{what}.v{lanes}{suffix(real)}.p0" for what in ("load", "store"))
     numbers = ", ".join(f"i64 {lane}" for lane in range(lanes))
     return f"""
 declare {vector} {load}(ptr, i32, {mask}, {vector})
 declare void {store}({vector}, ptr, i32, {mask})
-define internal void @add_first(ptr %xs, i64 %at, i64 %size, {vector} %x) alwaysinline {{
+define internal void @add_first(ptr %xs, i64 %at, i64 %size, {vector} %x, i64 %begins) alwaysinline {{
   %one = insertelement {places} poison, i64 %size, i64 0
   %all = shufflevector {places} %one, {places} poison, <{lanes} x i32> zeroinitializer
   %mask = icmp slt {places} <{numbers}>, %all
   %place = getelementptr {real}, ptr %xs, i64 %at
-  %old = call {vector} {load}(ptr %place, i32 4, {mask} %mask, {vector} zeroinitializer)
+  %goes.on = icmp eq i64 %begins, 0
+  %read = select i1 %goes.on, {mask} %mask, {mask} zeroinitializer
+  %nothing = fneg {vector} zeroinitializer
+  %old = call {vector} {load}(ptr %place, i32 4, {mask} %read, {vector} %nothing)
   %new = fadd {vector} %old, %x
   call void {store}({vector} %new, ptr %place, i32 4, {mask} %mask)
   ret void
@@ -104,7 +107,7 @@ def known(real: str, lanes: int) -> dict[str, tuple[str, list[str], str]]:
     vector = f"<{lanes} x {real}>"
     return {
         "sum_lanes": ("sum_lanes", [vector], real),
-        "add_first": ("add_first", ["ptr", "i64", "i64", vector], "void"),
+        "add_first": ("add_first", ["ptr", "i64", "i64", vector, "i64"], "void"),
         "crosswise": ("crosswise", ["ptr", "ptr", *["i64"] * 5], "void"),
     }
 

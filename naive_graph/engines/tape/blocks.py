@@ -20,7 +20,7 @@ from .flat import DOT, NONE, REDUCE, TOTAL, Flat
 from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE_PAIRS, SPREAD, SUM
 from .operators import Shape, shape_of
 from .runs import MOST_TERMS
-from .sums import LANE, PRODUCT, SCALAR, SCALED
+from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
 from .tiles import ONE, Dense, Outer, Step
 
 MOST_WAITING = 64  # slots that rows of one kernel give back only when all are done
@@ -53,11 +53,16 @@ class Instruction(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A section's instructions, how many slots they use, and scalars of which neighbours are to be made before."""
+    """A section's instructions, and how many slots they use.
+
+    packed: scalars of which neighbours are to be made before. begun: those that
+    are sums, to which the instructions add.
+    """
 
     code: list[int]
     slots: int
     packed: list[int]
+    begun: list[int]
 
 
 class Writer:
@@ -71,6 +76,7 @@ class Writer:
         self.flat, self.kernel_of, self.scalar_of, self.pack_at = flat, kernel_of, scalar_of, pack_at
         self.instructions: list[Instruction] = []
         self.packed: list[int] = []
+        self.begun: list[int] = []
         self.known: set[Slot] = set()
 
     def lane(self, row: int) -> Slot:
@@ -95,7 +101,7 @@ class Writer:
         outputs: list[Any] = []
         for row, start, bias in zip(step.outputs, starts, step.bias, strict=True):
             outputs += [Slot(row), start, self.nothing if bias == NONE else Scalar(bias)]
-        spare = -len(starts) % 4
+        spare = -len(starts) % TALL
         for each in range(spare):  # the last one again, for nobody
             outputs += [Slot(NONE - 1 - each), *outputs[-2:]]
         head = [len(starts) + spare, len(inputs), int(step.fused), apart]
@@ -137,6 +143,7 @@ class Writer:
 
     def total(self, row: int, kind: int, operands: list[int]) -> None:
         slots = [self.lane(each) if each >= 0 else NONE for each in operands]
+        self.begun.append(int(self.scalar_of[row]))
         if kind == TOTAL:
             for x, y in zip(slots[::2], slots[1::2], strict=True):
                 self.instructions.append(Instruction(SUM, [Scalar(row), x, y]))
@@ -180,7 +187,7 @@ def block(
         writer.instructions.append(Instruction(EXPORT, [writer.lane(row), place]))
     slots = give_slots(writer.instructions, slot_of, keep)
     room = max([field.slots for each in writer.instructions for field in each.fields if isinstance(field, Room)] or [0])
-    return Block(encode(writer.instructions, slot_of, scalar_of, slots), slots + room, writer.packed)
+    return Block(encode(writer.instructions, slot_of, scalar_of, slots), slots + room, writer.packed, writer.begun)
 
 
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:

@@ -152,7 +152,7 @@ def run_block(
         elif what == DENSE:
             dense(code, at + 2, scalars, lanes, width, count)
         elif what == OUTER:
-            outer(code, at + 2, scalars, lanes, width, real, count)
+            outer(code, at + 2, scalars, lanes, width, real, count, block == 0)
         elif what == DOT_MIXED:
             dot_mixed(code, at + 2, scalars, lanes, width, count)
         elif what == REDUCE_PAIRS:

@@ -151,9 +151,8 @@ class Tape:
             self.flat, self.steps[part.stage, group], feeds, exports, self._kernel, self.slots, self.nothing, pack_at,
             self.lane_slots[group], keep, self.precision.lanes,
         )  # fmt: skip
-        collected = self.slots[part.rows[self.flat.groups[part.rows] == 0]]
-        if len(collected):
-            self._part(0, [BEGIN, int(collected.min()), len(collected), 0, 0])
+        if made.begun:  # sums lie together, and those among them that are no sums' beginnings are written in any case
+            self._part(0, [BEGIN, min(made.begun), max(made.begun) - min(made.begun) + 1, 0, 0])
         self._scalar(PACK, pack_at, made.packed)
         self._sizes["packed"] += len(made.packed)
         self._part(group, made.code)
