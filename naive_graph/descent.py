@@ -113,6 +113,7 @@ class _Grower:
             groups=np.concatenate([flat.groups, np.zeros(len(self.kinds))]).astype(np.int32),
             constants=self.constants,
             sources=self.sources,
+            loose=np.ones(len(lengths) - 1 + len(flat), np.uint8) if flat.loose.all() else None,
         )
 
 
@@ -285,7 +286,7 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
             "Gather them: Program(mean(loss), wrt=weights)."
         )
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
-        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
+        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False, fused=lowering.fused)
     rate = rule if type(rule) is float else None  # a function may do something else the next time
     if rate is not None and machine.descent is not None and machine.descent[0] == rate:
         _, step, code = machine.descent

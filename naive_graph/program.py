@@ -63,6 +63,10 @@ class Program:
     weights: a flat array of float64 that holds the values of wrt, or a pair of an
     array and the place of each in it. It is read where it lies, at every call, in
     place of the Variables' own values, and `minimize` writes there.
+    fused: whether a product and the addition that follows it may be rounded once,
+    as a*b + c is by one instruction of most machines. Layers run faster then; a
+    value may differ from the reference engine's in its last bits, and a
+    comparison of numbers that are as good as equal may come out the other way.
 
     PlaceHolders may be fed arrays of B numbers. Then all that depends on them
     has B values, `total(node)` and `mean(node)` gather them into one, and the
@@ -100,11 +104,14 @@ class Program:
         engine: str | None = None,
         dtype: Any = "float64",
         weights: Any = None,
+        fused: bool = False,
     ) -> None:
         if engine not in (None, "native", "tape", "reference"):
             raise EngineError(
                 f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
             )
+        if not isinstance(fused, bool):
+            raise EngineError(f"fused= is True or False, not {fused!r}.")
         self._single = is_single(outputs)
         self.outputs: list[Node] = nodes_of(outputs, "Program")
         self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
@@ -123,7 +130,7 @@ class Program:
                     "Name the leaves that it depends on in wrt."
                 )
         self._movable = all(isinstance(node, Variable) for node in self.wrt)
-        self._kept = self._holder(weights)
+        self._kept, self._fused = self._holder(weights), fused
         self._again, self._age = never, object()  # the short way, and since when it may be taken
         self._form: Any = None  # of the last question,
         self._short: Any = None  # and of the one that the short way is for
@@ -228,7 +235,7 @@ class Program:
         if key not in self._questions:
             batched = frozenset(row for batch in given.batches for row in batch.rows)
             asked = home, self._rows, self._wrt, batched, self._engine, self._precision
-            self._questions[key] = question(*asked, weights)
+            self._questions[key] = question(*asked, weights, self._fused)
         answers = self._questions[key]
         answers.weights = weights
         if answers.placeholders:
@@ -315,7 +322,8 @@ class Program:
         """
         with self._lock:
             said = self._ask(self._given(feed, inputs), self._kept.held).explain(times)
-        return f"{said}\nAll floats are float32." if self._precision is SINGLE else said
+        said += "\nAll floats are float32." if self._precision is SINGLE else ""
+        return said + ("\nProducts and their additions may be rounded once." if self._fused else "")
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""

@@ -130,11 +130,12 @@ class ByMachine(ByReference):
 
     def __init__(
         self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
-        precision: Precision = DOUBLE, weights: Weights | None = None,
+        precision: Precision = DOUBLE, weights: Weights | None = None, fused: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(tables, rows, wrt, precision, weights)
         self.batched = batched
-        self.lowering = Lowering(tables, rows, wrt, batched, places=weights.places if weights is not None else None)
+        places = weights.places if weights is not None else None
+        self.lowering = Lowering(tables, rows, wrt, batched, places=places, fused=fused)
         self.flat = self.lowering.flat
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
@@ -219,7 +220,7 @@ class ByMachine(ByReference):
 
 def question(
     tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
-    precision: Precision = DOUBLE, weights: Weights | None = None,
+    precision: Precision = DOUBLE, weights: Weights | None = None, fused: bool = False,
 ) -> ByReference:  # fmt: skip
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
     if engine == "reference":
@@ -228,7 +229,7 @@ def question(
         return ByReference(tables, rows, wrt, precision, weights)
     llvmlite()  # or say at once that it is missing
     try:
-        return ByMachine(tables, rows, wrt, batched, engine, precision, weights)
+        return ByMachine(tables, rows, wrt, batched, engine, precision, weights, fused)
     except Opaque as opaque:
         if batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque

@@ -88,7 +88,7 @@ def by_windows(tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> ByWin
 
 def question(
     tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
-    precision: Precision = DOUBLE, weights: Weights | None = None,
+    precision: Precision = DOUBLE, weights: Weights | None = None, fused: bool = False,
 ) -> Answers:  # fmt: skip
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
     if engine in (None, "tape") and not batched and precision is DOUBLE and weights is None:
@@ -99,4 +99,4 @@ def question(
             found = None
         if found is not None:
             return found
-    return questions.question(tables, rows, wrt, batched, engine, precision, weights)
+    return questions.question(tables, rows, wrt, batched, engine, precision, weights, fused)

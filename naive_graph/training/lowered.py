@@ -34,7 +34,7 @@ class LoweredLoss:
 
     tensor: of one element. inputs: its leaves of kind input, in the order in
     which `backward` takes their arrays; a loss without inputs needs none.
-    engine, dtype: as `Program` takes them. Raises TrainingError if the tensor is no loss
+    engine, dtype, fused: as `Program` takes them. Raises TrainingError if the tensor is no loss
     of a model's parameters, and BudgetError if it is too large to be unfolded.
 
     >>> from naive_graph.training.initialisers import const
@@ -52,6 +52,7 @@ class LoweredLoss:
         inputs: Iterable[LeafNode] = (),
         engine: str | None = None,
         dtype: Any = "float64",
+        fused: bool = False,
     ) -> None:
         self.tensor, self.inputs = tensor, list(inputs)
         self.parameters = _parameters(tensor)
@@ -69,7 +70,8 @@ class LoweredLoss:
             self._array, places = np.empty(ends[-1]), np.arange(ends[-1])
         wrt = [node for each in lowered for node in each]
         taken = [list(lower(each)) for each in self.inputs]
-        self.program = Program(output, wrt=wrt, inputs=taken, engine=engine, dtype=dtype, weights=(self._array, places))
+        held = self._array, places
+        self.program = Program(output, wrt, taken, engine=engine, dtype=dtype, weights=held, fused=fused)
 
     def forward(self, *arrays: Any) -> float:
         """The loss for these inputs and the present weights."""

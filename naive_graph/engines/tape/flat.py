@@ -46,9 +46,9 @@ class Flat:
     operands[starts[i]:starts[i + 1]]. groups: int32; 0 where a row has one
     value, else the number of the group of samples that it has a value for each
     of. leaves: row -> the number that a Constant holds, or where a leaf's value
-    comes from. samples: how many samples each group has. loose: whether a row
-    serves derivatives only, so that a product and its addition may be rounded
-    as one; without it none is.
+    comes from. samples: how many samples each group has. loose: whether in a row
+    a product and its addition may be rounded as one, as in those that serve
+    derivatives only; without it none is.
     """
 
     kinds: Array

@@ -62,7 +62,8 @@ class Lowering:
     number for each of many samples. find: whether to look for samples hidden in
     the graph. keep: whether every pass's plan is kept, however large. places: by
     Variable, where its value lies in an array that is read instead of the tables;
-    the other Variables are fed then.
+    the other Variables are fed then. fused: whether a product and its addition may
+    be rounded as one in rows that values depend on, too.
     Afterwards `values[k]` says where output k is, and `slopes[k][i]` where its
     derivative with respect to wrt[i] is.
     """
@@ -76,10 +77,11 @@ class Lowering:
         find: bool = True,
         keep: bool = False,
         places: Mapping[int, int] | None = None,
+        fused: bool = False,
     ) -> None:
         self.stages: list[Stage] = []
         self._most_kept = sys.maxsize if keep else MOST_KEPT
-        self._outputs = list(outputs)
+        self._outputs, self.fused = list(outputs), fused
         self._since = perf_counter()
         flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
         place = np.full(len(tables) + 1, NONE, np.int32)
@@ -148,7 +150,7 @@ class Lowering:
         kept = np.zeros(len(flat), np.uint8)
         kept[[at.row for at in self.values]] = 1
         serve(len(flat), flat.starts, flat.operands, kept)
-        flat.loose = 1 - kept
+        flat.loose = np.ones_like(kept) if self.fused else 1 - kept
         self.slopes = [rest[k * len(wrt) : (k + 1) * len(wrt)] for k in range(len(slopes))]
 
 
