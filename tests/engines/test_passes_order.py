@@ -13,9 +13,9 @@ from taped import batch_plan, lowered, on_tape, random_plan
 from unrolled import network
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
-from naive_graph.engines.tape.blocks import MOST_WAITING, Instruction, Slot, give_slots
+from naive_graph.engines.tape.blocks import MOST_WAITING, Instruction, Slot, encode, give_slots
 from naive_graph.engines.tape.flat import DOT, MUL, NONE, REDUCE, TOTAL
-from naive_graph.engines.tape.kernels import DENSE, FEED
+from naive_graph.engines.tape.kernels import DENSE, FEED, FIRST_KERNEL, REDUCE_PAIRS, SUM
 from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.rows import flat_of_tables
@@ -238,3 +238,40 @@ def test_numbers_that_are_fed_once_are_there_in_every_run():
         program = Program(Graph.sum([(w * x).square() for x in range(9)]), [w], engine="tape")
         assert "9 samples" in program.explain()
         assert [program().value for _ in range(3)] == [816.0] * 3
+
+
+# --- rows that go on evenly are one instruction ---------------------------------
+
+
+def unfolded(code):
+    """The instructions in code, each row by itself: what, and its places."""
+    at, found = 0, []
+    while at < len(code):
+        what, size = code[at], code[at + 1]
+        fields = code[at + 2 : at + size]
+        if what == REDUCE_PAIRS or what >= FIRST_KERNEL:
+            rows, half = fields[0], (size - 3) // 2
+            places, steps = fields[1 : 1 + half], fields[1 + half :]
+            found += [
+                (what, [place + row * step for place, step in zip(places, steps, strict=True)]) for row in range(rows)
+            ]
+        else:
+            found.append((what, fields))
+        at += size
+    return found
+
+
+PLACES = st.lists(st.integers(0, 3), min_size=1, max_size=3)
+WRITTEN = st.lists(st.tuples(st.sampled_from([SUM, REDUCE_PAIRS, FIRST_KERNEL, FIRST_KERNEL + 1]), PLACES), max_size=30)
+
+
+@given(WRITTEN)
+def test_encoded_instructions_do_what_was_written_in_order(written):
+    instructions = [Instruction(what, list(places)) for what, places in written]
+    assert unfolded(encode(instructions, {}, [], 0)) == written
+
+
+@pytest.mark.parametrize("step", [-1, 0, 1, 5])
+def test_a_hundred_rows_that_go_on_evenly_are_one_instruction(step):
+    rows = [Instruction(FIRST_KERNEL, [row, 1000 + step * row, 7]) for row in range(100)]
+    assert encode(rows, {}, [], 0) == [FIRST_KERNEL, 9, 100, 0, 1000, 7, 1, step, 0]

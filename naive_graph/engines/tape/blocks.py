@@ -4,12 +4,13 @@
 
 A slot is a row of memory, a block of samples wide. A value that nobody will read
 again gives its slot back, and the next value takes the lowest that is free. Rows
-of one kernel whose slots are all neighbours, as those of a layer are, become one
+of one kernel whose slots go on evenly, as those of a layer do, become one
 instruction.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from .runs import MOST_TERMS
 from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
 from .tiles import ONE, Dense, Outer, Step
 
+WORTH_SPREADING = 4  # rows that read a scalar; then it is laid into a slot once, as a lane that all may read
 MOST_WAITING = 64  # slots that rows of one kernel give back only when all are done
 
 
@@ -78,6 +80,7 @@ class Writer:
         self.packed: list[int] = []
         self.begun: list[int] = []
         self.known: set[Slot] = set()
+        self.uses: Counter[int] = Counter()  # how often single rows read each scalar
 
     def lane(self, row: int) -> Slot:
         """The slot of an operand; a scalar is spread out first."""
@@ -134,12 +137,17 @@ class Writer:
         kind, operands = int(self.flat.kinds[row]), self.flat.of(row)
         if kind < DOT:
             self.total(row, kind, operands)
-        elif kind == DOT and (len(operands) > 2 * MOST_TERMS or any(self.flat.groups[x] == 0 for x in operands)):
+        elif kind == DOT and not self.has_kernel(operands):
             self.dot(row, operands)
         else:
             shape = shape_of(kind, operands)
             slots = [self.lane(each) for each in operands if each >= 0]
             self.instructions.append(Instruction(FIRST_KERNEL + self.kernel_of(shape), [Slot(row), *slots]))
+
+    def has_kernel(self, operands: list[int]) -> bool:
+        """Whether a dot is short, and reads lanes, or scalars that are worth being spread out."""
+        scalars = [each for each in operands if each >= 0 and self.flat.groups[each] == 0]
+        return len(operands) <= 2 * MOST_TERMS and all(self.uses[each] >= WORTH_SPREADING for each in scalars)
 
     def total(self, row: int, kind: int, operands: list[int]) -> None:
         slots = [self.lane(each) if each >= 0 else NONE for each in operands]
@@ -179,6 +187,8 @@ def block(
     ones read ours.
     """
     writer = Writer(flat, kernel_of, scalar_of, nothing, pack_at, 2 * lanes)
+    single = [step.row for step in steps if not isinstance(step, (Dense, Outer))]
+    writer.uses.update(each for row in single for each in flat.of(row) if each >= 0 and flat.groups[each] == 0)
     if feeds:
         writer.instructions.append(Instruction(FEED, [Slot(row) for row in feeds]))
     for step in steps:
@@ -216,19 +226,41 @@ def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: 
 
 
 def encode(instructions: list[Instruction], slot_of: dict[Slot, int], scalar_of: Any, room: int) -> list[int]:
-    """The instructions as numbers, each with its length. Neighbours that a kernel can do in one go are one."""
-    found: list[list[int]] = []  # what, how many rows, then the fields
+    """The instructions as numbers, each with its length. Rows in which everything goes on evenly are one."""
+    found: list[_Even] = []
     for what, fields in instructions:
         places = [_place(field, slot_of, scalar_of, room) for field in fields]
-        last = found[-1] if found else [NONE]
-        if what >= FIRST_KERNEL and last[0] == what and places == [each + last[1] for each in last[2:]]:
-            last[1] += 1
-        else:
-            found.append([what, 1, *places])
-    code: list[int] = []
-    for what, rows, *places in found:
-        code += [what, len(places) + 3, rows, *places] if what >= FIRST_KERNEL else [what, len(places) + 2, *places]
-    return code
+        if not found or not found[-1].goes_on(what, places):
+            found.append(_Even(what, places))
+    return [number for each in found for number in each.code()]
+
+
+class _Even:
+    """Rows that one instruction does: every place is as far from that of the row before as that was from its own."""
+
+    def __init__(self, what: int, places: list[int]) -> None:
+        self.what, self.places, self.steps, self.rows = what, places, [0] * len(places), 1
+
+    def goes_on(self, what: int, places: list[int]) -> bool:
+        """Take one more row, if it fits."""
+        if what != self.what or not _can_be_even(what) or len(places) != len(self.places):
+            return False
+        steps = [(place - first) // self.rows for place, first in zip(places, self.places, strict=True)]
+        if self.rows > 1 and steps != self.steps:
+            return False
+        if any(first + self.rows * step != at for at, first, step in zip(places, self.places, steps, strict=True)):
+            return False
+        self.steps, self.rows = steps, self.rows + 1
+        return True
+
+    def code(self) -> list[int]:
+        if _can_be_even(self.what):
+            return [self.what, 2 * len(self.places) + 3, self.rows, *self.places, *self.steps]
+        return [self.what, len(self.places) + 2, *self.places]
+
+
+def _can_be_even(what: int) -> bool:
+    return what == REDUCE_PAIRS or what >= FIRST_KERNEL
 
 
 def _place(field: Any, slot_of: dict[Slot, int], scalar_of: Any, room: int) -> int:

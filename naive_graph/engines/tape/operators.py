@@ -199,13 +199,14 @@ def _few_source() -> str:
 
 
 def _lanes_source(arity: int) -> str:
-    """Rows whose slots are neighbours: code holds how many, the first one's slot, and its operands' slots."""
+    """Rows whose slots go on evenly: code holds how many, the first one's slot and its operands', then the steps."""
     operands = ", ".join(f"values[a{place} + i : a{place} + i + LANES]" for place in range(arity))
-    places = "\n            ".join(f"a{place} = (code[at + {place + 2}] + row) * width" for place in range(arity))
+    slots = [f"(code[at + {1 + place}] + row * code[at + {2 + arity + place}]) * width" for place in range(1 + arity)]
+    places = "\n            ".join(f"a{place} = {slot}" for place, slot in enumerate(slots[1:]))
     return f"""
     def lanes(code: Ints, at: int, values: Floats, width: int, count: int) -> None:
         for row in range(code[at]):
-            target = (code[at + 1] + row) * width
+            target = {slots[0]}
             {places}
             for i in range(0, count, LANES):
                 values[target + i : target + i + LANES] = value({operands})

@@ -154,19 +154,25 @@ def dot_mixed(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, c
 
 
 def reduce_pairs(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real: int, count: int) -> None:
-    """The sum over the samples of a dot, in any order. code: scalar, terms, then the pairs' slots."""
-    terms = code[at + 1]
-    for term in range(at + 2, at + 2 + 2 * terms, 2):
-        x, y = code[term] * width, code[term + 1] * width
-        clear(lanes, x, real, count)
-        if y >= 0:
-            clear(lanes, y, real, count)  # this one too: 0 times what log(0) left there would be NaN
-            scalars[code[at]] += product(lanes, x, y, count)
-        else:
-            sum = many(0.0)
-            for i in range(0, count, LANES):
-                sum += lanes[x + i : x + i + LANES]
-            scalars[code[at]] += sum_lanes(sum)
+    """The sums over the samples of dots, in any order.
+
+    code: rows, scalar, terms, the pairs' slots; then how far each goes on with the next row.
+    """
+    size = 2 + 2 * code[at + 2]
+    for row in range(code[at]):
+        to = code[at + 1] + row * code[at + 1 + size]
+        for term in range(at + 3, at + 1 + size, 2):
+            x = (code[term] + row * code[term + size]) * width
+            y = (code[term + 1] + row * code[term + 1 + size]) * width
+            clear(lanes, x, real, count)
+            if y >= 0:
+                clear(lanes, y, real, count)  # this one too: 0 times what log(0) left there would be NaN
+                scalars[to] += product(lanes, x, y, count)
+            else:
+                sum = many(0.0)
+                for i in range(0, count, LANES):
+                    sum += lanes[x + i : x + i + LANES]
+                scalars[to] += sum_lanes(sum)
 
 
 def sum_in_order(code: Ints, at: int, scalars: Floats, lanes: Floats, width: int, real: int) -> None:
