@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import building, layout, leaves
+from . import building, layout, leaves, objects
 from .layout import AT, FUNCTIONS, KNOWN
 from .python import Program
 
@@ -24,6 +24,8 @@ def text(orders: Sequence[str]) -> str:
     """
     known = {name: (name, kinds, _wide(result)) for name, (kinds, result) in FUNCTIONS.items()}
     known |= {
+        **objects.WORDS,
+        "is_subtype": known["PyType_IsSubtype"],
         **{name: (name, [], "i64") for name in ("nodes_now", "home_now", "row_now")},
         "build_now": ("build_now", ["i64"] * 5, "i64"),
         "build_leaf_now": ("build_leaf_now", ["i64"] * 6, "i64"),
@@ -33,7 +35,7 @@ def text(orders: Sequence[str]) -> str:
         program.add(function, outside=False)
     asked = [_asked(name, *kinds) for name, kinds in FUNCTIONS.items()]
     entries = [_entry(place, order) for place, order in enumerate(orders)]
-    return "\n".join([_NOW.format_map(vars(layout)), *asked, str(program), *entries])
+    return "\n".join([objects.TEXT, _NOW.format_map(vars(layout)), *asked, str(program), *entries])
 
 
 def _wide(result: str) -> str:

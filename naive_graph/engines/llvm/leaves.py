@@ -17,8 +17,9 @@ from .layout import (
     DEGREE,
     FAILED,
     FIRST,
+    GIVE_HOME,
+    GIVE_ROW,
     HOME,
-    HOME_SLOT,
     INSTRUCTION,
     NEW_CODE,
     NODE_ROW,
@@ -26,7 +27,6 @@ from .layout import (
     NONE,
     NUMBER_ROW,
     NUMBERS,
-    ROW_SLOT,
     ROWS,
     YOUNG,
 )
@@ -39,15 +39,15 @@ if TYPE_CHECKING:  # these names are Python's only once they are compiled
         PyEval_GetFrame,
         PyFrame_GetCode,
         PyFrame_GetLasti,
-        PyList_SetItem,
-        PyLong_FromLongLong,
-        write_slot,
     )
 build_leaf_now: Callable[..., int]  # and these are LLVM's: see `entries`
 home_now: Callable[[], int]
 row_now: Callable[[], int]
 PyMethod_New: Callable[[int, int], int]
 Py_NewRef: Callable[[int], int]
+PyList_SetItem: Callable[[int, int, int], int]
+PyLong_FromLongLong: Callable[[int], int]
+write_slot: Callable[[int, int, int], int]
 PyObject_Vectorcall: Callable[..., int]
 
 
@@ -95,8 +95,8 @@ def written(known: Longs, kind: int, number: int, node: int, frame: int) -> int:
     place = PyLong_FromLongLong(row)
     if place == 0:
         return FAILED
-    failed = write_slot(known[HOME_SLOT], node, home)
-    failed += write_slot(known[ROW_SLOT], node, place)
+    failed = write_slot(known[GIVE_HOME], node, home)
+    failed += write_slot(known[GIVE_ROW], node, place)
     Py_DecRef(place)
     if failed != 0:
         return FAILED
