@@ -17,7 +17,6 @@ from .origin import is_ours
 from .rules import RULES
 from .tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 
-_SET = 55  # Py_tp_descr_set, a number that Python's stable interface fixes
 _METH_KEYWORDS, _METH_NOARGS, _METH_O, _METH_FASTCALL = 2, 4, 8, 128
 _FLAGS = {entries.UNARY: _METH_NOARGS, entries.LEAF: _METH_FASTCALL | _METH_KEYWORDS}
 _REFLECTED = {f"__r{name[2:]}": rule for name, rule in INFIX.items()}
@@ -61,26 +60,21 @@ class Compiled:
 
     def _known(self) -> list[int]:
         """What compiled code knows: the addresses of Python's functions and of our objects."""
-        home, row = Node.__dict__["_home"], Node.__dict__["_row"]
-        get_slot = ctypes.pythonapi.PyType_GetSlot
-        get_slot.restype, get_slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
-        things = {
+        things: dict[str, Any] = {
             "Node": Node,
             "Operator": Operator,
             "float": float,
             "int": int,
             "None": None,
             "CURRENT": CURRENT,
-            "home_slot": home,
-            "row_slot": row,
+            "register": self.register,
+            "written_by": self.written_by,
         }
-        things |= {"register": self.register, "written_by": self.written_by}
-        found = {"now": 0, "write_slot": get_slot(type(row), _SET), **objects.places(Node, home, row)}
+        found: dict[str, Any] = {"now": 0, **objects.places(Node, Node.__dict__["_home"], Node.__dict__["_row"])}
         found["tables"] = objects.place_of_slot(Current.__dict__["tables"])
         found |= {name: id(thing) for name, thing in things.items()}
         for name in layout.FUNCTIONS:
-            if name not in found:
-                found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+            found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
         _keep(things)
         words = [found[name] for name in layout.KNOWN]
         for (kind, name), (number, flag, _) in METHODS.items():

@@ -40,7 +40,6 @@ FUNCTIONS = {
     "Py_NewRef": (["i64"], "i64"),
     "Py_IncRef": (["i64"], "void"),
     "Py_DecRef": (["i64"], "void"),
-    "write_slot": (["i64", "i64", "i64"], "i32"),  # how the descriptor of a slot is given what it shall hold
 }
 # What is known to the code: as `objects` has it, where NOW is the margin; then addresses, but of `tables` the place
 # of that slot; then three words for each function that it stands for: the rule's number or the leaf's kind, whether
@@ -56,10 +55,6 @@ KNOWN = (
     "tables",
     "register",
     "written_by",
-    "home_slot",
-    "row_slot",
 )
 AT = {name: place for place, name in enumerate(KNOWN)}
-OPERATOR, FLOAT, INT, NONE, CURRENT, TABLES, REGISTER, WRITTEN_BY, GIVE_HOME, GIVE_ROW = range(
-    AT["Operator"], len(KNOWN)
-)
+OPERATOR, FLOAT, INT, NONE, CURRENT, TABLES, REGISTER, WRITTEN_BY = range(AT["Operator"], len(KNOWN))

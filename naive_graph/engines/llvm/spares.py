@@ -60,7 +60,7 @@ def bind(known: Longs, margin: Longs, ints: Ints, node: int, row: int, place: in
     Py_IncRef(node)
     if before != 0:
         Py_DecRef(before)  # a whole number: nothing is run as it dies
-    else:
+    if peek(node, known[HOME_SLOT]) == 0:
         poke(node, known[HOME_SLOT], margin[HOME])
         Py_IncRef(margin[HOME])
         if PyList_SetItem(margin[YOUNG], place, node) != 0:  # which takes the node, and lets go of None
