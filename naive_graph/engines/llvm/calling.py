@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import objects
-from .objects import NO_NODE, row_of
+from .objects import CLASS, NO_NODE, row_of
+from .objects import NOW as WORDS
 from .python import Longs
 
 # The words of a short way. HOME, QUICK: the graph it is for, and the object that is kept there as long as it holds;
@@ -51,10 +52,9 @@ KNOWN = (
     "kill_grad", "lock", "acquire", "release",
 )  # fmt: skip
 (
-    WORDS, NODE, HELD, CLASS, WEAK, HOME_SLOT, ROW_SLOT, INTERPRETER, CURRENT, TABLES_SLOT, WATCHERS, FLOAT, NONE,
-    TRUE, FALSE, ZERO, CACHE_NAME, QUICK_NAME, CLOCK_NAME, WRITTEN_NAME, GRADS_NAME, BLANK_NAME, FORWARD, BACKWARD,
-    KILL_GRAD, LOCK_NAME, ACQUIRE_NAME, RELEASE_NAME,
-) = range(len(KNOWN))  # fmt: skip
+    INTERPRETER, CURRENT, TABLES_SLOT, WATCHERS, FLOAT, NONE, TRUE, FALSE, ZERO, CACHE_NAME, QUICK_NAME, CLOCK_NAME,
+    WRITTEN_NAME, GRADS_NAME, BLANK_NAME, FORWARD, BACKWARD, KILL_GRAD, LOCK_NAME, ACQUIRE_NAME, RELEASE_NAME,
+) = range(len(objects.NAMES), len(KNOWN))  # fmt: skip
 CONSTANT = -1
 DONE, ASK, FAILED = 1, 0, -1  # how a call went: done, to be asked of Python, or a Python error
 
