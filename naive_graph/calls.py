@@ -26,7 +26,6 @@ from .plan import Plan
 from .quick import Calls
 from .tables import ZERO, Tables
 
-_GET_SLOT = 54  # Py_tp_descr_get, a number that Python's stable interface fixes
 _FASTCALL_KEYWORDS = 0x80 | 2
 _FOREVER: list[Any] = []  # what compiled code points at
 _SIGNATURES = {
@@ -114,25 +113,24 @@ def _compiled() -> dict[tuple[type, str], Any]:
     """All of them, by class and name."""
     from .engines.llvm import called, calling
     from .engines.llvm.compile import compiled, llvmlite
+    from .engines.llvm.objects import place_of_slot, places
 
     llvm, python = llvmlite(), ctypes.pythonapi
     for name in calling.FUNCTIONS:
         llvm.add_symbol(name, _address(getattr(python, name)))
     library = compiled(called.text(), optimised=True)
-    slots = {name: Node.__dict__[name] for name in ("_home", "_row")}
-    slots["tables"] = Current.__dict__["tables"]
-    get_slot, interpreter = python.PyType_GetSlot, python.PyInterpreterState_Get
-    get_slot.restype, get_slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
+    interpreter = python.PyInterpreterState_Get
     interpreter.restype = ctypes.c_void_p
     objects = {
-        "CURRENT": CURRENT, **slots, "WATCHERS": WATCHERS, "float": float, "nothing": None, "true": True,
+        "CURRENT": CURRENT, "Node": Node, "WATCHERS": WATCHERS, "float": float, "nothing": None, "true": True,
         "false": False, "zero": ZERO, **{name: getattr(Graph, name) for name in _SIGNATURES},
     }  # fmt: skip
     names = ("cache", "quick", "clock", "written", "grads", "grads_are_blank", "lock", "acquire", "release")
     objects |= {name: name for name in names}
-    places = {name: id(thing) for name, thing in objects.items()}
-    places |= {"words": 0, "read_slot": get_slot(type(slots["_row"]), _GET_SLOT), "interpreter": interpreter()}
-    _known.extend([places[name] for name in calling.KNOWN])
+    words = {name: id(thing) for name, thing in objects.items()}
+    words |= places(Node, Node.__dict__["_home"], Node.__dict__["_row"])
+    words |= {"now": 0, "tables": place_of_slot(Current.__dict__["tables"]), "interpreter": interpreter()}
+    _known.extend([words[name] for name in calling.KNOWN])
     library.function("know", None, [ctypes.c_void_p])(_known.buffer_info()[0])
     _keep(objects, library, _known)
     found: dict[tuple[type, str], Any] = {}

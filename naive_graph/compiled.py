@@ -8,7 +8,7 @@ from threading import RLock, get_ident
 from types import CodeType
 from typing import Any
 
-from .engines.llvm import entries, layout
+from .engines.llvm import entries, layout, objects
 from .engines.llvm.compile import compiled
 from .handles import CURRENT, Current
 from .margin import Margin, Patience, be_patient
@@ -17,7 +17,6 @@ from .origin import is_ours
 from .rules import RULES
 from .tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 
-_GET, _SET = 54, 55  # Py_tp_descr_get and Py_tp_descr_set, numbers that Python's stable interface fixes
 _METH_KEYWORDS, _METH_NOARGS, _METH_O, _METH_FASTCALL = 2, 4, 8, 128
 _FLAGS = {entries.UNARY: _METH_NOARGS, entries.LEAF: _METH_FASTCALL | _METH_KEYWORDS}
 _REFLECTED = {f"__r{name[2:]}": rule for name, rule in INFIX.items()}
@@ -61,26 +60,22 @@ class Compiled:
 
     def _known(self) -> list[int]:
         """What compiled code knows: the addresses of Python's functions and of our objects."""
-        slots = {name: Node.__dict__[name] for name in ("_home", "_row")}
-        get_slot = ctypes.pythonapi.PyType_GetSlot
-        get_slot.restype, get_slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
-        kind = type(slots["_row"])
-        objects = {
+        things: dict[str, Any] = {
+            "Node": Node,
             "Operator": Operator,
             "float": float,
             "int": int,
             "None": None,
             "CURRENT": CURRENT,
-            "tables": Current.__dict__["tables"],
-            **slots,
+            "register": self.register,
+            "written_by": self.written_by,
         }
-        objects |= {"register": self.register, "written_by": self.written_by}
-        found = {"margin": 0, "read_slot": get_slot(kind, _GET), "write_slot": get_slot(kind, _SET)}
-        found |= {name: id(thing) for name, thing in objects.items()}
+        found: dict[str, Any] = {"now": 0, **objects.places(Node, Node.__dict__["_home"], Node.__dict__["_row"])}
+        found["tables"] = objects.place_of_slot(Current.__dict__["tables"])
+        found |= {name: id(thing) for name, thing in things.items()}
         for name in layout.FUNCTIONS:
-            if name not in found:
-                found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-        _keep(objects)
+            found[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        _keep(things)
         words = [found[name] for name in layout.KNOWN]
         for (kind, name), (number, flag, _) in METHODS.items():
             python = getattr(kind, name)

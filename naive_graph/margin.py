@@ -77,7 +77,7 @@ class Margin:
         words = array("q", [
             get_ident(), id(home), id(home.code_now), id(self.young), home.operators.buffer_info()[0],
             home.in_degrees.buffer_info()[0], id(home.operators), id(home.sources), len(home.operators),
-            len(home.sources), 0, 0, 0, 0,
+            len(home.sources), 0, 0, 0, 0, 0,
         ])  # fmt: skip
         home.__class__ = Open
         self.words[_ALL] = words  # at once

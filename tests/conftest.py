@@ -38,17 +38,27 @@ def engine(request):
     Setting.default = before
 
 
-@pytest.fixture
-def built(request):
-    """Who builds the nodes."""
+def _built_by(choice):
     before = builder.now()
-    if request.param == "compiled":
+    if choice == "compiled":
         pytest.importorskip("llvmlite")
         if builder.refusal() is not None:
             pytest.skip(builder.refusal())
-    builder.use(request.param)
-    yield request.param
+    builder.use(choice)
+    yield choice
     builder.use(before)
+
+
+@pytest.fixture
+def built(request):
+    """Who builds the nodes."""
+    yield from _built_by(request.param)
+
+
+@pytest.fixture
+def compiled_builder():
+    """Compiled code builds the nodes."""
+    yield from _built_by("compiled")
 
 
 @pytest.fixture

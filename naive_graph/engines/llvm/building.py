@@ -5,11 +5,10 @@ compiles; an address is an int. Whatever is not the common case (another graph
 or thread, a margin that is full, an operand that is neither a node nor a
 number) is left to Python, which is asked with the same operands.
 
-Only documented functions of Python's C interface are called, and no object of
-Python's is looked into: a node's slots are read by their own descriptors. What
-may start the garbage collector, and with it anything, comes first. Between the
-first look at the margin and the last write to it Python runs no other code, so
-a row is there whole or not at all.
+Only documented functions of Python's C interface are called, and `objects` says
+what is read in Python's objects. What may start the garbage collector, and with
+it anything, comes first. Between the first look at the margin and the last write
+to it Python runs no other code, so a row is there whole or not at all.
 """
 
 from __future__ import annotations
@@ -31,13 +30,12 @@ from .layout import (
     FIRST_EDGE,
     FLOAT,
     HOME,
-    HOME_SLOT,
     INSTRUCTION,
     INT,
     MOST_NODES,
     NEW_CODE,
-    NO_NODE,
-    NODE_ROW,
+    NEXT,
+    NO_SPARE,
     NODES,
     NUMBER_ROW,
     NUMBERS,
@@ -45,33 +43,29 @@ from .layout import (
     OWNER,
     REGISTER,
     ROW_COLUMN,
-    ROW_SLOT,
     ROWS,
     SOURCE,
     TABLES,
     TARGET,
     WRITTEN_BY,
-    YOUNG,
 )
+from .objects import CLASS, NO_NODE, row_of
 from .python import Bytes, Floats, Ints, Longs
+from .spares import bind, spare
 
 # These names are Python's only once they are compiled.
 PyErr_Occurred: Callable[..., int]
 PyEval_GetFrame: Callable[..., int]
 PyFrame_GetCode: Callable[..., int]
 PyFrame_GetLasti: Callable[..., int]
-PyList_SetItem: Callable[..., int]
 PyLong_AsLongLong: Callable[..., int]
-PyLong_FromLongLong: Callable[..., int]
 PyObject_CallObject: Callable[..., int]
 PyObject_Size: Callable[..., int]
-PyObject_Type: Callable[..., int]
 PyThread_get_thread_ident: Callable[..., int]
 PyTuple_New: Callable[..., int]
 PyTuple_SetItem: Callable[..., int]
 PyType_GenericAlloc: Callable[..., int]
-read_slot: Callable[..., int]
-write_slot: Callable[..., int]
+peek: Callable[[int, int], int]
 PyFloat_AsDouble: Callable[[int], float]
 PyErr_Clear: Callable[[], None]
 Py_DecRef: Callable[[int], None]
@@ -85,25 +79,18 @@ def apply(known: Longs, place: int, me: int, other: int, left: int, right: int) 
 
     place: where the operator stands in `known`. left, right: the operands in their order.
     """
-    node = PyType_GenericAlloc(known[OPERATOR], 0)
-    if node == 0:
-        return 0
     if not there_is_room(known):
-        Py_DecRef(node)
         return 0
     frame = PyEval_GetFrame()
     made = ASK
     if frame != 0:
-        made = build_now(place, left, right, node, frame)
-        if made == NEW_CODE and author_is_noted(known, frame):
-            made = build_now(place, left, right, node, frame)
-            if made == NEW_CODE:
-                made = ASK
-    if made == node:
-        return node
-    Py_DecRef(node)
-    if made != ASK:
+        made = build_now(place, left, right, 0, frame)
+        if made < FAILED:  # NO_SPARE or NEW_CODE, and what helps may run anything
+            made = build_anew(known, place, left, right, frame)
+    if made == FAILED:
         return 0
+    if made != ASK:
+        return made
     operands = PyTuple_New(1 if other == 0 else 2)
     if operands == 0:
         return 0
@@ -115,6 +102,23 @@ def apply(known: Longs, place: int, me: int, other: int, left: int, right: int) 
     answer = PyObject_CallObject(known[place + 2], operands)
     Py_DecRef(operands)
     return answer
+
+
+def build_anew(known: Longs, place: int, left: int, right: int, frame: int) -> int:
+    """As `build`, with a handle that was never one before. To make it may run anything."""
+    node = PyType_GenericAlloc(known[OPERATOR], 0)
+    if node == 0:
+        return FAILED
+    made = FAILED
+    if there_is_room(known):
+        made = build_now(place, left, right, node, frame)
+        if made == NEW_CODE and author_is_noted(known, frame):
+            made = build_now(place, left, right, node, frame)
+        if made == NEW_CODE:
+            made = ASK
+    if made != node:
+        Py_DecRef(node)
+    return made
 
 
 def there_is_room(known: Longs) -> int:
@@ -146,40 +150,16 @@ def author_is_noted(known: Longs, frame: int) -> int:
 
 def is_open(known: Longs, margin: Longs) -> int:
     """Whether this thread may write two more rows, and the graph is the current one."""
-    current = read_slot(known[TABLES], known[CURRENT], 0)
-    if current == 0:
-        PyErr_Clear()
-        return 0
-    Py_DecRef(current)  # CURRENT holds it
-    if margin[OWNER] != PyThread_get_thread_ident() or margin[HOME] != current:
+    if margin[OWNER] != PyThread_get_thread_ident() or margin[HOME] != peek(known[CURRENT], known[TABLES]):
         return 0
     if PyObject_Size(margin[ROW_COLUMN]) != margin[FIRST] or PyObject_Size(margin[EDGE_COLUMN]) != margin[FIRST_EDGE]:
         return 0
     return 1 if margin[ROWS] < CAPACITY - 1 and margin[NODES] < MOST_NODES else 0
 
 
-def row_of(known: Longs, margin: Longs, node: int) -> int:
-    """The node's row; NO_NODE if it is no node of this graph."""
-    home = read_slot(known[HOME_SLOT], node, 0)
-    if home == 0:  # the descriptor says that this is no node
-        PyErr_Clear()
-        return NO_NODE
-    Py_DecRef(home)
-    if home != margin[HOME]:
-        return NO_NODE
-    slot = read_slot(known[ROW_SLOT], node, 0)
-    if slot == 0:
-        PyErr_Clear()
-        return NO_NODE
-    row = PyLong_AsLongLong(slot)
-    Py_DecRef(slot)
-    return row if row < margin[FIRST] + margin[ROWS] else NO_NODE
-
-
 def is_number(known: Longs, thing: int) -> int:
     """Whether it is a float or a small int, and no bool or other relative."""
-    kind = PyObject_Type(thing)
-    Py_DecRef(kind)
+    kind = peek(thing, known[CLASS])
     if kind == known[FLOAT]:
         return 1
     if kind != known[INT]:
@@ -192,9 +172,7 @@ def is_number(known: Longs, thing: int) -> int:
 
 
 def number_of(known: Longs, thing: int) -> float:
-    kind = PyObject_Type(thing)
-    Py_DecRef(kind)
-    if kind == known[FLOAT]:
+    if peek(thing, known[CLASS]) == known[FLOAT]:
         return PyFloat_AsDouble(thing)
     return 1.0 * PyLong_AsLongLong(thing)
 
@@ -203,13 +181,20 @@ def build(
     known: Longs, margin: Longs, ints: Ints, kinds: Bytes, values: Floats, known_kinds: Bytes, known_degrees: Ints,
     operator: int, left: int, right: int, node: int, frame: int,
 ) -> int:  # fmt: skip
-    """Make `node`, which is blank, the handle of a new row that applies the operator; or say why not.
+    """Make `node` the handle of a new row that applies the operator; or say why not.
 
     operator: where it stands in `known`. left, right, node, frame: Python's
-    objects; right is 0 where there is one operand.
+    objects; right is 0 where there is one operand. node: blank, or 0 for one
+    that was another row's and that nobody holds any more.
     """
     if not is_open(known, margin):
         return ASK
+    place = margin[NODES]  # among the margin's nodes
+    if node == 0:
+        place = margin[NEXT]
+        node = spare(known, margin)
+        if node == NO_SPARE:
+            return NO_SPARE
     at, numbers = margin[ROWS], margin[NUMBERS]
     row = margin[FIRST] + at
     number = 0
@@ -217,14 +202,14 @@ def build(
         number = left
         source = row
     else:
-        source = row_of(known, margin, left)
+        source = row_of(known, left, margin[HOME], row)
     other = 0
     if right != 0:
         if is_number(known, right):
             number = right
             other = row
         else:
-            other = row_of(known, margin, right)
+            other = row_of(known, right, margin[HOME], row)
     if source == NO_NODE or other == NO_NODE:
         return ASK
     code = PyFrame_GetCode(frame)
@@ -269,18 +254,8 @@ def build(
     kinds[2 * at] = rule
     kinds[2 * at + 1] = rule >> 8
 
-    place = PyLong_FromLongLong(row)
-    if place == 0:
+    if not bind(known, margin, ints, node, row, place):
         return FAILED
-    failed = write_slot(known[HOME_SLOT], node, margin[HOME])
-    failed += write_slot(known[ROW_SLOT], node, place)
-    Py_DecRef(place)
-    Py_IncRef(node)
-    failed += PyList_SetItem(margin[YOUNG], margin[NODES], node)  # which takes the node, and lets go of None
-    if failed != 0:
-        return FAILED
-    ints[NODE_ROW + margin[NODES]] = row
-    margin[NODES] += 1
     margin[NUMBERS] = numbers
     margin[EDGES] = edge
     margin[ROWS] = at + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import objects
 from .calling import BACKWARD, FORWARD, FUNCTIONS, KILL_GRAD, NONE, backward, forward, grad, kill_grad, set_value, value
 from .python import Program
 
@@ -9,12 +10,6 @@ _ROOMS = """@known = internal global ptr null
 define void @know(ptr %known) {
   store ptr %known, ptr @known
   ret void
-}
-define internal i64 @peek(i64 %column, i64 %row) alwaysinline {
-  %base = inttoptr i64 %column to ptr
-  %at = getelementptr i64, ptr %base, i64 %row
-  %found = load i64, ptr %at
-  ret i64 %found
 }
 define internal i64 @peek_short(i64 %column, i64 %row) alwaysinline {
   %base = inttoptr i64 %column to ptr
@@ -28,12 +23,6 @@ define internal double @peek_double(i64 %column, i64 %row) alwaysinline {
   %at = getelementptr double, ptr %base, i64 %row
   %found = load double, ptr %at
   ret double %found
-}
-define internal void @poke(i64 %column, i64 %row, i64 %x) alwaysinline {
-  %base = inttoptr i64 %column to ptr
-  %at = getelementptr i64, ptr %base, i64 %row
-  store i64 %x, ptr %at
-  ret void
 }
 define internal void @poke_double(i64 %column, i64 %row, double %x) alwaysinline {
   %base = inttoptr i64 %column to ptr
@@ -51,30 +40,27 @@ define internal i64 @set_item(i64 %fields, i64 %name, i64 %thing) alwaysinline {
   %wide = sext i32 %failed to i64
   ret i64 %wide
 }
+define internal i64 @is_subtype(i64 %class, i64 %other) alwaysinline {
+  %is = call i32 @PyType_IsSubtype(i64 %class, i64 %other)
+  %wide = sext i32 %is to i64
+  ret i64 %wide
+}
 define internal i64 @call_method(i64 %name, i64 %thing) {
   %room = alloca i64
   store i64 %thing, ptr %room
   %answer = call i64 @PyObject_VectorcallMethod(i64 %name, ptr %room, i64 1, i64 0)
   ret i64 %answer
 }
-define internal i64 @read_slot(i64 %slot, i64 %thing, i64 %class) alwaysinline {
-  %known = load ptr, ptr @known
-  %at = getelementptr ptr, ptr %known, i64 1
-  %function = load ptr, ptr %at
-  %found = call i64 %function(i64 %slot, i64 %thing, i64 %class)
-  ret i64 %found
-}
 """
 _OWN = {
-    "peek": ("peek", ["i64", "i64"], "i64"),
+    **objects.WORDS,
     "peek_short": ("peek_short", ["i64", "i64"], "i64"),
     "peek_double": ("peek_double", ["i64", "i64"], "double"),
-    "poke": ("poke", ["i64", "i64", "i64"], "void"),
     "poke_double": ("poke_double", ["i64", "i64", "double"], "void"),
     "sweep": ("sweep", ["i64", "i64", "i64"], "i64"),
+    "is_subtype": ("is_subtype", ["i64", "i64"], "i64"),
     "set_item": ("set_item", ["i64", "i64", "i64"], "i64"),
     "call_method": ("call_method", ["i64", "i64"], "i64"),
-    "read_slot": ("read_slot", ["i64", "i64", "i64"], "i64"),
 }
 # A function of Graph's, called with any operands; {place}: where in `known` its Python is.
 _FUNCTION = """define i64 @call.{name}(i64 %self, ptr %operands, i64 %count, i64 %names) {{
@@ -171,4 +157,4 @@ def text() -> str:
         for name, place in (("forward", FORWARD), ("backward", BACKWARD), ("kill_grad", KILL_GRAD))
     ]
     columns = [_GET.format(name="value"), _GET.format(name="grad"), _SET]
-    return "\n".join([_ROOMS, *declared, str(program), *functions, *columns])
+    return "\n".join([_ROOMS, objects.TEXT, *declared, str(program), *functions, *columns])

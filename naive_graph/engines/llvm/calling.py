@@ -4,14 +4,18 @@ These are `quick.Quick` and the columns of `nodes.Node`, step for step, in the
 subset of Python that compiles; an address is an int. Whatever is not the common
 case (another graph, an engine that is named, a value that is no float) is left
 to Python, which is asked with the same operands. Only documented functions of
-Python's C interface are called, and no object of Python's is looked into. From
-the first look at the graph to the last write Python runs no other code.
+Python's C interface are called, and `objects` says what is read in Python's
+objects. From the first look at the graph to the last write Python runs no other
+code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from . import objects
+from .objects import CLASS, NO_NODE, row_of
+from .objects import NOW as WORDS
 from .python import Longs
 
 # The words of a short way. HOME, QUICK: the graph it is for, and the object that is kept there as long as it holds;
@@ -22,17 +26,16 @@ RUN, ONE, OTHER, FIRST, SECOND, PENDING, FRESH, END = range(8, 16)
 
 # Python's functions, each with its operands' types and its result's; objects are addresses.
 FUNCTIONS = {
+    **objects.FUNCTIONS,
     "Py_IncRef": (["i64"], "void"),
     "Py_DecRef": (["i64"], "void"),
     "PyErr_Clear": ([], "void"),
-    "PyObject_Type": (["i64"], "i64"),
     "PyObject_Size": (["i64"], "i64"),
     "PyObject_GenericGetDict": (["i64", "i64"], "i64"),
     "PyObject_Vectorcall": (["i64", "ptr", "i64", "i64"], "i64"),
     "PyObject_VectorcallMethod": (["i64", "ptr", "i64", "i64"], "i64"),
     "PyDict_GetItemWithError": (["i64", "i64"], "i64"),
     "PyDict_SetItem": (["i64", "i64", "i64"], "i32"),
-    "PyLong_AsLongLong": (["i64"], "i64"),
     "PyLong_FromLongLong": (["i64"], "i64"),
     "PyFloat_AsDouble": (["i64"], "double"),
     "PyFloat_FromDouble": (["double"], "i64"),
@@ -41,18 +44,18 @@ FUNCTIONS = {
     "PyInterpreterState_ThreadHead": (["i64"], "i64"),
     "PyThreadState_Next": (["i64"], "i64"),
 }
-# What the code knows: the words of the short way that was taken last, 0 if there is none; then addresses of objects.
+# What the code knows: as `objects` has it, where NOW are the words of the short way that was taken last, 0 if there is
+# none; then addresses of objects, `tables` as the place of that slot.
 KNOWN = (
-    "words", "read_slot", "interpreter", "CURRENT", "tables", "_home", "_row", "WATCHERS", "float", "nothing", "true",
+    *objects.NAMES, "interpreter", "CURRENT", "tables", "WATCHERS", "float", "nothing", "true",
     "false", "zero", "cache", "quick", "clock", "written", "grads", "grads_are_blank", "forward", "backward",
     "kill_grad", "lock", "acquire", "release",
 )  # fmt: skip
 (
-    WORDS, READ_SLOT, INTERPRETER, CURRENT, TABLES_SLOT, HOME_SLOT, ROW_SLOT, WATCHERS, FLOAT, NONE, TRUE, FALSE, ZERO,
-    CACHE_NAME, QUICK_NAME, CLOCK_NAME, WRITTEN_NAME, GRADS_NAME, BLANK_NAME, FORWARD, BACKWARD, KILL_GRAD,
-    LOCK_NAME, ACQUIRE_NAME, RELEASE_NAME,
-) = range(len(KNOWN))  # fmt: skip
-NO_ROW, CONSTANT = -1, -1
+    INTERPRETER, CURRENT, TABLES_SLOT, WATCHERS, FLOAT, NONE, TRUE, FALSE, ZERO, CACHE_NAME, QUICK_NAME, CLOCK_NAME,
+    WRITTEN_NAME, GRADS_NAME, BLANK_NAME, FORWARD, BACKWARD, KILL_GRAD, LOCK_NAME, ACQUIRE_NAME, RELEASE_NAME,
+) = range(len(objects.NAMES), len(KNOWN))  # fmt: skip
+CONSTANT = -1
 DONE, ASK, FAILED = 1, 0, -1  # how a call went: done, to be asked of Python, or a Python error
 
 # These names are Python's and the machine's only once they are compiled.
@@ -61,14 +64,12 @@ peek_short: Callable[[int, int], int]
 peek_double: Callable[[int, int], float]
 poke: Callable[[int, int, int], None]
 poke_double: Callable[[int, int, float], None]
-read_slot: Callable[[int, int, int], int]
 sweep: Callable[[int, int, int], int]
 set_item: Callable[[int, int, int], int]
 call_method: Callable[[int, int], int]
 Py_IncRef: Callable[[int], None]
 Py_DecRef: Callable[[int], None]
 PyErr_Clear: Callable[[], None]
-PyObject_Type: Callable[[int], int]
 PyObject_Size: Callable[[int], int]
 PyObject_GenericGetDict: Callable[[int, int], int]
 PyDict_GetItemWithError: Callable[[int, int], int]
@@ -87,11 +88,7 @@ def fields_now(known: Longs) -> int:
     words = known[WORDS]
     if words == 0:
         return 0
-    home = read_slot(known[TABLES_SLOT], known[CURRENT], 0)
-    if home == 0:
-        PyErr_Clear()
-        return 0
-    Py_DecRef(home)  # CURRENT holds it
+    home = peek(known[CURRENT], known[TABLES_SLOT])
     if home != peek(words, HOME):
         return 0
     fields = PyObject_GenericGetDict(home, 0)
@@ -105,31 +102,18 @@ def fields_now(known: Longs) -> int:
     return fields if PyDict_GetItemWithError(cache, known[QUICK_NAME]) == peek(words, QUICK) else 0
 
 
-def row_of(known: Longs, node: int) -> int:
-    """The node's row; NO_ROW if it is no node of this graph."""
+def row_here(known: Longs, node: int) -> int:
+    """The row of a node of the graph that the short way is for; NO_NODE if it is none."""
     words = known[WORDS]
-    home = read_slot(known[HOME_SLOT], node, 0)
-    if home == 0:  # the descriptor says that this is no node
-        PyErr_Clear()
-        return NO_ROW
-    Py_DecRef(home)
-    if home != peek(words, HOME):
-        return NO_ROW
-    slot = read_slot(known[ROW_SLOT], node, 0)
-    if slot == 0:
-        PyErr_Clear()
-        return NO_ROW
-    row = PyLong_AsLongLong(slot)
-    Py_DecRef(slot)
-    return row if row < peek(words, SIZE) else NO_ROW
+    return row_of(known, node, peek(words, HOME), peek(words, SIZE))
 
 
 def value(known: Longs, node: int) -> int:
     """`node.value`, or ASK."""
     if fields_now(known) == 0:
         return ASK
-    row = row_of(known, node)
-    if row == NO_ROW:
+    row = row_here(known, node)
+    if row == NO_NODE:
         return ASK
     words = known[WORDS]
     if peek(peek(words, STAMPS), row) == 0:  # never computed
@@ -139,9 +123,7 @@ def value(known: Longs, node: int) -> int:
 
 def set_value(known: Longs, node: int, number: int) -> int:
     """`node.value = number` for a leaf. Where there are other threads, one might be inside the graph's lock."""
-    kind = PyObject_Type(number)
-    Py_DecRef(kind)
-    if kind != known[FLOAT]:
+    if peek(number, known[CLASS]) != known[FLOAT]:
         return ASK
     if PyThreadState_Next(PyInterpreterState_ThreadHead(known[INTERPRETER])) == 0:
         return write(known, node, number)
@@ -169,8 +151,8 @@ def write(known: Longs, node: int, number: int) -> int:
     fields = fields_now(known)
     if fields == 0:
         return ASK
-    row = row_of(known, node)
-    if row == NO_ROW:
+    row = row_here(known, node)
+    if row == NO_NODE:
         return ASK
     words = known[WORDS]
     clock = PyDict_GetItemWithError(fields, known[CLOCK_NAME])
@@ -186,8 +168,8 @@ def grad(known: Longs, node: int) -> int:
     fields = fields_now(known)
     if fields == 0:
         return ASK
-    row = row_of(known, node)
-    if row == NO_ROW:
+    row = row_here(known, node)
+    if row == NO_NODE:
         return ASK
     if peek_short(peek(known[WORDS], OPERATORS), row) == CONSTANT:
         return ASK
@@ -206,7 +188,7 @@ def forward(known: Longs, given: int, node: int) -> int:
     if given == 1:
         if peek(words, WHOLE) == 0:
             return ASK
-        if row_of(known, node) != peek(words, ROW):
+        if row_here(known, node) != peek(words, ROW):
             return ASK
     now = PyLong_AsLongLong(PyDict_GetItemWithError(fields, known[CLOCK_NAME]))
     later = PyLong_FromLongLong(now + 1)
@@ -229,7 +211,7 @@ def backward(known: Longs, given: int, node: int) -> int:
     if fields == 0 or given != 1 or PyObject_Size(known[WATCHERS]) != 0:
         return ASK
     words = known[WORDS]
-    if row_of(known, node) != peek(words, ROW):
+    if row_here(known, node) != peek(words, ROW):
         return ASK
     if PyLong_AsLongLong(PyDict_GetItemWithError(fields, known[WRITTEN_NAME])) > peek(words, FRESH):
         return ASK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import building, layout, leaves
+from . import building, layout, leaves, objects
 from .layout import AT, FUNCTIONS, KNOWN
 from .python import Program
 
@@ -24,16 +24,18 @@ def text(orders: Sequence[str]) -> str:
     """
     known = {name: (name, kinds, _wide(result)) for name, (kinds, result) in FUNCTIONS.items()}
     known |= {
-        **{name: (name, [], "i64") for name in ("nodes_now", "home_now", "row_now")},
+        **objects.WORDS,
+        "is_subtype": known["PyType_IsSubtype"],
+        "nodes_now": ("nodes_now", [], "i64"),
         "build_now": ("build_now", ["i64"] * 5, "i64"),
-        "build_leaf_now": ("build_leaf_now", ["i64"] * 6, "i64"),
+        "build_leaf_now": ("build_leaf_now", ["i64"] * 4, "i64"),
     }
     program = Program(known)
     for function in (building.build, building.apply, leaves.build_leaf, leaves.fill):
         program.add(function, outside=False)
     asked = [_asked(name, *kinds) for name, kinds in FUNCTIONS.items()]
     entries = [_entry(place, order) for place, order in enumerate(orders)]
-    return "\n".join([_NOW.format_map(vars(layout)), *asked, str(program), *entries])
+    return "\n".join([objects.TEXT, _NOW.format_map(vars(layout)), *asked, str(program), *entries])
 
 
 def _wide(result: str) -> str:
@@ -88,16 +90,6 @@ define internal i64 @nodes_now() alwaysinline {{
   %nodes = call i64 @word_now(i64 {NODES})
   ret i64 %nodes
 }}
-define internal i64 @home_now() alwaysinline {{
-  %home = call i64 @word_now(i64 {HOME})
-  ret i64 %home
-}}
-define internal i64 @row_now() alwaysinline {{
-  %first = call i64 @word_now(i64 {FIRST})
-  %rows = call i64 @word_now(i64 {ROWS})
-  %row = add i64 %first, %rows
-  ret i64 %row
-}}
 define internal i64 @build_now(i64 %operator, i64 %left, i64 %right, i64 %node, i64 %frame) alwaysinline {{
   %known = load ptr, ptr @known
   %margin = load ptr, ptr %known
@@ -115,7 +107,7 @@ define internal i64 @build_now(i64 %operator, i64 %left, i64 %right, i64 %node, 
     ptr %known.degrees, i64 %operator, i64 %left, i64 %right, i64 %node, i64 %frame)
   ret i64 %made
 }}
-define internal i64 @build_leaf_now(i64 %kind, i64 %number, i64 %node, i64 %frame, i64 %home, i64 %row) alwaysinline {{
+define internal i64 @build_leaf_now(i64 %kind, i64 %number, i64 %node, i64 %frame) alwaysinline {{
   %known = load ptr, ptr @known
   %margin = load ptr, ptr %known
   %at0 = getelementptr ptr, ptr %margin, i64 {END}
@@ -125,6 +117,6 @@ define internal i64 @build_leaf_now(i64 %kind, i64 %number, i64 %node, i64 %fram
   %kinds = load ptr, ptr %at1
   %values = load ptr, ptr %at2
   %made = call i64 @build_leaf(ptr %known, ptr %margin, ptr %ints, ptr %kinds, ptr %values,
-    i64 %kind, i64 %number, i64 %node, i64 %frame, i64 %home, i64 %row)
+    i64 %kind, i64 %number, i64 %node, i64 %frame)
   ret i64 %made
 }}"""

@@ -1,8 +1,9 @@
 """`Variable(0.5)` in compiled code: one more row in the margin, without operands.
 
 This is `handles.register`, step for step; what is said in `building` holds
-here. The node itself comes from Python, blank, to be filled. A name, and
-anything but one plain number, is left to Python.
+here. The node itself comes from Python, blank, to be filled. A name, anything
+but one plain number, and a node that has a row already, which a second
+`__init__` brings here, are left to Python.
 """
 
 from __future__ import annotations
@@ -17,35 +18,27 @@ from .layout import (
     DEGREE,
     FAILED,
     FIRST,
-    HOME,
-    HOME_SLOT,
     INSTRUCTION,
     NEW_CODE,
-    NODE_ROW,
     NODES,
     NONE,
     NUMBER_ROW,
     NUMBERS,
-    ROW_SLOT,
     ROWS,
-    YOUNG,
 )
+from .objects import HOME_SLOT
 from .python import Bytes, Floats, Ints, Longs
+from .spares import bind
 
 if TYPE_CHECKING:  # these names are Python's only once they are compiled
     from .building import (
         Py_DecRef,
-        Py_IncRef,
         PyEval_GetFrame,
         PyFrame_GetCode,
         PyFrame_GetLasti,
-        PyList_SetItem,
-        PyLong_FromLongLong,
-        write_slot,
+        peek,
     )
-build_leaf_now: Callable[..., int]  # and these are LLVM's: see `entries`
-home_now: Callable[[], int]
-row_now: Callable[[], int]
+build_leaf_now: Callable[..., int]  # and this is LLVM's: see `entries`
 PyMethod_New: Callable[[int, int], int]
 Py_NewRef: Callable[[int], int]
 PyObject_Vectorcall: Callable[..., int]
@@ -70,9 +63,9 @@ def fill(known: Longs, place: int, node: int, given: Longs, count: int, names: i
     frame = PyEval_GetFrame()
     made = ASK
     if frame != 0:
-        made = written(known, known[place], number, node, frame)
+        made = build_leaf_now(known[place], number, node, frame)
         if made == NEW_CODE and author_is_noted(known, frame):
-            made = written(known, known[place], number, node, frame)
+            made = build_leaf_now(known[place], number, node, frame)
             if made == NEW_CODE:
                 made = ASK
     if made == ASK:
@@ -80,27 +73,6 @@ def fill(known: Longs, place: int, node: int, given: Longs, count: int, names: i
     if made != node:
         return 0
     return Py_NewRef(known[NONE])
-
-
-def written(known: Longs, kind: int, number: int, node: int, frame: int) -> int:
-    """Make `node` the handle of a new row of this kind, or say why not.
-
-    A node that had a row before, which a second `__init__` brings here, lets go
-    of its graph as it is given another. That may run anything: so it comes
-    first, and the row counts only if it is still the next.
-    """
-    home, row = home_now(), row_now()
-    if home == 0:
-        return ASK
-    place = PyLong_FromLongLong(row)
-    if place == 0:
-        return FAILED
-    failed = write_slot(known[HOME_SLOT], node, home)
-    failed += write_slot(known[ROW_SLOT], node, place)
-    Py_DecRef(place)
-    if failed != 0:
-        return FAILED
-    return build_leaf_now(kind, number, node, frame, home, row)
 
 
 def ask_python(known: Longs, place: int, node: int, given: Longs, count: int, names: int) -> int:
@@ -114,12 +86,13 @@ def ask_python(known: Longs, place: int, node: int, given: Longs, count: int, na
 
 def build_leaf(
     known: Longs, margin: Longs, ints: Ints, kinds: Bytes, values: Floats,
-    kind: int, number: int, node: int, frame: int, home: int, row: int,
+    kind: int, number: int, node: int, frame: int,
 ) -> int:  # fmt: skip
     """Write the row that `node` is the handle of; or say why not. number: 0 if it has none."""
-    at = margin[ROWS]
-    if margin[HOME] != home or margin[FIRST] + at != row or not is_open(known, margin):
+    if not is_open(known, margin) or peek(node, known[HOME_SLOT]) != 0:
         return ASK
+    at, numbers = margin[ROWS], margin[NUMBERS]
+    row = margin[FIRST] + at
     code = PyFrame_GetCode(frame)
     Py_DecRef(code)  # the frame holds it
     if code != margin[CODE]:
@@ -128,16 +101,12 @@ def build_leaf(
     ints[INSTRUCTION + at] = PyFrame_GetLasti(frame)
     kinds[2 * at] = kind
     kinds[2 * at + 1] = 255  # a kind is negative
-    numbers = margin[NUMBERS]
     if number != 0:
         ints[NUMBER_ROW + numbers] = row
         values[numbers] = number_of(known, number)
         numbers += 1
-    Py_IncRef(node)
-    if PyList_SetItem(margin[YOUNG], margin[NODES], node) != 0:  # which takes the node, and lets go of None
+    if not bind(known, margin, ints, node, row, margin[NODES]):
         return FAILED
-    ints[NODE_ROW + margin[NODES]] = row
-    margin[NODES] += 1
     margin[NUMBERS] = numbers
     margin[ROWS] = at + 1
     return node
