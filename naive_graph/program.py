@@ -11,8 +11,9 @@ to no node; only `minimize` does, for it is asked to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy, deepcopy
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from .engines.again import AGE, again, never
 from .engines.given import Inputs, Weights
@@ -118,7 +119,7 @@ class Program:
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
         self._precision = precision_named(dtype)
-        self._tables, self._engine, self._lock = CURRENT.tables, engine, RLock()
+        self._tables, self._engine = CURRENT.tables, engine
         self._inputs = input_rows(inputs)
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")
@@ -131,13 +132,18 @@ class Program:
                 )
         self._movable = all(isinstance(node, Variable) for node in self.wrt)
         self._kept, self._fused = self._holder(weights), fused
+        self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
+        self._drawings = self._tables.drawings
+        self._begin()
+
+    def _begin(self) -> None:
+        """As before the first question."""
+        self._lock = RLock()
         self._again, self._age = never, object()  # the short way, and since when it may be taken
         self._form: Any = None  # of the last question,
         self._short: Any = None  # and of the one that the short way is for
-        self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
         self._nothing = Inputs(self._tables, {}, [])
         self._questions: dict[Any, Answers] = {}
-        self._drawings = self._tables.drawings
 
     def _holder(self, weights: Any) -> InGraph | InArray:
         if weights is None:
@@ -309,6 +315,27 @@ class Program:
             if self._kept.held is not None:  # the Variables know nothing of them
                 given = given._replace(numbers={**given.numbers, **dict(zip(self._wrt, held, strict=True))})
             return descend(answers, given, rule, steps, held, self._kept.write)
+
+    # --- copying it ---
+
+    def __copy__(self) -> Program:
+        """The same question to the same graph, with compiled code and a lock of its own."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, _kept=copy(self._kept))
+        twin._begin()
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        """A copy that reads a copy of the array of weights=. Nodes are not copied: each is its row of the graph."""
+        twin = copy(self)
+        twin._kept = deepcopy(self._kept, memo)
+        return twin
+
+    def __reduce__(self) -> NoReturn:
+        raise NodeError(
+            "A Program cannot be pickled: it is compiled for this process's graph. "
+            "Save program.weights instead; where they are read, build the graph and the Program again."
+        )
 
     # --- looking at it ---
 

@@ -9,6 +9,7 @@ A Model keeps all its parameters in one array, so a Program over it copies nothi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ class InGraph:
 
     def __init__(self, tables: Tables, rows: Sequence[int]) -> None:
         self.tables, self.rows, self._where = tables, rows, _together(rows)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> InGraph:
+        return self  # Variables are not copied
 
     def check_movable(self) -> None:
         """Every Variable can be moved."""
@@ -53,6 +57,11 @@ class InArray:
             raise FeedError(f"The places of weights are whole numbers from 0 to {len(array) - 1}.")
         self._rows, self._where = rows, _together(where.tolist())
         self.held = Weights(array, dict(zip(rows, where.tolist(), strict=True)))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> InArray:
+        twin = copy(self)
+        twin.hold(deepcopy(self.held.array, memo))
+        return twin
 
     def check_movable(self) -> None:
         """Raise FeedError unless every weight can be moved by itself."""

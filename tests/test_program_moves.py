@@ -210,3 +210,28 @@ def test_an_operator_that_only_the_tape_can_compile_stays_there(patience, monkey
     monkeypatch.setattr(questions, "StraightLine", refuse)
     first, second = program(), program()
     assert first.value == second.value and runs_on(program) is Tape
+
+
+@pytest.mark.parametrize("calls", [1, 4], ids=["the long way", "the short way"])
+def test_a_move_that_was_interrupted_is_made_by_the_next_call(calls, patience, monkeypatch):
+    patience(calls)
+    w = output = Variable(0.75)
+    for _ in range(300):  # without lanes: gradients keep their bits too
+        output = (output * w).tanh() - w
+    program, made, tries = Program(output, wrt=[w]), StraightLine, []
+
+    def interrupted_once(*given, **rest):
+        tries.append(len(tries))
+        if len(tries) == 1:
+            raise KeyboardInterrupt
+        return made(*given, **rest)
+
+    monkeypatch.setattr(questions, "StraightLine", interrupted_once)
+    law = Program(output, wrt=[w], engine="tape")()
+    for _ in range(calls - 1):
+        assert repr(program()) == repr(law)
+    with pytest.raises(KeyboardInterrupt):
+        program()
+    assert runs_on(program) is Tape
+    assert repr(program()) == repr(law)
+    assert runs_on(program) is StraightLine and tries == [0, 1]

@@ -207,12 +207,14 @@ class ByMachine(ByReference):
 
     def _wait(self, inputs: Inputs) -> None:
         """Count what goes over the tape; after enough of it, move to straight-line code."""
-        self.patience -= self.cost(inputs.samples)
-        if self.patience > 0:
+        left = self.patience - self.cost(inputs.samples)
+        if left > 0:
+            self.patience = left
             return
         with suppress(Opaque):  # then the tape goes on
             code = StraightLine(self.flat, [at.row for at in self.asked], precision=self.precision)
             self.tape, self.feeds, self.straight = code, Feeds(self.flat, code), True
+        self.patience = 0  # only now: after a Ctrl-C the next run tries again
 
     def explain(self, times: bool = True) -> str:
         return report(self.lowering, self.tape, times)

@@ -7,10 +7,16 @@ sample is computed for eight samples at a time, in float32 for sixteen.
 LLVM takes some 0.1 to 0.2 ms for a row, so a Program of more than FEW_ROWS
 rows, or with lanes, starts on the tape, and moves here after PATIENCE blocks of
 samples. By then the tape has run for 0.03 to 0.5 s; compiling takes 0.1 to
-0.7 s. The count depends on the plan alone, so two runs of one script move at
-the same place. Values have the same bits before and after. So have gradients of
-a plan without lanes; with lanes they are summed in another order, and may
-differ in their last bits.
+0.7 s, and in the next process, which finds the code on disk, 0.02 to 0.05 s. The
+count depends on the plan alone, so two runs of one script move at the same
+place. Values have the same bits before and after. So have gradients of a plan
+without lanes; with lanes they are summed in another order, and may differ in
+their last bits.
+
+A thread could compile while the tape runs. It would have to begin at a tenth of
+that count to hide most of the time, and hides little of a plan's with lanes. A
+script that ends in between would wait for it: LLVM crashes in a process that
+ends under it. So would a fork, whose child else waits for ever for LLVM's lock.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -113,6 +113,21 @@ class LoweredLoss:
         if numbers.shape != leaf.shape:
             raise ShapeError(f"{leaf.label} has shape {leaf.shape}; it cannot take an array of shape {numbers.shape}.")
         return numbers.reshape(-1)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        raise TrainingError(
+            "A LoweredLoss cannot be copied with its model: its tensor has the parameters of this model. "
+            "Copy the model, and write the loss of the copy: LoweredLoss(loss)."
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise TrainingError(
+            "A LoweredLoss cannot be pickled: it is compiled for this process's graph. "
+            "Save the model instead, and write its loss again."
+        )
+
+    def __copy__(self) -> LoweredLoss:
+        return self  # as its tensor
 
     def __repr__(self) -> str:
         return f"<LoweredLoss of {len(self.parameters)} parameters and {len(self.inputs)} inputs>"

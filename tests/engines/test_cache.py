@@ -4,9 +4,12 @@ import ctypes
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from naive_graph.engines.llvm import cache, compile
 from naive_graph.engines.llvm.compile import compiled
@@ -20,6 +23,7 @@ def place(tmp_path, monkeypatch):
     """An empty folder for compiled code, and a process that has compiled nothing yet."""
     monkeypatch.setenv("NAIVE_GRAPH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(compile, "_LIBRARIES", {})
+    monkeypatch.setattr(cache, "_pruned", False)
     return tmp_path / "cache"
 
 
@@ -165,3 +169,189 @@ def test_a_second_process_loads_what_the_first_one_compiled(place):
     before = [(file, file.stat().st_mtime_ns) for file in files(place)]
     second = child(place, "native").communicate(timeout=120)[0]
     assert first == second and before == [(file, file.stat().st_mtime_ns) for file in files(place)]
+
+
+# --- what was not used for long -----------------------------------------------
+
+
+def named(number):
+    """The name of some compiled code."""
+    return f"{number:064x}.o"
+
+
+def keep(place, number, size, days):
+    """A file of so many bytes, last used so many days ago."""
+    place.mkdir(exist_ok=True)
+    file = place / (named(number) if isinstance(number, int) else number)
+    file.write_bytes(bytes(size))
+    os.utime(file, (time.time() - days * cache.DAY,) * 2)
+    return file
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A folder for 100 bytes, of which 20 are free once files were removed."""
+    monkeypatch.setattr(cache, "MOST", 100)
+    monkeypatch.setattr(cache, "ROOM", 20)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 400)), max_size=12, unique_by=lambda each: each[1]))
+def test_what_was_used_last_stays_and_fits(tmp_path_factory, drawn):
+    """Files of drawn sizes and ages: those stay that are younger than the oldest one that must go."""
+    place = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "MOST", 100)
+        patch.setattr(cache, "ROOM", 20)
+        for number, (size, days) in enumerate(drawn):
+            keep(place, number, size, days)
+        cache.prune(place)
+    stay, most = sorted(drawn, key=lambda each: each[1]), 80 if sum(size for size, _ in drawn) > 100 else 100
+    while sum(size for size, _ in stay) > most:
+        stay.pop()
+    assert {file.name for file in files(place)} == {named(drawn.index(each)) for each in stay}
+
+
+def test_reading_counts_as_use(place, small):
+    first, second, third = (keep(place, number, 60, days) for number, days in ((1, 30), (2, 20), (3, 10)))
+    first.write_bytes(cache.sha256(b"code").digest() + b"code" * 1)
+    os.utime(first, (time.time() - 30 * cache.DAY,) * 2)
+    assert cache.read(first.name) == b"code"
+    cache.prune(place)
+    assert files(place) == [first] and not second.exists() and not third.exists()
+
+
+def test_a_file_used_today_is_not_written_to(place):
+    cache.write(named(1), b"code")
+    file = place / named(1)
+    os.utime(file, (time.time() - cache.DAY / 2,) * 2)
+    before = file.stat().st_mtime_ns
+    assert cache.read(file.name) == b"code" and file.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("days", [30, -30])
+def test_a_file_read_after_a_long_time_or_from_the_future_is_of_today(place, days):
+    cache.write(named(1), b"code")
+    file = place / named(1)
+    os.utime(file, (time.time() - days * cache.DAY,) * 2)
+    assert cache.read(file.name) == b"code" and abs(file.stat().st_mtime - time.time()) < 100
+
+
+def test_files_from_the_future_go_first(place, small):
+    for number, days in ((1, -300), (2, 300), (3, 0)):
+        keep(place, number, 40, days)
+    cache.prune(place)
+    assert [file.name for file in files(place)] == [named(2), named(3)]
+
+
+def test_a_clock_that_stands_at_the_beginning_of_time_leaves_the_bound(place, small, monkeypatch):
+    for number in range(5):
+        keep(place, number, 40, number)
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    cache.prune(place)
+    assert [file.name for file in files(place)] == [named(0), named(1)]
+    cache.write(named(9), b"code")
+    assert cache.read(named(9)) == b"code"
+
+
+def test_what_others_put_there_stays(place, small):
+    others = ["letter.o", "notes.txt", named(1)[1:], named(1) + ".bak", "tmp1234.new"]
+    for name in others:
+        keep(place, name, 90, 400)
+    (place / named(2)).mkdir()
+    ours = keep(place, 3, 90, 400), keep(place, 4, 90, 300)
+    cache.prune(place)
+    assert {file.name for file in files(place)} == {*others, named(2)} and not any(each.exists() for each in ours)
+
+
+def test_what_a_killed_process_left_half_written_goes_after_a_day(place):
+    old = keep(place, f"{named(1)}.abc_123.new", 5, 2)
+    new = keep(place, f"{named(1)}.xyz_456.new", 5, 0)
+    cache.prune(place)
+    assert not old.exists() and new.exists()
+
+
+def test_a_half_written_file_is_known_by_its_name(place, monkeypatch):
+    seen, replace = [], os.replace
+    monkeypatch.setattr(os, "replace", lambda a, b: seen.append(Path(a).name) or replace(a, b))
+    cache.write(named(1), b"code")
+    (name,) = seen
+    assert cache.OURS.fullmatch(name) and name.endswith(".new")
+
+
+def test_a_process_looks_once_and_only_after_writing(place, monkeypatch):
+    looks = []
+    monkeypatch.setattr(cache, "prune", looks.append)
+    cache.read(named(1))
+    assert looks == []
+    for number in range(3):
+        cache.write(named(number), b"code")
+        cache.read(named(number))
+    assert looks == [place]
+
+
+def test_a_folder_that_cannot_be_written_is_not_looked_at(place, monkeypatch):
+    place.write_text("a file")
+    looks = []
+    monkeypatch.setattr(cache, "prune", looks.append)
+    cache.write(named(1), b"code")
+    assert looks == []
+
+
+def test_files_that_another_process_removed_count_as_removed(place, small, monkeypatch):
+    for number in range(6):
+        keep(place, number, 40, 6 - number)
+    listed = list(cache._files(place))
+    for number in range(4):
+        (place / named(number)).unlink()
+    monkeypatch.setattr(cache, "_files", lambda _: iter(listed))
+    cache.prune(place)
+    assert [file.name for file in files(place)] == [named(4), named(5)]
+
+
+def test_a_file_that_cannot_be_removed_stays_and_others_go(place, small, monkeypatch):
+    for number in range(3):
+        keep(place, number, 40, 3 - number)
+    unlink = Path.unlink
+
+    def refuse(path, **rest):
+        if path.name == named(0):
+            raise PermissionError(13, "It is in use")
+        unlink(path, **rest)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    cache.prune(place)
+    assert [file.name for file in files(place)] == [named(0), named(2)]
+
+
+@pytest.mark.parametrize("function", ["scandir", "utime"])
+def test_a_folder_that_may_not_be_listed_or_marked_is_used_all_the_same(place, monkeypatch, function):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, function, refuse)
+    cache.write(named(1), b"code")
+    monkeypatch.setattr(time, "time", lambda: 4e9)
+    assert cache.read(named(1)) == b"code"
+
+
+PRUNER = """
+import sys
+from pathlib import Path
+from naive_graph.engines.llvm import cache
+cache.MOST, cache.ROOM = 10_000, 2_000
+for number in range(int(sys.argv[1]), 400, 2):
+    cache._pruned = False
+    cache.write(f"{number:064x}.o", b"code" * 20)
+    code = cache.read(f"{number:064x}.o")
+    assert code in (b"code" * 20, None), code
+"""
+
+
+def test_two_processes_prune_and_write_at_once(place):
+    environment = {**os.environ, "NAIVE_GRAPH_CACHE": str(place), "PYTHONPATH": str(HOUSE)}
+    both = [subprocess.Popen([sys.executable, "-c", PRUNER, str(k)], env=environment) for k in range(2)]
+    assert [each.wait(timeout=120) for each in both] == [0, 0]
+    kept = files(place)
+    assert all(file.suffix == ".o" for file in kept)
+    assert 10_000 - 2_000 - 2 * 112 <= sum(file.stat().st_size for file in kept) <= 10_000 + 112

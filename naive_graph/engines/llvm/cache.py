@@ -3,19 +3,32 @@
 A file holds the code behind its own digest. It is written beside its place and
 moved there in one step, so a reader sees the whole of it or none, however many
 processes write. Where nothing can be written, nothing is kept.
+
+The folder holds some 256 MB. A process that wrote to it looks once whether
+there is more, and removes what was not used for longest. A file's time is when
+it was used, to a day; where clocks were wrong the order is, and nothing else.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
+import time
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 DIGEST = 32  # bytes
+MOST, ROOM = 256 << 20, 64 << 20  # bytes of all files; and how many are free once files were removed
+DAY = 86_400.0  # seconds; a file's time is as exact as that, so that reading seldom writes
+OURS = re.compile(r"[0-9a-f]{64}\.o(\..*\.new)?")  # the folder may be somebody's own, with other files in it
+
+_pruned = False  # whether this process has looked at the size of the folder
 
 
 def folder() -> Path:
@@ -41,6 +54,7 @@ def read(name: str) -> bytes | None:
         return None
     digest, code = kept[:DIGEST], kept[DIGEST:]
     if sha256(code).digest() == digest:
+        _used(path)
         return code
     warnings.warn(f"The compiled code in {path} is damaged. It is compiled anew.", RuntimeWarning, stacklevel=2)
     return None
@@ -48,11 +62,12 @@ def read(name: str) -> bytes | None:
 
 def write(name: str, code: bytes) -> None:
     """Keep the code under that name, if the disk lets us."""
+    global _pruned
     beside = None
     try:
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, beside = tempfile.mkstemp(dir=place, suffix=".new")
+        handle, beside = tempfile.mkstemp(dir=place, prefix=f"{name}.", suffix=".new")
         with open(handle, "wb") as file:
             file.write(sha256(code).digest() + code)
         os.replace(beside, place / name)
@@ -60,3 +75,51 @@ def write(name: str, code: bytes) -> None:
         if beside is not None:
             with suppress(OSError):
                 os.unlink(beside)
+        return
+    if not _pruned:
+        _pruned = True
+        prune(place)
+
+
+def _used(path: Path) -> None:
+    """Note that the file was used today, if that is not noted yet and the disk lets us."""
+    with suppress(OSError):
+        if abs(time.time() - path.stat().st_mtime) > DAY:  # also if it is from the future
+            os.utime(path)
+
+
+class _Kept(NamedTuple):
+    """A file of ours. The order is the one in which they go: from the future first, then by when they were used."""
+
+    possible: bool
+    used: float
+    path: str
+    size: int
+
+
+def prune(place: Path) -> None:
+    """Remove what was not used for longest, until there is room again, and what killed processes left half written.
+
+    Other processes may read, write and prune meanwhile: a file that vanishes is
+    gone, one that cannot be removed stays, and one that is missed is compiled anew.
+    """
+    files = sorted(_files(place))
+    now, size = time.time(), sum(file.size for file in files)
+    most = MOST - ROOM if size > MOST else MOST
+    for file in files:
+        half = file.path.endswith(".new") and abs(now - file.used) > DAY
+        if half or size > most:
+            with suppress(OSError):
+                Path(file.path).unlink(missing_ok=True)  # missing: another process removed it, and there is room too
+                size -= file.size
+
+
+def _files(place: Path) -> Iterator[_Kept]:
+    """All files of ours, as far as they can be seen."""
+    soon = time.time() + DAY
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    seen = entry.stat(follow_symlinks=False)
+                    yield _Kept(seen.st_mtime <= soon, seen.st_mtime, entry.path, seen.st_size)
