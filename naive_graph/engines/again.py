@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .llvm.entry import batch, feeder, runner, singles
+from .llvm.entry import feeder, runner
+from .llvm.filling import batch, singles
 from .questions import ByMachine
 
 Found = tuple[Any, Any]

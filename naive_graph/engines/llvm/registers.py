@@ -39,10 +39,7 @@ define internal void @add_first(ptr %xs, i64 %at, i64 %size, {vector} %x) always
 
 
 def crosswise(real: str, lanes: int) -> str:
-    """As many rows as a register has lanes, laid down sample by sample: first of all rows the first sample.
-
-    Neighbours change places, then pairs, then fours: three steps for eight rows.
-    """
+    """As many rows as a register has lanes, laid down sample by sample: first of all rows the first sample."""
     vector, head = f"<{lanes} x {real}>", "ptr %xs, ptr %code, i64 %slots, i64 %rows, i64 %width, i64 %i, i64 %at"
     lines = ["%last = sub i64 %rows, 1", f"%to = getelementptr {real}, ptr %xs, i64 %at"]
     for k in range(lanes):
@@ -57,14 +54,7 @@ def crosswise(real: str, lanes: int) -> str:
             f"%p{k} = getelementptr {real}, ptr %xs, i64 %v{k}",
             f"%r1.{k} = load {vector}, ptr %p{k}, align 4",
         ]
-    size = 1
-    while size < lanes:
-        for k in range(lanes):
-            rows = f"{vector} %r{size}.{k & ~size}, {vector} %r{size}.{k | size}"
-            places = [(lane & ~size) + (k & size) + (lanes if lane & size else 0) for lane in range(lanes)]
-            mask = ", ".join(f"i32 {place}" for place in places)
-            lines.append(f"%r{2 * size}.{k} = shufflevector {rows}, <{lanes} x i32> <{mask}>")
-        size *= 2
+    lines += turned(vector, lanes)
     for k in range(lanes):
         lines.append(f"%q{k} = getelementptr {real}, ptr %to, i64 {k * lanes}")
         lines.append(f"store {vector} %r{lanes}.{k}, ptr %q{k}, align 4")
@@ -72,6 +62,22 @@ def crosswise(real: str, lanes: int) -> str:
     return (
         f"declare i64 @llvm.smin.i64(i64, i64)\ndefine internal void @crosswise({head}) alwaysinline {{\n  {body}\n}}"
     )
+
+
+def turned(vector: str, lanes: int) -> list[str]:
+    """The instructions that turn the square of registers %r1.0, %r1.1 ...: %r{lanes}.k is its k-th column.
+
+    Neighbours change places, then pairs, then fours: three steps for eight rows.
+    """
+    lines, size = [], 1
+    while size < lanes:
+        for k in range(lanes):
+            rows = f"{vector} %r{size}.{k & ~size}, {vector} %r{size}.{k | size}"
+            places = [(lane & ~size) + (k & size) + (lanes if lane & size else 0) for lane in range(lanes)]
+            mask = ", ".join(f"i32 {place}" for place in places)
+            lines.append(f"%r{2 * size}.{k} = shufflevector {rows}, <{lanes} x i32> <{mask}>")
+        size *= 2
+    return lines
 
 
 def sums(real: str, lanes: int) -> str:
