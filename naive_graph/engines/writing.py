@@ -11,7 +11,7 @@ from typing import Any
 
 from ..rules import BY_NUMBER, RULES
 from .llvm import registers
-from .llvm.emit import INSTRUCTIONS, SQUARES, opaque
+from .llvm.emit import INSTRUCTIONS, SQUARES, Emitted, opaque
 from .llvm.functions import together
 from .llvm.loops import declared
 from .llvm.meaning import in_registers
@@ -22,7 +22,7 @@ from .packing import gathered
 from .packing import together as side_by_side
 from .sampled import Sampled
 from .sheet import ADD, Sheet, applied
-from .tape.flat import DOT, PIECES, Flat, name_of
+from .tape.flat import DOT, NONE, PIECES, Flat, name_of
 from .tape.operators import piece
 from .tape.sections import Section
 
@@ -151,13 +151,32 @@ class Written:
                 self._amiss = code.apply(ADD, [self._amiss, difference])
 
     def _end(self) -> None:
-        """Hand out what is left: leaves, and sums over the samples."""
-        code = self._code()
-        for row in list(self._results):
-            self._hand_out(code, row)
+        """Hand out what is left: leaves, and sums over the samples; of these, many lie side by side already."""
+        code, few = self._code(), self.scalars <= FEW
+        for rows in [[row] for row in self._results] if few else self._neighbours():
+            if len(rows) == 1:
+                self._hand_out(code, rows[0])
+            else:
+                source, target = self.sheet.registers[rows[0]].place, self._results[rows[0]][0]
+                code.copy(source, ("adjoints", target), len(rows))
             code.breathe()
-        if self.scalars <= FEW:
+        if few:
             code.store("adjoints", self.scalars, self._amiss)
+
+    def _neighbours(self) -> list[list[int]]:
+        """The rows that are left, together where they lie in scratch as they do among the results."""
+        found: list[list[int]] = []
+        last = (NONE, NONE)
+        for row, places in self._results.items():
+            value = self.sheet.registers[row]
+            array, at = value.place if isinstance(value, Emitted) and value.place is not None else ("", NONE)
+            here = (at, places[0]) if array == "scratch" and len(places) == 1 else (NONE, NONE)
+            if found and NONE not in last and here == (last[0] + 1, last[1] + 1):
+                found[-1].append(row)
+            else:
+                found.append([row])
+            last = here
+        return found
 
     # --- text ---
 
