@@ -29,29 +29,6 @@ from .tape.sections import Section
 SUB = RULES["sub"]
 FEW = 16  # results whose differences from themselves are added up one by one
 
-# 0.0 if so many results are finite, else NaN: x - x is 0 unless x is infinite or NaN.
-AMISS = """
-define internal void @amiss(ptr %results, i64 %count) {{
-  %last = getelementptr {real}, ptr %results, i64 %count
-  store {real} 0.0, ptr %last
-  br label %loop
-loop:
-  %i = phi i64 [0, %0], [%next, %loop]
-  %sum = phi {vector} [zeroinitializer, %0], [%more, %loop]
-  %at = getelementptr {real}, ptr %results, i64 %i
-  %x = load {vector}, ptr %at, align {bytes}
-  %nothing = fsub {vector} %x, %x
-  %more = fadd {vector} %sum, %nothing
-  %next = add i64 %i, {lanes}
-  %on = icmp slt i64 %next, %count
-  br i1 %on, label %loop, label %end
-end:
-  %all = call reassoc {real} @llvm.vector.reduce.fadd{suffix}({real} 0.0, {vector} %more)
-  store {real} %all, ptr %last
-  ret void
-}}
-"""
-
 
 class Written:
     """The code of a plan: `run(values, results, scratch)`.
@@ -182,7 +159,7 @@ class Written:
 
     def __str__(self) -> str:
         texts, known = [each.functions() for each in self.units], self.sheet.alone.declared
-        precision, lanes, vector = self.precision, self.precision.lanes, self.precision.vector
+        precision, lanes = self.precision, self.precision.lanes
         if self.sheet.fed:
             texts.append(registers.sums(precision.type, lanes))
             known |= declared(precision)
@@ -192,8 +169,15 @@ class Written:
             names.insert(0, "run.narrowed")
         text = calling("run", PARAMETERS, names)
         if self.scalars > FEW:
-            real, suffix = precision.type, precision.suffix(lanes)
-            texts.append(AMISS.format(real=real, vector=vector, suffix=suffix, bytes=precision.bytes, lanes=lanes))
-            known["reduce"] = f"declare {real} @llvm.vector.reduce.fadd{suffix}({real}, {vector})"
-            text = text.replace("ret void", f"call void @amiss(ptr %adjoints, i64 {self.scalars})\n  ret void")
+            texts.append(registers.unusual(precision.type, lanes))
+            text = text.replace("ret void", self._checked())
         return "\n\n".join([*texts, text, together(self.sheet.alone, self.sheet.many)])
+
+    def _checked(self) -> str:
+        """The end of a run: 0.0 goes behind the results if all are finite, else NaN."""
+        real, count = self.precision.type, self.scalars
+        return f"""%last = getelementptr {real}, ptr %adjoints, i64 {count}
+  store {real} 0.0, ptr %last  ; it may be read with them
+  %amiss = call {real} @unusual(ptr %adjoints, i64 {count})
+  store {real} %amiss, ptr %last
+  ret void"""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import filling
+from . import filling, registers
 from .compile import Library, compiled, is_direct, llvmlite
 from .filling import ALONE, resized
 from .precision import Precision, precision_named
@@ -27,7 +27,8 @@ _PYTHON = (
     "PyErr_Clear",
 )  # fmt: skip
 
-# run: words hold a function, its argument, and where its first result is, and whether all are finite.
+# run: words hold a function, its argument, where its first result is, and whether all are finite; then where lines of
+# results are, and how many floats they hold.
 # feed: words hold how many arrays there are, where the tape's lines are, and for each array where its words are:
 # its dimensions, samples, columns, stride, and the line of each column; or 1, how many numbers, how many places they
 # go to, ALONE, and these (`filling.batch`, `filling.singles`).
@@ -51,7 +52,13 @@ define ptr @enter_run(ptr %self, ptr %nothing) {{
   %value = load {real}, ptr %value.at
   %amiss.where = getelementptr ptr, ptr %words, i64 3
   %amiss.at = load ptr, ptr %amiss.where
-  %amiss = load {real}, ptr %amiss.at
+  %scalars = load {real}, ptr %amiss.at
+  %lines.at = getelementptr ptr, ptr %words, i64 4
+  %lines = load ptr, ptr %lines.at
+  %floats.at = getelementptr i64, ptr %words, i64 5
+  %floats = load i64, ptr %floats.at
+  %lanes = call {real} @unusual(ptr %lines, i64 %floats)
+  %amiss = fadd {real} %scalars, %lanes
   %fine = fcmp oeq {real} %amiss, 0.0
   %exact = {shown}
   %shown = select i1 %fine, double %exact, double 0x7FF8000000000000
@@ -162,7 +169,8 @@ def _entries(precision: Precision) -> tuple[Library, dict[str, _Method]]:
         real=precision.type, asked=_C_CONTIGUOUS | _FORMAT, alone=ALONE,
         shown=resized("%value", precision.type, "double"),
     )  # fmt: skip
-    library = compiled(f"{text}\n{filling.text(precision)}", optimised=True)
+    text += filling.text(precision) + registers.unusual(precision.type, precision.lanes)
+    library = compiled(text, optimised=True)
     flags = {"enter_run": _NO_ARGUMENTS, "enter_feed": _ARGUMENTS}
     return library, {name: _Method(name.encode(), library.address(name), kind, None) for name, kind in flags.items()}
 
@@ -175,25 +183,31 @@ def _entry(name: str, words: Any, precision: Precision) -> Callable[..., Any]:
     return made
 
 
-def runner(library: Library, name: str, argument: int, out: Any, value: int, amiss: int, short: bool) -> Any:
-    """A function without arguments: runs the compiled one, and gives out[value]; NaN unless out[amiss] is 0.0.
+def runner(
+    library: Library, name: str, argument: int, out: Any, value: int, amiss: int, short: bool, lines: Any = None
+) -> Any:
+    """A function without arguments: runs the compiled one, and gives out[value]; NaN unless all results are finite.
 
-    name: of a function of one address, `argument`. out: an array of floats.
-    short: whether the run is so short that other threads may wait for it.
+    name: of a function of one address, `argument`. out: an array of floats;
+    out[amiss] is 0.0 where those are finite that come before. short: whether the
+    run is so short that other threads may wait for it. lines: more results, a
+    line for each; what lies between them is finite where they are.
     Returns it with what must be held for as long as it is used.
     """
     if short and is_direct():
         places = [out.ctypes.data + out.itemsize * place for place in (value, amiss)]
-        words = np.array([library.address(name), argument, *places], np.int64)
-        return _entry("enter_run", words, precision_named(out.dtype)), (library, words, out)
+        more = (0, 0) if lines is None else (lines.ctypes.data, lines.strides[0] // lines.itemsize * len(lines))
+        words = np.array([library.address(name), argument, *places, *more], np.int64)
+        return _entry("enter_run", words, precision_named(out.dtype)), (library, words, out, lines)
     function, item, nan = library.function(name, None, [ctypes.c_void_p]), out.item, float("nan")
 
     def run() -> float:
         function(argument)
         found: float = item(value)
-        return found if item(amiss) == 0.0 else nan
+        fine = item(amiss) == 0.0 and (lines is None or np.isfinite(lines).all())
+        return found if fine else nan
 
-    return run, (library, out)
+    return run, (library, out, lines)
 
 
 def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
