@@ -43,16 +43,11 @@ class Written:
         self.sheet, self.wide, self.precision = Sheet(flat, wanted, precision), wide, precision
         self.units: list[Straight | Sampled] = []  # which run one after the other
         self._functions: dict[tuple[int, int], str | None] = {}
-        self._results: dict[int, list[int]] = {}
         self._amiss: Any = 0.0
-        self.scalars = 0
-        for row in wanted:
-            if flat.groups[row] == 0:
-                self._results.setdefault(row, []).append(self.scalars)
-                self.scalars += 1
+        self.scalars = sum(map(len, self.sheet.results.values()))
         for part in self.sheet.sections:
             if part.group:
-                self.units.append(Sampled(self.sheet, part, self._next()))
+                self.units.append(Sampled(self.sheet, part, self._next(), self.scalars > FEW))
             else:
                 self._scalars(part)
         self._end()
@@ -121,7 +116,7 @@ class Written:
         return name if self.sheet.many.is_fast(name) else None
 
     def _hand_out(self, code: Straight, row: int) -> None:
-        for place in self._results.pop(row, ()):
+        for place in self.sheet.results.pop(row, ()):
             code.store("adjoints", place, self.sheet.registers[row])
             if self.scalars <= FEW:
                 difference = code.apply(SUB, [self.sheet.registers[row], self.sheet.registers[row]])
@@ -130,11 +125,11 @@ class Written:
     def _end(self) -> None:
         """Hand out what is left: leaves, and sums over the samples; of these, many lie side by side already."""
         code, few = self._code(), self.scalars <= FEW
-        for rows in [[row] for row in self._results] if few else self._neighbours():
+        for rows in [[row] for row in self.sheet.results] if few else self._neighbours():
             if len(rows) == 1:
                 self._hand_out(code, rows[0])
             else:
-                source, target = self.sheet.registers[rows[0]].place, self._results[rows[0]][0]
+                source, target = self.sheet.registers[rows[0]].place, self.sheet.results[rows[0]][0]
                 code.copy(source, ("adjoints", target), len(rows))
             code.breathe()
         if few:
@@ -144,7 +139,7 @@ class Written:
         """The rows that are left, together where they lie in scratch as they do among the results."""
         found: list[list[int]] = []
         last = (NONE, NONE)
-        for row, places in self._results.items():
+        for row, places in self.sheet.results.items():
             value = self.sheet.registers[row]
             array, at = value.place if isinstance(value, Emitted) and value.place is not None else ("", NONE)
             here = (at, places[0]) if array == "scratch" and len(places) == 1 else (NONE, NONE)
