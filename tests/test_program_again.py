@@ -15,7 +15,7 @@ from hypothesis import strategies as st  # noqa: E402
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable, log, mean, relu, total  # noqa: E402
 from naive_graph.engines import again, questions  # noqa: E402
 from naive_graph.engines.llvm import entry  # noqa: E402
-from naive_graph.errors import FeedError, NumberError, NumericWarning, StaleNodeError  # noqa: E402
+from naive_graph.errors import FeedError, NumberError, NumericError, NumericWarning, StaleNodeError  # noqa: E402
 
 KINDS = ["float64", "float32"]
 WAYS = [True, False]  # whether machine code is entered directly, or by ctypes
@@ -333,6 +333,56 @@ def test_what_float32_cannot_hold_is_told_of_on_the_short_way_too():
         assert program(np.ones(3)).value == 6.0
     with pytest.warns(NumericWarning, match=r"PlaceHolder 'p' was fed 1e\+39, inf in float32"):
         assert program(np.array([1.0, 1e39, 1.0])).value == np.inf
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(1, 150), st.data(), st.sampled_from(["native", "tape"]), st.sampled_from(KINDS))
+def test_one_result_that_is_not_finite_is_found_among_many(many, data, engine, dtype):
+    """Among numbers, and among the samples of lines."""
+    place, odd = data.draw(st.integers(0, many - 1)), data.draw(st.sampled_from([np.inf, -np.inf, np.nan]))
+    ordinary = np.linspace(-1.0, 1.0, many)
+    wrong = ordinary.copy()
+    wrong[place] = odd
+    with Graph.scratch():
+        Graph.on_invalid = "raise"
+        ps, p = [PlaceHolder() for _ in range(many)], PlaceHolder()
+        numbers = Program([each * 1.0 for each in ps], inputs=[ps], engine=engine, dtype=dtype)
+        lines = Program([p * 1.0, p * 2.0], [p], inputs=[p], engine=engine, dtype=dtype)
+        for program in (numbers, lines):
+            for _ in range(3):
+                program(ordinary)
+            with pytest.raises(NumericError):
+                program(wrong)
+            program(ordinary)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(1, 3), st.integers(1, 6), st.integers(1, 40), st.data(), st.sampled_from(KINDS))
+def test_a_line_for_each_sample_comes_as_on_the_long_way(outputs, width, samples, data, dtype):
+    """Values and gradients by a batch; whatever of them is asked for, and however often."""
+    random = np.random.default_rng(samples)
+    with Graph.scratch():
+        ps, w = [PlaceHolder() for _ in range(width)], Variable(0.5)
+        nodes = [Graph.sum([p * p * (k + 1.0) for p in ps]) * w for k in range(outputs)]
+        asked = data.draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=3)) if outputs > 1 else nodes[0]
+        wrt = data.draw(st.lists(st.sampled_from([*ps, w] if data.draw(st.booleans()) else ps), max_size=6))
+        program = Program(asked, wrt, inputs=[ps], dtype=dtype)
+        before = []
+        for _ in range(5):
+            x = random.normal(size=(samples, width))
+            found = program(x)
+            before.append((found, shown_deeply(found)))
+            assert shown_deeply(found) == shown_deeply(program._asked(None, (x,)))
+        assert all(shown_deeply(found) == then for found, then in before)  # what was answered stays as it was
+
+
+def shown_deeply(answer):
+    """An answer with all its bits, and the kinds of its arrays; lists of arrays may be of unlike lengths."""
+
+    def deeply(each):
+        return [*map(deeply, each)] if isinstance(each, list) else (type(each), np.asarray(each).tolist())
+
+    return repr([deeply(each) for each in answer])
 
 
 def test_large_results_are_found_finite_without_a_warning():

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .llvm.entry import batch, feeder, runner, singles
+from .llvm.entry import feeder, runner
+from .llvm.filling import batch, singles
 from .questions import ByMachine
 
 Found = tuple[Any, Any]
@@ -55,15 +56,19 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
             return never
         fit = made[0]
         held.append(made)
-    alone = single and scalars == len(answers.asked)
-    run, kept = runner(
-        code.library, "run.packed", code.packed, code.out, 0 if alone else scalars, scalars, _is_short(answers)
-    )
-    held.append(kept)
-    if not alone:
-        way = _many(answers, run, fit, samples, single, held)
-    else:
+    running, parts = (code.library, "run.packed", code.packed, code.out), answers.parts()
+    groups = {part.group for part in parts if part.group} if parts is not None else set()
+    short = _is_short(answers)
+    if single and scalars == len(answers.asked):
+        run, kept = runner(*running, 0, scalars, short)
         way = _alone(run, fit, code.out[1:scalars].copy if scalars > 1 else list, held)
+    elif parts is not None and len(groups) < 2:
+        run, kept = runner(*running, scalars, scalars, short, *map(code.out_lines, groups))
+        way = _copied(run, fit, [part.view(code.out, code) for part in parts], single, held)
+    else:
+        run, kept = runner(*running, scalars, scalars, short)
+        way = _many(answers, run, fit, samples, single, held)
+    held.append(kept)
     return way if answers.stays else _counted(answers, answers.cost(samples), way)
 
 
@@ -152,8 +157,29 @@ def _alone(run: Any, fit: Any, copy: Any, held: Any) -> Again:
     return _holding(again, held)
 
 
+def _copied(run: Any, fit: Any, views: Sequence[Any], single: bool, held: Any) -> Again:
+    """The values, and each output's gradient, as they lie."""
+    values, copies = _values(views[0], single), [each.copy for each in views[1:]]
+    one = copies[0] if copies else list
+
+    def again(*inputs: Any) -> Found | None:
+        if not fit(*inputs) or run() != 0.0:
+            return None
+        return values(), one() if single else [copy() for copy in copies]
+
+    again.held = held  # type: ignore[attr-defined]
+    return again
+
+
+def _values(view: Any, single: bool) -> Callable[[], Any]:
+    """What copies the outputs' values: floats, or arrays with one for each sample."""
+    if single:
+        return view[0].copy if view.ndim > 1 else view.item  # type: ignore[no-any-return]
+    return (lambda: list(view.copy())) if view.ndim > 1 else view.tolist
+
+
 def _many(answers: ByMachine, run: Any, fit: Any, samples: int, single: bool, held: Any) -> Again:
-    """Several outputs, or results that have one for each sample."""
+    """Results that must be put together."""
 
     def again(*inputs: Any) -> Found | None:
         if not fit(*inputs) or run() != 0.0:

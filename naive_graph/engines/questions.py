@@ -21,7 +21,7 @@ from .llvm.compile import llvmlite
 from .llvm.emit import Opaque
 from .llvm.precision import DOUBLE, Precision
 from .replay import Replay, first_wrong
-from .results import all_finite, as_list, for_each, picks, whole_groups
+from .results import Part, all_finite, as_list, for_each, picks, whole_groups
 from .straight import PATIENCE, StraightLine, blocks, fits, pays
 from .tape.lanes import Sample
 from .tape.lowering import Lowering, Stage
@@ -189,6 +189,12 @@ class ByMachine(ByReference):
         if self._fed:
             slopes = [for_each(row, self._fed, samples, self.precision) for row in slopes]
         return values if isinstance(values, list) else as_list(values), slopes, finite
+
+    def parts(self) -> list[Part] | None:
+        """The values, and each output's slopes, where they lie as they are handed out; None if one does not."""
+        found = [each for each in self._picks if isinstance(each, Part)]
+        spread = self._fed and any(each.group == 0 for each in found[1:])  # `for_each` has more to do
+        return None if spread or len(found) < len(self._picks) else found
 
     def _run(self, inputs: Inputs) -> float:
         """0.0 if all scalars among the results are finite."""

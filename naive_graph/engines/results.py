@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,20 @@ from .tape.lanes import Sample
 from .tape.tape import Tape
 
 Pick = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Results that lie in order: scalars (group 0), or whole lines of a group."""
+
+    group: int
+    where: slice
+
+    def view(self, out: Any, tape: Tape | StraightLine) -> Any:
+        return (tape.out_lines(self.group) if self.group else out)[self.where]
+
+    def __call__(self, out: Any, tape: Tape | StraightLine) -> Any:
+        return self.view(out, tape).copy()
 
 
 def picks(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
@@ -42,8 +57,7 @@ def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: li
     groups = {int(flat.groups[at.row]) for at in asked}
     lanes = {at.lane == NONE for at in asked}
     if groups == {0}:
-        chosen = slice(places[0], places[-1] + 1)
-        return lambda out, tape: out[chosen].copy()
+        return Part(0, slice(places[0], places[-1] + 1))
     leaf = any(flat.starts[at.row] == flat.starts[at.row + 1] for at in asked)  # what was fed is nowhere exported
     if leaf and len(asked) == 1:
         (at,) = asked
@@ -54,7 +68,7 @@ def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: li
         lines = np.array([tape.exported[group].index(at.row) for at in asked])
         if lanes == {True}:
             some = as_slice(lines.tolist())
-            return lambda out, tape: tape.out_lines(group)[some].copy()
+            return Part(group, some) if isinstance(some, slice) else lambda out, tape: tape.out_lines(group)[some]
         samples = np.array([at.lane for at in asked])
         return lambda out, tape: tape.out_lines(group)[lines, samples]
     singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]

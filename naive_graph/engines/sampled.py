@@ -23,10 +23,14 @@ ABREAST = 4  # dots at a time
 
 
 class Sampled:
-    """The code of one section of lanes; `functions()` once all sections are written."""
+    """The code of one section of lanes; `functions()` once all sections are written.
 
-    def __init__(self, sheet: Sheet, part: Section, name: str) -> None:
+    direct: whether tiles may put their sums among the results, because those are not looked at one by one.
+    """
+
+    def __init__(self, sheet: Sheet, part: Section, name: str, direct: bool) -> None:
         self.sheet, self.flat, self.part, self.name, self.group = sheet, sheet.flat, part, name, part.group
+        self.direct = direct
         self.width = sheet.precision.lanes  # samples in a block, floats in a line of scratch
         self.block = Block(sheet.many, f"{name}.block", sheet.scratch)
         self.totals: list[Total] = []
@@ -39,7 +43,7 @@ class Sampled:
         self._make_room()
         self._rows()
         self.tiles = self._tiles()
-        self.sums = Sums(self.region, self.lines + len(self.single), self._sums())
+        self.sums = Sums(self.region, len(self.single), self._sums())
         for row, column in self.kept.items():
             sheet.registers[row] = sheet.lying(sheet.many, "lanes", column)
 
@@ -56,15 +60,13 @@ class Sampled:
         )
 
     def _make_room(self) -> None:
-        """For the tiles' sums, a few lines each, and then for the registers, a line each."""
+        """For the sums that have registers of their own, a line each."""
         in_grids = {row for grid in self.grids for rows in grid.results for row in rows}
         rows = self.part.rows.tolist()
         self.single = [row for row in rows if self.flat.kinds[row] == REDUCE and row not in in_grids]
-        count = sum(-(-len(each.lefts) // TALL) * -(-len(each.rights) // BROAD) for each in self.grids)
-        self.lines = count * (TALL * BROAD // self.width)
         whole = -(-len(self.single) // self.width) * self.width
-        self.region = self.sheet.scratch.place(self.width * (self.lines + whole))
-        self.register_of = {row: self.region + self.width * (self.lines + k) for k, row in enumerate(self.single)}
+        self.region = self.sheet.scratch.place(self.width * whole)
+        self.register_of = {row: self.region + self.width * k for k, row in enumerate(self.single)}
 
     def _rows(self) -> None:
         rows = _soon(self.flat, self.part.rows.tolist())
@@ -134,17 +136,35 @@ class Sampled:
         block.store("scratch", self.register_of[row], block.real_only(sum, begun))
 
     def _tiles(self) -> list[Tile]:
-        """The grids in tiles, whose sums lie one after the other."""
+        """The grids in tiles."""
         made: list[Tile] = []
         for grid in self.grids:
             for j in range(0, len(grid.lefts), TALL):
                 for k in range(0, len(grid.rights), BROAD):
-                    place = self.region + TALL * BROAD * len(made)
                     lefts, rights = grid.lefts[j : j + TALL], grid.rights[k : k + BROAD]
-                    made.append(Tile(self._columns(lefts), self._columns(rights), place))
-                    results = [row for some in grid.results[j : j + TALL] for row in some[k : k + BROAD]]
-                    self._lie(results, place)
+                    results = [some[k : k + BROAD] for some in grid.results[j : j + TALL]]
+                    made.append(Tile(self._columns(lefts), self._columns(rights), self._lines(results)))
         return made
+
+    def _lines(self, sums: list[list[int]]) -> list[tuple[str, int]]:
+        """Where a tile's lines of sums lie: among the results, if they are handed out as they are, else in scratch."""
+        results = self.sheet.results
+        if self.direct and all(map(self._handed_out_so, sums)):
+            found = [("adjoints", results.pop(line[0])[0]) for line in sums]
+            for row in (row for line in sums for row in line[1:]):
+                del results[row]
+        else:
+            place = self.sheet.scratch.place(BROAD * len(sums))
+            found = [("scratch", place + BROAD * k) for k in range(len(sums))]
+        for line, (array, place) in zip(sums, found, strict=True):
+            self._lie(line, array, place)
+        return found
+
+    def _handed_out_so(self, rows: list[int]) -> bool:
+        """Whether the rows lie side by side among the results, and nowhere else."""
+        results = self.sheet.results
+        (first, *_) = results.get(rows[0], [NONE])
+        return all(results.get(row) == [at] for at, row in enumerate(rows, first))
 
     def _columns(self, rows: list[int]) -> list[int]:
         return [self.column_of[row] for row in rows]
@@ -155,13 +175,13 @@ class Sampled:
         for first in range(0, len(self.single), self.width):
             some = self.single[first : first + self.width]
             found.append((self.register_of[some[0]], self.sheet.scratch.place(self.width)))
-            self._lie(some, found[-1][1])
+            self._lie(some, "scratch", found[-1][1])
         return found
 
-    def _lie(self, rows: list[int], place: int) -> None:
-        """The rows' sums lie side by side in scratch."""
+    def _lie(self, rows: list[int], array: str, place: int) -> None:
+        """The rows' sums lie side by side there."""
         for at, row in enumerate(rows, place):
-            self.sheet.registers[row] = self.sheet.lying(self.sheet.alone, "scratch", at)
+            self.sheet.registers[row] = self.sheet.lying(self.sheet.alone, array, at)
 
 
 def _abreast(steps: Sequence[Step]) -> dict[int, list[int]]:

@@ -28,6 +28,7 @@ class Sheet:
 
     given: the places in scratch of leaves that are put in. fed, exported: of
     each group, the rows that lie in the lines of its feeds and of its results.
+    results: the scalars that are yet to be handed out, and their places there.
     columns: how many each group has. precision: of all floats but the graph's
     values. narrowed: of these, what blocks read as float32. alone, many: the
     functions of one number, and of a register.
@@ -38,6 +39,9 @@ class Sheet:
         groups, leaves = range(1, len(flat.samples)), flat.leaves()
         self.fed = {g: leaves[flat.groups[leaves] == g].tolist() for g in groups}
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in groups}
+        self.results: dict[int, list[int]] = {}
+        for place, row in enumerate(row for row in wanted if flat.groups[row] == 0):
+            self.results.setdefault(row, []).append(place)
         self.columns = dict.fromkeys(groups, 0)
         self.scratch = Scratch(precision.lanes)
         assert len(HEAD) <= WORDS

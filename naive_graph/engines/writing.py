@@ -11,7 +11,7 @@ from typing import Any
 
 from ..rules import BY_NUMBER, RULES
 from .llvm import registers
-from .llvm.emit import INSTRUCTIONS, SQUARES, opaque
+from .llvm.emit import INSTRUCTIONS, SQUARES, Emitted, opaque
 from .llvm.functions import together
 from .llvm.loops import declared
 from .llvm.meaning import in_registers
@@ -22,35 +22,12 @@ from .packing import gathered
 from .packing import together as side_by_side
 from .sampled import Sampled
 from .sheet import ADD, Sheet, applied
-from .tape.flat import DOT, PIECES, Flat, name_of
+from .tape.flat import DOT, NONE, PIECES, Flat, name_of
 from .tape.operators import piece
 from .tape.sections import Section
 
 SUB = RULES["sub"]
 FEW = 16  # results whose differences from themselves are added up one by one
-
-# 0.0 if so many results are finite, else NaN: x - x is 0 unless x is infinite or NaN.
-AMISS = """
-define internal void @amiss(ptr %results, i64 %count) {{
-  %last = getelementptr {real}, ptr %results, i64 %count
-  store {real} 0.0, ptr %last
-  br label %loop
-loop:
-  %i = phi i64 [0, %0], [%next, %loop]
-  %sum = phi {vector} [zeroinitializer, %0], [%more, %loop]
-  %at = getelementptr {real}, ptr %results, i64 %i
-  %x = load {vector}, ptr %at, align {bytes}
-  %nothing = fsub {vector} %x, %x
-  %more = fadd {vector} %sum, %nothing
-  %next = add i64 %i, {lanes}
-  %on = icmp slt i64 %next, %count
-  br i1 %on, label %loop, label %end
-end:
-  %all = call reassoc {real} @llvm.vector.reduce.fadd{suffix}({real} 0.0, {vector} %more)
-  store {real} %all, ptr %last
-  ret void
-}}
-"""
 
 
 class Written:
@@ -66,16 +43,11 @@ class Written:
         self.sheet, self.wide, self.precision = Sheet(flat, wanted, precision), wide, precision
         self.units: list[Straight | Sampled] = []  # which run one after the other
         self._functions: dict[tuple[int, int], str | None] = {}
-        self._results: dict[int, list[int]] = {}
         self._amiss: Any = 0.0
-        self.scalars = 0
-        for row in wanted:
-            if flat.groups[row] == 0:
-                self._results.setdefault(row, []).append(self.scalars)
-                self.scalars += 1
+        self.scalars = sum(map(len, self.sheet.results.values()))
         for part in self.sheet.sections:
             if part.group:
-                self.units.append(Sampled(self.sheet, part, self._next()))
+                self.units.append(Sampled(self.sheet, part, self._next(), self.scalars > FEW))
             else:
                 self._scalars(part)
         self._end()
@@ -144,26 +116,45 @@ class Written:
         return name if self.sheet.many.is_fast(name) else None
 
     def _hand_out(self, code: Straight, row: int) -> None:
-        for place in self._results.pop(row, ()):
+        for place in self.sheet.results.pop(row, ()):
             code.store("adjoints", place, self.sheet.registers[row])
             if self.scalars <= FEW:
                 difference = code.apply(SUB, [self.sheet.registers[row], self.sheet.registers[row]])
                 self._amiss = code.apply(ADD, [self._amiss, difference])
 
     def _end(self) -> None:
-        """Hand out what is left: leaves, and sums over the samples."""
-        code = self._code()
-        for row in list(self._results):
-            self._hand_out(code, row)
+        """Hand out what is left: leaves, and sums over the samples; of these, many lie side by side already."""
+        code, few = self._code(), self.scalars <= FEW
+        for rows in [[row] for row in self.sheet.results] if few else self._neighbours():
+            if len(rows) == 1:
+                self._hand_out(code, rows[0])
+            else:
+                source, target = self.sheet.registers[rows[0]].place, self.sheet.results[rows[0]][0]
+                code.copy(source, ("adjoints", target), len(rows))
             code.breathe()
-        if self.scalars <= FEW:
+        if few:
             code.store("adjoints", self.scalars, self._amiss)
+
+    def _neighbours(self) -> list[list[int]]:
+        """The rows that are left, together where they lie in scratch as they do among the results."""
+        found: list[list[int]] = []
+        last = (NONE, NONE)
+        for row, places in self.sheet.results.items():
+            value = self.sheet.registers[row]
+            array, at = value.place if isinstance(value, Emitted) and value.place is not None else ("", NONE)
+            here = (at, places[0]) if array == "scratch" and len(places) == 1 else (NONE, NONE)
+            if found and NONE not in last and here == (last[0] + 1, last[1] + 1):
+                found[-1].append(row)
+            else:
+                found.append([row])
+            last = here
+        return found
 
     # --- text ---
 
     def __str__(self) -> str:
         texts, known = [each.functions() for each in self.units], self.sheet.alone.declared
-        precision, lanes, vector = self.precision, self.precision.lanes, self.precision.vector
+        precision, lanes = self.precision, self.precision.lanes
         if self.sheet.fed:
             texts.append(registers.sums(precision.type, lanes))
             known |= declared(precision)
@@ -173,8 +164,15 @@ class Written:
             names.insert(0, "run.narrowed")
         text = calling("run", PARAMETERS, names)
         if self.scalars > FEW:
-            real, suffix = precision.type, precision.suffix(lanes)
-            texts.append(AMISS.format(real=real, vector=vector, suffix=suffix, bytes=precision.bytes, lanes=lanes))
-            known["reduce"] = f"declare {real} @llvm.vector.reduce.fadd{suffix}({real}, {vector})"
-            text = text.replace("ret void", f"call void @amiss(ptr %adjoints, i64 {self.scalars})\n  ret void")
+            texts.append(registers.unusual(precision.type, lanes))
+            text = text.replace("ret void", self._checked())
         return "\n\n".join([*texts, text, together(self.sheet.alone, self.sheet.many)])
+
+    def _checked(self) -> str:
+        """The end of a run: 0.0 goes behind the results if all are finite, else NaN."""
+        real, count = self.precision.type, self.scalars
+        return f"""%last = getelementptr {real}, ptr %adjoints, i64 {count}
+  store {real} 0.0, ptr %last  ; it may be read with them
+  %amiss = call {real} @unusual(ptr %adjoints, i64 {count})
+  store {real} %amiss, ptr %last
+  ret void"""

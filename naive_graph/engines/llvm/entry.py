@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from . import filling, registers
 from .compile import Library, compiled, is_direct, llvmlite
+from .filling import ALONE, resized
 from .precision import Precision, precision_named
-from .python import Doubles, Floats, Longs, Program
 
 _NO_ARGUMENTS, _ARGUMENTS = 4, 0x80  # METH_NOARGS and METH_FASTCALL
 _C_CONTIGUOUS, _FORMAT = 0x38, 0x4  # what is asked of a buffer: that it lies in C's order, and says what is in it
@@ -25,43 +26,12 @@ _PYTHON = (
     "PyFloat_FromDouble", "PyLong_AsVoidPtr", "PyBool_FromLong", "PyObject_GetBuffer", "PyBuffer_Release",
     "PyErr_Clear",
 )  # fmt: skip
-LINES_FROM = 4  # where a batch's lines, or the places of single numbers, begin among its words
-ALONE = -1  # the stride of single numbers, which have places of their own
 
-# Only machine code can do these two: write a float to an address, and read one of an array of float64, or of float32
-# where `narrow` is 1.
-poke: Callable[[int, float], None]
-fetch: Callable[[Doubles, int, int], float]
-
-
-def scatter(words: Longs, numbers: Doubles, narrow: int) -> None:
-    """Write single numbers where each is read: (address, which number) for each place. narrow: as in `fetch`."""
-    for pair in range(words[2]):
-        at = LINES_FROM + 2 * pair
-        poke(words[at], fetch(numbers, words[at + 1], narrow))  # noqa: F821 - they are there once this is compiled
-
-
-def fill(words: Longs, feeds: Floats, numbers: Doubles, narrow: int) -> None:
-    """Copy a batch, a line of it for each sample, into the lines of a tape; lanes beyond the last sample repeat it."""
-    samples, columns, stride = words[1], words[2], words[3]
-    for first in range(0, samples, 8):  # what eight samples are read from stays in the cache
-        last = first + 8 if first + 8 < samples else samples
-        for column in range(columns):
-            line = words[LINES_FROM + column]
-            if line >= 0:
-                for sample in range(first, last):
-                    feeds[line * stride + sample] = fetch(numbers, sample * columns + column, narrow)  # noqa: F821
-    for column in range(columns):
-        line = words[LINES_FROM + column]
-        if line >= 0:
-            for lane in range(samples, stride):
-                feeds[line * stride + lane] = fetch(numbers, (samples - 1) * columns + column, narrow)  # noqa: F821
-
-
-# run: words hold a function, its argument, and where its first result is, and whether all are finite.
+# run: words hold a function, its argument, where its first result is, and whether all are finite; then where lines of
+# results are, and how many floats they hold.
 # feed: words hold how many arrays there are, where the tape's lines are, and for each array where its words are:
 # its dimensions, samples, columns, stride, and the line of each column; or 1, how many numbers, how many places they
-# go to, ALONE, and these.
+# go to, ALONE, and these (`filling.batch`, `filling.singles`).
 # A buffer is {address, owner, bytes, bytes of an item, i32 read-only, i32 dimensions, format, shape, ...}.
 _TEXT = """
 declare ptr @PyFloat_FromDouble(double)
@@ -70,27 +40,6 @@ declare ptr @PyBool_FromLong(i64)
 declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
 declare void @PyBuffer_Release(ptr)
 declare void @PyErr_Clear()
-
-define internal void @poke(i64 %address, {real} %x) alwaysinline {{
-  %at = inttoptr i64 %address to ptr
-  store {real} %x, ptr %at
-  ret void
-}}
-
-define internal {real} @fetch(ptr %numbers, i64 %k, i64 %narrow) alwaysinline {{
-  %is.narrow = icmp ne i64 %narrow, 0
-  br i1 %is.narrow, label %short, label %long
-short:
-  %single.at = getelementptr float, ptr %numbers, i64 %k
-  %single = load float, ptr %single.at
-  %one = {of_single}
-  ret {real} %one
-long:
-  %double.at = getelementptr double, ptr %numbers, i64 %k
-  %double = load double, ptr %double.at
-  %two = {of_double}
-  ret {real} %two
-}}
 
 define ptr @enter_run(ptr %self, ptr %nothing) {{
   %words = call ptr @PyLong_AsVoidPtr(ptr %self)
@@ -103,7 +52,13 @@ define ptr @enter_run(ptr %self, ptr %nothing) {{
   %value = load {real}, ptr %value.at
   %amiss.where = getelementptr ptr, ptr %words, i64 3
   %amiss.at = load ptr, ptr %amiss.where
-  %amiss = load {real}, ptr %amiss.at
+  %scalars = load {real}, ptr %amiss.at
+  %lines.at = getelementptr ptr, ptr %words, i64 4
+  %lines = load ptr, ptr %lines.at
+  %floats.at = getelementptr i64, ptr %words, i64 5
+  %floats = load i64, ptr %floats.at
+  %lanes = call {real} @unusual(ptr %lines, i64 %floats)
+  %amiss = fadd {real} %scalars, %lanes
   %fine = fcmp oeq {real} %amiss, 0.0
   %exact = {shown}
   %shown = select i1 %fine, double %exact, double 0x7FF8000000000000
@@ -210,25 +165,14 @@ def _entries(precision: Precision) -> tuple[Library, dict[str, _Method]]:
     llvm = llvmlite()
     for name in _PYTHON:
         llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
-    real = precision.type
-    known = {"poke": ("poke", ["i64", real], "void"), "fetch": ("fetch", ["ptr", "i64", "i64"], real)}
-    program = Program(known, precision)
-    program.add(fill, outside=False)
-    program.add(scatter, outside=False)
     text = _TEXT.format(
-        real=real, asked=_C_CONTIGUOUS | _FORMAT, alone=ALONE, shown=_resized("%value", real, "double"),
-        of_single=_resized("%single", "float", real), of_double=_resized("%double", "double", real),
+        real=precision.type, asked=_C_CONTIGUOUS | _FORMAT, alone=ALONE,
+        shown=resized("%value", precision.type, "double"),
     )  # fmt: skip
-    library = compiled(f"{text}\n{program}", optimised=True)
+    text += filling.text(precision) + registers.unusual(precision.type, precision.lanes)
+    library = compiled(text, optimised=True)
     flags = {"enter_run": _NO_ARGUMENTS, "enter_feed": _ARGUMENTS}
     return library, {name: _Method(name.encode(), library.address(name), kind, None) for name, kind in flags.items()}
-
-
-def _resized(value: str, source: str, target: str) -> str:
-    """The instruction that makes a float of one type from one of another; it keeps one that is of that type."""
-    if source == target:
-        return f"select i1 true, {source} {value}, {source} {value}"
-    return f"{'fptrunc' if source == 'double' else 'fpext'} {source} {value} to {target}"
 
 
 def _entry(name: str, words: Any, precision: Precision) -> Callable[..., Any]:
@@ -239,32 +183,38 @@ def _entry(name: str, words: Any, precision: Precision) -> Callable[..., Any]:
     return made
 
 
-def runner(library: Library, name: str, argument: int, out: Any, value: int, amiss: int, short: bool) -> Any:
-    """A function without arguments: runs the compiled one, and gives out[value]; NaN unless out[amiss] is 0.0.
+def runner(
+    library: Library, name: str, argument: int, out: Any, value: int, amiss: int, short: bool, lines: Any = None
+) -> Any:
+    """A function without arguments: runs the compiled one, and gives out[value]; NaN unless all results are finite.
 
-    name: of a function of one address, `argument`. out: an array of floats.
-    short: whether the run is so short that other threads may wait for it.
+    name: of a function of one address, `argument`. out: an array of floats;
+    out[amiss] is 0.0 where those are finite that come before. short: whether the
+    run is so short that other threads may wait for it. lines: more results, a
+    line for each; what lies between them is finite where they are.
     Returns it with what must be held for as long as it is used.
     """
     if short and is_direct():
         places = [out.ctypes.data + out.itemsize * place for place in (value, amiss)]
-        words = np.array([library.address(name), argument, *places], np.int64)
-        return _entry("enter_run", words, precision_named(out.dtype)), (library, words, out)
+        more = (0, 0) if lines is None else (lines.ctypes.data, lines.strides[0] // lines.itemsize * len(lines))
+        words = np.array([library.address(name), argument, *places, *more], np.int64)
+        return _entry("enter_run", words, precision_named(out.dtype)), (library, words, out, lines)
     function, item, nan = library.function(name, None, [ctypes.c_void_p]), out.item, float("nan")
 
     def run() -> float:
         function(argument)
         found: float = item(value)
-        return found if item(amiss) == 0.0 else nan
+        fine = item(amiss) == 0.0 and (lines is None or np.isfinite(lines).all())
+        return found if fine else nan
 
-    return run, (library, out)
+    return run, (library, out, lines)
 
 
 def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
     """A function of arrays: copies them to where they are read, or gives False if one is not what is expected.
 
     feeds: a view of floats with a line for each leaf that is fed a batch, or any array of the same floats.
-    arrays: the words of each, as `batch` and `singles` give them. Returns it with
+    arrays: the words of each, as `filling.batch` and `filling.singles` give them. Returns it with
     what must be held for as long as it is used; None where machine code cannot
     be entered directly.
     """
@@ -273,13 +223,3 @@ def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
     each = [np.array(words, np.int64) for words in arrays]
     words = np.array([len(each), feeds.ctypes.data, *(array.ctypes.data for array in each)], np.int64)
     return _entry("enter_feed", words, precision_named(feeds.dtype)), (feeds, each, words)
-
-
-def batch(dimensions: int, samples: int, stride: int, lines: Sequence[int]) -> list[int]:
-    """An array of floats in C's order, with a row for each sample; each column's line, -1 where nobody reads it."""
-    return [dimensions, samples, len(lines), stride, *lines]
-
-
-def singles(numbers: int, places: Sequence[tuple[int, int]]) -> list[int]:
-    """An array of single numbers; (address, which number) for each place that reads one."""
-    return [1, numbers, len(places), ALONE, *(word for place in places for word in place)]

@@ -25,14 +25,18 @@ WORDS = 8  # of 64 bits, in a line of the cache
 # of its feeds, how many make a chunk, and where its feeds, its columns and its results are.
 HEAD = ("count", "stride", "most", "feeds", "lanes", "outs")
 TALL, BROAD = 4, 4  # a tile's lefts and rights
+TILE = "ptr %adjoints, ptr %scratch, ptr %lanes, i64 %first, i64 %here"
 
 
 class Tile(NamedTuple):
-    """Sums over the samples of every left times every right: their columns, and where in scratch the sums lie."""
+    """Sums over the samples of every left times every right: their columns, and where each left's sums lie.
+
+    lines: for each left an array, `scratch` or the results `adjoints`, and its sums' first place there.
+    """
 
     lefts: list[int]
     rights: list[int]
-    place: int
+    lines: list[tuple[str, int]]
 
 
 class Total(NamedTuple):
@@ -43,7 +47,7 @@ class Total(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a section's sums need in scratch: registers and tiles' sums that begin at 0, from `place` on `lines` lines.
+    """What a section's sums need in scratch: registers that begin at 0, from `place` on `lines` lines.
 
     registers: for each line of sums the first of their registers, and where they go.
     """
@@ -115,7 +119,7 @@ def section(
         "br label %summing",
         "summing:",
         *_totals(totals, columns, precision),
-        *(f'call void @"{called}"(ptr %scratch, ptr %lanes, i64 %here)' for called in tile_names),
+        *(f'call void @"{called}"({TILE})' for called in tile_names),
         "br label %chunked",
         "chunked:",
         "%second = add i64 %first, %most",
@@ -212,13 +216,15 @@ def _totals(totals: Sequence[Total], columns: int, precision: Precision) -> list
 
 
 def _tile(name: str, tile: Tile, columns: int, precision: Precision) -> str:
-    """The sums of a chunk, added to those of the chunks before."""
+    """The sums of a chunk, added to those of the chunks before. Those of a left take BROAD lanes, some of them idle."""
     real, lanes, vector, align = precision.type, precision.lanes, precision.vector, precision.bytes
-    pairs = [(j, k) for j in range(len(tile.lefts)) for k in range(len(tile.rights))]
+    many = len(tile.rights)
+    pairs = [(j, k) for j in range(len(tile.lefts)) for k in range(many)]
     of_pair = {pair: f"%a{pair[0]}{pair[1]}" for pair in pairs}
     lines = [
-        f'define internal void @"{name}"(ptr %scratch, ptr %lanes, i64 %here) {{',
+        f'define internal void @"{name}"({TILE}) {{',
         "begin:",
+        "%is.first = icmp eq i64 %first, 0",
         "br label %loop",
         "loop:",
         "%i = phi i64 [0, %begin], [%next, %loop]",
@@ -238,17 +244,39 @@ def _tile(name: str, tile: Tile, columns: int, precision: Precision) -> str:
         "br i1 %more, label %loop, label %end",
         "end:",
     ]
-    names = [f"{a}.next" for a in of_pair.values()]
+    every = [of_pair.get((j, k)) for j in range(len(tile.lefts)) for k in range(BROAD)]
+    names = ["zeroinitializer" if a is None else f"{a}.next" for a in every]
     for first in range(0, len(names), lanes):
         some = [*names[first : first + lanes], *["zeroinitializer"] * lanes][:lanes]
+        lines.append(f"%sums{first} = call {vector} @sums({', '.join(f'{vector} {each}' for each in some)})")
+    for at, length, array, place in _pieces(tile, lanes):
+        register, lane = at - at % lanes, at % lanes
+        kind, mask = f"<{length} x {real}>", ", ".join(f"i32 {lane + k}" for k in range(length))
         lines += [
-            f"%sums{first} = call {vector} @sums({', '.join(f'{vector} {each}' for each in some)})",
-            f"%to{first} = getelementptr {real}, ptr %scratch, i64 {tile.place + first}",
-            f"%before{first} = load {vector}, ptr %to{first}, align {align}",
-            f"%after{first} = fadd {vector} %before{first}, %sums{first}",
-            f"store {vector} %after{first}, ptr %to{first}, align {align}",
+            f"%here{at} = shufflevector {vector} %sums{register}, {vector} poison, <{length} x i32> <{mask}>",
+            f"%to{at} = getelementptr {real}, ptr %{array}, i64 {place}",
+            f"%held{at} = load {kind}, ptr %to{at}, align {align}",
+            f"%before{at} = select i1 %is.first, {kind} zeroinitializer, {kind} %held{at}",
+            f"%after{at} = fadd {kind} %before{at}, %here{at}",
+            f"store {kind} %after{at}, ptr %to{at}, align {align}",
         ]
     return "\n  ".join([*lines, "ret void"]) + "\n}"
+
+
+def _pieces(tile: Tile, lanes: int) -> list[tuple[int, int, str, int]]:
+    """What is stored at once: from which sum on how many go to which array, to which place.
+
+    That is a line, or as many as fill a register and lie one behind the other.
+    """
+    found: list[tuple[int, int, str, int]] = []
+    for at, (array, place) in zip(range(0, BROAD * len(tile.lines), BROAD), tile.lines, strict=True):
+        many = len(tile.rights) if array == "adjoints" else BROAD
+        first, length, before, behind = found[-1] if found and at % lanes else (0, 0, "", 0)
+        if (before, behind + length, first + length) == (array, place, at):
+            found[-1] = (first, length + many, array, behind)
+        else:
+            found.append((at, many, array, place))
+    return found
 
 
 def _summed(name: str, first: int, to: int, precision: Precision) -> list[str]:

@@ -42,10 +42,7 @@ define internal void @add_first(ptr %xs, i64 %at, i64 %size, {vector} %x, i64 %b
 
 
 def crosswise(real: str, lanes: int) -> str:
-    """As many rows as a register has lanes, laid down sample by sample: first of all rows the first sample.
-
-    Neighbours change places, then pairs, then fours: three steps for eight rows.
-    """
+    """As many rows as a register has lanes, laid down sample by sample: first of all rows the first sample."""
     vector, head = f"<{lanes} x {real}>", "ptr %xs, ptr %code, i64 %slots, i64 %rows, i64 %width, i64 %i, i64 %at"
     lines = ["%last = sub i64 %rows, 1", f"%to = getelementptr {real}, ptr %xs, i64 %at"]
     for k in range(lanes):
@@ -60,14 +57,7 @@ def crosswise(real: str, lanes: int) -> str:
             f"%p{k} = getelementptr {real}, ptr %xs, i64 %v{k}",
             f"%r1.{k} = load {vector}, ptr %p{k}, align 4",
         ]
-    size = 1
-    while size < lanes:
-        for k in range(lanes):
-            rows = f"{vector} %r{size}.{k & ~size}, {vector} %r{size}.{k | size}"
-            places = [(lane & ~size) + (k & size) + (lanes if lane & size else 0) for lane in range(lanes)]
-            mask = ", ".join(f"i32 {place}" for place in places)
-            lines.append(f"%r{2 * size}.{k} = shufflevector {rows}, <{lanes} x i32> <{mask}>")
-        size *= 2
+    lines += turned(vector, lanes)
     for k in range(lanes):
         lines.append(f"%q{k} = getelementptr {real}, ptr %to, i64 {k * lanes}")
         lines.append(f"store {vector} %r{lanes}.{k}, ptr %q{k}, align 4")
@@ -75,6 +65,22 @@ def crosswise(real: str, lanes: int) -> str:
     return (
         f"declare i64 @llvm.smin.i64(i64, i64)\ndefine internal void @crosswise({head}) alwaysinline {{\n  {body}\n}}"
     )
+
+
+def turned(vector: str, lanes: int) -> list[str]:
+    """The instructions that turn the square of registers %r1.0, %r1.1 ...: %r{lanes}.k is its k-th column.
+
+    Neighbours change places, then pairs, then fours: three steps for eight rows.
+    """
+    lines, size = [], 1
+    while size < lanes:
+        for k in range(lanes):
+            rows = f"{vector} %r{size}.{k & ~size}, {vector} %r{size}.{k | size}"
+            places = [(lane & ~size) + (k & size) + (lanes if lane & size else 0) for lane in range(lanes)]
+            mask = ", ".join(f"i32 {place}" for place in places)
+            lines.append(f"%r{2 * size}.{k} = shufflevector {rows}, <{lanes} x i32> <{mask}>")
+        size *= 2
+    return lines
 
 
 def sums(real: str, lanes: int) -> str:
@@ -95,6 +101,55 @@ def sums(real: str, lanes: int) -> str:
         names, size = made, 2 * size
     body = "\n  ".join([*lines, f"ret {vector} {names[0]}"])
     return f"define internal {vector} @sums({head}) alwaysinline {{\n  {body}\n}}"
+
+
+def unusual(real: str, lanes: int) -> str:
+    """0.0 if so many floats are finite, else NaN: x - x is 0 unless x is infinite or NaN. Whole registers are read.
+
+    Four registers at a time, for a sum waits for its last addition.
+    """
+    vector, reduce, four = f"<{lanes} x {real}>", f"@llvm.vector.reduce.fadd.v{lanes}{suffix(real)}", range(4)
+
+    def added(name: str, place: str, before: str) -> list[str]:
+        return [
+            f"%{name}.at = getelementptr {real}, ptr %xs, i64 {place}",
+            f"%{name}.x = load {vector}, ptr %{name}.at, align 4",
+            f"%{name}.nothing = fsub {vector} %{name}.x, %{name}.x",
+            f"%{name} = fadd {vector} {before}, %{name}.nothing",
+        ]
+
+    lines = [
+        f"define internal {real} @unusual(ptr %xs, i64 %size) {{",
+        "begin:",
+        f"%fours = and i64 %size, {-4 * lanes}",
+        "br label %test",
+        "test:",
+        "%i = phi i64 [0, %begin], [%i.next, %four]",
+        *(f"%sum{k} = phi {vector} [zeroinitializer, %begin], [%more{k}, %four]" for k in four),
+        "%on = icmp slt i64 %i, %fours",
+        "br i1 %on, label %four, label %rest",
+        "four:",
+        *(f"%i{k} = add i64 %i, {lanes * k}" for k in four),
+        *(line for k in four for line in added(f"more{k}", f"%i{k}", f"%sum{k}")),
+        f"%i.next = add i64 %i, {4 * lanes}",
+        "br label %test",
+        "rest:",
+        "%j = phi i64 [%i, %test], [%j.next, %one]",
+        f"%sum = phi {vector} [%sum0, %test], [%more, %one]",
+        "%left = icmp slt i64 %j, %size",
+        "br i1 %left, label %one, label %end",
+        "one:",
+        *added("more", "%j", "%sum"),
+        f"%j.next = add i64 %j, {lanes}",
+        "br label %rest",
+        "end:",
+        f"%two = fadd {vector} %sum, %sum1",
+        f"%other = fadd {vector} %sum2, %sum3",
+        f"%all = fadd {vector} %two, %other",
+        f"%found = call reassoc {real} {reduce}({real} 0.0, {vector} %all)",
+        f"ret {real} %found",
+    ]
+    return f"declare {real} {reduce}({real}, {vector})\n" + "\n  ".join(lines) + "\n}"
 
 
 def suffix(real: str) -> str:
