@@ -8,9 +8,8 @@ gradient and what it remembers; what it does to them is written down.
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from time import perf_counter
@@ -24,15 +23,15 @@ from .engines.straight import PATIENCE, StraightLine, blocks, pays
 from .engines.tape.flat import NONE, Flat
 from .engines.tape.lowering import Lowering
 from .engines.tape.tape import Tape
-from .errors import NodeError, NumberError, OperandError
+from .errors import NodeError, OperandError
 from .graph import GraphType
 from .number import number
 from .rules import RULES, Arithmetic, Rule
 from .running import complain
 from .tables import CONSTANT, PLACEHOLDER
+from .update import FORMULA, formula_of, made_by, memories_of
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
-FORMULA = "An update formula"
 
 
 class Carried(NamedTuple):
@@ -133,8 +132,8 @@ class Step(NamedTuple):
 
 def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> Step:
     """The plan with the update behind it. weights, held: the Variables' rows in the tables, and their values."""
-    formula = _formula(rule)
-    memories, counts = _memories(formula)
+    formula = formula_of(rule)
+    memories, counts = memories_of(formula)
     grower = _Grower(lowering.flat)
     leaf_of = {source: row for row, source in lowering.flat.sources.items() if isinstance(source, int)}
     leaves: list[int] = []
@@ -159,7 +158,7 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
         if row == len(grower):  # the output does not depend on it; the formula may move it all the same
             grower.carried(NONE)
         memory = [grower.carried(NONE) for _ in range(memories)]
-        made = _made(formula, [_Stand(grower, each) for each in (row, slope.row, *memory)], time)
+        made = made_by(formula, [_Stand(grower, each) for each in (row, slope.row, *memory)], time)
         grower.sources[row] = Carried(NONE)
         for leaf, new, begin in zip((row, *memory), made, (value, *[0.0] * memories), strict=True):
             carry(leaf, grower.place(new), begin)
@@ -168,55 +167,6 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
     carried = set(leaves)
     moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
     return Step(grower.grown(), lowering.values[0].row, leaves, results, start, moved)
-
-
-def _formula(rule: Any) -> Callable[..., Any]:
-    if callable(rule):
-        return rule  # type: ignore[no-any-return]
-    if isinstance(rule, str) or not hasattr(rule, "__float__") or hasattr(rule, "update"):
-        raise NumberError(
-            "minimize takes a rate such as 0.1, or an update formula such as naive_graph.training.formulas.adam, "
-            f"not {rule!r}."
-        )
-    rate = number(rule, "A rate")
-    if not math.isfinite(rate):
-        raise NodeError(f"A rate is a finite number, not {rate}. Take a small one: minimize(0.1).")
-    return lambda w, g: w - rate * g
-
-
-def _made(formula: Callable[..., Any], given: Sequence[Any], time: dict[str, Any]) -> Sequence[Any]:
-    """What the formula makes of a weight, its slope and its memory: as many numbers, without the slope."""
-    made = formula(*given, **time)
-    made = made if isinstance(made, (tuple, list)) else (made,)
-    if len(made) != len(given) - 1:
-        raise NodeError(
-            f"{FORMULA} that takes {len(given)} numbers gives {len(given) - 1}: the new weight, and what it remembers. "
-            f"This one gave {len(made)}."
-        )
-    return made
-
-
-def _memories(formula: Callable[..., Any]) -> tuple[int, bool]:
-    """How many numbers the formula remembers of each weight, and whether it asks for the step's number."""
-    try:
-        taken = inspect.signature(formula).parameters.values()
-    except (TypeError, ValueError) as error:  # functions written in C need not say
-        raise NodeError(f"{FORMULA} must say what it takes, as f(w, g) does; {formula!r} does not.") from error
-    plain = [
-        each
-        for each in taken
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
-    ]
-    if any(each.name == "t" for each in plain):
-        raise NodeError(f"{FORMULA} takes t, the number of the step, by its name: def f(w, g, *, t).")
-    if len(plain) < 2:
-        raise NodeError(f"{FORMULA} takes a weight and its gradient, then what it remembers: f(w, g, v).")
-    for each in taken:
-        if each.kind == each.KEYWORD_ONLY and each.default is each.empty and each.name != "t":
-            raise NodeError(
-                f"{FORMULA} is given one keyword, t, the number of the step; {each.name!r} needs a default."
-            )
-    return len(plain) - 2, any(each.name == "t" and each.kind == each.KEYWORD_ONLY for each in taken)
 
 
 # --- running ------------------------------------------------------------------
@@ -326,8 +276,8 @@ class _ByReference:
     """The steps in Python, for operators that cannot be compiled."""
 
     def __init__(self, answers: ByReference, inputs: Inputs, rule: Any, held: list[float]) -> None:
-        self.answers, self.formula, self.done = answers, _formula(rule), 0
-        memories, self.counts = _memories(self.formula)
+        self.answers, self.formula, self.done = answers, formula_of(rule), 0
+        memories, self.counts = memories_of(self.formula)
         self.number = number = answers.precision.number
         given = {row: number(value) for row, value in zip(answers.wrt, held, strict=True)}
         self.inputs = inputs._replace(numbers={**inputs.numbers, **given})  # numbers go before the tables' values
@@ -340,7 +290,7 @@ class _ByReference:
         values, slopes, _ = self.answers(self.inputs)
         time = {"t": self.number(self.done + 1)} if self.counts else {}
         made = {
-            row: _made(self.formula, [self.inputs.numbers[row], self.number(slope), *self.memory[row]], time)
+            row: made_by(self.formula, [self.inputs.numbers[row], self.number(slope), *self.memory[row]], time)
             for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True)
         }
         checked = {row: [self.number(number(each, FORMULA)) for each in numbers] for row, numbers in made.items()}

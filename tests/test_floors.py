@@ -16,7 +16,7 @@ FLOORS = [
     ["plan", "sweep", "arithmetics"],
     ["engines"],
     ["handles", "nodes", "printed", "running", "quick", "graph", "calls", "margin", "compiled", "builder"],
-    ["draft", "simplify", "derive", "check", "descent", "feeding", "weights", "program", "expression"],
+    ["draft", "simplify", "derive", "check", "update", "descent", "feeding", "weights", "program", "expression"],
     ["tensor"],
     ["training"],
     ["sequential"],
