@@ -26,10 +26,11 @@ from .engines.tape.tape import Tape
 from .errors import NodeError, OperandError
 from .graph import GraphType
 from .number import number
+from .plan import ancestors
 from .rules import RULES, Arithmetic, Rule
 from .running import complain
-from .tables import CONSTANT, PLACEHOLDER
-from .update import FORMULA, formula_of, made_by, memories_of
+from .tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
+from .update import FORMULA, beside, called, formula_of, made_by, memories_of
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
 
@@ -172,15 +173,62 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
 # --- running ------------------------------------------------------------------
 
 
+def check_downhill(tables: Tables, outputs: Sequence[int], weights: Sequence[int], single: bool) -> None:
+    """There is one output, and there are Variables to move; given by their rows in the tables."""
+    if not single:
+        one = "the node itself: Program(loss" if len(outputs) == 1 else "their sum perhaps: Program(a + b"
+        raise NodeError(
+            f"minimize makes one number small, and this Program has a list of {len(outputs)}. "
+            f"Give it {one}, wrt=weights).minimize(0.1)."
+        )
+    for row in weights:
+        if tables.operators[row] == PLACEHOLDER:
+            raise NodeError(
+                f"{tables.label(row)} is fed, not moved. Make a Variable of it, or leave it out of wrt, for minimize."
+            )
+    if not weights:
+        _check_varies(tables, outputs[0], weights)
+        raise NodeError(
+            "This Program has no Variables to move. Name them in wrt: Program(loss, wrt=[x]).minimize(0.1)."
+        )
+
+
+def _check_leads_down(answers: ByReference) -> None:
+    """The output depends on some of the weights."""
+    if answers.machine is not None:
+        lowering = answers.machine.lowering
+        if any(lowering.flat.constants.get(at.row) != 0.0 for at in lowering.slopes[0]):
+            return  # the common case, which needs no look at the graph
+    _check_varies(answers.tables, answers.rows[0], answers.wrt)
+
+
+def _check_varies(tables: Tables, output: int, weights: Sequence[int]) -> None:
+    found = set(ancestors(tables, [output]))
+    if not any(tables.operators[row] == VARIABLE for row in found):
+        raise NodeError(
+            f"{tables.label(output)} depends on no Variable, so no step can make it smaller. "
+            "What minimize shall move is made with Graph.Variable(1.0)."
+        )
+    if weights and found.isdisjoint(weights):
+        raise NodeError(
+            f"{tables.label(output)} depends on none of the Variables in wrt, so no step can make it smaller. "
+            "Name those that it is built from: Program(loss, wrt=[x])."
+        )
+
+
 def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: list[float], keep: Any) -> Any:
     """Run the steps, and keep the weights' last values; returns the output before each step.
 
     held: the weights at the beginning. keep: called with them at the end.
     """
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
-        raise NodeError(f"minimize takes a whole number of steps, at least 1, not {steps!r}.")
+        raise NodeError(
+            f"minimize takes a whole number of steps, at least 1, not {called(steps)}. Write minimize(0.1, steps=100)"
+            + ("; inputs come after the steps: minimize(0.1, 100, x)." if hasattr(steps, "shape") else ".")
+        )
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule, int(steps), held)
+    _check_leads_down(answers)
     history = np.empty(int(steps), answers.precision.name)
     chunk, done = 1, 0
     try:
@@ -191,9 +239,9 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
             done += len(part)
             chunk = _next(chunk, perf_counter() - since)
     except KeyboardInterrupt:
-        _finish(answers, inputs, way, history[:done], keep)
+        _finish(answers, inputs, rule, way, history[:done], keep)
         raise
-    _finish(answers, inputs, way, history, keep)
+    _finish(answers, inputs, rule, way, history, keep)
     return history
 
 
@@ -204,25 +252,25 @@ def _next(chunk: int, took: float) -> int:
     return 2 * chunk if took < LONGEST / 2 else chunk
 
 
-def _finish(answers: ByReference, inputs: Inputs, way: Any, seen: Any, keep: Any) -> None:
+def _finish(answers: ByReference, inputs: Inputs, rule: Any, way: Any, seen: Any, keep: Any) -> None:
     """Keep the weights, unless something was infinite or NaN from the start, or that is forbidden."""
     weights = [way.weight(row) for row in answers.wrt]
     bad = np.flatnonzero(~np.isfinite(seen))
     if len(bad) or not all(map(math.isfinite, weights)):
         from_the_start = len(bad) > 0 and bad[0] == 0
         if GraphType._on_invalid != "ignore":
-            complain(_why(answers, inputs, bad), GraphType._on_invalid)
+            complain(_why(answers, inputs, rule, bad), GraphType._on_invalid)
         if from_the_start:
             return
     keep(weights)
 
 
-def _why(answers: ByReference, inputs: Inputs, bad: Any) -> str:
+def _why(answers: ByReference, inputs: Inputs, rule: Any, bad: Any) -> str:
     """What went wrong: something in the graph before the first step, or the steps themselves."""
     if len(bad) and bad[0] == 0:
         return f"minimize did not begin, and no Variable moved. {answers.culprit(inputs)}"
     when = f"at step {bad[0]}" if len(bad) else "in the last step"
-    return f"minimize: the values left the range of numbers {when}. Take a smaller rate."
+    return f"minimize: the values left the range of numbers {when}. Take a smaller rate{beside(rule)}"
 
 
 def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list[float]) -> _ByMachine | _ByReference:

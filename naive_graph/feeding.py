@@ -24,8 +24,17 @@ def nodes_of(given: Any, who: str) -> list[Any]:
             f"{who} takes nodes of the scalar graph, not {given!r}. Unfold the tensor first: Program(lower(loss), ...)."
         )
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise NodeError(f"{who} takes nodes, not {type(given).__name__} {given!r}.")
-    return list(given)
+        raise _no_node(given, who)
+    nodes = list(given)
+    for each in nodes:
+        if not isinstance(each, Node):
+            raise _no_node(each, who)
+    return nodes
+
+
+def _no_node(given: Any, who: str) -> NodeError:
+    hint = " A number becomes a node so: x = Graph.Variable(1.0)." if hasattr(given, "__float__") else ""
+    return NodeError(f"{who} takes nodes, not {type(given).__name__} {given!r}.{hint}")
 
 
 def is_single(given: Any) -> bool:

@@ -24,6 +24,7 @@ from .tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
 _ELSEWHERE = {
     "backward": "Graph.backward(node)", "forward": "Graph.forward(node)", "eval": "Graph.forward(node)",
     "gradient": "node.grad", "data": "node.value", "item": "node.value", "zero_grad": "Graph.kill_grad()",
+    "minimize": "Program(node, wrt=[x]).minimize(0.1)", "numpy": "node.value", "detach": "node.value",
 }  # fmt: skip
 
 
@@ -220,7 +221,7 @@ class Node(Arithmetic):
 
     def __getattr__(self, name: str) -> NoReturn:
         hint = f" Write {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
-        raise AttributeError(f"A {type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
+        raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
 
     def _refuse(self) -> NoReturn:
         kind = type(self).__name__

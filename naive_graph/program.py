@@ -296,13 +296,11 @@ class Program:
         >>> round(x.value, 6), history[0].item()
         (7.0, 1.0)
         """
-        from .descent import descend
+        from .descent import check_downhill, descend
 
-        if not self._single or not self.wrt or not self._movable:
-            raise NodeError(
-                "minimize needs one output, and Variables to move: Program(loss, wrt=weights).minimize(0.1)."
-            )
         with self._lock:
+            self._refuse_stale()
+            check_downhill(self._tables, self._rows, self._wrt, self._single)
             given, held = self._given(feed, inputs), self._kept.read().tolist()
             self._kept.check_movable()
             answers = self._ask(given, None)

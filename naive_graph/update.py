@@ -9,26 +9,74 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 from .errors import NodeError, NumberError
 from .number import number
+from .rules import Arithmetic
 
 FORMULA = "An update formula"
 
 
 def formula_of(rule: Any) -> Callable[..., Any]:
-    if callable(rule):
+    """The rule as a function of a weight, its gradient and its memory. Raises NumberError if it is none."""
+    if callable(rule) and not isinstance(rule, type):
         return rule  # type: ignore[no-any-return]
-    if isinstance(rule, str) or not hasattr(rule, "__float__") or hasattr(rule, "update"):
+    if not isinstance(rule, (Real, Decimal)):
         raise NumberError(
             "minimize takes a rate such as 0.1, or an update formula such as naive_graph.training.formulas.adam, "
-            f"not {rule!r}."
+            f"not {called(rule)}.{_repair(rule)}"
         )
     rate = number(rule, "A rate")
     if not math.isfinite(rate):
         raise NodeError(f"A rate is a finite number, not {rate}. Take a small one: minimize(0.1).")
     return lambda w, g: w - rate * g
+
+
+def called(thing: Any) -> str:
+    """What stands where a number is due, in a few words."""
+    if isinstance(thing, Arithmetic):
+        return f"a node of kind {type(thing).__name__}"
+    if isinstance(thing, type):
+        return f"the class {thing.__name__}"
+    if isinstance(thing, (list, tuple)):
+        return f"a {type(thing).__name__} of {len(thing)}"
+    if hasattr(thing, "shape") and not isinstance(thing, Real):
+        return f"an array of shape {tuple(thing.shape)}"
+    return f"a trainer, {type(thing).__name__}" if _trains(thing) else repr(thing)
+
+
+def _trains(thing: Any) -> bool:
+    return hasattr(thing, "update") and hasattr(thing, "formula")
+
+
+def _repair(rule: Any) -> str:
+    if _trains(rule):
+        return " A trainer takes its own steps. Its formula can be had: minimize(naive_graph.training.formulas.adam)."
+    several = hasattr(rule, "__len__") and not isinstance(rule, (str, bytes, dict))
+    if isinstance(rule, Arithmetic) or (several and any(isinstance(each, Arithmetic) for each in _items(rule))):
+        return " What moves is named in wrt: Program(loss, wrt=[x]).minimize(0.1)."
+    if getattr(rule, "shape", None) == ():
+        return " Write float(rate)."
+    if several:
+        return " One rate serves all weights; of one for each, write: program.weights -= rates * program().gradient."
+    return ""
+
+
+def _items(several: Any) -> list[Any]:
+    return list(getattr(several, "flat", several))  # of an array of NumPy's each element, not each line
+
+
+def beside(rule: Any) -> str:
+    """The end of "Take a smaller rate", after steps that went too far."""
+    if callable(rule):
+        return "."
+    rate = float(rule)
+    steps = f"{rate:.0f}"
+    meant = f" If {steps} steps were meant: minimize(0.1, steps={steps})." if rate > 1 and rate.is_integer() else ""
+    return f" than {rate}.{meant}"
 
 
 def made_by(formula: Callable[..., Any], given: Sequence[Any], time: dict[str, Any]) -> Sequence[Any]:

@@ -36,6 +36,12 @@ def test_outputs_are_nodes(outputs):
         Program(outputs)
 
 
+@pytest.mark.parametrize("numbers", [3.0, [1, 2], np.array([1.0, 2.0])])
+def test_numbers_are_told_how_to_become_nodes(numbers):
+    with pytest.raises(NodeError, match=r"Program takes nodes, not .*x = Graph\.Variable\(1\.0\)"):
+        Program(numbers)
+
+
 @pytest.mark.parametrize("wrt", [3.0, [3.0], None, ["x"]])
 def test_wrt_takes_nodes(wrt):
     x = Variable(1.0)
