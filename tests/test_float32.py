@@ -325,7 +325,7 @@ def test_a_leaf_that_float32_cannot_hold_is_named(engine):
     with pytest.warns(NumericWarning, match=re.escape("Variable 'x' holds 1e+39, inf in float32")):
         asking(Variable(1e39, name="x") * 1.0, engine=engine)()
     p = PlaceHolder(name="p")
-    with pytest.warns(NumericWarning, match=re.escape("PlaceHolder 'p' holds -1e+39, -inf in float32")):
+    with pytest.warns(NumericWarning, match=re.escape("PlaceHolder 'p' was fed -1e+39, -inf in float32")):
         asking(p * 1.0, engine=engine)(feed={p: -1e39})
 
 
