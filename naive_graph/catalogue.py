@@ -240,7 +240,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
 
 
 COMPOSITIONS = (gelu, silu, leaky_relu, elu, selu)
-add_methods((*UNARY, *OVER_A_BATCH))
+add_methods(UNARY, OVER_A_BATCH)
 for _composition in COMPOSITIONS:
     setattr(Arithmetic, _composition.__name__, _composition)
 

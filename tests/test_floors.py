@@ -10,7 +10,7 @@ import pytest
 HOUSE = Path(__file__).parent.parent / "naive_graph"
 # What stands where, ground floor first. A file imports lower floors, or its own folder's files.
 FLOORS = [
-    ["errors", "files", "imports", "number", "origin", "ieee", "packed", "version"],
+    ["errors", "files", "imports", "number", "numpys", "origin", "ieee", "packed", "version"],
     ["rules", "catalogue"],
     ["tables", "records"],
     ["plan", "sweep", "arithmetics"],
