@@ -70,8 +70,11 @@ class Program:
 
     PlaceHolders may be fed arrays of B numbers. Then all that depends on them
     has B values, `total(node)` and `mean(node)` gather them into one, and the
-    gradient of a Variable is summed over the samples. A graph that a loop built
-    over samples needs no feed: the samples are found.
+    gradient of a Variable is summed over the samples. A node that depends on no
+    such PlaceHolder has one value, and `total` gives that one: a penalty on the
+    weights counts once beside a total, `total(error) + w * w`, and B times inside
+    it, `total(error + w * w)`. A graph that a loop built over samples needs no
+    feed: the samples are found.
 
     In float32 leaves are rounded once when they are read (the graph keeps its
     float64), and every operator's result is rounded. So + - * / and square
@@ -288,7 +291,10 @@ class Program:
         keyword `t` is the number of the step, from 1.
 
         Returns the output before each step, as an array. The Variables hold
-        their last values then; a Ctrl-C keeps what was reached.
+        their last values then; a Ctrl-C keeps what was reached. No other node is
+        written: it keeps the value of the last forward, as it does after
+        `x.value = 1.0`, and backward asks for a new one. `Graph.forward(f)` or
+        `program()` give the output where the Variables are now.
 
         >>> from naive_graph import Graph
         >>> x = Graph.Variable(6.0)
