@@ -173,24 +173,37 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
 # --- running ------------------------------------------------------------------
 
 
-def check_downhill(tables: Tables, outputs: Sequence[int], weights: Sequence[int], single: bool) -> None:
-    """There is one output, and there are Variables to move; given by their rows in the tables."""
+def check_walk(rule: Any, steps: Any) -> None:
+    """There are a rule and a number of steps."""
+    if type(rule) is not float:  # as it mostly is
+        formula_of(rule)
+    if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
+        raise NodeError(
+            f"minimize takes a whole number of steps, at least 1, not {called(steps)}. Write minimize(0.1, steps=100)"
+            + (
+                "; inputs come after the steps: minimize(0.1, 100, x)."
+                if hasattr(steps, "__len__") and not isinstance(steps, str)
+                else "."
+            )
+        )
+
+
+def not_downhill(tables: Tables, outputs: Sequence[int], weights: Sequence[int], single: bool) -> NodeError:
+    """Why there is nothing to walk on; outputs and weights by their rows in the tables."""
     if not single:
         one = "the node itself: Program(loss" if len(outputs) == 1 else "their sum perhaps: Program(a + b"
-        raise NodeError(
+        return NodeError(
             f"minimize makes one number small, and this Program has a list of {len(outputs)}. "
             f"Give it {one}, wrt=weights).minimize(0.1)."
         )
     for row in weights:
         if tables.operators[row] == PLACEHOLDER:
-            raise NodeError(
+            return NodeError(
                 f"{tables.label(row)} is fed, not moved. Make a Variable of it, or leave it out of wrt, for minimize."
             )
-    if not weights:
-        _check_varies(tables, outputs[0], weights)
-        raise NodeError(
-            "This Program has no Variables to move. Name them in wrt: Program(loss, wrt=[x]).minimize(0.1)."
-        )
+    return _stands_still(tables, outputs[0], weights) or NodeError(
+        "This Program has no Variables to move. Name them in wrt: Program(loss, wrt=[x]).minimize(0.1)."
+    )
 
 
 def _check_leads_down(answers: ByReference) -> None:
@@ -199,21 +212,23 @@ def _check_leads_down(answers: ByReference) -> None:
         lowering = answers.machine.lowering
         if any(lowering.flat.constants.get(at.row) != 0.0 for at in lowering.slopes[0]):
             return  # the common case, which needs no look at the graph
-    _check_varies(answers.tables, answers.rows[0], answers.wrt)
+    if error := _stands_still(answers.tables, answers.rows[0], answers.wrt):
+        raise error
 
 
-def _check_varies(tables: Tables, output: int, weights: Sequence[int]) -> None:
+def _stands_still(tables: Tables, output: int, weights: Sequence[int]) -> NodeError | None:
     found = set(ancestors(tables, [output]))
     if not any(tables.operators[row] == VARIABLE for row in found):
-        raise NodeError(
+        return NodeError(
             f"{tables.label(output)} depends on no Variable, so no step can make it smaller. "
             "What minimize shall move is made with Graph.Variable(1.0)."
         )
     if weights and found.isdisjoint(weights):
-        raise NodeError(
+        return NodeError(
             f"{tables.label(output)} depends on none of the Variables in wrt, so no step can make it smaller. "
             "Name those that it is built from: Program(loss, wrt=[x])."
         )
+    return None
 
 
 def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: list[float], keep: Any) -> Any:
@@ -221,14 +236,8 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
 
     held: the weights at the beginning. keep: called with them at the end.
     """
-    if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
-        raise NodeError(
-            f"minimize takes a whole number of steps, at least 1, not {called(steps)}. Write minimize(0.1, steps=100)"
-            + ("; inputs come after the steps: minimize(0.1, 100, x)." if hasattr(steps, "shape") else ".")
-        )
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule, int(steps), held)
-    _check_leads_down(answers)
     history = np.empty(int(steps), answers.precision.name)
     chunk, done = 1, 0
     try:
@@ -276,6 +285,7 @@ def _why(answers: ByReference, inputs: Inputs, rule: Any, bad: Any) -> str:
 def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list[float]) -> _ByMachine | _ByReference:
     machine = answers.machine
     if machine is None:
+        _check_leads_down(answers)
         return _ByReference(answers, inputs, rule, held)
     lowering = machine.lowering
     if lowering.flat.groups[lowering.values[0].row]:
@@ -290,6 +300,7 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
         _, step, code = machine.descent
         step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
         return _ByMachine(inputs, step, code)
+    _check_leads_down(answers)
     step = step_of(lowering, answers.wrt, held, rule)
     runs = steps * blocks([*step.flat.samples, inputs.samples], machine.precision)
     straight = machine.straight or (machine.may_move and runs >= PATIENCE and pays(step.flat))

@@ -19,8 +19,8 @@ from .engines.given import Inputs, Weights
 from .engines.llvm.precision import SINGLE, precision_named
 from .engines.questions import Answers
 from .engines.windowed import question
-from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
-from .feeding import checked, input_rows, is_single, nodes_of
+from .errors import EngineError, FeedError, NodeError, StaleNodeError
+from .feeding import checked, input_rows, is_single, missing, nodes_of, too_many
 from .graph import GraphType
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder, Variable, rows_of
@@ -202,10 +202,7 @@ class Program:
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()
         if len(inputs) > len(self._inputs):
-            raise FeedError(
-                f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. "
-                "Name them when you make it: Program(..., inputs=[x])."
-            )
+            raise too_many(self._tables, self._inputs, len(inputs))
         if not feed and not inputs:
             return Inputs(self._tables, {}, [])
         return checked(self._tables, feed, zip(self._inputs, inputs, strict=False))
@@ -221,15 +218,18 @@ class Program:
         for row in answers.placeholders:
             if row not in given.numbers or given is self._nothing:
                 if self._tables.stamp(row) == NEVER:
-                    called = self._tables.name(row) or "p"
-                    raise PlaceHolderError(
-                        f"{self._tables.label(row)} has no value. Feed it: program(feed={{{called}: 1.0}}). "
-                        f"It was made on {self._tables.origin(row)}."
-                    )
+                    raise missing(self._tables, self._inputs, row)
                 given.numbers[row] = self._tables.values[row]
 
     def _ask(self, given: Inputs, weights: Weights | None) -> Answers:
-        """The compiled question for these batches; made when it is first asked. weights: what is read in place."""
+        """The compiled question for these batches, and numbers for what was not fed now."""
+        answers = self._compiled(given, weights)
+        if answers.placeholders:
+            self._with_held(answers, given)
+        return answers
+
+    def _compiled(self, given: Inputs, weights: Weights | None) -> Answers:
+        """The question; compiled when it is first asked. weights: what is read in place."""
         self._refuse_stale()
         home = self._tables
         if home.drawings != self._drawings:
@@ -241,8 +241,6 @@ class Program:
             self._questions[key] = question(*asked, weights, self._fused)
         answers = self._questions[key]
         answers.weights = weights
-        if answers.placeholders:
-            self._with_held(answers, given)
         return answers
 
     # --- going downhill ---
@@ -302,11 +300,13 @@ class Program:
         >>> round(x.value, 6), history[0].item()
         (7.0, 1.0)
         """
-        from .descent import check_downhill, descend
+        from .descent import check_walk, descend, not_downhill
 
         with self._lock:
             self._refuse_stale()
-            check_downhill(self._tables, self._rows, self._wrt, self._single)
+            if not self._single or not self.wrt or not self._movable:
+                raise not_downhill(self._tables, self._rows, self._wrt, self._single)
+            check_walk(rule, steps)
             given, held = self._given(feed, inputs), self._kept.read().tolist()
             self._kept.check_movable()
             answers = self._ask(given, None)
@@ -322,23 +322,24 @@ class Program:
     def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
         """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.
 
+        inputs, feed: as in a call; only how many samples there are counts, so none means one.
         times: with how long each pass took, which is another number every time.
         """
         with self._lock:
-            said = self._ask(self._given(feed, inputs), self._kept.held).explain(times)
+            said = self._compiled(self._given(feed, inputs), self._kept.held).explain(times)
         said += "\nAll floats are float32." if self._precision is SINGLE else ""
         return said + ("\nProducts and their additions may be rounded once." if self._fused else "")
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
         with self._lock:
-            answers = self._ask(self._given(feed, inputs), None)
+            answers = self._compiled(self._given(feed, inputs), None)
         return _stages(answers)
 
     def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
         """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
         with self._lock:
-            answers = self._ask(self._given(feed, inputs), None)
+            answers = self._compiled(self._given(feed, inputs), None)
         if answers.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := _stages(answers)):

@@ -148,6 +148,16 @@ def test_steps_that_are_no_number_are_shown_their_place(engine):
     refused(NodeError, r"not an array of shape \(3,\).*inputs come after the steps", engine, 0.1, np.ones(3))
 
 
+def test_data_in_the_place_of_a_rate_or_of_the_steps_is_told_its_own():
+    p, w = PlaceHolder(), Variable(1.0)
+    program, data = Program(ng.mean((p * w - 1.0) ** 2), wrt=[w], inputs=[p]), [1.0, 2.0]
+    with pytest.raises(NodeError, match=r"not a list of 2.*inputs come after the steps: minimize\(0\.1, 100, x\)"):
+        program.minimize(0.1, data)
+    with pytest.raises(NumberError, match=r"minimize takes a rate such as 0\.1, .* not a list of 2"):
+        program.minimize(data)
+    assert w.value == 1.0 and len(program.minimize(0.1, 5, data)) == 5
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rate", [1000, 1000.0])
 def test_a_walk_that_leaves_the_range_names_its_rate(rate, engine):
