@@ -67,6 +67,12 @@ class InArray:
     def hold(self, array: Any) -> None:
         """Go on with another array, laid out as the last one was."""
         _check(array)
+        needed = max(self.held.places.values(), default=-1) + 1
+        if len(array) < needed:
+            raise FeedError(
+                f"The weights lie at places up to {needed - 1}, and this array has {len(array)}. "
+                "Give one that is laid out as the one of weights=."
+            )
         self.held = Weights(array, self.held.places)
 
     def read(self) -> Any:
