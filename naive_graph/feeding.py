@@ -34,6 +34,8 @@ def nodes_of(given: Any, who: str) -> list[Any]:
 
 def _no_node(given: Any, who: str) -> NodeError:
     hint = " A number becomes a node so: x = Graph.Variable(1.0)." if hasattr(given, "__float__") else ""
+    if isinstance(given, (list, tuple)):
+        hint = " Give one list, without lists in it."
     return NodeError(f"{who} takes nodes, not {type(given).__name__} {given!r}.{hint}")
 
 
@@ -62,7 +64,10 @@ def _rows_of_input(input: Any) -> tuple[int, ...] | int:
         if not isinstance(each, PlaceHolder):
             what, repair = repr(each), ""
             if isinstance(each, Variable):
-                what, repair = CURRENT.tables.label(each.row), " A Variable is set: x.value = 1.0."
+                what = CURRENT.tables.label(each.row)
+                repair = (
+                    " A Variable is set: x.value = 1.0. Those that gradients are asked for go in one list: wrt=[x]."
+                )
             raise FeedError(f"An input is a PlaceHolder, or a list of them, not {what}.{repair}")
     rows = rows_of(many, "Program's inputs")
     return rows[0] if alone else tuple(rows)

@@ -109,6 +109,8 @@ class Program:
         weights: Any = None,
         fused: bool = False,
     ) -> None:
+        if isinstance(engine, Node):
+            raise NodeError("A Program takes Variables in one list: Program(loss, wrt=[a, b, c]).")
         if engine not in (None, "native", "tape", "reference"):
             raise EngineError(
                 f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."

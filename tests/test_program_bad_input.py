@@ -56,6 +56,16 @@ def test_wrt_takes_leaves_that_vary(leaf):
         Program(x * x, wrt=[leaf(x)])
 
 
+def test_variables_one_by_one_are_told_that_they_go_in_a_list():
+    a, b, c = (Variable(1.0, name=name) for name in "abc")
+    with pytest.raises(NodeError, match=r"one list: Program\(loss, wrt=\[a, b, c\]\)"):
+        Program(a * b * c, a, b, c)
+    with pytest.raises(FeedError, match=r"not Variable 'b'\. .* in one list: wrt=\[x\]"):
+        Program(a * b, a, b)
+    with pytest.raises(NodeError, match=r"Program's wrt takes nodes, not list .* without lists in it"):
+        Program(a * b, wrt=[[a], [b]])
+
+
 @pytest.mark.parametrize("engine", ["gpu", 3, ""])
 def test_an_unknown_engine_is_refused_with_those_there_are(engine):
     with pytest.raises(EngineError, match="'native', 'tape', 'reference'"):
