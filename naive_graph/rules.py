@@ -234,8 +234,12 @@ class Arithmetic:
         if name in COMPARISONS:
             inputs = tuple(each if isinstance(each, Arithmetic) else compared(each) for each in inputs)
         ours, given = rule_for(name)
-        if name == "matmul" and hasattr(inputs[1], "__rmatmul__"):  # a rule of tensors only
-            return inputs[1].__rmatmul__(inputs[0])
+        if name == "matmul":  # a rule of tensors only
+            left, right = inputs
+            if isinstance(left, Arithmetic) and hasattr(left, "__matmul__"):
+                return left @ right
+            if isinstance(right, Arithmetic) and hasattr(right, "__rmatmul__"):
+                return right.__rmatmul__(left)
         if name in ("equal", "not_equal") and not any(_is_array(each) for each in inputs):
             return (inputs[0] is inputs[1]) == (name == "equal")
         if not wishes and ours in RULES and RULES[ours].arity in (None, len(given(*inputs))):
