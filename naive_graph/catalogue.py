@@ -141,7 +141,8 @@ where: Rule = define("where", lambda condition, a, b: a if condition != 0 else b
 
 # --- over a batch -------------------------------------------------------------
 
-# Of one sample, the sample itself. A Program that is fed many adds them up, in their order.
+# Of one sample, the sample itself. A Program that is fed many adds them up, in their order. What does not
+# vary with the sample has one value in a Program too, and stays it: total(w) is w.
 total: Rule = define("total", lambda a: a, [lambda a, y: 1.0], symbol="Σ", tex=r"\sum")
 mean: Rule = define("mean", lambda a: a, [lambda a, y: 1.0], symbol="mean", tex=r"\operatorname{mean}")
 
@@ -240,7 +241,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
 
 
 COMPOSITIONS = (gelu, silu, leaky_relu, elu, selu)
-add_methods((*UNARY, *OVER_A_BATCH))
+add_methods(UNARY, OVER_A_BATCH)
 for _composition in COMPOSITIONS:
     setattr(Arithmetic, _composition.__name__, _composition)
 

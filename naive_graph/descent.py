@@ -8,9 +8,8 @@ gradient and what it remembers; what it does to them is written down.
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from time import perf_counter
@@ -24,15 +23,16 @@ from .engines.straight import PATIENCE, StraightLine, blocks, pays
 from .engines.tape.flat import NONE, Flat
 from .engines.tape.lowering import Lowering
 from .engines.tape.tape import Tape
-from .errors import NodeError, NumberError, OperandError
+from .errors import NodeError, OperandError
 from .graph import GraphType
 from .number import number
+from .plan import ancestors
 from .rules import RULES, Arithmetic, Rule
 from .running import complain
-from .tables import CONSTANT, PLACEHOLDER
+from .tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
+from .update import FORMULA, beside, called, formula_of, made_by, memories_of
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
-FORMULA = "An update formula"
 
 
 class Carried(NamedTuple):
@@ -133,8 +133,8 @@ class Step(NamedTuple):
 
 def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> Step:
     """The plan with the update behind it. weights, held: the Variables' rows in the tables, and their values."""
-    formula = _formula(rule)
-    memories, counts = _memories(formula)
+    formula = formula_of(rule)
+    memories, counts = memories_of(formula)
     grower = _Grower(lowering.flat)
     leaf_of = {source: row for row, source in lowering.flat.sources.items() if isinstance(source, int)}
     leaves: list[int] = []
@@ -159,7 +159,7 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
         if row == len(grower):  # the output does not depend on it; the formula may move it all the same
             grower.carried(NONE)
         memory = [grower.carried(NONE) for _ in range(memories)]
-        made = _made(formula, [_Stand(grower, each) for each in (row, slope.row, *memory)], time)
+        made = made_by(formula, [_Stand(grower, each) for each in (row, slope.row, *memory)], time)
         grower.sources[row] = Carried(NONE)
         for leaf, new, begin in zip((row, *memory), made, (value, *[0.0] * memories), strict=True):
             carry(leaf, grower.place(new), begin)
@@ -170,56 +170,65 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
     return Step(grower.grown(), lowering.values[0].row, leaves, results, start, moved)
 
 
-def _formula(rule: Any) -> Callable[..., Any]:
-    if callable(rule):
-        return rule  # type: ignore[no-any-return]
-    if isinstance(rule, str) or not hasattr(rule, "__float__") or hasattr(rule, "update"):
-        raise NumberError(
-            "minimize takes a rate such as 0.1, or an update formula such as naive_graph.training.formulas.adam, "
-            f"not {rule!r}."
-        )
-    rate = number(rule, "A rate")
-    if not math.isfinite(rate):
-        raise NodeError(f"A rate is a finite number, not {rate}. Take a small one: minimize(0.1).")
-    return lambda w, g: w - rate * g
-
-
-def _made(formula: Callable[..., Any], given: Sequence[Any], time: dict[str, Any]) -> Sequence[Any]:
-    """What the formula makes of a weight, its slope and its memory: as many numbers, without the slope."""
-    made = formula(*given, **time)
-    made = made if isinstance(made, (tuple, list)) else (made,)
-    if len(made) != len(given) - 1:
-        raise NodeError(
-            f"{FORMULA} that takes {len(given)} numbers gives {len(given) - 1}: the new weight, and what it remembers. "
-            f"This one gave {len(made)}."
-        )
-    return made
-
-
-def _memories(formula: Callable[..., Any]) -> tuple[int, bool]:
-    """How many numbers the formula remembers of each weight, and whether it asks for the step's number."""
-    try:
-        taken = inspect.signature(formula).parameters.values()
-    except (TypeError, ValueError) as error:  # functions written in C need not say
-        raise NodeError(f"{FORMULA} must say what it takes, as f(w, g) does; {formula!r} does not.") from error
-    plain = [
-        each
-        for each in taken
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
-    ]
-    if any(each.name == "t" for each in plain):
-        raise NodeError(f"{FORMULA} takes t, the number of the step, by its name: def f(w, g, *, t).")
-    if len(plain) < 2:
-        raise NodeError(f"{FORMULA} takes a weight and its gradient, then what it remembers: f(w, g, v).")
-    for each in taken:
-        if each.kind == each.KEYWORD_ONLY and each.default is each.empty and each.name != "t":
-            raise NodeError(
-                f"{FORMULA} is given one keyword, t, the number of the step; {each.name!r} needs a default."
-            )
-    return len(plain) - 2, any(each.name == "t" and each.kind == each.KEYWORD_ONLY for each in taken)
-
-
 # --- running ------------------------------------------------------------------
+
+
+def check_walk(rule: Any, steps: Any) -> None:
+    """There are a rule and a number of steps."""
+    if type(rule) is not float:  # as it mostly is
+        formula_of(rule)
+    if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
+        raise NodeError(
+            f"minimize takes a whole number of steps, at least 1, not {called(steps)}. Write minimize(0.1, steps=100)"
+            + (
+                "; inputs come after the steps: minimize(0.1, 100, x)."
+                if hasattr(steps, "__len__") and not isinstance(steps, str)
+                else "."
+            )
+        )
+
+
+def not_downhill(tables: Tables, outputs: Sequence[int], weights: Sequence[int], single: bool) -> NodeError:
+    """Why there is nothing to walk on; outputs and weights by their rows in the tables."""
+    if not single:
+        one = "the node itself: Program(loss" if len(outputs) == 1 else "their sum perhaps: Program(a + b"
+        return NodeError(
+            f"minimize makes one number small, and this Program has a list of {len(outputs)}. "
+            f"Give it {one}, wrt=weights).minimize(0.1)."
+        )
+    for row in weights:
+        if tables.operators[row] == PLACEHOLDER:
+            return NodeError(
+                f"{tables.label(row)} is fed, not moved. Make a Variable of it, or leave it out of wrt, for minimize."
+            )
+    return _stands_still(tables, outputs[0], weights) or NodeError(
+        "This Program has no Variables to move. Name them in wrt: Program(loss, wrt=[x]).minimize(0.1)."
+    )
+
+
+def _check_leads_down(answers: ByReference) -> None:
+    """The output depends on some of the weights."""
+    if answers.machine is not None:
+        lowering = answers.machine.lowering
+        if any(lowering.flat.constants.get(at.row) != 0.0 for at in lowering.slopes[0]):
+            return  # the common case, which needs no look at the graph
+    if error := _stands_still(answers.tables, answers.rows[0], answers.wrt):
+        raise error
+
+
+def _stands_still(tables: Tables, output: int, weights: Sequence[int]) -> NodeError | None:
+    found = set(ancestors(tables, [output]))
+    if not any(tables.operators[row] == VARIABLE for row in found):
+        return NodeError(
+            f"{tables.label(output)} depends on no Variable, so no step can make it smaller. "
+            "What minimize shall move is made with Graph.Variable(1.0)."
+        )
+    if weights and found.isdisjoint(weights):
+        return NodeError(
+            f"{tables.label(output)} depends on none of the Variables in wrt, so no step can make it smaller. "
+            "Name those that it is built from: Program(loss, wrt=[x])."
+        )
+    return None
 
 
 def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: list[float], keep: Any) -> Any:
@@ -227,8 +236,6 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
 
     held: the weights at the beginning. keep: called with them at the end.
     """
-    if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
-        raise NodeError(f"minimize takes a whole number of steps, at least 1, not {steps!r}.")
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule, int(steps), held)
     history = np.empty(int(steps), answers.precision.name)
@@ -241,9 +248,9 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
             done += len(part)
             chunk = _next(chunk, perf_counter() - since)
     except KeyboardInterrupt:
-        _finish(answers, inputs, way, history[:done], keep)
+        _finish(answers, inputs, rule, way, history[:done], keep)
         raise
-    _finish(answers, inputs, way, history, keep)
+    _finish(answers, inputs, rule, way, history, keep)
     return history
 
 
@@ -254,30 +261,31 @@ def _next(chunk: int, took: float) -> int:
     return 2 * chunk if took < LONGEST / 2 else chunk
 
 
-def _finish(answers: ByReference, inputs: Inputs, way: Any, seen: Any, keep: Any) -> None:
+def _finish(answers: ByReference, inputs: Inputs, rule: Any, way: Any, seen: Any, keep: Any) -> None:
     """Keep the weights, unless something was infinite or NaN from the start, or that is forbidden."""
     weights = [way.weight(row) for row in answers.wrt]
     bad = np.flatnonzero(~np.isfinite(seen))
     if len(bad) or not all(map(math.isfinite, weights)):
         from_the_start = len(bad) > 0 and bad[0] == 0
         if GraphType._on_invalid != "ignore":
-            complain(_why(answers, inputs, bad), GraphType._on_invalid)
+            complain(_why(answers, inputs, rule, bad), GraphType._on_invalid)
         if from_the_start:
             return
     keep(weights)
 
 
-def _why(answers: ByReference, inputs: Inputs, bad: Any) -> str:
+def _why(answers: ByReference, inputs: Inputs, rule: Any, bad: Any) -> str:
     """What went wrong: something in the graph before the first step, or the steps themselves."""
     if len(bad) and bad[0] == 0:
         return f"minimize did not begin, and no Variable moved. {answers.culprit(inputs)}"
     when = f"at step {bad[0]}" if len(bad) else "in the last step"
-    return f"minimize: the values left the range of numbers {when}. Take a smaller rate."
+    return f"minimize: the values left the range of numbers {when}. Take a smaller rate{beside(rule)}"
 
 
 def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list[float]) -> _ByMachine | _ByReference:
     machine = answers.machine
     if machine is None:
+        _check_leads_down(answers)
         return _ByReference(answers, inputs, rule, held)
     lowering = machine.lowering
     if lowering.flat.groups[lowering.values[0].row]:
@@ -292,6 +300,7 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
         _, step, code = machine.descent
         step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
         return _ByMachine(inputs, step, code)
+    _check_leads_down(answers)
     step = step_of(lowering, answers.wrt, held, rule)
     runs = steps * blocks([*step.flat.samples, inputs.samples], machine.precision)
     straight = machine.straight or (machine.may_move and runs >= PATIENCE and pays(step.flat))
@@ -326,8 +335,8 @@ class _ByReference:
     """The steps in Python, for operators that cannot be compiled."""
 
     def __init__(self, answers: ByReference, inputs: Inputs, rule: Any, held: list[float]) -> None:
-        self.answers, self.formula, self.done = answers, _formula(rule), 0
-        memories, self.counts = _memories(self.formula)
+        self.answers, self.formula, self.done = answers, formula_of(rule), 0
+        memories, self.counts = memories_of(self.formula)
         self.number = number = answers.precision.number
         given = {row: number(value) for row, value in zip(answers.wrt, held, strict=True)}
         self.inputs = inputs._replace(numbers={**inputs.numbers, **given})  # numbers go before the tables' values
@@ -340,7 +349,7 @@ class _ByReference:
         values, slopes, _ = self.answers(self.inputs)
         time = {"t": self.number(self.done + 1)} if self.counts else {}
         made = {
-            row: _made(self.formula, [self.inputs.numbers[row], self.number(slope), *self.memory[row]], time)
+            row: made_by(self.formula, [self.inputs.numbers[row], self.number(slope), *self.memory[row]], time)
             for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True)
         }
         checked = {row: [self.number(number(each, FORMULA)) for each in numbers] for row, numbers in made.items()}

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from .catalogue import OVER_A_BATCH, UNARY
+from .catalogue import UNARY
 from .errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError
 from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, grow_short, handle, register
 from .number import number
+from .numpys import INSTEAD, refusal
 from .origin import Origin
 from .plan import plan_for
 from .printed import Printed, node_html, printed_tables, write_formula
@@ -24,6 +25,7 @@ from .tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
 _ELSEWHERE = {
     "backward": "Graph.backward(node)", "forward": "Graph.forward(node)", "eval": "Graph.forward(node)",
     "gradient": "node.grad", "data": "node.value", "item": "node.value", "zero_grad": "Graph.kill_grad()",
+    "minimize": "Program(node, wrt=[x]).minimize(0.1)", "numpy": "node.value", "detach": "node.value",
 }  # fmt: skip
 
 
@@ -50,7 +52,8 @@ class Node(Arithmetic):
         """Draw the edge self -> consumer by hand: self becomes the consumer's next operand."""
         home, source = CURRENT.tables, _row_in(self, CURRENT.tables)
         if not isinstance(consumer, Operator):
-            raise NodeError(f"An edge leads to an Operator, not to {_describe(consumer)}.")
+            what = f"a {type(consumer).__name__}" if isinstance(consumer, Node) else repr(consumer)
+            raise NodeError(f"An edge leads to an Operator, not to {what}.")
         target = _row_in(consumer, home)
         rule = BY_NUMBER[home.operators[target]]
         with home.lock:
@@ -220,7 +223,9 @@ class Node(Arithmetic):
 
     def __getattr__(self, name: str) -> NoReturn:
         hint = f" Write {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
-        raise AttributeError(f"A {type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
+        if name in INSTEAD:  # NumPy asks each node of an array for a method of the function's name
+            hint = f" {refusal(name, type(self).__name__)}"
+        raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
 
     def _refuse(self) -> NoReturn:
         kind = type(self).__name__
@@ -277,7 +282,7 @@ INFIX = {"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "d
 for _sign, _name in INFIX.items():
     setattr(Node, _sign, _infix(RULES[_name]))
 METHODS_OF_ONE = {"__neg__": "neg", **{name: name for name in UNARY}}
-for _name in (*UNARY, *OVER_A_BATCH):
+for _name in UNARY:
     setattr(Node, _name, _method(RULES[_name]))
 
 
@@ -383,10 +388,6 @@ def _row_in(node: Node, home: Tables) -> int:
     if node._home is not home or home.closed:
         node._refuse()
     return node._row
-
-
-def _describe(thing: object) -> str:
-    return repr(thing) if not isinstance(thing, Node) else f"a {type(thing).__name__}"
 
 
 def rows_of(nodes: Iterable[Any], who: str) -> list[int]:

@@ -20,8 +20,8 @@ from .engines.given import Inputs, Weights
 from .engines.llvm.precision import SINGLE, precision_named
 from .engines.questions import Answers
 from .engines.windowed import question
-from .errors import EngineError, FeedError, NodeError, PlaceHolderError, StaleNodeError
-from .feeding import checked, input_rows, is_single, nodes_of
+from .errors import EngineError, FeedError, NodeError, StaleNodeError
+from .feeding import checked, input_rows, is_single, missing, nodes_of, too_many
 from .graph import GraphType
 from .handles import CURRENT
 from .nodes import Node, PlaceHolder, Variable, rows_of
@@ -71,8 +71,11 @@ class Program:
 
     PlaceHolders may be fed arrays of B numbers. Then all that depends on them
     has B values, `total(node)` and `mean(node)` gather them into one, and the
-    gradient of a Variable is summed over the samples. A graph that a loop built
-    over samples needs no feed: the samples are found.
+    gradient of a Variable is summed over the samples. A node that depends on no
+    such PlaceHolder has one value, and `total` gives that one: a penalty on the
+    weights counts once beside a total, `total(error) + w * w`, and B times inside
+    it, `total(error + w * w)`. A graph that a loop built over samples needs no
+    feed: the samples are found.
 
     In float32 leaves are rounded once when they are read (the graph keeps its
     float64), and every operator's result is rounded. So + - * / and square
@@ -107,6 +110,8 @@ class Program:
         weights: Any = None,
         fused: bool = False,
     ) -> None:
+        if isinstance(engine, Node):
+            raise NodeError("A Program takes Variables in one list: Program(loss, wrt=[a, b, c]).")
         if engine not in (None, "native", "tape", "reference"):
             raise EngineError(
                 f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
@@ -205,10 +210,7 @@ class Program:
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()
         if len(inputs) > len(self._inputs):
-            raise FeedError(
-                f"This Program takes {len(self._inputs)} inputs, not {len(inputs)}. "
-                "Name them when you make it: Program(..., inputs=[x])."
-            )
+            raise too_many(self._tables, self._inputs, len(inputs))
         if not feed and not inputs:
             return Inputs(self._tables, {}, [])
         return checked(self._tables, feed, zip(self._inputs, inputs, strict=False))
@@ -224,15 +226,18 @@ class Program:
         for row in answers.placeholders:
             if row not in given.numbers or given is self._nothing:
                 if self._tables.stamp(row) == NEVER:
-                    called = self._tables.name(row) or "p"
-                    raise PlaceHolderError(
-                        f"{self._tables.label(row)} has no value. Feed it: program(feed={{{called}: 1.0}}). "
-                        f"It was made on {self._tables.origin(row)}."
-                    )
+                    raise missing(self._tables, self._inputs, row)
                 given.numbers[row] = self._tables.values[row]
 
     def _ask(self, given: Inputs, weights: Weights | None) -> Answers:
-        """The compiled question for these batches; made when it is first asked. weights: what is read in place."""
+        """The compiled question for these batches, and numbers for what was not fed now."""
+        answers = self._compiled(given, weights)
+        if answers.placeholders:
+            self._with_held(answers, given)
+        return answers
+
+    def _compiled(self, given: Inputs, weights: Weights | None) -> Answers:
+        """The question; compiled when it is first asked. weights: what is read in place."""
         self._refuse_stale()
         home = self._tables
         if home.drawings != self._drawings:
@@ -244,8 +249,6 @@ class Program:
             self._questions[key] = question(*asked, weights, self._fused)
         answers = self._questions[key]
         answers.weights = weights
-        if answers.placeholders:
-            self._with_held(answers, given)
         return answers
 
     # --- going downhill ---
@@ -294,7 +297,10 @@ class Program:
         keyword `t` is the number of the step, from 1.
 
         Returns the output before each step, as an array. The Variables hold
-        their last values then; a Ctrl-C keeps what was reached.
+        their last values then; a Ctrl-C keeps what was reached. No other node is
+        written: it keeps the value of the last forward, as it does after
+        `x.value = 1.0`, and backward asks for a new one. `Graph.forward(f)` or
+        `program()` give the output where the Variables are now.
 
         >>> from naive_graph import Graph
         >>> x = Graph.Variable(6.0)
@@ -302,13 +308,13 @@ class Program:
         >>> round(x.value, 6), history[0].item()
         (7.0, 1.0)
         """
-        from .descent import descend
+        from .descent import check_walk, descend, not_downhill
 
-        if not self._single or not self.wrt or not self._movable:
-            raise NodeError(
-                "minimize needs one output, and Variables to move: Program(loss, wrt=weights).minimize(0.1)."
-            )
         with self._lock:
+            self._refuse_stale()
+            if not self._single or not self.wrt or not self._movable:
+                raise not_downhill(self._tables, self._rows, self._wrt, self._single)
+            check_walk(rule, steps)
             given, held = self._given(feed, inputs), self._kept.read().tolist()
             self._kept.check_movable()
             answers = self._ask(given, None)
@@ -345,23 +351,24 @@ class Program:
     def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
         """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.
 
+        inputs, feed: as in a call; only how many samples there are counts, so none means one.
         times: with how long each pass took, which is another number every time.
         """
         with self._lock:
-            said = self._ask(self._given(feed, inputs), self._kept.held).explain(times)
+            said = self._compiled(self._given(feed, inputs), self._kept.held).explain(times)
         said += "\nAll floats are float32." if self._precision is SINGLE else ""
         return said + ("\nProducts and their additions may be rounded once." if self._fused else "")
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
         with self._lock:
-            answers = self._ask(self._given(feed, inputs), None)
+            answers = self._compiled(self._given(feed, inputs), None)
         return _stages(answers)
 
     def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
         """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
         with self._lock:
-            answers = self._ask(self._given(feed, inputs), None)
+            answers = self._compiled(self._given(feed, inputs), None)
         if answers.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
         if after not in (stages := _stages(answers)):

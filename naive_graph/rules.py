@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from .errors import ArityError, OperandError, OperatorNameError
 from .number import number
+from .numpys import COMPARISONS, METHODS, compared, refusal, rule_for
 
 Value = Any  # a float, or whatever the arithmetic at hand computes with
 Partial = Callable[..., Value]
@@ -216,13 +217,6 @@ def _check_name(name: object) -> None:
 
 # --- what a rule can be applied to --------------------------------------------
 
-# NumPy's names for some of our operators; of the others it has the same name, or none.
-_NUMPYS = {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
-    "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
-    "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-}  # fmt: skip
-
 
 class Arithmetic:
     """Infix operators and methods for anything that rules can be applied to.
@@ -236,17 +230,21 @@ class Arithmetic:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
         """What NumPy asks instead of computing: np.sin(x) is sin(x), and np.float64(2) * x a node."""
-        name = ufunc.__name__
-        if method == "__call__" and not wishes:
-            if name == "matmul":  # a rule of tensors only; Python asks the right one if the left one is an array
-                return getattr(inputs[1], "__rmatmul__", lambda _: NotImplemented)(inputs[0])
-            if (ours := _NUMPYS.get(name, name)) in RULES:
-                return RULES[ours](*inputs)
-        here = "" if method == "__call__" else f".{method}"
-        raise OperandError(
-            f"NumPy's {name}{here} cannot take a {type(self).__name__.lstrip('_')}. "
-            "Use naive_graph's functions, or node.value for the number."
-        )
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        if name in COMPARISONS:
+            inputs = tuple(each if isinstance(each, Arithmetic) else compared(each) for each in inputs)
+        ours, given = rule_for(name)
+        if name == "matmul":  # a rule of tensors only
+            left, right = inputs
+            if isinstance(left, Arithmetic) and hasattr(left, "__matmul__"):
+                return left @ right
+            if isinstance(right, Arithmetic) and hasattr(right, "__rmatmul__"):
+                return right.__rmatmul__(left)
+        if name in ("equal", "not_equal") and not any(_is_array(each) for each in inputs):
+            return (inputs[0] is inputs[1]) == (name == "equal")
+        if not wishes and ours in RULES and RULES[ours].arity in (None, len(given(*inputs))):
+            return RULES[ours](*given(*inputs))
+        raise OperandError(refusal(name, type(self).__name__.lstrip("_")))
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
         raise NotImplementedError
@@ -288,7 +286,10 @@ class Arithmetic:
         return RULES["less"](self, other)
 
     def __ge__(self, other: Any) -> NoReturn:
-        raise OperandError("A graph has > and <, but no >= and <=. Write where(a < b, ...) with the branches swapped.")
+        raise OperandError(
+            "A graph has > and <, but no >= and <=. Write where(a < b, ...) with the branches swapped; "
+            "for NumPy's clip and max: minimum(maximum(x, low), high)."
+        )
 
     __le__ = __ge__
 
@@ -321,16 +322,48 @@ class Arithmetic:
         return RULES["abs"](self)
 
 
+def _is_array(thing: Any) -> bool:
+    return hasattr(thing, "shape") and not isinstance(thing, Arithmetic)
+
+
 def _method(name: str) -> Callable[[Any], Any]:
     def method(self: Any) -> Any:
         return RULES[name](self)
 
-    method.__name__ = name
-    method.__doc__ = f"{name}(self), as a node of its own."
+    return _called(method, name, f"{name}(self)")
+
+
+def _numpys(name: str) -> Callable[..., Any]:
+    ours, given = rule_for(name)
+
+    def method(self: Any, *others: Any) -> Any:
+        return RULES[ours](*given(self, *others))
+
+    return _called(method, name, f"numpy.{name} of self")
+
+
+def _over_a_batch(name: str) -> Callable[..., Any]:
+    def method(self: Any, **wishes: Any) -> Any:
+        if wishes:  # NumPy's function of the name calls the method, with wishes of its own
+            raise OperandError(
+                f"A node's {name} is over the samples of a batch: write {name}(x). "
+                f"NumPy's takes a list of nodes: np.{name}([x, y])."
+            )
+        return RULES[name](self)
+
+    return _called(method, name, f"{name}(self), over the samples of a batch")
+
+
+def _called(method: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
+    method.__name__, method.__doc__ = name, f"{what}, as a node of its own."
     return method
 
 
-def add_methods(names: Iterable[str]) -> None:
+def add_methods(names: Iterable[str], over_a_batch: Iterable[str]) -> None:
     """Make each operator of one operand a method too: `x.sin()` is `sin(x)`."""
     for name in names:
         setattr(Arithmetic, name, _method(name))
+    for name in over_a_batch:
+        setattr(Arithmetic, name, _over_a_batch(name))
+    for name in METHODS:
+        setattr(Arithmetic, name, _numpys(name))

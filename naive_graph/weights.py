@@ -76,6 +76,12 @@ class InArray:
     def hold(self, array: Any) -> None:
         """Go on with another array, laid out as the last one was."""
         _check(array)
+        needed = max(self.held.places.values(), default=-1) + 1
+        if len(array) < needed:
+            raise FeedError(
+                f"The weights lie at places up to {needed - 1}, and this array has {len(array)}. "
+                "Give one that is laid out as the one of weights=."
+            )
         self.held = Weights(array, self.held.places)
 
     def read(self) -> Any:
@@ -88,7 +94,10 @@ class InArray:
 def _check(array: Any) -> None:
     if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != 1:
         what = f"one of shape {array.shape} and kind {array.dtype}" if isinstance(array, np.ndarray) else repr(array)
-        raise FeedError(f"weights= takes a flat array of float64, which is read where it lies, not {what}.")
+        raise FeedError(
+            f"weights= takes a flat array of float64, which is read where it lies, not {what}. "
+            "Make one, and keep it: w = np.array(weights, float).ravel()."
+        )
     if not array.flags.c_contiguous or not array.dtype.isnative or not array.flags.aligned:
         raise FeedError("weights= takes an array whose elements lie side by side. Copy it: np.ascontiguousarray(w).")
 

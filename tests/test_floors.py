@@ -10,13 +10,13 @@ import pytest
 HOUSE = Path(__file__).parent.parent / "naive_graph"
 # What stands where, ground floor first. A file imports lower floors, or its own folder's files.
 FLOORS = [
-    ["errors", "files", "imports", "number", "origin", "ieee", "packed", "version"],
+    ["errors", "files", "imports", "number", "numpys", "origin", "ieee", "packed", "version"],
     ["rules", "catalogue"],
     ["tables", "records"],
     ["plan", "sweep", "arithmetics"],
     ["engines"],
     ["handles", "nodes", "printed", "running", "quick", "graph", "calls", "margin", "compiled", "builder"],
-    ["draft", "simplify", "derive", "check", "descent", "feeding", "weights", "program", "expression"],
+    ["draft", "simplify", "derive", "check", "update", "descent", "feeding", "weights", "program", "expression"],
     ["tensor"],
     ["training"],
     ["sequential"],

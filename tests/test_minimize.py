@@ -8,7 +8,7 @@ from test_histories import LOG, VALLEY, check
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable, descent, operator
-from naive_graph.errors import NumericError, NumericWarning
+from naive_graph.errors import NumericError, NumericWarning, StaleGraphError
 from naive_graph.rules import RULES
 from naive_graph.training.formulas import adadelta, adagrad, adam, momentum, rmsprop, sgd
 
@@ -218,3 +218,17 @@ def interrupted(run):
         return run(way, steps)
 
     return once_more
+
+
+@pytest.mark.parametrize("engine", ["native", "tape", "reference", None])
+def test_inner_nodes_keep_the_values_of_the_last_forward_and_backward_asks_for_a_new_one(engine):
+    x = Variable(6.0, name="x")
+    f = (x - 7.0) ** 2
+    Graph.forward(f)
+    program = Program(f, wrt=[x], engine=engine)
+    program.minimize(0.1, 10)
+    assert f.value == 1.0 and x.value > 6.8
+    with pytest.raises(StaleGraphError, match="Variable 'x' has changed since the last forward"):
+        Graph.backward(f)
+    Graph.forward(f)
+    assert f.value == (x.value - 7.0) ** 2 == program().value

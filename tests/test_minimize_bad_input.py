@@ -33,7 +33,7 @@ def test_steps_may_be_a_whole_number_of_numpys():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("rate", ["a", None, True, 1j, [0.1]])
+@pytest.mark.parametrize("rate", ["a", None, True, 1j, [0.1], {}, {1}, {"rate": 0.1}])
 def test_a_rate_is_a_number(rate, engine):
     refused(NumberError, "A rate takes a real number|minimize takes a rate such as 0.1", engine, rate)
 
@@ -109,19 +109,112 @@ def test_a_formula_that_fails_half_way_moves_nothing():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("rate", "what", "repair"),
+    [
+        (np.array([0.1, 0.2]), r"an array of shape \(2,\)", r"program\.weights -= rates \* program\(\)\.gradient"),
+        (np.array(0.1), r"an array of shape \(\)", r"float\(rate\)"),
+        ([0.1, 0.2], "a list of 2", r"program\.weights -= rates \* program\(\)\.gradient"),
+        ((), "a tuple of 0", "One rate serves all weights"),
+    ],
+)
+def test_one_rate_serves_all_weights(rate, what, repair, engine):
+    refused(NumberError, f"minimize takes a rate such as 0.1, .*, not {what}.*{repair}", engine, rate)
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: [x], lambda x: np.array([x, x]), lambda x: x * 2.0])
+def test_the_variables_to_move_are_named_in_the_program(wrap):
+    x = Variable(6.0, name="x")
+    for called in (wrap(x), np.float64(0.1) * x):
+        with pytest.raises(NumberError, match=r"What moves is named in wrt: Program\(loss, wrt=\[x\]\)\.minimize"):
+            Program((x - 7) ** 2, wrt=[x]).minimize(called)
+    assert x.value == 6.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_trainer_is_no_formula(engine):
+    for trainer in (ng.AdamTrainer, ng.AdamTrainer([Variable(1.0)])):
+        refused(
+            NumberError,
+            r"AdamTrainer\. A trainer .* minimize\(naive_graph\.training\.formulas\.adam\)",
+            engine,
+            trainer,
+        )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_steps_that_are_no_number_are_shown_their_place(engine):
+    refused(NodeError, r"not 0\.1\. Write minimize\(0\.1, steps=100\)", engine, 0.1, 0.1)
+    refused(NodeError, r"not an array of shape \(3,\).*inputs come after the steps", engine, 0.1, np.ones(3))
+
+
+def test_data_in_the_place_of_a_rate_or_of_the_steps_is_told_its_own():
+    p, w = PlaceHolder(), Variable(1.0)
+    program, data = Program(ng.mean((p * w - 1.0) ** 2), wrt=[w], inputs=[p]), [1.0, 2.0]
+    with pytest.raises(NodeError, match=r"not a list of 2.*inputs come after the steps: minimize\(0\.1, 100, x\)"):
+        program.minimize(0.1, data)
+    with pytest.raises(NumberError, match=r"minimize takes a rate such as 0\.1, .* not a list of 2"):
+        program.minimize(data)
+    assert w.value == 1.0 and len(program.minimize(0.1, 5, data)) == 5
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("rate", [1000, 1000.0])
+def test_a_walk_that_leaves_the_range_names_its_rate(rate, engine):
+    x = Variable(6.0)
+    with pytest.warns(ng.errors.NumericWarning, match=r"Take a smaller rate than 1000\.0.*steps") as seen:
+        Program((x - 7) ** 2, wrt=[x], engine=engine).minimize(rate)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_there_must_be_variables_to_move(engine):
-    p, x = PlaceHolder(), Variable(1.0)
+    x = Variable(1.0, name="x")
+    with pytest.raises(NodeError, match=r"no Variables to move.*Program\(loss, wrt=\[x\]\)\.minimize\(0\.1\)"):
+        Program(x * x, engine=engine).minimize(0.1)
+    assert x.value == 1.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_placeholder_is_not_moved(engine):
+    p, x = PlaceHolder(name="p"), Variable(1.0)
     p.value = 1.0
-    for wrt in ([], [p], [x, p]):
-        with pytest.raises(NodeError, match="minimize needs one output, and Variables to move"):
+    for wrt in ([p], [x, p]):
+        with pytest.raises(NodeError, match=r"PlaceHolder 'p' is fed, not moved.*Variable"):
             Program(x * p, wrt=wrt, engine=engine).minimize(0.1)
     assert (x.value, p.value) == (1.0, 1.0)
 
 
-def test_several_outputs_cannot_be_minimised():
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("wrt", [[], [Variable]])
+def test_an_output_that_depends_on_no_variable_cannot_be_minimised(wrt, engine):
+    p, moved = PlaceHolder(), [make(1.0) for make in wrt]
+    p.value = 1.0
+    for output in (p * 2.0, ng.Constant(3.0)):
+        with pytest.raises(NodeError, match=r"'mul' .*depends on no Variable|Constant .*depends on no Variable"):
+            Program(output, wrt=moved, engine=engine).minimize(0.1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_output_that_depends_on_other_variables_names_those_that_it_was_given(engine):
+    x, y = Variable(1.0, name="x"), Variable(2.0, name="y")
+    with pytest.raises(NodeError, match=r"depends on none of the Variables in wrt"):
+        Program(x * x, wrt=[y], engine=engine).minimize(0.1)
+    assert (x.value, y.value) == (1.0, 2.0)
+
+
+def test_a_node_says_where_minimize_is():
     x = Variable(1.0)
-    with pytest.raises(NodeError, match="minimize needs one output"):
-        Program([x, x * x], wrt=[x]).minimize(0.1)
+    with pytest.raises(AttributeError, match=r"This Operator has no attribute 'minimize'. Write Program\(node, wrt="):
+        (x * x).minimize(0.1)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_list_of_outputs_cannot_be_minimised(count):
+    x = Variable(1.0)
+    with pytest.raises(NodeError, match=rf"minimize makes one number small, and this Program has a list of {count}"):
+        Program([x, x * x][:count], wrt=[x]).minimize(0.1)
+    assert x.value == 1.0
 
 
 @pytest.mark.parametrize("output", [lambda p, w: p * w, lambda p, w: (p - w) ** 2, lambda p, w: p])

@@ -36,6 +36,12 @@ def test_outputs_are_nodes(outputs):
         Program(outputs)
 
 
+@pytest.mark.parametrize("numbers", [3.0, [1, 2], np.array([1.0, 2.0])])
+def test_numbers_are_told_how_to_become_nodes(numbers):
+    with pytest.raises(NodeError, match=r"Program takes nodes, not .*x = Graph\.Variable\(1\.0\)"):
+        Program(numbers)
+
+
 @pytest.mark.parametrize("wrt", [3.0, [3.0], None, ["x"]])
 def test_wrt_takes_nodes(wrt):
     x = Variable(1.0)
@@ -48,6 +54,16 @@ def test_wrt_takes_leaves_that_vary(leaf):
     x = Variable(1.0)
     with pytest.raises(NodeError, match=r"Variables and PlaceHolders, not .* Name the leaves"):
         Program(x * x, wrt=[leaf(x)])
+
+
+def test_variables_one_by_one_are_told_that_they_go_in_a_list():
+    a, b, c = (Variable(1.0, name=name) for name in "abc")
+    with pytest.raises(NodeError, match=r"one list: Program\(loss, wrt=\[a, b, c\]\)"):
+        Program(a * b * c, a, b, c)
+    with pytest.raises(FeedError, match=r"not Variable 'b'\. .* in one list: wrt=\[x\]"):
+        Program(a * b, a, b)
+    with pytest.raises(NodeError, match=r"Program's wrt takes nodes, not list .* without lists in it"):
+        Program(a * b, wrt=[[a], [b]])
 
 
 @pytest.mark.parametrize("engine", ["gpu", 3, ""])
@@ -129,7 +145,7 @@ def test_a_feed_is_a_dictionary(feed):
 
 def test_only_placeholders_are_fed():
     x = Variable(1.0, name="x")
-    for key, called in ((x, "Variable 'x'"), ("x", "'x'"), (3, "3")):
+    for key, called in ((x, "Variable 'x'"), ("x", "'x'. Name the node itself"), (3, "3")):
         with pytest.raises(FeedError, match=f"Only a PlaceHolder can be fed, not {called}"):
             Program(x * x)(feed={key: 1.0})
 
@@ -151,8 +167,79 @@ def test_a_placeholder_stands_among_the_inputs_once():
 
 def test_more_values_than_inputs_are_refused():
     p = PlaceHolder()
-    with pytest.raises(FeedError, match="takes 1 inputs, not 2"):
-        Program(p * p, inputs=[p])(1.0, 2.0)
+    q = PlaceHolder(name="q")
+    for inputs, takes in (
+        ([], r"takes no inputs, and was given 2\. Name them when you make it"),
+        ([q], r"takes 1 input \(PlaceHolder 'q'\), and was given 2"),
+        ([[p, q]], r"takes 1 input \(an array of 2 columns\), and was given 2"),
+    ):
+        with pytest.raises(FeedError, match=takes):
+            Program(p * q, inputs=inputs)(1.0, 2.0)
+
+
+@pytest.mark.parametrize("inputs", [lambda p, q: [p, q], lambda p, q: [p, [q]]])
+def test_fewer_values_than_inputs_say_which_is_missing(inputs):
+    p, q = PlaceHolder(name="p"), PlaceHolder(name="q")
+    program = Program(p * q, inputs=inputs(p, q))
+    for ask in (program, lambda *given: Program(p * q * Variable(1.0), inputs=inputs(p, q))(*given)):
+        with pytest.raises(PlaceHolderError, match=r"PlaceHolder 'q' has no value\. .* part of input 2 of 2"):
+            ask([1.0, 2.0])
+
+
+def kinds():
+    """What beginners hold for numbers: what it is, and what the message tells them to write."""
+    table = np.array([(1.0, 2.0)], dtype=[("x", float), ("y", float)])
+    return [
+        (["1.0", "2"], r"np\.array\(rows, float\)"),
+        (table, r"np\.column_stack"),
+        (np.array([1.0, None]), r"np\.array\(values, float\)"),
+        ([True, False], r"np\.array\(values, float\)"),
+        (np.ones(2, complex), r"z\.real"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), r"masked.*values\.filled\(0\.0\)"),
+        ({1.0, 2.0}, r"not a set\. Make a list of it: list\(values\)"),
+        ((k for k in range(3)), r"not a generator\. Make a list of it"),
+        ({"p": 1.0}, r"not a dict.*feed=\{p: 1\.0\}"),
+        (np.ones((3, 1)), r"array\.ravel\(\)"),
+        (np.array(1.0), r"not ndarray\. .*float\(value\)"),
+        (Variable(1.0, name="x"), r"not Variable 'x'\. Feed what it holds: node\.value"),
+    ]
+
+
+@pytest.mark.parametrize("place", range(len(kinds())))
+def test_what_is_no_row_of_numbers_is_shown_how_to_become_one(place):
+    p = PlaceHolder(name="p")
+    program = Program(p * p, inputs=[p])
+    for _ in range(2):
+        values, repair = kinds()[place]
+        with pytest.raises((FeedError, NumberError), match=f"PlaceHolder 'p' takes a .*{repair}"):
+            program(values)
+
+
+def test_an_array_of_which_nothing_is_masked_is_taken():
+    assert ask(np.ma.array([1.0, 2.0])).value.tolist() == [1.0, 4.0]
+
+
+def test_a_range_is_a_row_of_numbers():
+    assert ask(range(3)).value.tolist() == [0.0, 1.0, 4.0]
+
+
+def test_columns_that_lie_are_told_to_stand():
+    p, q = PlaceHolder(), PlaceHolder()
+    with pytest.raises(FeedError, match=r"not one of shape \(2, 3\) .*array\.T"):
+        Program(p * q, inputs=[[p, q]])([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    with pytest.raises(FeedError, match=r"not one of shape \(3,\) .*array\.reshape\(-1, 1\)"):
+        Program(p * p, inputs=[[p]])([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_program_can_be_looked_at_before_it_is_fed(engine):
+    p, w = PlaceHolder(name="p"), Variable(1.0)
+    program = Program(p * w, wrt=[w], inputs=[p], engine=engine)
+    assert "row" in program.explain()
+    if engine != "reference":
+        assert program.stages() and program.draw(after="share")
+    with pytest.raises(PlaceHolderError):
+        program()
 
 
 def test_batches_have_one_length():

@@ -201,3 +201,21 @@ def test_two_runs_of_a_batch_give_the_same_bits():
     data = np.random.default_rng(3).normal(size=1000)
     first, second = program(data), program(data)
     assert first.value == second.value and all(np.array_equal(a, b) for a, b in zip(first.gradient, second.gradient))
+
+
+@pytest.mark.parametrize("engine", ["native", "tape", None])
+@pytest.mark.parametrize("gather", [ng.total, ng.mean])
+@pytest.mark.parametrize("batch", [2.0, [2.0], [1.0, 2.0, 3.0]])
+def test_what_has_one_value_is_its_own_total_and_mean(gather, batch, engine):
+    w, p = Variable(1.5), PlaceHolder()
+    program = Program([gather(w * w), gather(p * 0.0) + w * w], wrt=[w], inputs=[p], engine=engine)
+    value, gradient = program(batch)
+    assert value == [2.25, 2.25] and [row.tolist() for row in gradient] == [[3.0], [3.0]]
+
+
+@pytest.mark.parametrize("engine", ["native", "tape", None])
+def test_a_penalty_counts_once_beside_a_total_and_for_each_sample_inside_it(engine):
+    w, p = Variable(1.5), PlaceHolder()
+    program = Program([ng.total(w * p) + w * w, ng.total(w * p + w * w)], wrt=[w], inputs=[p], engine=engine)
+    value, gradient = program([1.0, 2.0, 3.0])
+    assert value == [11.25, 15.75] and [row.tolist() for row in gradient] == [[9.0], [15.0]]

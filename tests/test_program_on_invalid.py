@@ -118,6 +118,17 @@ def test_a_total_that_overflows_is_named():
     assert message.startswith("Forward: 'total' (row 1) gave inf over 8 samples")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_leaf_that_is_nan_is_named_with_the_line_that_made_it(engine):
+    x, p = Variable(1.0, name="x"), PlaceHolder(name="p")  # both made here
+    program = Program(x * p, wrt=[x], inputs=[p], engine=engine)
+    _, message = caught(program, math.nan)
+    assert "PlaceHolder 'p' was fed nan, made on line" in message and "# both made here" in message
+    x.value = math.nan
+    _, message = caught(program, 1.0)
+    assert "Variable 'x' holds nan, made on line" in message and "# both made here" in message
+
+
 def test_a_sample_that_was_fed_nan_is_named():
     p = PlaceHolder(name="p")
     answer, message = caught(Program(p * 2.0, inputs=[p]), [1.0, math.nan, 2.0])

@@ -158,3 +158,18 @@ def test_only_variables_have_weights_of_their_own():
         Program(p * 2.0, wrt=[p], weights=np.zeros(1))
     with pytest.raises(FeedError, match="reads its Variables"):
         Program(p * 2.0).hold(np.zeros(1))
+
+
+@of_each_engine
+def test_an_array_too_short_for_the_places_is_refused_and_the_last_one_goes_on(engine):
+    x, y = Variable(0.0), Variable(0.0)
+    first = np.array([2.0, 9.0, 3.0])
+    program = Program(x * y, wrt=[x, y], engine=engine, weights=(first, [0, 2]))
+    assert program().value == 6.0
+    for short in (np.ones(2), np.ones(0)):
+        with pytest.raises(FeedError, match=r"places up to 2, and this array has \d"):
+            program.hold(short)
+    first[0] = 5.0
+    assert program().value == 15.0
+    program.hold(np.array([1.0, 0.0, 4.0, 8.0]))
+    assert program().value == 4.0

@@ -112,7 +112,7 @@ class ByReference:
                 of = f"Sample {sample}. " if replay.varies[step] else ""
                 over = inputs.samples if step in replay.known else 0
                 given = inputs.sample(sample).get(plan.rows[step], self._held(plan.rows[step]))
-                return of + culprit.explain_value(self.tables, plan, values, step, replay.varies[step], over, given)
+                return of + culprit.explain_value(self.tables, plan, values, step, over, given)
             for row in asked if self.wrt and None not in values else ():
                 seeds = {row: self.precision.number(1.0)}
                 adjoints = reference.differentiate(plan, values, seeds, wanted)

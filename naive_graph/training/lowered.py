@@ -13,6 +13,7 @@ models the weights are copied into one array first.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -20,6 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import ShapeError, TrainingError
+from ..nodes import Node
 from ..program import Program
 from ..tensor.base import TensorNode
 from ..tensor.differentiate import ancestors
@@ -54,9 +56,8 @@ class LoweredLoss:
         dtype: Any = "float64",
         fused: bool = False,
     ) -> None:
-        self.tensor, self.inputs = tensor, list(inputs)
-        self.parameters = _parameters(tensor)
-        _check_inputs(tensor, self.inputs)
+        self.tensor, self.parameters = tensor, _parameters(tensor)
+        self.inputs = _inputs(tensor, inputs)
         (output,) = lower(tensor)
         lowered = [lower(leaf) for leaf in self.parameters]
         ends = np.cumsum([0, *map(len, lowered)]).tolist()
@@ -89,9 +90,9 @@ class LoweredLoss:
         return value
 
     def _ask(self, arrays: tuple[Any, ...]) -> tuple[float, Any]:
-        given = [self._flat(leaf, array) for leaf, array in zip(self.inputs, arrays, strict=False)]
         if len(arrays) != len(self.inputs):
-            raise TrainingError(f"This loss takes {len(self.inputs)} arrays, one for each input, not {len(arrays)}.")
+            raise TrainingError(self._wrong_number(len(arrays)))
+        given = [_flat(leaf, array) for leaf, array in zip(self.inputs, arrays, strict=True)]
         self._settle()
         answer = self.program(*given)
         return float(answer.value), answer.gradient
@@ -107,12 +108,15 @@ class LoweredLoss:
             self._array = self._model.held
             self.program.hold(self._array)
 
-    def _flat(self, leaf: LeafNode, array: Any) -> Any:
-        """The array's elements, row by row."""
-        numbers = np.asarray(array)
-        if numbers.shape != leaf.shape:
-            raise ShapeError(f"{leaf.label} has shape {leaf.shape}; it cannot take an array of shape {numbers.shape}.")
-        return numbers.reshape(-1)
+    def _wrong_number(self, count: int) -> str:
+        if not self.inputs:
+            return f"This loss has no inputs, and was given {count} arrays. Write loss.backward()."
+        each = ", ".join(leaf.label for leaf in self.inputs)
+        called = ", ".join(leaf.name or f"array{place + 1}" for place, leaf in enumerate(self.inputs))
+        return (
+            f"This loss takes {len(self.inputs)} arrays, one for each input: {each}. It was given {count}: "
+            f"loss.backward({called})."
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
         raise TrainingError(
@@ -157,12 +161,60 @@ def _places(leaf: ParameterLeaf) -> Any:
     return np.ravel(places if leaf.rows is None else places[leaf.rows])
 
 
-def _check_inputs(tensor: TensorNode, inputs: list[LeafNode]) -> None:
-    """The inputs are those of the loss, all of them."""
+def _inputs(tensor: TensorNode, given: Any) -> list[LeafNode]:
+    """The inputs of the loss, all of them, in the order in which they were named."""
+    if isinstance(given, TensorNode) or not isinstance(given, Iterable):
+        raise TrainingError(f"inputs= takes a list of the loss's inputs, not {_called(given)}. Write inputs=[x].")
+    inputs = list(given)
     needed = [node for node in ancestors([tensor]) if isinstance(node, LeafNode) and node.leaf_type == LeafType.INPUT]
-    for each in inputs:
-        if each not in needed:
-            raise TrainingError(f"{getattr(each, 'label', each)!s} is no input of this loss.")
-    for each in needed:
-        if each not in inputs:
-            raise TrainingError(f"{each.label} is an input of this loss. Name it: LoweredLoss(loss, inputs=[...]).")
+    for place, each in enumerate(inputs):
+        if not any(each is node for node in needed):
+            raise TrainingError(f"{_called(each)} is no input of this loss.{_repair(each)}")
+        if any(each is earlier for earlier in inputs[:place]):
+            raise TrainingError(f"{each.label} stands twice among the inputs. Name it once.")
+    for leaf in needed:
+        if not any(leaf is each for each in inputs):
+            raise TrainingError(f"{leaf.label} is an input of this loss. Name it: LoweredLoss(loss, inputs=[...]).")
+    return inputs
+
+
+def _called(thing: Any) -> str:
+    if isinstance(thing, TensorNode):
+        return thing.label
+    if isinstance(thing, Node):
+        return f"a {type(thing).__name__} of the scalar graph"
+    if hasattr(thing, "shape"):
+        return f"an array of shape {tuple(thing.shape)}"
+    return f"a {type(thing).__name__}" if isinstance(thing, (dict, list, tuple)) else repr(thing)
+
+
+def _repair(thing: Any) -> str:
+    if hasattr(thing, "shape") and not isinstance(thing, TensorNode):
+        return " Arrays come with every call: loss.backward(array)."
+    return "" if isinstance(thing, TensorNode) else " Inputs are made with x = LeafNode.input(shape)."
+
+
+def _flat(leaf: LeafNode, array: Any) -> Any:
+    """The array's elements, row by row."""
+    try:
+        numbers = np.asarray(array)
+    except ValueError as error:
+        raise ShapeError(f"{leaf.label} takes an array of shape {leaf.shape}, not rows of unlike lengths.") from error
+    if numbers.dtype.kind not in "fiu":
+        what = f"of kind {numbers.dtype}" if numbers.ndim else _called(array)
+        raise TrainingError(f"{leaf.label} takes an array of numbers, not {what}. Try array.astype(float).")
+    if numbers.shape != leaf.shape:
+        raise ShapeError(
+            f"{leaf.label} has shape {leaf.shape}; it cannot take an array of shape {numbers.shape}."
+            + _reshaped(leaf.shape, numbers)
+        )
+    return numbers.reshape(-1)
+
+
+def _reshaped(shape: tuple[int, ...], numbers: Any) -> str:
+    """How the array could be made to fit."""
+    if numbers.size == math.prod(shape):
+        return f" Give it array.reshape({', '.join(map(str, shape))})."
+    if numbers.ndim == len(shape) and numbers.shape[1:] == shape[1:]:
+        return f" A loss is compiled for one number of samples: {shape[0]} here, not {len(numbers)}. Make one for each."
+    return ""

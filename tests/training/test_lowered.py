@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from naive_graph import AdamTrainer, LeafNode, LoweredLoss, Model, lookup, lower, parameter
-from naive_graph.errors import ShapeError, TrainingError
+from naive_graph import AdamTrainer, LeafNode, LoweredLoss, Model, PlaceHolder, lookup, lower, parameter
+from naive_graph.errors import NumericWarning, ShapeError, TrainingError
 
 DICE = np.random.default_rng(3)
 POINTS, LABELS = DICE.normal(size=(24, 2)), np.sign(DICE.normal(size=24))
@@ -168,15 +168,81 @@ def test_inputs_that_are_not_named_or_not_there_are_refused():
         LoweredLoss(scores.sum(), inputs=[x, other])
 
 
-def test_arrays_that_do_not_fit_are_refused_and_no_gradient_is_added():
-    x = LeafNode.input((2, 2))
-    model, scores = network(x)
-    loss = LoweredLoss(scores.sum(), inputs=[x])
-    with pytest.raises(TrainingError, match="takes 1 arrays, one for each input, not 0"):
-        loss.backward()
-    with pytest.raises(ShapeError, match=r"cannot take an array of shape \(2,\)"):
-        loss.backward([1.0, 2.0])
+def small():
+    """A loss of two inputs, x of 3 points and y, and its model."""
+    x, y = LeafNode.input((3, 2), name="x"), LeafNode.input(3)
+    model = Model(seed=1)
+    return model, LoweredLoss(((x @ parameter(model.add_parameters(2)) - y) ** 2.0).mean(), inputs=[x, y])
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ((), r"takes 2 arrays, .*: LeafNode 'x' \(3 x 2\), LeafNode \(3\)\. It was given 0: loss\.backward\("),
+        ((np.ones((3, 2)),), "It was given 1"),
+        ((None, None, None), "It was given 3"),
+        ((np.ones(3), np.ones((3, 2))), r"'x' \(3 x 2\) has shape \(3, 2\); it cannot take an array of shape \(3,\)"),
+        ((np.ones((4, 2)), np.ones(4)), r"one number of samples.*3 here, not 4"),
+        ((np.ones(6), np.ones(3)), r"array of shape \(6,\)\. Give it array\.reshape\(3, 2\)"),
+        ((np.ones((3, 2)), np.ones((3, 1))), r"LeafNode \(3\) .* shape \(3, 1\)\. Give it array\.reshape\(3\)"),
+        (([[1, 2], [3], [4, 5]], np.ones(3)), r"'x' \(3 x 2\) .*rows of unlike lengths"),
+        ((None, np.ones(3)), r"'x' \(3 x 2\) takes an array of numbers, not None"),
+        (({"x": 1.0}, np.ones(3)), r"'x' \(3 x 2\) takes an array of numbers, not a dict"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused_and_no_gradient_is_added(arrays, message):
+    model, loss = small()
+    for ask in (loss.backward, loss.forward):
+        with pytest.raises((ShapeError, TrainingError), match=message):
+            ask(*arrays)
     assert not model.gradients.any()
+
+
+@pytest.mark.parametrize("kind", [bool, str, complex, object, "datetime64[s]"])
+def test_arrays_of_other_things_than_numbers_are_refused(kind):
+    model, loss = small()
+    for points, labels, called in ((kind, float, r"'x' \(3 x 2\)"), (float, kind, r"LeafNode \(3\)")):
+        message = f"{called} takes an array of numbers, not of kind"
+        with pytest.raises(TrainingError, match=message) as found:
+            loss.backward(np.ones((3, 2)).astype(points), np.ones(3).astype(labels))
+        assert "PlaceHolder" not in str(found.value)
+    assert not model.gradients.any()
+
+
+def test_numbers_of_every_kind_are_taken():
+    _, loss = small()
+    expected = loss.forward(np.ones((3, 2)), np.ones(3))
+    for points in (np.ones((3, 2), int), [[1, 1]] * 3, np.ones((3, 2), np.float32), np.ones((2, 3), np.uint8).T):
+        assert loss.forward(points, (1, 1, 1)) == expected
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (lambda x, y: x, r"inputs= takes a list of the loss's inputs, .*inputs=\[x\]"),
+        (
+            lambda x, y: [np.ones((3, 2)), np.ones(3)],
+            r"an array of shape \(3, 2\) is no input.*loss\.backward\(array\)",
+        ),
+        (
+            lambda x, y: [x, PlaceHolder()],
+            r"a PlaceHolder of the scalar graph is no input of this loss.*LeafNode\.input",
+        ),
+        (lambda x, y: [x, y, x], r"LeafNode 'x' \(3 x 2\) stands twice among the inputs"),
+        (lambda x, y: [x, y, 3.0], r"3\.0 is no input of this loss"),
+    ],
+)
+def test_inputs_are_leaves_of_the_loss(inputs, message):
+    x, y = LeafNode.input((3, 2), name="x"), LeafNode.input(3)
+    w = Model(seed=1).add_parameters(2)
+    with pytest.raises(TrainingError, match=message):
+        LoweredLoss(((x @ parameter(w) - y) ** 2.0).mean(), inputs=inputs(x, y))
+
+
+def test_what_is_fed_and_is_not_finite_is_named():
+    _, loss = small()
+    with pytest.warns(NumericWarning, match=r"PlaceHolder 'x\[2,1\]' was fed nan, made on line .*LeafNode\.input"):
+        loss.forward([[1, 1], [1, 1], [1, np.nan]], [1, 1, 1])
 
 
 def test_parameters_that_are_not_neighbours_have_their_own_gradients():

@@ -12,24 +12,65 @@ The functions take and give registers; `x.writer` writes what happens to them.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .emit import Emitted
 
-ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest whole number in the last bits
+
+class Layout(NamedTuple):
+    """The bits of a float, `width` of them: a sign, an exponent that counts from `bias`, and `places` of fraction."""
+
+    width: int
+    places: int
+
+    @property
+    def bias(self) -> int:
+        return int(2 ** (self.width - self.places - 2) - 1)
+
+    @property
+    def round(self) -> float:
+        """1.5 * 2**places: adding it leaves the nearest whole number in the last bits."""
+        return 1.5 * 2.0**self.places
+
+    @property
+    def round_bits(self) -> int:
+        return ((self.bias + self.places) << self.places) + (1 << (self.places - 1))
+
+    def power_of_two(self, n: Emitted) -> Any:
+        return number(whole(whole(n, "add", self.bias), "shl", self.places))
+
+    def turned(self, sine: Emitted, cosine: Emitted, quarters: Emitted) -> Any:
+        """The sine of an angle, from sine and cosine of one that is so many quarter turns before it."""
+        writer = sine.writer
+        odd = writer.line(f"trunc {writer.module.whole} {quarters.name} to {writer.module.truth}")
+        sign = whole(whole(quarters, "and", 2), "shl", self.width - 2)
+        value = bits(pick(odd, cosine, sine))
+        return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
+
+
+class Logarithm(NamedTuple):
+    """What log is made of: the bits of sqrt(1/2), log 2 in two pieces, and a polynomial for log((1 + s) / (1 - s))."""
+
+    layout: Layout
+    root: int
+    ln2: tuple[float, float]
+    coefficients: tuple[float, ...]
+
+
+WIDE = Layout(64, 52)
 LARGEST_ANGLE = 1e5  # up to here three pieces of pi/2 are enough
 SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
        2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
 COS = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
        -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)  # fmt: skip
-LOG = (6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
-       1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01)  # fmt: skip
 TANH_OVER = (-1.61468768441708447952e3, -9.92877231001918586564e1, -9.64399179425052238628e-1)
 TANH_UNDER = (4.84406305325125486048e3, 2.23548839060100448583e3, 1.12811678491632931402e2, 1.0)
 EXP = tuple(1 / math.factorial(k) for k in range(2, 14))
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+LOG = Logarithm(WIDE, 0x3FE6A09E667F3BCD, (LN2_HIGH, LN2_LOW), (
+    6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
+    1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01))  # fmt: skip
 HALF_PI = (-1.5707963267948966, -6.123233995736766e-17, 1.4973849048591833e-33)
 
 
@@ -40,26 +81,31 @@ def exp(x: Emitted) -> Any:
     n, last = _nearest(inside, 1 / math.log(2))
     r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, inside))
     near_one = fma(r * r, polynomial(r, EXP), r) + 1.0
-    halves = whole(last, "sub", as_bits(ROUND))
+    halves = whole(last, "sub", WIDE.round_bits)
     first = whole(halves, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
     second = x.writer.line(f"sub {x.writer.module.whole} {halves.name}, {first.name}")
-    result = near_one * _power_of_two(first) * _power_of_two(second)
+    result = near_one * WIDE.power_of_two(first) * WIDE.power_of_two(second)
     return select(x != x, x, select(x > high, math.inf, select(x < low, 0.0, result)))
 
 
 def log(x: Emitted) -> Any:
+    return logarithm(x, LOG)
+
+
+def logarithm(x: Emitted, of: Logarithm) -> Any:
     """k log 2 + log(m) with x = 2**k m and m near 1."""
-    tiny = x < 2.2250738585072014e-308
-    shifted = whole(bits(select(tiny, x * 2.0**54, x)), "add", 0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
-    exponent = whole(whole(shifted, "ashr", 52), "sub", 1023)
-    m = number(whole(whole(shifted, "and", 0xFFFFFFFFFFFFF), "add", 0x3FE6A09E667F3BCD))
-    k = number(whole(exponent, "add", as_bits(ROUND))) - ROUND - select(tiny, 54.0, 0.0)
+    layout, (high, low) = of.layout, of.ln2
+    tiny, up = x < 2.0 ** (1 - layout.bias), layout.places + 2  # a subnormal is lifted among the others
+    shifted = whole(bits(select(tiny, x * 2.0**up, x)), "add", (layout.bias << layout.places) - of.root)
+    exponent = whole(whole(shifted, "ashr", layout.places), "sub", layout.bias)
+    m = number(whole(whole(shifted, "and", (1 << layout.places) - 1), "add", of.root))
+    k = number(whole(exponent, "add", layout.round_bits)) - layout.round - select(tiny, float(up), 0.0)
     f = m - 1.0
     s = f / (f + 2.0)
     z = s * s
     half = f * f * 0.5
-    correction = fma(s, half + z * polynomial(z, LOG), k * LN2_LOW)
-    y = fma(k, LN2_HIGH, f - (half - correction))
+    correction = fma(s, half + z * polynomial(z, of.coefficients), k * low)
+    y = fma(k, high, f - (half - correction))
     y = select(x > 0.0, y, select(x == 0.0, -math.inf, math.nan))
     return select(x == math.inf, x, y)
 
@@ -95,18 +141,13 @@ def _wave(x: Emitted, quarter: int) -> Any:
     z = r * r
     sine = fma(z * r, polynomial(z, SIN), r)
     cosine = fma(z * z, polynomial(z, COS), fma(z, -0.5, 1.0))
-    turn = whole(last, "add", quarter)
-    writer = x.writer
-    odd = writer.line(f"trunc {writer.module.whole} {turn.name} to {writer.module.truth}")
-    sign = whole(whole(turn, "and", 2), "shl", 62)
-    value = bits(pick(odd, cosine, sine))
-    return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
+    return WIDE.turned(sine, cosine, whole(last, "add", quarter))
 
 
 def _nearest(x: Emitted, factor: float) -> tuple[Any, Emitted]:
     """The whole number nearest to factor * x; and bits whose last ones are that number's."""
-    shifted = fma(x, factor, ROUND)
-    return shifted - ROUND, bits(shifted)
+    shifted = fma(x, factor, WIDE.round)
+    return shifted - WIDE.round, bits(shifted)
 
 
 def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
@@ -148,11 +189,3 @@ def whole(x: Emitted, operation: str, value: int) -> Emitted:
     """An operation on whole numbers."""
     module = x.writer.module
     return x.writer.line(f"{operation} {module.whole} {x.name}, {module.integer(value)}")
-
-
-def _power_of_two(n: Emitted) -> Any:
-    return number(whole(whole(n, "add", 1023), "shl", 52))
-
-
-def as_bits(value: float) -> int:
-    return int(struct.unpack("<q", struct.pack("<d", value))[0])

@@ -12,21 +12,20 @@ The functions take and give registers, as those of `mathematics` do.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from typing import Any
 
 from .emit import Emitted
-from .mathematics import LARGEST_ANGLE, bits, fma, number, pick, polynomial, select, whole
+from .mathematics import LARGEST_ANGLE, Layout, Logarithm, bits, fma, logarithm, polynomial, select, whole
 
-ROUND = 12582912.0  # 1.5 * 2**23: adding it leaves the nearest whole number in the last bits
+NARROW = Layout(32, 23)
 LAST_EXP = 88.72283172607422  # beyond, exp is infinite
 LN2_HIGH, LN2_LOW = 6.9313812256e-01, 9.0580006145e-06  # the first has few digits, so that multiples are exact
 HALF_PI = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100059148e-15)
 EXP = tuple(1 / math.factorial(k) for k in range(2, 8))
 SIN = (-1 / 6, 1 / 120, -1 / 5040, 1 / 362880)
 COS = (1 / 24, -1 / 720, 1 / 40320, -1 / 3628800)
-LOG = (0.66666662693, 0.40000972152, 0.28498786688, 0.24279078841)
+LOG = Logarithm(NARROW, 0x3F3504F3, (LN2_HIGH, LN2_LOW), (0.66666662693, 0.40000972152, 0.28498786688, 0.24279078841))
 TANH = (-3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2, 2.06390887954e-2, -5.70498872745e-3)
 
 
@@ -36,8 +35,8 @@ def exp(x: Emitted, factor: float = 1.0, more: Any = None) -> Any:
     factor: a power of two that the result is multiplied by. more: what x was too short for.
     """
     inside = select(x > LAST_EXP, LAST_EXP, select(x < -108.0, -108.0, x))
-    shifted = fma(inside, 1 / math.log(2), ROUND)
-    n, power = shifted - ROUND, whole(bits(shifted), "sub", _as_bits(ROUND))
+    shifted = fma(inside, 1 / math.log(2), NARROW.round)
+    n, power = shifted - NARROW.round, whole(bits(shifted), "sub", NARROW.round_bits)
     r = fma(n, -LN2_HIGH, inside)
     s = fma(n, -LN2_LOW, r)
     lost = fma(n, -LN2_LOW, r - s)
@@ -45,7 +44,7 @@ def exp(x: Emitted, factor: float = 1.0, more: Any = None) -> Any:
     near_one = near_one if more is None else fma(near_one, more, near_one)
     first = whole(power, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
     second = x.writer.line(f"sub {x.writer.module.whole} {power.name}, {first.name}")
-    result = factor * near_one * _power_of_two(first) * _power_of_two(second)
+    result = factor * near_one * NARROW.power_of_two(first) * NARROW.power_of_two(second)
     return select(x != x, x, select(x > LAST_EXP, math.inf, result))
 
 
@@ -60,20 +59,7 @@ def exp_below(x: Emitted, top: Emitted) -> Any:
 
 
 def log(x: Emitted) -> Any:
-    """k log 2 + log(m) with x = 2**k m and m near 1."""
-    tiny = x < 2.0**-126
-    shifted = whole(bits(select(tiny, x * 2.0**25, x)), "add", 0x3F800000 - 0x3F3504F3)
-    exponent = whole(whole(shifted, "ashr", 23), "sub", 127)
-    m = number(whole(whole(shifted, "and", 0x7FFFFF), "add", 0x3F3504F3))
-    k = number(whole(exponent, "add", _as_bits(ROUND))) - ROUND - select(tiny, 25.0, 0.0)
-    f = m - 1.0
-    s = f / (f + 2.0)
-    z = s * s
-    half = f * f * 0.5
-    correction = fma(s, half + z * polynomial(z, LOG), k * LN2_LOW)
-    y = fma(k, LN2_HIGH, f - (half - correction))
-    y = select(x > 0.0, y, select(x == 0.0, -math.inf, math.nan))
-    return select(x == math.inf, x, y)
+    return logarithm(x, LOG)
 
 
 def sin(x: Emitted) -> Any:
@@ -139,8 +125,8 @@ def _bell(a: Any, e: Any) -> Any:
 
 def _wave(x: Emitted, quarter: int) -> Any:
     """The sine, `quarter` turns further on, from sine and cosine of x - n pi/2, which is r + lost."""
-    shifted = fma(x, 2 / math.pi, ROUND)
-    n, last = shifted - ROUND, bits(shifted)
+    shifted = fma(x, 2 / math.pi, NARROW.round)
+    n, last = shifted - NARROW.round, bits(shifted)
     rough = fma(n, -HALF_PI[0], x)  # exact
     step = n * HALF_PI[1]
     r = rough - step
@@ -150,17 +136,4 @@ def _wave(x: Emitted, quarter: int) -> Any:
     z = r * r
     sine = r + fma(z * r, polynomial(z, SIN), lost)
     cosine = fma(z, -0.5, fma(z * z, polynomial(z, COS), -(r * lost))) + 1.0
-    turn = whole(last, "add", quarter)
-    writer = x.writer
-    odd = writer.line(f"trunc {writer.module.whole} {turn.name} to {writer.module.truth}")
-    sign = whole(whole(turn, "and", 2), "shl", 30)
-    value = bits(pick(odd, cosine, sine))
-    return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
-
-
-def _power_of_two(n: Emitted) -> Any:
-    return number(whole(whole(n, "add", 127), "shl", 23))
-
-
-def _as_bits(value: float) -> int:
-    return int(struct.unpack("<i", struct.pack("<f", value))[0])
+    return NARROW.turned(sine, cosine, whole(last, "add", quarter))

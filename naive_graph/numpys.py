@@ -1,0 +1,80 @@
+"""NumPy's names for our rules, and what to write for those of its functions that have no rule.
+
+`np.sin(x)` of a node is `sin(x)`: NumPy asks the node what its function shall do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+# The same function under another name; of the others NumPy has our name, or none.
+NAMES = {
+    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow", "float_power": "pow",
+    "negative": "neg", "absolute": "abs", "fabs": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
+    "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+}  # fmt: skip
+
+# A rule, given something besides, that has the digits of NumPy's function.
+FROM_RULES: dict[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
+    "exp2": ("pow", lambda a: (2.0, a)),
+    "logaddexp": ("logsumexp", lambda a, b: (a, b)),
+}
+
+# NumPy applies a function to an array of nodes by asking each for a method of the function's name.
+METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh", "hypot", "exp2")
+
+COMPARISONS = ("greater", "less", "greater_equal", "less_equal", "equal", "not_equal")
+
+_STEPS = "It goes in steps, whose slope is 0 or does not exist. Compute with the number: np.{0}(x.value)"
+_ORDER = "A graph has > and <: where(a < b, p, q)"
+_ASKS = "Ask the number: np.{0}(x.value)"
+
+# What to write for a function that has no rule, or none with all its digits.
+INSTEAD = {
+    "log2": "Write log(x) / log(2.0)",
+    "log10": "Write log(x) / log(10.0)",
+    "cbrt": "Write sign(x) * abs(x) ** (1 / 3)",
+    "deg2rad": "Write x * (math.pi / 180)",
+    "radians": "Write x * (math.pi / 180)",
+    "rad2deg": "Write x * (180 / math.pi)",
+    "degrees": "Write x * (180 / math.pi)",
+    "heaviside": "Ours takes x alone, and is 0 at 0: heaviside(x)",
+    "fmax": "Write maximum(a, b)",
+    "fmin": "Write minimum(a, b)",
+    "clip": "Write minimum(maximum(x, low), high)",
+    "copysign": "Write where(b < 0.0, -abs(a), abs(a))",
+    "matmul": "A node is a single number: write a * b",
+    "vecdot": "A node is a single number: write a * b",
+    "add.reduce": "Over the samples of a batch write total(x), over a list np.sum([x, y])",
+    "equal": "Nodes are equal if they are the same node. Compare the numbers: x.value == 2.0",
+    "conjugate": "A node is a real number: write x",
+    **dict.fromkeys(("floor", "ceil", "rint", "trunc", "floor_divide", "remainder", "fmod", "divmod"), _STEPS),
+    **dict.fromkeys(("greater_equal", "less_equal", "logical_and", "logical_or", "logical_not"), _ORDER),
+    **dict.fromkeys(("isnan", "isinf", "isfinite", "signbit"), _ASKS),
+}
+INSTEAD["not_equal"] = INSTEAD["equal"]
+
+
+def rule_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]]]:
+    """The name of the rule that a function of NumPy's is, and what the rule is given.
+
+    >>> rule_for("arctan2")[0], rule_for("sin")[0]
+    ('atan2', 'sin')
+    >>> rule, given = rule_for("exp2")
+    >>> rule, given(3.0)
+    ('pow', (2.0, 3.0))
+    """
+    return FROM_RULES.get(name) or (NAMES.get(name, name), lambda *operands: operands)
+
+
+def refusal(name: str, kind: str) -> str:
+    """Why there is no node for NumPy's function of that name, and what to write. kind: of node."""
+    article = "an" if kind[0] in "AEIOU" else "a"
+    repair = INSTEAD.get(name, "Use naive_graph's functions, or node.value for the number").format(name)
+    return f"NumPy's {name} cannot take {article} {kind}. {repair}."
+
+
+def compared(operand: Any) -> Any:
+    """The operand of a comparison; its number, where NumPy hands on an array without dimensions for one."""
+    return operand.item() if getattr(operand, "ndim", None) == 0 and hasattr(operand, "item") else operand
