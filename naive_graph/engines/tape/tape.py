@@ -11,24 +11,21 @@ import numpy as np
 from ..llvm.machine import library_of
 from ..llvm.precision import DOUBLE, Precision
 from . import kernels
-from .adjoint import Count
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, FEED, FROM, GROUP, HAND_OUT, LOAD, PACK, PART, SAMPLES, STORE, TO
+from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, HAND_OUT, LOAD, PACK, PART, SAMPLES, STORE, TO
+from .memory import Memory
 from .operators import Shape
 from .operators import kernels as kernels_of
-from .places import aligned, runs_of, side_by_side
+from .places import runs_of, side_by_side
 from .runs import LONG, Runs, runs
 from .scalars import encoded
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
 from .tiles import tiles
 
-WARM = 262_144  # bytes of lanes that stay in the cache
-WIDEST = 128  # samples in a block
 
-
-class Tape:
+class Tape(Memory):
     """Rows of a flat plan as instructions over arrays. It must not run in two threads at once.
 
     wanted: rows to hand out: `out[k]` is the k-th of those that are scalars,
@@ -187,80 +184,12 @@ class Tape:
         found = [kernels_of(shape, self.precision) for shape in self.kernels]
         return np.array([address for each in found for address in (each.run, each.few, each.lanes)] or [0], np.int64)
 
-    # --- memory ---
+    # --- running ---
 
     def set_samples(self, samples: Sequence[int]) -> None:
         """Make room for so many samples of each group; what was fed must be fed again."""
-        self.samples = list(samples)
-        self.places: dict[int, list[int]] = {}
-        sizes = [0, 0, 0]  # of lanes, feeds and exports
-        for group, count in enumerate(samples[1:], 1):
-            width = _width(count, self.most_slots[group], group in self.kept, self.precision)
-            stride = -(-count // width) * width
-            self.places[group] = [count, width, stride, *sizes]
-            fed = 0 if self._at_once(group) else len(self.fed[group])
-            for each, more in enumerate(
-                (self.most_slots[group] * width, fed * stride, len(self.exported[group]) * stride)
-            ):
-                sizes[each] += more
-        for part, begin in zip(self._parts, self._begins, strict=True):
-            if part[GROUP]:
-                part[SAMPLES:] = self.places[part[GROUP]]
-                feeding = self.code[begin] == FEED and self._at_once(part[GROUP])
-                part[FROM] = begin + int(self.code[begin + 1]) if feeding else begin
-        self.parts = np.array(self._parts, np.int32).reshape(-1)
-        room, held = self.precision.lanes, self.precision.name
-        self.lanes, self.feeds, self.out_lanes = (aligned(size + room, held) for size in sizes)
-        for row, source in self.flat.sources.items():
-            if isinstance(source, Count) and self.slots[row] >= 0:
-                self.scalars[self.slots[row]] = float(samples[source.group])
+        super().set_samples(samples)
         self._pack()
-
-    def put(self, row: int, number: float) -> None:
-        """Set a scalar leaf that is not loaded from the graph."""
-        self.scalars[self.slots[row]] = self.precision.rounded(number)
-
-    def held(self, row: int) -> float:
-        """What such a leaf holds."""
-        return float(self.scalars[self.slots[row]])
-
-    def place_of(self, row: int) -> int:
-        """The address of a scalar."""
-        address: int = self.scalars.ctypes.data + self.scalars.itemsize * int(self.slots[row])
-        return address
-
-    def feed(self, row: int) -> Array:
-        """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
-        group = int(self.flat.groups[row])
-        line: Array = self.feed_lines(group)[self.fed[group].index(row)]
-        return line
-
-    def feed_lines(self, group: int) -> Array:
-        """All leaves' lanes of a group: a view with a line for each of `fed[group]`."""
-        _, _, stride, slots, start, _ = self.places[group]
-        count = len(self.fed[group])
-        room = self.lanes[slots:] if self._at_once(group) else self.feeds[start:]
-        return room[: count * stride].reshape(count, stride)
-
-    def _at_once(self, group: int) -> bool:
-        """Whether one block holds all samples: then what is fed lies in the first slots, and is not copied there."""
-        _, width, stride, *_ = self.places[group]
-        return width == stride
-
-    def out_lines(self, group: int) -> Array:
-        """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""
-        count, _, stride, _, _, start = self.places[group]
-        lines = len(self.exported[group])
-        return self.out_lanes[start : start + lines * stride].reshape(lines, stride)[:, :count]
-
-    def lanes_of(self, row: int) -> Array:
-        """The values of a wanted row that has one for each sample: a view, good until the next run."""
-        group = int(self.flat.groups[row])
-        count, _, stride, _, _, start = self.places[group]
-        if self.flat.starts[row] == self.flat.starts[row + 1]:  # a leaf: what was fed
-            return self.feed(row)[:count]
-        start += self.exported[group].index(row) * stride
-        return self.out_lanes[start : start + count]
 
     def _pack(self) -> None:
         """Write all arguments of the kernel into one array."""
@@ -272,8 +201,6 @@ class Tape:
         entries = [each if isinstance(each, int) else each.ctypes.data for each in arrays]
         self.arguments = np.array(entries, np.int64)
         self.packed = self.arguments.ctypes.data
-
-    # --- running ---
 
     def set_source(self, source: int) -> None:
         """Where the floats are that leaves are loaded from."""
@@ -296,12 +223,3 @@ class Tape:
 
 
 SOURCE, STEPS, HISTORY = 9, 14, 16  # places among the kernel's arguments
-
-
-def _width(count: int, slots: int, whole: bool, precision: Precision = DOUBLE) -> int:
-    """How many samples go through the tape together: as many as stay warm, shared out evenly."""
-    lanes, warm = precision.lanes, WARM // precision.bytes // max(slots, 1)
-    most = count if whole else min(WIDEST, max(lanes, warm // lanes * lanes))
-    blocks = max(1, -(-count // most))
-    share = -(-count // blocks)
-    return -(-share // lanes) * lanes
