@@ -15,7 +15,7 @@ from ..llvm.python import LANES, Doubles, Floats, Ints, Longs
 from .sums import NOTHING_YET, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
 
 # Instructions of scalars: (what, to, how many, from where in `index`, whether a kernel is to go one by one).
-LOAD, COPY, PACK, STORE, HAND_OUT, CHECK, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 7, 16
+LOAD, COPY, PACK, MOVE, CHECK, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 16
 # Instructions of lanes; REDUCE_PAIRS and those from FIRST_KERNEL on are done for many rows: (how many, the first one's
 # place, its operands' places..., and how far each of these goes on with the next row).
 SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, FEED, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
@@ -35,14 +35,14 @@ def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, wi
 @machine
 def run(
     parts: Ints, part_count: int, code: Ints, index: Ints, table: Longs, scalars: Floats, lanes: Floats, feeds: Floats,
-    moving: Floats, source: Doubles, out: Floats, out_lanes: Floats, moves: Ints, move_count: int, steps: int,
+    moving: Floats, source: Doubles, out_lanes: Floats, moves: Ints, move_count: int, steps: int,
     watched: int, history: Floats,
 ) -> None:  # fmt: skip
     """Run the tape `steps` times. After each run `moves` carry scalars over into the next one."""
     for step in range(steps):
         for part in range(0, part_count * PART, PART):
             if parts[part + GROUP] == 0:
-                run_scalars(parts[part + FROM], parts[part + TO], code, index, table, scalars, source, out)
+                run_scalars(parts[part + FROM], parts[part + TO], code, index, table, scalars, source)
             else:
                 run_lanes(part, parts, code, table, scalars, lanes, feeds, out_lanes)
         if move_count > 0:
@@ -53,9 +53,7 @@ def run(
                 scalars[moves[2 * at + 1]] = moving[at]
 
 
-def run_scalars(
-    begin: int, end: int, code: Ints, index: Ints, table: Longs, scalars: Floats, source: Doubles, out: Floats
-) -> None:
+def run_scalars(begin: int, end: int, code: Ints, index: Ints, table: Longs, scalars: Floats, source: Doubles) -> None:
     """Run the instructions from `begin` to `end`."""
     for at in range(begin, end, 5):
         what, to, length, base = code[at], code[at + 1], code[at + 2], code[at + 3]
@@ -70,14 +68,11 @@ def run_scalars(
         elif what == COPY:
             for i in range(length):
                 scalars[to + i] = source[base + i]
-        elif what == STORE:
+        elif what == MOVE:
             for i in range(length):
-                out[to + i] = scalars[index[base + i]]
-        elif what == HAND_OUT:
-            for i in range(length):
-                out[to + i] = scalars[base + i]
+                scalars[to + i] = scalars[base + i]
         elif what == CHECK:
-            out[to + length] = amiss(out, to, length)
+            scalars[to + length] = amiss(scalars, to, length)
         elif what == BEGIN:
             begin_sums(scalars, to, length)
         elif what == LONG_DOT:

@@ -17,7 +17,7 @@ WIDEST = 128  # samples in a block
 
 
 class Memory:
-    """The numbers of a plan: `scalars`, and for each group of samples its lanes, what is fed, and what is handed out."""
+    """The numbers of a plan: its scalars, and for each group of samples its lanes, feeds and results."""
 
     flat: Flat
     precision: Precision

@@ -13,11 +13,11 @@ from ..llvm.precision import DOUBLE, Precision
 from . import kernels
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, HAND_OUT, LOAD, PACK, PART, SAMPLES, STORE, TO
+from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO
 from .memory import Memory
 from .operators import Shape
 from .operators import kernels as kernels_of
-from .places import runs_of, side_by_side
+from .places import runs_of, side_by_side, with_room
 from .runs import LONG, Runs, runs
 from .scalars import encoded
 from .sections import Section, lives_on, sections
@@ -51,7 +51,8 @@ class Tape(Memory):
         self.table = self._addresses()
         self.scalars = self._scalars()
         self.moving = np.empty(len(moves) + 1, precision.name)
-        self.out = np.zeros(len(wanted) + 1, precision.name)
+        first, count = self.results
+        self.out = self.scalars[first : first + count + 1]
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
         self.library = library_of(kernels.__name__, precision)
@@ -61,7 +62,10 @@ class Tape(Memory):
     # --- where things are ---
 
     def _place(self, wanted: Sequence[int]) -> None:
-        """Scalars: what is loaded, other leaves, then results in the order in which they run."""
+        """Scalars: what is loaded, other leaves, then rows in the order in which they run.
+
+        Where most results are sums that lie side by side, the other ones get places beside them.
+        """
         flat = self.flat
         leaves = flat.leaves()
         alone = [row for row in leaves.tolist() if flat.groups[row] == 0]
@@ -73,7 +77,9 @@ class Tape(Memory):
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in self.fed}
         self.runs: dict[int, Runs] = {}
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
+        results = [row for row in wanted if flat.groups[row] == 0]
         order: list[Any] = [self.loads, others]
+        handed: list[int] = []  # where the results begin
         for part in self.sections:
             rows = part.rows[flat.groups[part.rows] == 0]
             if part.group == 0:
@@ -81,10 +87,18 @@ class Tape(Memory):
                 rows = self.runs[part.stage].order
             else:
                 rows = side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
+                if not handed:
+                    rows, begin = with_room(rows, results)
+                    handed = [sum(map(len, order)) + begin] if begin != NONE else []
             order.append(rows)
+        if not handed:
+            handed = [sum(map(len, order))]
+            order.append([NONE] * (len(results) + 1))
+        self.results = handed[0], len(results)
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
+        self.slots[NONE] = NONE
         self.nothing = len(placed)
 
     def _scalars(self) -> Array:
@@ -118,14 +132,15 @@ class Tape(Memory):
         self._hand_out(self.slots[wanted])
 
     def _hand_out(self, places: Array) -> None:
-        """Results that are neighbours are copied together."""
-        runs = runs_of(places)
+        """Results that are not there yet are moved to where they are handed out; neighbours together."""
+        runs, begin = runs_of(places), self.results[0]
         if len(runs) > 1 + len(places) // 8:
-            self._scalar(STORE, 0, places)
+            self._scalar(PACK, begin, places)
         else:
             for first, last in runs:
-                self._part(0, [HAND_OUT, first, last - first, int(places[first]), 0])
-        self._part(0, [CHECK, 0, len(places), 0, 0])
+                if places[first] != begin + first:
+                    self._part(0, [MOVE, begin + first, last - first, int(places[first]), 0])
+        self._part(0, [CHECK, begin, len(places), 0, 0])
 
     def _load(self, sources: Array) -> None:
         """Leaves whose sources are neighbours are copied together."""
@@ -196,7 +211,7 @@ class Tape(Memory):
         self.history = np.zeros(1, self.precision.name)
         arrays = (
             self.parts, len(self._parts), self.code, self.index, self.table, self.scalars, self.lanes, self.feeds,
-            self.moving, 0, self.out, self.out_lanes, self.moves, self.move_count, 1, self.watched, self.history,
+            self.moving, 0, self.out_lanes, self.moves, self.move_count, 1, self.watched, self.history,
         )  # fmt: skip
         entries = [each if isinstance(each, int) else each.ctypes.data for each in arrays]
         self.arguments = np.array(entries, np.int64)
@@ -222,4 +237,4 @@ class Tape(Memory):
         self.arguments[[STEPS, HISTORY]] = 1, self.history.ctypes.data
 
 
-SOURCE, STEPS, HISTORY = 9, 14, 16  # places among the kernel's arguments
+SOURCE, STEPS, HISTORY = 9, 13, 15  # places among the kernel's arguments
