@@ -28,7 +28,7 @@ class Sampled:
     def __init__(self, sheet: Sheet, part: Section, name: str) -> None:
         self.sheet, self.flat, self.part, self.name, self.group = sheet, sheet.flat, part, name, part.group
         self.width = sheet.precision.lanes  # samples in a block, floats in a line of scratch
-        self.block = Block(sheet.many, f"{name}.block", sheet.scratch)
+        self.block = Block(sheet.many, f"{name}.block", sheet.scratch, sheet.whole)
         self.totals: list[Total] = []
         found = tiles(self.flat, part)
         self.grids = [each for each in found if isinstance(each, Outer) and _worth(each)]

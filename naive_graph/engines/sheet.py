@@ -14,7 +14,7 @@ from .llvm.functions import Module
 from .llvm.loops import HEAD, WORDS
 from .llvm.narrow import Neighbours
 from .llvm.precision import DOUBLE, SINGLE, Precision
-from .llvm.straight import Scratch, Straight
+from .llvm.straight import MOST_WHOLE, Scratch, Straight
 from .tape.flat import DOT, NONE, PIECES, Flat, name_of
 from .tape.operators import piece
 from .tape.places import runs_of
@@ -29,7 +29,7 @@ class Sheet:
     given: the places in scratch of leaves that are put in. fed, exported: of
     each group, the rows that lie in the lines of its feeds and of its results.
     columns: how many each group has. precision: of all floats but the graph's
-    values. narrowed: of these, what blocks read as float32. alone, many: the
+    values. whole: whether code is not cut into parts. narrowed: of these, what blocks read as float32. alone, many: the
     functions of one number, and of a register.
     """
 
@@ -40,6 +40,7 @@ class Sheet:
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in groups}
         self.columns = dict.fromkeys(groups, 0)
         self.scratch = Scratch(precision.lanes)
+        self.whole = len(flat.operands) <= MOST_WHOLE
         assert len(HEAD) <= WORDS
         self.scratch.place(precision.lanes * len(groups))  # every group's head is a line, and the first ones are theirs
         declared: dict[str, str] = {}

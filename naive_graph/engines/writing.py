@@ -101,7 +101,7 @@ class Written:
         last = self.units[-1] if self.units else None
         if isinstance(last, Straight):
             return last
-        code = Straight(self.sheet.alone, self._next(), scratch=self.sheet.scratch)
+        code = Straight(self.sheet.alone, self._next(), scratch=self.sheet.scratch, whole=self.sheet.whole)
         self.units.append(code)
         return code
 
