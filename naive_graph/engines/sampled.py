@@ -14,8 +14,9 @@ from typing import Any
 
 from .llvm.block import Block
 from .llvm.loops import BROAD, TALL, Sums, Tile, Total, section
+from .llvm.pairs import both, partner
 from .sheet import ADD, MUL, Sheet, applied, dot_steps
-from .tape.flat import NONE, REDUCE, TOTAL, Flat
+from .tape.flat import NONE, REDUCE, TOTAL, Flat, name_of
 from .tape.sections import Section
 from .tape.tiles import Dense, Outer, Step, tiles
 
@@ -33,6 +34,7 @@ class Sampled:
         found = tiles(self.flat, part)
         self.grids = [each for each in found if isinstance(each, Outer) and _worth(each)]
         self.layers = _abreast(found)
+        self.pairs = _pairs(self.flat, part.rows.tolist())
         self.tiled = dict.fromkeys(row for grid in self.grids for row in (*grid.lefts, *grid.rights))
         self.column_of: dict[int, int] = {}  # of what the tiles read
         self.kept = self._read_later()
@@ -83,6 +85,8 @@ class Sampled:
 
     def _row(self, row: int) -> None:
         sheet, exported = self.sheet, self.sheet.exported[self.group]
+        if row in self.pairs and sheet.registers[row] is None:
+            self._both(*self.pairs[row])
         if sheet.registers[row] is None:
             self._side_by_side(self.layers.get(row, [row]))
         if row in self.kept:
@@ -101,6 +105,12 @@ class Sampled:
         for sums in zip_longest(*(dot_steps(self.sheet, self.block, row) for row in rows)):
             for row, sum in zip(rows, sums, strict=True):
                 registers[row] = registers[row] if sum is None else sum
+
+    def _both(self, first: int, second: int) -> None:
+        """Two functions of one operand, when the first of them is due."""
+        registers, (operand,) = self.sheet.registers, self.flat.of(first)
+        names = name_of(int(self.flat.kinds[first])), name_of(int(self.flat.kinds[second]))
+        registers[first], registers[second] = both(self.block, self.sheet.many, names, registers[operand])
 
     def _stored(self, row: int) -> None:
         """Keep the row in a column, for the tiles."""
@@ -162,6 +172,17 @@ class Sampled:
         """The rows' sums lie side by side in scratch."""
         for at, row in enumerate(rows, place):
             self.sheet.registers[row] = self.sheet.lying(self.sheet.alone, "scratch", at)
+
+
+def _pairs(flat: Flat, rows: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """For each row that is one of two functions of an operand, both rows, in the order of the pair's names."""
+    found: dict[tuple[int, tuple[str, str]], dict[str, int]] = {}
+    for row in rows:
+        names = partner(int(flat.kinds[row]))
+        if names is not None:
+            found.setdefault((flat.of(row)[0], names), {})[name_of(int(flat.kinds[row]))] = row
+    pairs = [(at[names[0]], at[names[1]]) for (_, names), at in found.items() if len(at) == 2]
+    return {row: pair for pair in pairs for row in pair}
 
 
 def _abreast(steps: Sequence[Step]) -> dict[int, list[int]]:

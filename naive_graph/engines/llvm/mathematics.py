@@ -73,13 +73,13 @@ def cos(x: Emitted) -> Any:
 
 
 def tanh(x: Emitted) -> Any:
-    """x times a rational function near 0, else 1 - 2 / (exp(2 x) + 1)."""
+    """x + x**3 times a rational function near 0, else 1 - 2 e / (1 + e) for e = exp(-2 x): one division for both."""
     size, square = abs(x), x * x
-    near = fma(size * square, polynomial(square, TANH_OVER) / polynomial(square, TANH_UNDER), size)
-    bounded = select(size > 22.0, 22.0, size)
-    far = 1.0 - 2.0 / (exp(bounded + bounded) + 1.0)
-    signed = x.writer.outside("llvm.copysign.f64", [select(size < 0.625, near, far), x])  # -0.0 stays -0.0
-    return select(x != x, x, signed)
+    near, e = size < 0.625, exp(-2.0 * size)
+    over = select(near, polynomial(square, TANH_OVER), 2.0 * e)
+    share = over / select(near, polynomial(square, TANH_UNDER), 1.0 + e)
+    value = select(near, fma(size * square, share, size), 1.0 - share)
+    return x.writer.outside("llvm.copysign.f64", [value, x])  # -0.0 stays -0.0
 
 
 FUNCTIONS = {"exp": exp, "log": log, "sin": sin, "cos": cos, "tanh": tanh}
