@@ -61,7 +61,8 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
     )
     held.append(kept)
     if not alone:
-        way = _many(answers, run, fit, samples, single, held)
+        copies = answers.copies() if single else None
+        way = _many(answers, run, fit, samples, single, held) if copies is None else _copied(run, fit, copies, held)
     else:
         way = _alone(run, fit, code.out[1:scalars].copy if scalars > 1 else list, held)
     return way if answers.stays else _counted(answers, answers.cost(samples), way)
@@ -141,6 +142,19 @@ def _alone(run: Any, fit: Any, copy: Any, held: Any) -> Again:
             value = run()
             if value == value:
                 return value, copy()
+        return None
+
+    again.held = held  # type: ignore[attr-defined]
+    return again
+
+
+def _copied(run: Any, fit: Any, copies: Sequence[Callable[[], Any]], held: Any) -> Again:
+    """One output that has one for each sample, as have all slopes, and machine code finds out if all are finite."""
+    value, slopes = (*copies, list)[:2]  # `list` gives the gradient of nothing
+
+    def again(*inputs: Any) -> Found | None:
+        if fit(*inputs) and run() == 0.0:
+            return value(), slopes()
         return None
 
     again.held = held  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from math import isfinite
@@ -139,12 +139,11 @@ class ByMachine(ByReference):
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
         self.straight = engine == "native" or (engine is None and fits(self.flat))
-        made: Any = StraightLine if self.straight else Tape
-        self.tape: Any = made(self.flat, wanted, precision=precision)
+        self._groups = whole_groups(self.flat, self.asked)
+        self.tape: Any = self._straight_line() if self.straight else Tape(self.flat, wanted, precision=precision)
         self.may_move = engine is None and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
-        self._groups = whole_groups(self.flat, self.asked)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
         self.descent: Any = None  # the last way downhill, kept by who makes them
@@ -182,12 +181,33 @@ class ByMachine(ByReference):
     def found(self, finite: bool, samples: int) -> Found:
         """What the last run left. finite: whether all scalars are."""
         values, *slopes = [pick(self.tape.out, self.tape) for pick in self._picks]
-        if self.scalars < len(self.asked) and finite:
+        if self.scalars < len(self.asked) and finite and not self._is_checked:
             lanes = (values, *slopes) if self._groups is None else map(self.tape.out_lines, self._groups)
             finite = all(map(all_finite, lanes))
         if self._fed:
             slopes = [for_each(row, self._fed, samples, self.precision) for row in slopes]
         return values if isinstance(values, list) else as_list(values), slopes, finite
+
+    def copies(self) -> list[Callable[[], Any]] | None:
+        """What copies the value and the slopes of one output, where they are lanes side by side, and were checked.
+
+        Good for as many samples as there are now. None where `found` has more to do.
+        """
+        if not self._is_checked or len(self.rows) > 1 or not all(pick.is_view for pick in self._picks):
+            return None
+        value, *slopes = (pick.find(self.tape.out, self.tape) for pick in self._picks)
+        if value.ndim == 1 or (self._fed and any(each.ndim == 1 for each in slopes)):
+            return None
+        return [value[0].copy, *(each.copy for each in slopes)]
+
+    @property
+    def _is_checked(self) -> bool:
+        """Whether machine code found out if all lanes are finite."""
+        return self.straight and bool(self.tape.checks)
+
+    def _straight_line(self) -> StraightLine:
+        wanted = [at.row for at in self.asked]
+        return StraightLine(self.flat, wanted, precision=self.precision, checks=self._groups is not None)
 
     def _run(self, inputs: Inputs) -> float:
         """0.0 if all scalars among the results are finite."""
@@ -210,7 +230,7 @@ class ByMachine(ByReference):
         if self.patience > 0:
             return
         with suppress(Opaque):  # then the tape goes on
-            code = StraightLine(self.flat, [at.row for at in self.asked], precision=self.precision)
+            code = self._straight_line()
             self.tape, self.feeds, self.straight = code, Feeds(self.flat, code), True
 
     def explain(self, times: bool = True) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,16 @@ from .tape.flat import NONE, Flat
 from .tape.lanes import Sample
 from .tape.tape import Tape
 
-Pick = Callable[[Any, Any], Any]
+
+class Pick(NamedTuple):
+    """How some results are found in (out, tape), and whether as a view of the tape's memory, which must be copied."""
+
+    find: Callable[[Any, Any], Any]
+    is_view: bool = False
+
+    def __call__(self, out: Any, tape: Any) -> Any:
+        found = self.find(out, tape)
+        return found.copy() if self.is_view else found
 
 
 def picks(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
@@ -43,22 +52,22 @@ def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: li
     lanes = {at.lane == NONE for at in asked}
     if groups == {0}:
         chosen = slice(places[0], places[-1] + 1)
-        return lambda out, tape: out[chosen].copy()
+        return Pick(lambda out, tape: out[chosen], is_view=True)
     leaf = any(flat.starts[at.row] == flat.starts[at.row + 1] for at in asked)  # what was fed is nowhere exported
     if leaf and len(asked) == 1:
         (at,) = asked
         fed = slice(None) if at.lane == NONE else slice(at.lane, at.lane + 1)
-        return lambda out, tape: tape.lanes_of(at.row)[fed].copy().reshape((1, -1) if at.lane == NONE else -1)
+        return Pick(lambda out, tape: tape.lanes_of(at.row)[fed].copy().reshape((1, -1) if at.lane == NONE else -1))
     if not leaf and 0 not in groups and len(groups) == 1 and len(lanes) == 1:
         (group,) = groups
         lines = np.array([tape.exported[group].index(at.row) for at in asked])
         if lanes == {True}:
             some = as_slice(lines.tolist())
-            return lambda out, tape: tape.out_lines(group)[some].copy()
+            return Pick(lambda out, tape: tape.out_lines(group)[some], is_view=True)
         samples = np.array([at.lane for at in asked])
-        return lambda out, tape: tape.out_lines(group)[lines, samples]
+        return Pick(lambda out, tape: tape.out_lines(group)[lines, samples])
     singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
-    return lambda out, tape: _together([_alone(single(out, tape)) for single in singles], out.dtype)
+    return Pick(lambda out, tape: _together([_alone(single(out, tape)) for single in singles], out.dtype))
 
 
 def whole_groups(flat: Flat, asked: list[Sample]) -> list[int] | None:

@@ -39,9 +39,10 @@ class Sampled:
         self.column_of: dict[int, int] = {}  # of what the tiles read
         self.kept = self._read_later()
         self._make_room()
+        self.amiss: Any = 0.0  # NaN where a lane that is handed out is infinite or NaN
         self._rows()
         self.tiles = self._tiles()
-        self.sums = Sums(self.region, self.lines + len(self.single), self._sums())
+        self.sums = Sums(self.begin, self.checked + self.lines + len(self.single), self._sums())
         for row, column in self.kept.items():
             sheet.registers[row] = sheet.lying(sheet.many, "lanes", column)
 
@@ -58,14 +59,17 @@ class Sampled:
         )
 
     def _make_room(self) -> None:
-        """For the tiles' sums, a few lines each, and then for the registers, a line each."""
+        """For what is amiss a line; for the tiles' sums a few lines each, and then for the registers, a line each."""
         in_grids = {row for grid in self.grids for rows in grid.results for row in rows}
         rows = self.part.rows.tolist()
+        here = set(rows)
         self.single = [row for row in rows if self.flat.kinds[row] == REDUCE and row not in in_grids]
         count = sum(-(-len(each.lefts) // TALL) * -(-len(each.rights) // BROAD) for each in self.grids)
         self.lines = count * (TALL * BROAD // self.width)
         whole = -(-len(self.single) // self.width) * self.width
-        self.region = self.sheet.scratch.place(self.width * (self.lines + whole))
+        self.checked = int(self.sheet.checks and not here.isdisjoint(self.sheet.exported[self.group]))
+        self.begin = self.sheet.scratch.place(self.width * (self.checked + self.lines + whole))
+        self.region = self.begin + self.width * self.checked
         self.register_of = {row: self.region + self.width * (self.lines + k) for k, row in enumerate(self.single)}
 
     def _rows(self) -> None:
@@ -82,6 +86,9 @@ class Sampled:
             elif row in self.register_of:
                 self._reduce(row)
             self.block.breathe()
+        if self.checked:
+            before = self.block.leaf("scratch", self.begin)
+            self.block.store("scratch", self.begin, self.block.apply(ADD, [before, self.amiss]))
 
     def _row(self, row: int) -> None:
         sheet, exported = self.sheet, self.sheet.exported[self.group]
@@ -95,6 +102,8 @@ class Sampled:
             self._stored(row)
         if row in exported:
             self.block.store("outs", exported.index(row), sheet.registers[row])
+            if self.checked:
+                self.amiss = self.block.fused(sheet.registers[row], 0.0, self.amiss)  # 0 times a finite number is 0
 
     def _side_by_side(self, rows: list[int]) -> None:
         """Dots that do not wait for one another, term by term: a sum waits for its last addition, four need not."""

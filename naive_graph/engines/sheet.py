@@ -29,18 +29,19 @@ class Sheet:
     given: the places in scratch of leaves that are put in. fed, exported: of
     each group, the rows that lie in the lines of its feeds and of its results.
     columns: how many each group has. precision: of all floats but the graph's
-    values. whole: whether code is not cut into parts. narrowed: of these, what blocks read as float32. alone, many: the
+    values. whole: whether code is not cut into parts. checks: whether it finds out if
+    exported lanes are finite. narrowed: of these, what blocks read as float32. alone, many: the
     functions of one number, and of a register.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], precision: Precision = DOUBLE) -> None:
+    def __init__(self, flat: Flat, wanted: Sequence[int], precision: Precision = DOUBLE, checks: bool = False) -> None:
         self.flat, self.sections, self.precision = flat, sections(flat), precision
         groups, leaves = range(1, len(flat.samples)), flat.leaves()
         self.fed = {g: leaves[flat.groups[leaves] == g].tolist() for g in groups}
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in groups}
         self.columns = dict.fromkeys(groups, 0)
         self.scratch = Scratch(precision.lanes)
-        self.whole = len(flat.operands) <= MOST_WHOLE
+        self.whole, self.checks = len(flat.operands) <= MOST_WHOLE, checks
         assert len(HEAD) <= WORDS
         self.scratch.place(precision.lanes * len(groups))  # every group's head is a line, and the first ones are theirs
         declared: dict[str, str] = {}

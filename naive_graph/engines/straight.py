@@ -58,7 +58,8 @@ class StraightLine:
     whether functions of scalars are computed a register at once, with the
     tape's bits, else by the C library, with the reference engine's; by itself
     where the plan may come from the tape. precision: of all floats but those
-    that leaves are loaded from.
+    that leaves are loaded from. checks: whether the last of `out` tells too
+    whether all wanted lanes are finite.
     """
 
     def __init__(
@@ -69,10 +70,11 @@ class StraightLine:
         watched: int = NONE,
         wide: bool | None = None,
         precision: Precision = DOUBLE,
+        checks: bool = False,
     ) -> None:
-        self.precision = precision
+        self.precision, self.checks = precision, checks
         wide = not fits(flat) if wide is None else wide
-        code = Written(flat, wanted, wide, precision)
+        code = Written(flat, wanted, wide, precision, checks)
         sheet = code.sheet
         self.flat, self.sections, self.fed, self.exported = flat, sheet.sections, sheet.fed, sheet.exported
         self.given, self.columns = sheet.given, sheet.columns

@@ -29,10 +29,11 @@ from .tape.sections import Section
 SUB = RULES["sub"]
 FEW = 16  # results whose differences from themselves are added up one by one
 
-# 0.0 if so many results are finite, else NaN: x - x is 0 unless x is infinite or NaN.
+# What is known to be amiss, and NaN unless so many results are finite: x - x is 0 unless x is infinite or NaN.
 AMISS = """
 define internal void @amiss(ptr %results, i64 %count) {{
   %last = getelementptr {real}, ptr %results, i64 %count
+  %known = load {real}, ptr %last
   store {real} 0.0, ptr %last
   br label %loop
 loop:
@@ -46,7 +47,7 @@ loop:
   %on = icmp slt i64 %next, %count
   br i1 %on, label %loop, label %end
 end:
-  %all = call reassoc {real} @llvm.vector.reduce.fadd{suffix}({real} 0.0, {vector} %more)
+  %all = call reassoc {real} @llvm.vector.reduce.fadd{suffix}({real} %known, {vector} %more)
   store {real} %all, ptr %last
   ret void
 }}
@@ -59,11 +60,14 @@ class Written:
     wanted: rows to hand out; the k-th result is the k-th of those that are
     scalars, and the last one is 0.0 if all are finite. wide: whether functions
     of scalars are computed a register at once, as in lanes, else by the C
-    library. precision: of all floats but the values.
+    library. precision: of all floats but the values. checks: whether the last
+    result tells of the lanes too that are handed out.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool, precision: Precision = DOUBLE) -> None:
-        self.sheet, self.wide, self.precision = Sheet(flat, wanted, precision), wide, precision
+    def __init__(
+        self, flat: Flat, wanted: Sequence[int], wide: bool, precision: Precision = DOUBLE, checks: bool = False
+    ) -> None:
+        self.sheet, self.wide, self.precision = Sheet(flat, wanted, precision, checks), wide, precision
         self.units: list[Straight | Sampled] = []  # which run one after the other
         self._functions: dict[tuple[int, int], str | None] = {}
         self._results: dict[int, list[int]] = {}
@@ -156,8 +160,12 @@ class Written:
         for row in list(self._results):
             self._hand_out(code, row)
             code.breathe()
-        if self.scalars <= FEW:
-            code.store("adjoints", self.scalars, self._amiss)
+        for each in self.units:
+            if isinstance(each, Sampled) and each.checked:
+                for lane in range(each.width):
+                    found = self.sheet.lying(self.sheet.alone, "scratch", each.begin + lane)
+                    self._amiss = code.apply(ADD, [self._amiss, found])
+        code.store("adjoints", self.scalars, self._amiss)
 
     # --- text ---
 
