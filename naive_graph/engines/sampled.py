@@ -14,7 +14,8 @@ from typing import Any
 
 from .llvm.block import Block
 from .llvm.loops import BROAD, TALL, Sums, Tile, Total, section
-from .llvm.pairs import both, partner
+from .llvm.pairs import both
+from .packing import pairs
 from .sheet import ADD, MUL, Sheet, applied, dot_steps
 from .tape.flat import NONE, REDUCE, TOTAL, Flat, name_of
 from .tape.sections import Section
@@ -34,7 +35,7 @@ class Sampled:
         found = tiles(self.flat, part)
         self.grids = [each for each in found if isinstance(each, Outer) and _worth(each)]
         self.layers = _abreast(found)
-        self.pairs = _pairs(self.flat, part.rows.tolist())
+        self.pairs = pairs(self.flat, part.rows.tolist())
         self.tiled = dict.fromkeys(row for grid in self.grids for row in (*grid.lefts, *grid.rights))
         self.column_of: dict[int, int] = {}  # of what the tiles read
         self.kept = self._read_later()
@@ -181,17 +182,6 @@ class Sampled:
         """The rows' sums lie side by side in scratch."""
         for at, row in enumerate(rows, place):
             self.sheet.registers[row] = self.sheet.lying(self.sheet.alone, "scratch", at)
-
-
-def _pairs(flat: Flat, rows: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """For each row that is one of two functions of an operand, both rows, in the order of the pair's names."""
-    found: dict[tuple[int, tuple[str, str]], dict[str, int]] = {}
-    for row in rows:
-        names = partner(int(flat.kinds[row]))
-        if names is not None:
-            found.setdefault((flat.of(row)[0], names), {})[name_of(int(flat.kinds[row]))] = row
-    pairs = [(at[names[0]], at[names[1]]) for (_, names), at in found.items() if len(at) == 2]
-    return {row: pair for pair in pairs for row in pair}
 
 
 def _abreast(steps: Sequence[Step]) -> dict[int, list[int]]:

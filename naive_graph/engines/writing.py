@@ -16,9 +16,10 @@ from .llvm.functions import together
 from .llvm.loops import declared
 from .llvm.meaning import in_registers
 from .llvm.narrow import narrowing
+from .llvm.pairs import partner
 from .llvm.precision import DOUBLE, Precision
 from .llvm.straight import PARAMETERS, Straight, calling
-from .packing import gathered
+from .packing import both_together, gathered
 from .packing import together as side_by_side
 from .sampled import Sampled
 from .sheet import ADD, Sheet, applied
@@ -121,14 +122,27 @@ class Written:
         """Write the rows down. names: functions that take rows by the register."""
         for rows in order:
             if rows[0] in names:
-                calls = [[self.sheet.registers[x] for x in self.sheet.flat.of(row)] for row in rows]
-                made = side_by_side(code, self.sheet.many, names[rows[0]], calls)
+                made = self._gathered(code, rows, names)
             else:
                 made = [applied(self.sheet, code, row) for row in rows]
             for row, value in zip(rows, made, strict=True):
                 self.sheet.registers[row] = value
                 self._hand_out(code, row)
             code.breathe()
+
+    def _gathered(self, code: Straight, rows: Sequence[int], names: dict[int, str]) -> list[Any]:
+        """What functions of one kind compute for these rows, or two kinds that make a pair."""
+        sheet = self.sheet
+        lane_of = {each: lane for lane, each in enumerate(dict.fromkeys(tuple(sheet.flat.of(row)) for row in rows))}
+        lanes = [lane_of[tuple(sheet.flat.of(row))] for row in rows]
+        calls = [[sheet.registers[x] for x in operands] for operands in lane_of]
+        kinds = [int(sheet.flat.kinds[row]) for row in rows]
+        two = partner(kinds[0])
+        if two is None or len(set(kinds)) == 1:
+            found = side_by_side(code, sheet.many, names[rows[0]], calls)
+            return [found[lane] for lane in lanes]
+        operands = [operand for (operand,) in calls]
+        return both_together(code, sheet.many, two, operands, zip(lanes, map(name_of, kinds), strict=True))
 
     def _function(self, row: int) -> str | None:
         """The function of a register that computes the row, if it is one that takes as long for a single number."""
