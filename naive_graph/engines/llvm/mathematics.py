@@ -35,7 +35,7 @@ HALF_PI = (-1.5707963267948966, -6.123233995736766e-17, 1.4973849048591833e-33)
 
 def exp(x: Emitted) -> Any:
     """2**n * exp(r) with x = n log 2 + r and abs(r) <= log(2) / 2."""
-    high, low = 709.782712893384, -745.2
+    high, low = 710.0, -745.2  # whose exp is rounded to infinity and to 0, as that of all beyond
     inside = select(x > high, high, select(x < low, low, x))
     n, last = _nearest(inside, 1 / math.log(2))
     r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, inside))
@@ -43,8 +43,7 @@ def exp(x: Emitted) -> Any:
     halves = whole(last, "sub", as_bits(ROUND))
     first = whole(halves, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
     second = x.writer.line(f"sub {x.writer.module.whole} {halves.name}, {first.name}")
-    result = near_one * _power_of_two(first) * _power_of_two(second)
-    return select(x != x, x, select(x > high, math.inf, select(x < low, 0.0, result)))
+    return near_one * _power_of_two(first) * _power_of_two(second)
 
 
 def log(x: Emitted) -> Any:
@@ -95,11 +94,10 @@ def _wave(x: Emitted, quarter: int) -> Any:
     z = r * r
     sine = fma(z * r, polynomial(z, SIN), r)
     cosine = fma(z * z, polynomial(z, COS), fma(z, -0.5, 1.0))
-    turn = whole(last, "add", quarter)
     writer = x.writer
-    odd = writer.line(f"trunc {writer.module.whole} {turn.name} to {writer.module.truth}")
-    sign = whole(whole(turn, "and", 2), "shl", 62)
-    value = bits(pick(odd, cosine, sine))
+    odd = writer.line(f"trunc {writer.module.whole} {last.name} to {writer.module.truth}")
+    sign = whole(whole(whole(last, "add", quarter), "and", 2), "shl", 62)
+    value = bits(pick(odd, sine, cosine) if quarter else pick(odd, cosine, sine))
     return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
 
 
