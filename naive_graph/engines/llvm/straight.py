@@ -156,8 +156,9 @@ class Straight(Writer):
     def functions(self) -> str:
         """LLVM's assembly: the parts, and the function that calls them."""
         names = [self.name] if len(self.parts) == 1 else [f"{self.name}.{part}" for part in range(len(self.parts))]
+        frame = f"{FRAME} " if self.module.width > 1 else ""
         texts = [
-            "\n  ".join([f'define void @"{name}"({self.parameters}) {FRAME} {{', *lines, "ret void"]) + "\n}"
+            "\n  ".join([f'define void @"{name}"({self.parameters}) {frame}{{', *lines, "ret void"]) + "\n}"
             for name, lines in zip(names, self.parts, strict=True)
         ]
         if len(names) > 1:
