@@ -13,6 +13,7 @@ from naive_graph.engines import sheet
 from naive_graph.engines.llvm import straight
 from naive_graph.engines.llvm.pairs import PAIRS, partner
 from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
+from naive_graph.engines.tape.flat import DOT, PIECES, TOTAL
 from naive_graph.engines.writing import Written
 from naive_graph.rules import RULES
 
@@ -56,6 +57,18 @@ def test_an_operator_of_somebody_else_has_no_partner():
     assert mine(Variable(0.0)) is not None
     assert partner(RULES["sin"].number) == ("sin", "cos")
     assert partner(RULES["sinus"].number) is None
+
+
+def test_rows_of_a_plan_that_are_no_rules_have_no_partner():
+    assert [partner(kind) for kind in (*PIECES, DOT, TOTAL)] == [None] * (len(PIECES) + 2)
+
+
+def test_a_softmax_over_lanes_runs_as_straight_line_code():
+    with Graph.scratch():
+        ps = [PlaceHolder() for _ in range(3)]
+        program = Program(ng.logsumexp(ps), wrt=ps, inputs=[ps], engine="native")
+        batch = np.arange(30.0).reshape(10, 3) % 7
+        assert np.allclose(program(batch).gradient.sum(axis=0), 1.0)
 
 
 @given(st.integers(0, 2**32), st.sampled_from(["float64", "float32"]))

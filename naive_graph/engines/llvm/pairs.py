@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...rules import BY_NUMBER, RULES
+from ...rules import RULES
 from . import mathematics, singles
 from .emit import Emitted, Value
 from .functions import Choices, Module
@@ -25,6 +25,7 @@ from .meaning import in_registers
 from .straight import Straight
 
 PAIRS = (("sin", "cos"), ("tanh", "sech_squared"), ("sigmoid", "sigmoid_slope"))
+PAIR_OF = {RULES[name].number: names for names in PAIRS for name in names}
 
 # Where a number is too large for the fast functions, each of the two goes its own slow way.
 GUARD = """
@@ -52,9 +53,7 @@ class Inlined(Choices):
 
 def partner(kind: int) -> tuple[str, str] | None:
     """The pair that a rule's number belongs to."""
-    if kind < 0 or RULES.get(name := BY_NUMBER[kind].name) is not BY_NUMBER[kind]:
-        return None
-    return next((each for each in PAIRS if name in each), None)
+    return PAIR_OF.get(kind)
 
 
 def pair(module: Module, names: tuple[str, str]) -> str:
