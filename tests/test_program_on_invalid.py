@@ -3,6 +3,7 @@
 import math
 import warnings
 
+import numpy as np
 import pytest
 
 import naive_graph as ng
@@ -127,6 +128,25 @@ def test_a_leaf_that_is_nan_is_named_with_the_line_that_made_it(engine):
     x.value = math.nan
     _, message = caught(program, 1.0)
     assert "Variable 'x' holds nan, made on line" in message and "# both made here" in message
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("engine", ["native", "tape"])
+@pytest.mark.parametrize("gather", [ng.mean, lambda y: y])
+def test_a_warning_comes_if_and_only_if_a_result_of_some_sample_is_not_finite(gather, engine, dtype):
+    p, w = PlaceHolder(), Variable(2.0)
+    program = Program(gather((p * w).sqrt() * 3.0), wrt=[p, w], inputs=[p], engine=engine, dtype=dtype)
+    for place in [None, 0, 7, 8, 18]:
+        for wrong in (0.0, -1.0, math.inf):  # an infinite gradient; two times NaN and infinite
+            batch = np.linspace(1.0, 2.0, 19)
+            if place is not None:
+                batch[place] = wrong
+            for _ in range(4):  # the long way, and the short one
+                with warnings.catch_warnings(record=True) as found:
+                    warnings.simplefilter("always")
+                    value, slopes = program(batch)
+                finite = np.isfinite(value).all() and all(np.isfinite(each).all() for each in slopes)
+                assert bool(found) == (not finite) == (place is not None)
 
 
 def test_a_sample_that_was_fed_nan_is_named():

@@ -58,12 +58,13 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
         held.append(made)
     running, parts = (code.library, "run.packed", code.packed, code.out), answers.parts()
     groups = {part.group for part in parts if part.group} if parts is not None else set()
+    unchecked = set() if answers.is_checked else groups
     short = _is_short(answers)
     if single and scalars == len(answers.asked):
         run, kept = runner(*running, 0, scalars, short)
         way = _alone(run, fit, code.out[1:scalars].copy if scalars > 1 else list, held)
-    elif parts is not None and len(groups) < 2:
-        run, kept = runner(*running, scalars, scalars, short, *map(code.out_lines, groups))
+    elif parts is not None and len(unchecked) < 2:
+        run, kept = runner(*running, scalars, scalars, short, *map(code.out_lines, unchecked))
         way = _copied(run, fit, [part.view(code.out, code) for part in parts], single, held)
     else:
         run, kept = runner(*running, scalars, scalars, short)

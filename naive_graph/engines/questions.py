@@ -140,12 +140,11 @@ class ByMachine(ByReference):
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
         self.straight = engine == "native" or (engine is None and fits(self.flat))
-        made: Any = StraightLine if self.straight else Tape
-        self.tape: Any = made(self.flat, wanted, precision=precision)
+        self._groups = whole_groups(self.flat, self.asked)
+        self.tape: Any = self._straight_line() if self.straight else Tape(self.flat, wanted, precision=precision)
         self.may_move = engine is None and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
-        self._groups = whole_groups(self.flat, self.asked)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
         self.descent: Any = None  # the last way downhill, kept by who makes them
@@ -183,7 +182,7 @@ class ByMachine(ByReference):
     def found(self, finite: bool, samples: int) -> Found:
         """What the last run left. finite: whether all scalars are."""
         values, *slopes = [pick(self.tape.out, self.tape) for pick in self._picks]
-        if self.scalars < len(self.asked) and finite:
+        if self.scalars < len(self.asked) and finite and not self.is_checked:
             lanes = (values, *slopes) if self._groups is None else map(self.tape.out_lines, self._groups)
             finite = all(map(all_finite, lanes))
         if self._fed:
@@ -195,6 +194,15 @@ class ByMachine(ByReference):
         found = [each for each in self._picks if isinstance(each, Part)]
         spread = self._fed and any(each.group == 0 for each in found[1:])  # `for_each` has more to do
         return None if spread or len(found) < len(self._picks) else found
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether machine code found out if all lanes are finite."""
+        return self.straight and bool(self.tape.checks)
+
+    def _straight_line(self) -> StraightLine:
+        wanted = [at.row for at in self.asked]
+        return StraightLine(self.flat, wanted, precision=self.precision, checks=self._groups is not None)
 
     def _run(self, inputs: Inputs) -> float:
         """0.0 if all scalars among the results are finite."""
@@ -218,7 +226,7 @@ class ByMachine(ByReference):
             self.patience = left
             return
         with suppress(Opaque):  # then the tape goes on
-            code = StraightLine(self.flat, [at.row for at in self.asked], precision=self.precision)
+            code = self._straight_line()
             self.tape, self.feeds, self.straight = code, Feeds(self.flat, code), True
         self.patience = 0  # only now: after a Ctrl-C the next run tries again
 

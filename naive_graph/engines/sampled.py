@@ -14,8 +14,10 @@ from typing import Any
 
 from .llvm.block import Block
 from .llvm.loops import BROAD, TALL, Sums, Tile, Total, section
+from .llvm.pairs import both
+from .packing import pairs
 from .sheet import ADD, MUL, Sheet, applied, dot_steps
-from .tape.flat import NONE, REDUCE, TOTAL, Flat
+from .tape.flat import NONE, REDUCE, TOTAL, Flat, name_of
 from .tape.sections import Section
 from .tape.tiles import Dense, Outer, Step, tiles
 
@@ -32,18 +34,20 @@ class Sampled:
         self.sheet, self.flat, self.part, self.name, self.group = sheet, sheet.flat, part, name, part.group
         self.direct = direct
         self.width = sheet.precision.lanes  # samples in a block, floats in a line of scratch
-        self.block = Block(sheet.many, f"{name}.block", sheet.scratch)
+        self.block = Block(sheet.many, f"{name}.block", sheet.scratch, sheet.whole)
         self.totals: list[Total] = []
         found = tiles(self.flat, part)
         self.grids = [each for each in found if isinstance(each, Outer) and _worth(each)]
         self.layers = _abreast(found)
+        self.pairs = pairs(self.flat, part.rows.tolist())
         self.tiled = dict.fromkeys(row for grid in self.grids for row in (*grid.lefts, *grid.rights))
         self.column_of: dict[int, int] = {}  # of what the tiles read
         self.kept = self._read_later()
         self._make_room()
+        self.amiss: Any = 0.0  # NaN where a lane that is handed out is infinite or NaN
         self._rows()
         self.tiles = self._tiles()
-        self.sums = Sums(self.region, len(self.single), self._sums())
+        self.sums = Sums(self.begin, self.checked + len(self.single), self._sums())
         for row, column in self.kept.items():
             sheet.registers[row] = sheet.lying(sheet.many, "lanes", column)
 
@@ -60,13 +64,15 @@ class Sampled:
         )
 
     def _make_room(self) -> None:
-        """For the sums that have registers of their own, a line each."""
+        """For what is amiss a line; then for the sums that have registers of their own, a line each."""
         in_grids = {row for grid in self.grids for rows in grid.results for row in rows}
         rows = self.part.rows.tolist()
+        here = set(rows)
         self.single = [row for row in rows if self.flat.kinds[row] == REDUCE and row not in in_grids]
         whole = -(-len(self.single) // self.width) * self.width
-        self.region = self.sheet.scratch.place(self.width * whole)
-        self.register_of = {row: self.region + self.width * k for k, row in enumerate(self.single)}
+        self.checked = int(self.sheet.checks and not here.isdisjoint(self.sheet.exported[self.group]))
+        self.begin = self.sheet.scratch.place(self.width * (self.checked + whole))
+        self.register_of = {row: self.begin + self.width * k for k, row in enumerate(self.single, self.checked)}
 
     def _rows(self) -> None:
         rows = _soon(self.flat, self.part.rows.tolist())
@@ -82,9 +88,14 @@ class Sampled:
             elif row in self.register_of:
                 self._reduce(row)
             self.block.breathe()
+        if self.checked:
+            before = self.block.leaf("scratch", self.begin)
+            self.block.store("scratch", self.begin, self.block.apply(ADD, [before, self.amiss]))
 
     def _row(self, row: int) -> None:
         sheet, exported = self.sheet, self.sheet.exported[self.group]
+        if row in self.pairs and sheet.registers[row] is None:
+            self._both(*self.pairs[row])
         if sheet.registers[row] is None:
             self._side_by_side(self.layers.get(row, [row]))
         if row in self.kept:
@@ -93,6 +104,8 @@ class Sampled:
             self._stored(row)
         if row in exported:
             self.block.store("outs", exported.index(row), sheet.registers[row])
+            if self.checked:
+                self.amiss = self.block.fused(sheet.registers[row], 0.0, self.amiss)  # 0 times a finite number is 0
 
     def _side_by_side(self, rows: list[int]) -> None:
         """Dots that do not wait for one another, term by term: a sum waits for its last addition, four need not."""
@@ -103,6 +116,12 @@ class Sampled:
         for sums in zip_longest(*(dot_steps(self.sheet, self.block, row) for row in rows)):
             for row, sum in zip(rows, sums, strict=True):
                 registers[row] = registers[row] if sum is None else sum
+
+    def _both(self, first: int, second: int) -> None:
+        """Two functions of one operand, when the first of them is due."""
+        registers, (operand,) = self.sheet.registers, self.flat.of(first)
+        names = name_of(int(self.flat.kinds[first])), name_of(int(self.flat.kinds[second]))
+        registers[first], registers[second] = both(self.block, self.sheet.many, names, registers[operand])
 
     def _stored(self, row: int) -> None:
         """Keep the row in a column, for the tiles."""

@@ -14,7 +14,7 @@ from .llvm.functions import Module
 from .llvm.loops import HEAD, WORDS
 from .llvm.narrow import Neighbours
 from .llvm.precision import DOUBLE, SINGLE, Precision
-from .llvm.straight import Scratch, Straight
+from .llvm.straight import MOST_WHOLE, Scratch, Straight
 from .tape.flat import DOT, NONE, PIECES, Flat, name_of
 from .tape.operators import piece
 from .tape.places import runs_of
@@ -30,11 +30,12 @@ class Sheet:
     each group, the rows that lie in the lines of its feeds and of its results.
     results: the scalars that are yet to be handed out, and their places there.
     columns: how many each group has. precision: of all floats but the graph's
-    values. narrowed: of these, what blocks read as float32. alone, many: the
+    values. whole: whether code is not cut into parts. checks: whether it finds out if
+    exported lanes are finite. narrowed: of these, what blocks read as float32. alone, many: the
     functions of one number, and of a register.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], precision: Precision = DOUBLE) -> None:
+    def __init__(self, flat: Flat, wanted: Sequence[int], precision: Precision = DOUBLE, checks: bool = False) -> None:
         self.flat, self.sections, self.precision = flat, sections(flat), precision
         groups, leaves = range(1, len(flat.samples)), flat.leaves()
         self.fed = {g: leaves[flat.groups[leaves] == g].tolist() for g in groups}
@@ -44,6 +45,7 @@ class Sheet:
             self.results.setdefault(row, []).append(place)
         self.columns = dict.fromkeys(groups, 0)
         self.scratch = Scratch(precision.lanes)
+        self.whole, self.checks = len(flat.operands) <= MOST_WHOLE, checks
         assert len(HEAD) <= WORDS
         self.scratch.place(precision.lanes * len(groups))  # every group's head is a line, and the first ones are theirs
         declared: dict[str, str] = {}

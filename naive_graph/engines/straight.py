@@ -64,7 +64,8 @@ class StraightLine:
     whether functions of scalars are computed a register at once, with the
     tape's bits, else by the C library, with the reference engine's; by itself
     where the plan may come from the tape. precision: of all floats but those
-    that leaves are loaded from.
+    that leaves are loaded from. checks: whether the last of `out` tells too
+    whether all wanted lanes are finite.
     """
 
     def __init__(
@@ -75,10 +76,11 @@ class StraightLine:
         watched: int = NONE,
         wide: bool | None = None,
         precision: Precision = DOUBLE,
+        checks: bool = False,
     ) -> None:
-        self.precision = precision
+        self.precision, self.checks = precision, checks
         wide = not fits(flat) if wide is None else wide
-        code = Written(flat, wanted, wide, precision)
+        code = Written(flat, wanted, wide, precision, checks)
         sheet = code.sheet
         self.flat, self.sections, self.fed, self.exported = flat, sheet.sections, sheet.fed, sheet.exported
         self.given, self.columns = sheet.given, sheet.columns
@@ -112,8 +114,9 @@ class StraightLine:
         self.outs: dict[int, Array] = {}
         words, lanes, held = self.scratch.view(np.int64), self.precision.lanes, self.precision.name
         for group, count in enumerate(samples[1:], 1):
-            stride, columns = -(-count // lanes) * lanes, self.columns[group]
-            most = stride if group in self.whole else min(stride, chunk(count, columns, self.precision))
+            room, columns = -(-count // lanes) * lanes, self.columns[group]
+            most = room if group in self.whole else min(room, chunk(count, columns, self.precision))
+            stride = apart(room, self.precision)
             self.feeds[group] = aligned(len(self.fed[group]) * stride, held).reshape(-1, stride)
             self.outs[group] = aligned(len(self.exported[group]) * stride, held).reshape(-1, stride)
             self.lanes[group] = aligned(columns * most, held)
@@ -183,6 +186,15 @@ class StraightLine:
     def repeat(self, source: int, history: Array) -> None:
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
         self._again(source, *self._places, len(history), history.ctypes.data)
+
+
+def apart(floats: int, precision: Precision) -> int:
+    """How far apart rows of so many floats begin: an odd number of the cache's lines.
+
+    A power of two would give a block of all rows few places in the nearest cache, as every line has its place there
+    by the last digits of its address.
+    """
+    return floats if floats // precision.lanes % 2 else floats + precision.lanes
 
 
 def chunk(count: int, columns: int, precision: Precision) -> int:

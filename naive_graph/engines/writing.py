@@ -16,9 +16,10 @@ from .llvm.functions import together
 from .llvm.loops import declared
 from .llvm.meaning import in_registers
 from .llvm.narrow import narrowing
+from .llvm.pairs import partner
 from .llvm.precision import DOUBLE, Precision
 from .llvm.straight import PARAMETERS, Straight, calling
-from .packing import gathered
+from .packing import both_together, gathered
 from .packing import together as side_by_side
 from .sampled import Sampled
 from .sheet import ADD, Sheet, applied
@@ -36,11 +37,14 @@ class Written:
     wanted: rows to hand out; the k-th result is the k-th of those that are
     scalars, and the last one is 0.0 if all are finite. wide: whether functions
     of scalars are computed a register at once, as in lanes, else by the C
-    library. precision: of all floats but the values.
+    library. precision: of all floats but the values. checks: whether the last
+    result tells of the lanes too that are handed out.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool, precision: Precision = DOUBLE) -> None:
-        self.sheet, self.wide, self.precision = Sheet(flat, wanted, precision), wide, precision
+    def __init__(
+        self, flat: Flat, wanted: Sequence[int], wide: bool, precision: Precision = DOUBLE, checks: bool = False
+    ) -> None:
+        self.sheet, self.wide, self.precision = Sheet(flat, wanted, precision, checks), wide, precision
         self.units: list[Straight | Sampled] = []  # which run one after the other
         self._functions: dict[tuple[int, int], str | None] = {}
         self._amiss: Any = 0.0
@@ -73,7 +77,7 @@ class Written:
         last = self.units[-1] if self.units else None
         if isinstance(last, Straight):
             return last
-        code = Straight(self.sheet.alone, self._next(), scratch=self.sheet.scratch)
+        code = Straight(self.sheet.alone, self._next(), scratch=self.sheet.scratch, whole=self.sheet.whole)
         self.units.append(code)
         return code
 
@@ -89,14 +93,27 @@ class Written:
         """Write the rows down. names: functions that take rows by the register."""
         for rows in order:
             if rows[0] in names:
-                calls = [[self.sheet.registers[x] for x in self.sheet.flat.of(row)] for row in rows]
-                made = side_by_side(code, self.sheet.many, names[rows[0]], calls)
+                made = self._gathered(code, rows, names)
             else:
                 made = [applied(self.sheet, code, row) for row in rows]
             for row, value in zip(rows, made, strict=True):
                 self.sheet.registers[row] = value
                 self._hand_out(code, row)
             code.breathe()
+
+    def _gathered(self, code: Straight, rows: Sequence[int], names: dict[int, str]) -> list[Any]:
+        """What functions of one kind compute for these rows, or two kinds that make a pair."""
+        sheet = self.sheet
+        lane_of = {each: lane for lane, each in enumerate(dict.fromkeys(tuple(sheet.flat.of(row)) for row in rows))}
+        lanes = [lane_of[tuple(sheet.flat.of(row))] for row in rows]
+        calls = [[sheet.registers[x] for x in operands] for operands in lane_of]
+        kinds = [int(sheet.flat.kinds[row]) for row in rows]
+        two = partner(kinds[0])
+        if two is None or len(set(kinds)) == 1:
+            found = side_by_side(code, sheet.many, names[rows[0]], calls)
+            return [found[lane] for lane in lanes]
+        operands = [operand for (operand,) in calls]
+        return both_together(code, sheet.many, two, operands, zip(lanes, map(name_of, kinds), strict=True))
 
     def _function(self, row: int) -> str | None:
         """The function of a register that computes the row, if it is one that takes as long for a single number."""
@@ -132,8 +149,12 @@ class Written:
                 source, target = self.sheet.registers[rows[0]].place, self.sheet.results[rows[0]][0]
                 code.copy(source, ("adjoints", target), len(rows))
             code.breathe()
-        if few:
-            code.store("adjoints", self.scalars, self._amiss)
+        for each in self.units:
+            if isinstance(each, Sampled) and each.checked:
+                for lane in range(each.width):
+                    found = self.sheet.lying(self.sheet.alone, "scratch", each.begin + lane)
+                    self._amiss = code.apply(ADD, [self._amiss, found])
+        code.store("adjoints", self.scalars, self._amiss)
 
     def _neighbours(self) -> list[list[int]]:
         """The rows that are left, together where they lie in scratch as they do among the results."""
@@ -169,10 +190,12 @@ class Written:
         return "\n\n".join([*texts, text, together(self.sheet.alone, self.sheet.many)])
 
     def _checked(self) -> str:
-        """The end of a run: 0.0 goes behind the results if all are finite, else NaN."""
+        """The end of a run: behind the results is what is known to be amiss; to that goes NaN unless all are finite."""
         real, count = self.precision.type, self.scalars
         return f"""%last = getelementptr {real}, ptr %adjoints, i64 {count}
+  %known = load {real}, ptr %last
   store {real} 0.0, ptr %last  ; it may be read with them
   %amiss = call {real} @unusual(ptr %adjoints, i64 {count})
-  store {real} %amiss, ptr %last
+  %all = fadd {real} %known, %amiss
+  store {real} %all, ptr %last
   ret void"""

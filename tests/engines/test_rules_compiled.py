@@ -151,6 +151,14 @@ def test_exp_is_accurate_from_the_smallest_subnormal_to_the_largest_float(xs):
     check_accurate("exp", xs)
 
 
+@given(several(st.floats(709.782712893384, math.inf, exclude_min=True)))
+@example([math.nextafter(709.782712893384, math.inf), 709.99, 710.0, 710.01, 1e308, math.inf])
+def test_exp_is_infinite_beyond_the_largest_float_and_0_below_the_smallest(xs):
+    assert set(at_once(RULES["exp"], xs)) == {math.inf}
+    assert set(at_once(RULES["exp"], [min(-x, -745.1332191019413) for x in xs])) == {0.0}
+    assert set(at_once(RULES["exp"], [-745.1332191019413, -745.14, -745.2])) == {0.0}
+
+
 @given(several(st.floats(5e-324, 1.7976931348623157e308)))
 @example([5e-324, 2.225073858507201e-308, 0.7071067811865475, 0.7071067811865476, 1.414213562373095])
 def test_log_is_accurate_for_every_positive_float(xs):

@@ -12,8 +12,8 @@ BLOCK = "ptr %values, ptr %adjoints, ptr %scratch, ptr %feeds, ptr %lanes, ptr %
 class Block(Straight):
     """The code for a block of samples; what has one value for all of them is spread over a register where needed."""
 
-    def __init__(self, module: Module, name: str, scratch: Scratch) -> None:
-        super().__init__(module, name, BLOCK, scratch)
+    def __init__(self, module: Module, name: str, scratch: Scratch, whole: bool = False) -> None:
+        super().__init__(module, name, BLOCK, scratch, whole)
 
     def operand(self, value: Value) -> str:
         if isinstance(value, Emitted) and value.writer.module.width == 1:

@@ -31,10 +31,10 @@ GUARDED = """define internal {real} @"{full}"({real} %x) {{
   %large = fcmp ugt {real} %size, {limit}{reduced}
   br i1 {any}, label %slow, label %fast
 fast:
-  %one = call {real} @"{fast}"({real} %x)
+  %one = tail call {real} @"{fast}"({real} %x)
   ret {real} %one
 slow:
-  %two = call {real} @"{slow}"({real} %x)
+  %two = tail call {real} @"{slow}"({real} %x)
   ret {real} %two
 }}"""
 
@@ -191,7 +191,7 @@ class Choices(Writer):
         self.path, self.here = "", ""
         self.lines: list[str] = []
         self.conditions: dict[str, str] = {}  # by the decisions that led there
-        self.untried = [""]
+        self.untried: list[str] = []
         self.known: dict[str, Emitted] = {}
         self.parameters = [Emitted(self, f"%x{place}") for place in range(arity)]
 
@@ -212,6 +212,17 @@ class Choices(Writer):
             self.untried.append(self.here + "0")
         self.here = self.path[: depth + 1]
         return self.here[-1] == "1"
+
+    def through(self, function: Callable[..., Any]) -> Value:
+        """What the function gives for the parameters."""
+        results: dict[str, Value] = {}
+        self.conditions, self.untried = {}, [""]
+        for path in self.untried:  # grows as ways are found
+            _bounded(len(self.untried))
+            self.path, self.here = path, ""
+            result = function(*self.parameters)
+            results[self.here] = result
+        return self.chosen(results)
 
     def chosen(self, results: dict[str, Value], path: str = "") -> Value:
         """The result that fits, of those at the ends of all ways from `path` on."""
@@ -259,14 +270,9 @@ def _branches(module: Module, function: Callable[..., Any], arity: int) -> dict[
 
 
 def _choices(module: Module, function: Callable[..., Any], arity: int) -> dict[str, list[str]]:
-    writer, results = Choices(module, arity), {}
-    for path in writer.untried:  # grows as ways are found
-        _bounded(len(writer.untried))
-        writer.path, writer.here = path, ""
-        result = function(*writer.parameters)
-        results[writer.here] = result
-    writer.lines.append(f"ret {module.real} {writer.operand(writer.chosen(results))}")
-    return {"": writer.lines}
+    writer = Choices(module, arity)
+    result = writer.through(function)
+    return {"": [*writer.lines, f"ret {module.real} {writer.operand(result)}"]}
 
 
 def _bounded(ways: int) -> None:

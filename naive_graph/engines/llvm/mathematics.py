@@ -40,12 +40,15 @@ class Layout(NamedTuple):
     def power_of_two(self, n: Emitted) -> Any:
         return number(whole(whole(n, "add", self.bias), "shl", self.places))
 
-    def turned(self, sine: Emitted, cosine: Emitted, quarters: Emitted) -> Any:
-        """The sine of an angle, from sine and cosine of one that is so many quarter turns before it."""
+    def turned(self, sine: Emitted, cosine: Emitted, quarters: Emitted, more: int) -> Any:
+        """The sine of an angle, from sine and cosine of one that is so many quarter turns, and 0 or 1 more, before it.
+
+        A sine and a cosine of one angle ask the same question of `quarters`, which is then asked once.
+        """
         writer = sine.writer
         odd = writer.line(f"trunc {writer.module.whole} {quarters.name} to {writer.module.truth}")
-        sign = whole(whole(quarters, "and", 2), "shl", self.width - 2)
-        value = bits(pick(odd, cosine, sine))
+        sign = whole(whole(whole(quarters, "add", more), "and", 2), "shl", self.width - 2)
+        value = bits(pick(odd, sine, cosine) if more else pick(odd, cosine, sine))
         return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
 
 
@@ -76,7 +79,7 @@ HALF_PI = (-1.5707963267948966, -6.123233995736766e-17, 1.4973849048591833e-33)
 
 def exp(x: Emitted) -> Any:
     """2**n * exp(r) with x = n log 2 + r and abs(r) <= log(2) / 2."""
-    high, low = 709.782712893384, -745.2
+    high, low = 710.0, -745.2  # whose exp is rounded to infinity and to 0, as that of all beyond
     inside = select(x > high, high, select(x < low, low, x))
     n, last = _nearest(inside, 1 / math.log(2))
     r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, inside))
@@ -84,8 +87,7 @@ def exp(x: Emitted) -> Any:
     halves = whole(last, "sub", WIDE.round_bits)
     first = whole(halves, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
     second = x.writer.line(f"sub {x.writer.module.whole} {halves.name}, {first.name}")
-    result = near_one * WIDE.power_of_two(first) * WIDE.power_of_two(second)
-    return select(x != x, x, select(x > high, math.inf, select(x < low, 0.0, result)))
+    return near_one * WIDE.power_of_two(first) * WIDE.power_of_two(second)
 
 
 def log(x: Emitted) -> Any:
@@ -119,13 +121,13 @@ def cos(x: Emitted) -> Any:
 
 
 def tanh(x: Emitted) -> Any:
-    """x times a rational function near 0, else 1 - 2 / (exp(2 x) + 1)."""
+    """x + x**3 times a rational function near 0, else 1 - 2 e / (1 + e) for e = exp(-2 x): one division for both."""
     size, square = abs(x), x * x
-    near = fma(size * square, polynomial(square, TANH_OVER) / polynomial(square, TANH_UNDER), size)
-    bounded = select(size > 22.0, 22.0, size)
-    far = 1.0 - 2.0 / (exp(bounded + bounded) + 1.0)
-    signed = x.writer.outside("llvm.copysign.f64", [select(size < 0.625, near, far), x])  # -0.0 stays -0.0
-    return select(x != x, x, signed)
+    near, e = size < 0.625, exp(-2.0 * size)
+    over = select(near, polynomial(square, TANH_OVER), 2.0 * e)
+    share = over / select(near, polynomial(square, TANH_UNDER), 1.0 + e)
+    value = select(near, fma(size * square, share, size), 1.0 - share)
+    return x.writer.outside("llvm.copysign.f64", [value, x])  # -0.0 stays -0.0
 
 
 FUNCTIONS = {"exp": exp, "log": log, "sin": sin, "cos": cos, "tanh": tanh}
@@ -141,7 +143,7 @@ def _wave(x: Emitted, quarter: int) -> Any:
     z = r * r
     sine = fma(z * r, polynomial(z, SIN), r)
     cosine = fma(z * z, polynomial(z, COS), fma(z, -0.5, 1.0))
-    return WIDE.turned(sine, cosine, whole(last, "add", quarter))
+    return WIDE.turned(sine, cosine, last, quarter)
 
 
 def _nearest(x: Emitted, factor: float) -> tuple[Any, Emitted]:

@@ -136,4 +136,4 @@ def _wave(x: Emitted, quarter: int) -> Any:
     z = r * r
     sine = r + fma(z * r, polynomial(z, SIN), lost)
     cosine = fma(z, -0.5, fma(z * z, polynomial(z, COS), -(r * lost))) + 1.0
-    return NARROW.turned(sine, cosine, whole(last, "add", quarter))
+    return NARROW.turned(sine, cosine, last, quarter)

@@ -1,8 +1,10 @@
-"""Straight-line code for a whole sweep: no jumps, cut into functions of bearable size.
+"""Straight-line code for a whole sweep: no jumps, and where it is long, cut into functions of bearable size.
 
-LLVM's time grows with the square of a function's length, so a long sweep is
+LLVM's time grows faster than a function's length, so a very long sweep is
 cut into parts that run one after the other. A register lives in its own part
-only; what a later part needs is stored, and loaded again there.
+only; what a later part needs is stored, and loaded again there. Up to some
+thousand rows one function is the better way: it stores half as much, and LLVM
+is done sooner with it than with twenty that hand so much to each other.
 """
 
 from __future__ import annotations
@@ -12,7 +14,11 @@ from .functions import Module
 from .precision import SINGLE
 
 LONGEST = 400  # instructions from which a part is ended: LLVM takes some 20 ms for that
+MOST_WHOLE = 8_000  # operands of all rows of a plan that is not cut: LLVM takes some 0.1 to 0.4 s for them
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"
+# With a pointer to its frame a function can align its stack to whole registers. Without it, LLVM puts away registers
+# at any address, and half of them lie across two lines of the cache.
+FRAME = '"frame-pointer"="all"'
 LINE = 8  # doubles in a line of the cache; sixteen of float32. As many as a register has lanes
 
 
@@ -45,15 +51,23 @@ class Straight(Writer):
     leaves are loaded, are always float64, and rounded when they are read.
 
     scratch: where places for what a later part needs are taken from; shared by
-    all code that runs over one scratch array.
+    all code that runs over one scratch array. whole: whether it is one part, however long.
     """
 
-    def __init__(self, module: Module, name: str, parameters: str = PARAMETERS, scratch: Scratch | None = None) -> None:
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        parameters: str = PARAMETERS,
+        scratch: Scratch | None = None,
+        whole: bool = False,
+    ) -> None:
         super().__init__(module)
-        self.name, self.parameters = name, parameters
+        self.name, self.parameters, self.whole = name, parameters, whole
         self.scratch = Scratch(module.precision.lanes) if scratch is None else scratch
         self.parts: list[list[str]] = [[]]
         self.known: dict[str, Emitted] = {}
+        self._from = 0  # where in its part the first instruction is that is known
 
     @property
     def spilled(self) -> int:
@@ -72,9 +86,14 @@ class Straight(Writer):
         raise TypeError("it asks `if` about operands; write where(condition, a, b)")
 
     def breathe(self) -> None:
-        """Start the next part, if this one is long enough. Called between two steps."""
-        if len(self.parts[-1]) >= LONGEST:
-            self.parts.append([])
+        """Start the next part, if this one is long enough. Called between two steps.
+
+        What is not cut forgets what it loaded: LLVM would keep it, and put it away. To load it again costs less.
+        """
+        if len(self.parts[-1]) - self._from >= LONGEST:
+            if not self.whole:
+                self.parts.append([])
+            self._from = len(self.parts[-1])
             self.known.clear()
 
     def operand(self, value: Value) -> str:
@@ -149,8 +168,9 @@ class Straight(Writer):
     def functions(self) -> str:
         """LLVM's assembly: the parts, and the function that calls them."""
         names = [self.name] if len(self.parts) == 1 else [f"{self.name}.{part}" for part in range(len(self.parts))]
+        frame = f"{FRAME} " if self.module.width > 1 else ""
         texts = [
-            "\n  ".join([f'define void @"{name}"({self.parameters}) {{', *lines, "ret void"]) + "\n}"
+            "\n  ".join([f'define void @"{name}"({self.parameters}) {frame}{{', *lines, "ret void"]) + "\n}"
             for name, lines in zip(names, self.parts, strict=True)
         ]
         if len(names) > 1:

@@ -1,0 +1,103 @@
+"""Two functions of one number as one, which does only once what both need.
+
+A graph with its derivatives asks for the sine and the cosine of the same
+angle, and for tanh and its slope, which are made from the same exponential.
+Each of the two results has the bits that its own function gives: both are
+written down with the same instructions, and equal instructions are written once.
+
+>>> module = Module(8)
+>>> name = pair(module, ("tanh", "sech_squared"))
+>>> alone = [module.many("tanh", 1), module.many("exp", 1)]
+>>> [module.functions[each].count("llvm.fma") for each in (name, *alone)]
+[21, 21, 15]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...rules import RULES
+from . import mathematics, singles
+from .emit import Emitted, Value
+from .functions import Choices, Module
+from .meaning import in_registers
+from .straight import Straight
+
+PAIRS = (("sin", "cos"), ("tanh", "sech_squared"), ("sigmoid", "sigmoid_slope"))
+PAIR_OF = {RULES[name].number: names for names in PAIRS for name in names}
+
+# Where a number is too large for the fast functions, each of the two goes its own slow way.
+GUARD = """
+  %size = call {real} @"{fabs}"({real} %x0)
+  %large = fcmp ugt {real} %size, {limit}
+  %any = call i1 @{any_of}({truth} %large)
+  br i1 %any, label %slow, label %fast
+slow:
+  %one = call {real} @"{first}"({real} %x0)
+  %two = call {real} @"{second}"({real} %x0)
+  %slow.one = insertvalue {both} poison, {real} %one, 0
+  %slow.both = insertvalue {both} %slow.one, {real} %two, 1
+  ret {both} %slow.both
+fast:"""
+
+
+class Inlined(Choices):
+    """Writes our own functions down where they are called, so that two of them can share instructions."""
+
+    def _many_outside(self, name: str, operands: Sequence[Value]) -> Any:
+        if name in mathematics.FUNCTIONS:
+            return mathematics.FUNCTIONS[name](*operands)
+        return super()._many_outside(name, operands)
+
+
+def partner(kind: int) -> tuple[str, str] | None:
+    """The pair that a rule's number belongs to."""
+    return PAIR_OF.get(kind)
+
+
+def pair(module: Module, names: tuple[str, str]) -> str:
+    """The full name of the function of a register that gives both results."""
+    full = f"{'+'.join(names)}.{module.precision.name}"
+    if full not in module.functions:
+        module.functions[full] = _text(module, full, names)
+    return full
+
+
+def both(code: Straight, module: Module, names: tuple[str, str], operand: Value) -> list[Emitted]:
+    """The two results for an operand, in the order of the names."""
+    found = code.line(f'call {_kind(module)} @"{pair(module, names)}"({module.real} {code.operand(operand)})').name
+    return [code.line(f"extractvalue {_kind(module)} {found}, {place}") for place in (0, 1)]
+
+
+def _text(module: Module, full: str, names: tuple[str, str]) -> str:
+    real, kind, writer = module.real, _kind(module), Inlined(module, 1)
+    one, two = (writer.operand(writer.through(_function(module, name))) for name in names)
+    half = writer.line(f"insertvalue {kind} poison, {real} {one}, 0").name
+    whole = writer.line(f"insertvalue {kind} {half}, {real} {two}, 1").name
+    lines = [_guard(module, names), *writer.lines, f"ret {kind} {whole}"]
+    return f'define internal {kind} @"{full}"({real} %x0) {{' + "\n  ".join(lines) + "\n}"
+
+
+def _function(module: Module, name: str) -> Callable[..., Any]:
+    """What is written down: an operator's value, or in float32 the function that stands for it."""
+    return in_registers(RULES[name].value) if module.exact is None else singles.FUNCTIONS[name]
+
+
+def _guard(module: Module, names: tuple[str, str]) -> str:
+    limits = mathematics.LIMITS if module.exact is None else singles.LIMITS
+    if names[0] not in limits:
+        return ""
+    fabs, any_of = f"llvm.fabs{module.suffix}", f"llvm.vector.reduce.or.v{module.width}i1"
+    module.declared[fabs] = f'declare {module.real} @"{fabs}"({module.real})'
+    module.declared[any_of] = f"declare i1 @{any_of}({module.truth})"
+    first, second = (module.rounded(name, in_registers(RULES[name].value), 1) for name in names)
+    return GUARD.format(
+        real=module.real, truth=module.truth, both=_kind(module), fabs=fabs, any_of=any_of, first=first,
+        second=second, limit=module.literal(limits[names[0]]),
+    )  # fmt: skip
+
+
+def _kind(module: Module) -> str:
+    """LLVM's type of two registers."""
+    return f"{{{module.real}, {module.real}}}"
