@@ -304,13 +304,24 @@ def _run_all(page: Any, address: str) -> None:
     page.get_by_role("menuitem", name="Edit", exact=True).first.click()
     page.locator(".lm-Menu-item:visible", has_text="Clear Outputs of All Cells").first.click()
     page.wait_for_function("document.querySelectorAll('.jp-Notebook .jp-OutputArea-output').length === 0")
+    asked: list[str] = []
     for _ in range(5):  # on a busy machine a click may come before the menu is ready for it
-        page.get_by_role("menuitem", name="Run", exact=True).first.click()
-        page.locator(".lm-Menu-item:visible", has_text="Run All Cells").first.click()
+        asked += _answered(page)
         with suppress(NotYet):
+            page.get_by_role("menuitem", name="Run", exact=True).first.click(timeout=10_000)
+            page.locator(".lm-Menu-item:visible", has_text="Run All Cells").first.click(timeout=10_000)
             page.wait_for_function(TAKEN, timeout=15_000)
             return
-    raise AssertionError("the notebook did not begin to run")
+    raise AssertionError(f"the notebook did not begin to run; JupyterLab asked: {asked}")
+
+
+def _answered(page: Any) -> list[str]:
+    """What dialogs ask that stand in the way of a click; each is given the answer that it offers first."""
+    asked = []
+    for dialog in page.locator(".jp-Dialog:visible").all():
+        asked.append(dialog.inner_text())
+        dialog.locator(".jp-mod-accept").first.click()
+    return asked
 
 
 def _saved(page: Any, path: Path, cells: int) -> Any:
