@@ -238,7 +238,7 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
     """
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule, int(steps), held)
-    history = np.empty(int(steps), answers.precision.name)
+    history = _history(int(steps), answers.precision.name)
     chunk, done = 1, 0
     try:
         while done < len(history):
@@ -252,6 +252,17 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
         raise
     _finish(answers, inputs, rule, way, history, keep)
     return history
+
+
+def _history(steps: int, kind: str) -> Any:
+    """Room for the output before each step."""
+    try:
+        return np.empty(steps, kind)
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise NodeError(
+            f"minimize keeps the output before each step, and there is no room for {steps}. "
+            "Take fewer steps, and call it again."
+        ) from error
 
 
 def _next(chunk: int, took: float) -> int:

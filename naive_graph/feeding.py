@@ -121,6 +121,8 @@ def _array(values: Any, takes: str) -> Any:
         array = np.asarray(values)
     except ValueError as error:
         raise FeedError(f"{takes}, not rows of unlike lengths.") from error
+    except (TypeError, RuntimeError) as error:  # a tensor that is differentiated elsewhere, or lies on another machine
+        raise FeedError(f"{takes}. This {type(values).__name__} cannot be made one: {error}") from error
     if not array.size and array.ndim:
         raise FeedError(f"{takes}, of one sample at least; this array of shape {array.shape} has no sample in it.")
     if array.dtype.kind not in "fiu":

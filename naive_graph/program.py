@@ -257,8 +257,8 @@ class Program:
     def weights(self) -> Any:
         """The values of wrt as one array, a copy: `program.weights -= 0.1 * gradient` moves all Variables at once.
 
-        Setting it takes as many finite or infinite floats as wrt has Variables,
-        and writes them. Raises FeedError, and writes nothing, if they do not fit.
+        Setting it takes as many floats as wrt has Variables, and writes them. Raises
+        FeedError, and writes nothing, if they do not fit, or if some of them are masked.
         """
         self._refuse_stale()
         return self._kept.read()
@@ -268,6 +268,8 @@ class Program:
         import numpy as np
 
         self._refuse_stale()
+        if hasattr(values, "mask") and np.ma.is_masked(values):
+            raise FeedError("Some of these weights are masked. Choose numbers for them: values.filled(0.0).")
         array = np.asarray(values)
         if array.shape != (len(self._wrt),) or array.dtype.kind not in "fiu":
             raise FeedError(
@@ -346,7 +348,9 @@ class Program:
     # --- looking at it ---
 
     def __repr__(self) -> str:
-        return f"<Program of {len(self.outputs)} outputs and {len(self.wrt)} weights>"
+        outputs, wrt, leaf = len(self.outputs), len(self.wrt), "weight" if self._movable else "leaf"
+        leaves = leaf if wrt == 1 else "weights" if self._movable else "leaves"
+        return f"<Program of {outputs} output{'s'[: outputs != 1]} and {wrt} {leaves}>"
 
     def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
         """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.

@@ -92,6 +92,8 @@ class InArray:
 
 
 def _check(array: Any) -> None:
+    if isinstance(array, np.ma.MaskedArray):
+        raise FeedError("weights= takes a plain array, not a masked one. Choose numbers for it: array.filled(0.0).")
     if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != 1:
         what = f"one of shape {array.shape} and kind {array.dtype}" if isinstance(array, np.ndarray) else repr(array)
         raise FeedError(

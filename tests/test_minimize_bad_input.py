@@ -229,3 +229,11 @@ def test_a_placeholder_without_a_value_is_named():
     p, w = PlaceHolder(name="p"), Variable(1.0)
     with pytest.raises(ng.errors.PlaceHolderError, match="PlaceHolder 'p' has no value"):
         Program(p * w, wrt=[w]).minimize(0.1)
+
+
+@pytest.mark.parametrize("steps", [10**18, 10**30])
+def test_steps_without_room_for_their_history_are_refused(steps):
+    w = Variable(2.0)
+    with pytest.raises(NodeError, match=f"no room for {steps}. Take fewer steps"):
+        Program(w * w, wrt=[w]).minimize(0.1, steps)
+    assert w.value == 2.0

@@ -139,7 +139,7 @@ def test_what_nodes_have_in_other_toolkits_is_answered_with_where_it_is_here():
 def test_plans_and_programs_are_short_to_look_at():
     x = Variable(1.0)
     program = Program(x * x, wrt=[x])
-    assert repr(program) == "<Program of 1 outputs and 1 weights>"
+    assert repr(program) == "<Program of 1 output and 1 weight>"
     assert len(repr(program.stages())) < 400
 
 

@@ -408,3 +408,17 @@ def test_plain_numbers_go_the_short_way_too(engine, long_ways):
     q.value = 4.0
     assert program(1.0).value == 6.0
     assert [program(1.0, 1.0).value for _ in range(4)] == [3.0] * 4
+
+
+@pytest.mark.parametrize("engine", ["tape", "native"])
+@pytest.mark.parametrize("columns", [0, 2])
+def test_a_masked_array_is_refused_after_plain_ones_too(engine, columns):
+    p, q, w = PlaceHolder(), PlaceHolder(), Variable(2.0)
+    program = Program(w * p + q, wrt=[w], inputs=[[p, q]] if columns else [p, q], engine=engine)
+    plain = np.arange(6.0).reshape(3, 2) if columns else np.arange(3.0)
+    rest = () if columns else (plain,)
+    for _ in range(4):
+        program(plain, *rest)
+        with pytest.raises(FeedError, match="masked"):
+            program(np.ma.masked_greater(plain, 1.0), *rest)
+    assert program(np.ma.masked_greater(plain, 9.0), *rest).value.tolist() == program(plain, *rest).value.tolist()

@@ -308,3 +308,18 @@ def test_a_call_that_failed_leaves_the_program_as_it_was(ask):
     with pytest.raises(PlaceHolderError):
         ask(program)
     assert program(feed={p: 0.0}).value == 0.0
+
+
+class Elsewhere:
+    """A tensor that gives its numbers to nobody, as torch's do where they are differentiated."""
+
+    ndim, shape = 1, (3,)
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Use tensor.detach().numpy() instead.")
+
+
+def test_a_tensor_that_cannot_be_an_array_is_refused_with_its_own_reason():
+    p = PlaceHolder(name="p")
+    with pytest.raises(FeedError, match=r"'p'.*Elsewhere cannot be made one: Use tensor.detach"):
+        Program(p * 2.0, inputs=[p])(Elsewhere())

@@ -173,3 +173,14 @@ def test_an_array_too_short_for_the_places_is_refused_and_the_last_one_goes_on(e
     assert program().value == 15.0
     program.hold(np.array([1.0, 0.0, 4.0, 8.0]))
     assert program().value == 4.0
+
+
+def test_masked_weights_are_refused():
+    w = Variable(2.0)
+    masked = np.ma.array([3.0], mask=[True])
+    with pytest.raises(FeedError, match="masked"):
+        Program(w * w, wrt=[w]).weights = masked
+    program = Program(w * w, wrt=[w], weights=np.ones(1))
+    with pytest.raises(FeedError, match="masked"):
+        program.hold(masked)
+    assert w.value == 2.0 and program().value == 1.0

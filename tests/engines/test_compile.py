@@ -1,6 +1,7 @@
 """Code is compiled once, kept on disk under a name for all that it depends on, and let go safely."""
 
 import ctypes
+import signal
 import sys
 
 import llvmlite
@@ -131,3 +132,17 @@ def test_an_llvmlite_that_cannot_be_used_leaves_the_choice_with_the_reference(mo
     monkeypatch.setattr(llvmlite.binding, "llvm_version_info", (15, 0, 7))
     monkeypatch.setattr(compile, "llvmlite", compile.llvmlite.__wrapped__)
     assert not choice._can_compile.__wrapped__()
+
+
+def test_a_ctrl_c_while_code_is_compiled_comes_after_it(monkeypatch):
+    real = compile.object_code
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return real(*arguments)
+
+    monkeypatch.setattr(compile, "object_code", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compiled(HALF)
+    (made,) = compile._LIBRARIES.values()
+    assert made.address("half") != 0

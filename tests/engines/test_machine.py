@@ -226,3 +226,23 @@ def in_lists(xs: Floats, out: Floats, times: int, scale: float) -> None:
 @given(st.lists(st.integers(-100, 100), min_size=16, max_size=16), st.integers(0, 5), st.integers(-9, 9))
 def test_lists_of_registers_and_unrolled_loops_are_those_of_python(xs, times, scale):
     check_same(in_lists, np.array(xs, float), np.zeros(FACTOR * LANES), times, float(scale))
+
+
+class Interrupting:
+    """An array at which Ctrl-C is pressed just as its address is asked for."""
+
+    @property
+    def ctypes(self):
+        return self
+
+    @property
+    def data(self):
+        raise KeyboardInterrupt
+
+    def data_as(self, kind):
+        raise KeyboardInterrupt
+
+
+def test_a_ctrl_c_before_a_call_stays_one():
+    with pytest.raises(KeyboardInterrupt):
+        fused(np.ones(LANES), np.ones(LANES), Interrupting())

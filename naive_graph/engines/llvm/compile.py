@@ -19,6 +19,7 @@ from threading import RLock
 from typing import Any
 
 from ...errors import MissingToolError
+from ...imports import uninterrupted
 from . import cache
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
@@ -77,14 +78,20 @@ def compiled(ir_text: str | Callable[[], str], key: str | None = None, optimised
     name = sha256(f"{_here()}\n{optimised}\n{key}".encode()).hexdigest() + ".o"
     with _LOCK:
         if name not in _LIBRARIES:
-            code = cache.read(name)
-            if code is None:
-                code = object_code(ir_text if isinstance(ir_text, str) else ir_text(), optimised)
-                cache.write(name, code)
-            while len(_LIBRARIES) >= MOST_LIBRARIES:
-                del _LIBRARIES[next(iter(_LIBRARIES))]
-            _LIBRARIES[name] = Library(code)
+            with uninterrupted():  # in a finalizer or a conversion of ctypes' a Ctrl-C would be lost
+                _LIBRARIES[name] = _made(name, ir_text, optimised)
         return _LIBRARIES[name]
+
+
+def _made(name: str, ir_text: str | Callable[[], str], optimised: bool) -> Library:
+    """The library of that name, from disk or compiled; the oldest ones make room for it."""
+    code = cache.read(name)
+    if code is None:
+        code = object_code(ir_text if isinstance(ir_text, str) else ir_text(), optimised)
+        cache.write(name, code)
+    while len(_LIBRARIES) >= MOST_LIBRARIES:
+        del _LIBRARIES[next(iter(_LIBRARIES))]
+    return Library(code)
 
 
 def object_code(ir_text: str, optimised: bool = False) -> bytes:

@@ -24,12 +24,12 @@ _NO_ARGUMENTS, _ARGUMENTS = 4, 0x80  # METH_NOARGS and METH_FASTCALL
 _C_CONTIGUOUS, _FORMAT = 0x38, 0x4  # what is asked of a buffer: that it lies in C's order, and says what is in it
 _PYTHON = (
     "PyFloat_FromDouble", "PyLong_AsVoidPtr", "PyBool_FromLong", "PyObject_GetBuffer", "PyBuffer_Release",
-    "PyErr_Clear",
+    "PyErr_Clear", "PyObject_Type", "Py_DecRef",
 )  # fmt: skip
 
 # run: words hold a function, its argument, where its first result is, and whether all are finite; then where lines of
 # results are, and how many floats they hold.
-# feed: words hold how many arrays there are, where the tape's lines are, and for each array where its words are:
+# feed: words hold how many arrays there are, where the tape's lines are, the class of arrays, and of each its words:
 # its dimensions, samples, columns, stride, and the line of each column; or 1, how many numbers, how many places they
 # go to, ALONE, and these (`filling.batch`, `filling.singles`).
 # A buffer is {address, owner, bytes, bytes of an item, i32 read-only, i32 dimensions, format, shape, ...}.
@@ -40,6 +40,8 @@ declare ptr @PyBool_FromLong(i64)
 declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
 declare void @PyBuffer_Release(ptr)
 declare void @PyErr_Clear()
+declare ptr @PyObject_Type(ptr)
+declare void @Py_DecRef(ptr)
 
 define ptr @enter_run(ptr %self, ptr %nothing) {{
   %words = call ptr @PyLong_AsVoidPtr(ptr %self)
@@ -81,11 +83,18 @@ test:
 ask:
   %array.at = getelementptr ptr, ptr %arrays, i64 %k
   %array = load ptr, ptr %array.at
+  %class = call ptr @PyObject_Type(ptr %array)
+  call void @Py_DecRef(ptr %class)
+  %plain.at = getelementptr ptr, ptr %words, i64 2
+  %plain = load ptr, ptr %plain.at
+  %is.plain = icmp eq ptr %class, %plain
+  br i1 %is.plain, label %borrow, label %unfit
+borrow:
   %refused = call i32 @PyObject_GetBuffer(ptr %array, ptr %buffer, i32 {asked})
   %none = icmp ne i32 %refused, 0
   br i1 %none, label %clear, label %look
 look:
-  %batch.where = getelementptr ptr, ptr %feeds.at, i64 1
+  %batch.where = getelementptr ptr, ptr %feeds.at, i64 2
   %batch.at = getelementptr ptr, ptr %batch.where, i64 %k
   %batch = load ptr, ptr %batch.at
   %dimensions.at = getelementptr i32, ptr %buffer, i64 9
@@ -213,6 +222,8 @@ def runner(
 def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
     """A function of arrays: copies them to where they are read, or gives False if one is not what is expected.
 
+    Only NumPy's own class of arrays is: a kind of it, as a masked array, may mean other numbers than lie in its memory.
+
     feeds: a view of floats with a line for each leaf that is fed a batch, or any array of the same floats.
     arrays: the words of each, as `filling.batch` and `filling.singles` give them. Returns it with
     what must be held for as long as it is used; None where machine code cannot
@@ -221,5 +232,5 @@ def feeder(feeds: Any, arrays: Sequence[Sequence[int]]) -> Any:
     if not is_direct():
         return None
     each = [np.array(words, np.int64) for words in arrays]
-    words = np.array([len(each), feeds.ctypes.data, *(array.ctypes.data for array in each)], np.int64)
+    words = np.array([len(each), feeds.ctypes.data, id(np.ndarray), *(array.ctypes.data for array in each)], np.int64)
     return _entry("enter_feed", words, precision_named(feeds.dtype)), (feeds, each, words)

@@ -75,10 +75,13 @@ class Machine:
         _OF_FILE.setdefault(function.__module__, []).append(self)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function: arrays of NumPy's as they lie, whole numbers and floats."""
+        """Call the compiled function: arrays of NumPy's as they lie, whole numbers and floats.
+
+        The addresses are asked for here: in a conversion by ctypes a Ctrl-C would become an error of ctypes.
+        """
         if self._call is None:
             self._call = self._function()
-        return self._call(*[getattr(each, "ctypes", each) for each in arguments])
+        return self._call(*[each.ctypes.data if hasattr(each, "ctypes") else each for each in arguments])
 
     def address(self) -> int:
         """Where the machine code starts."""
@@ -88,17 +91,9 @@ class Machine:
         tree = syntax(self.python)
         words = scalars(DOUBLE)
         kinds = [str(each.annotation.id) for each in tree.args.args]  # type: ignore[union-attr]
-        types = [C_TYPES[words[kind]] if kind in words else _Array for kind in kinds]
+        types = [C_TYPES[words[kind]] if kind in words else ctypes.c_void_p for kind in kinds]
         library = library_of(self.python.__module__)
         return library.function(self.python.__name__, C_TYPES[result_type(tree)], types)
-
-
-class _Array:
-    """How ctypes takes an array's address."""
-
-    @staticmethod
-    def from_param(view: Any) -> Any:
-        return view.data_as(ctypes.c_void_p) if hasattr(view, "data_as") else view
 
 
 def machine(function: Callable[..., Any]) -> Machine:
