@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .emit import Emitted, Value
 from .functions import Module
+from .registers import numbers
 from .straight import Scratch, Straight
 
 BLOCK = "ptr %values, ptr %adjoints, ptr %scratch, ptr %feeds, ptr %lanes, ptr %outs, i64 %stride, i64 %left"
@@ -41,8 +42,3 @@ class Block(Straight):
         if array in ("feeds", "outs"):
             return [f"mul i64 %stride, {index}", f"getelementptr {self.module.precision.type}, ptr %{array}, i64 {{0}}"]
         return super()._address_lines(array, index)
-
-
-def numbers(lanes: int) -> str:
-    """The places of a register: 0, 1, 2 ..."""
-    return ", ".join(f"i64 {place}" for place in range(lanes))

@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import registers
-from .block import numbers as places
 from .precision import DOUBLE, SINGLE, Precision
 from .python import LANES, Doubles, Floats, Longs, Program
 
@@ -134,7 +133,7 @@ def _turn(source: Precision, precision: Precision) -> str:
     Beyond the last sample are the numbers of the last, beyond the last column none.
     """
     real, vector, lanes = precision.type, precision.vector, precision.lanes
-    given, whole, load = _type(source.type, lanes), f"<{lanes} x i64>", f"@llvm.masked.load{source.suffix(lanes)}.p0"
+    given, load = _type(source.type, lanes), f"@llvm.masked.load{source.suffix(lanes)}.p0"
     lines = [
         f"define internal void @turn_{source.type}"
         "(ptr %words, i64 %column, ptr %feeds, i64 %first, ptr %xs) alwaysinline {",
@@ -142,9 +141,7 @@ def _turn(source: Precision, precision: Precision) -> str:
         *_words("samples", "columns", "stride"),
         "%last = sub i64 %samples, 1",
         "%left = sub i64 %columns, %column",
-        f"%one = insertelement {whole} poison, i64 %left, i64 0",
-        f"%all = shufflevector {whole} %one, {whole} poison, <{lanes} x i32> zeroinitializer",
-        f"%mask = icmp slt {whole} <{places(lanes)}>, %all",
+        *registers.first("%left", lanes),
     ]
     for k in range(lanes):
         lines += [

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .block import Block, numbers
+from . import registers
+from .block import Block
 from .precision import Precision
 
 WORDS = 8  # of 64 bits, in a line of the cache
@@ -168,9 +169,7 @@ def _clear(name: str, columns: Sequence[int], precision: Precision) -> str:
     lanes, vector, align = precision.lanes, precision.vector, precision.bytes
     lines = [
         f'define internal void @"{name}"(ptr %block, i64 %left) {{',
-        f"%one = insertelement <{lanes} x i64> poison, i64 %left, i64 0",
-        f"%all = shufflevector <{lanes} x i64> %one, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer",
-        f"%mask = icmp slt <{lanes} x i64> <{numbers(lanes)}>, %all",
+        *registers.first("%left", lanes),
     ]
     for each in columns:
         lines += [

@@ -20,16 +20,13 @@ define internal {real} @sum_lanes({vector} %x) alwaysinline {{
 
 def add_first(real: str, lanes: int) -> str:
     """Add the first lanes of a register to what lies in memory, or to nothing where that begins."""
-    vector, mask, places = f"<{lanes} x {real}>", f"<{lanes} x i1>", f"<{lanes} x i64>"
+    vector, mask, which = f"<{lanes} x {real}>", f"<{lanes} x i1>", "\n  ".join(first("%size", lanes))
     load, store = (f"@llvm.masked.{what}.v{lanes}{suffix(real)}.p0" for what in ("load", "store"))
-    numbers = ", ".join(f"i64 {lane}" for lane in range(lanes))
     return f"""
 declare {vector} {load}(ptr, i32, {mask}, {vector})
 declare void {store}({vector}, ptr, i32, {mask})
 define internal void @add_first(ptr %xs, i64 %at, i64 %size, {vector} %x, i64 %begins) alwaysinline {{
-  %one = insertelement {places} poison, i64 %size, i64 0
-  %all = shufflevector {places} %one, {places} poison, <{lanes} x i32> zeroinitializer
-  %mask = icmp slt {places} <{numbers}>, %all
+  {which}
   %place = getelementptr {real}, ptr %xs, i64 %at
   %goes.on = icmp eq i64 %begins, 0
   %read = select i1 %goes.on, {mask} %mask, {mask} zeroinitializer
@@ -39,6 +36,21 @@ define internal void @add_first(ptr %xs, i64 %at, i64 %size, {vector} %x, i64 %b
   call void {store}({vector} %new, ptr %place, i32 4, {mask} %mask)
   ret void
 }}"""
+
+
+def first(size: str, lanes: int) -> list[str]:
+    """The instructions for %mask: which lanes are among the first ones, of which there are `size`."""
+    places = f"<{lanes} x i64>"
+    return [
+        f"%one = insertelement {places} poison, i64 {size}, i64 0",
+        f"%all = shufflevector {places} %one, {places} poison, <{lanes} x i32> zeroinitializer",
+        f"%mask = icmp slt {places} <{numbers(lanes)}>, %all",
+    ]
+
+
+def numbers(lanes: int) -> str:
+    """The places of a register: 0, 1, 2 ..."""
+    return ", ".join(f"i64 {place}" for place in range(lanes))
 
 
 def crosswise(real: str, lanes: int) -> str:
