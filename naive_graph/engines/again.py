@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .llvm.entry import feeder, runner
-from .llvm.filling import batch, singles
+from .llvm.filling import NOBODY, batch, singles
 from .questions import ByMachine
 
 Found = tuple[Any, Any]
@@ -133,7 +133,9 @@ def _arrays(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> tuple[An
         ]
     lines, line_of = tape.feed_lines(1), answers.feeds.line_of
     each = [(2, rows) if isinstance(rows, tuple) else (1, (rows,)) for rows in inputs]
-    return lines, [batch(size, samples, lines.shape[1], [line_of.get(row, -1) for row in rows]) for size, rows in each]
+    return lines, [
+        batch(size, samples, lines.shape[1], [line_of.get(row, NOBODY) for row in rows]) for size, rows in each
+    ]
 
 
 def _holding(way: Again, held: Any) -> Again:
@@ -168,8 +170,7 @@ def _copied(run: Any, fit: Any, views: Sequence[Any], single: bool, held: Any) -
             return None
         return values(), one() if single else [copy() for copy in copies]
 
-    again.held = held  # type: ignore[attr-defined]
-    return again
+    return _holding(again, held)
 
 
 def _values(view: Any, single: bool) -> Callable[[], Any]:

@@ -79,7 +79,7 @@ class Tape(Memory):
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
         results = [row for row in wanted if flat.groups[row] == 0]
         order: list[Any] = [self.loads, others]
-        handed: list[int] = []  # where the results begin
+        begin = NONE  # of the results
         for part in self.sections:
             rows = part.rows[flat.groups[part.rows] == 0]
             if part.group == 0:
@@ -87,14 +87,14 @@ class Tape(Memory):
                 rows = self.runs[part.stage].order
             else:
                 rows = side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
-                if not handed:
-                    rows, begin = with_room(rows, results)
-                    handed = [sum(map(len, order)) + begin] if begin != NONE else []
+                if begin == NONE:
+                    rows, at = with_room(rows, results)
+                    begin = sum(map(len, order)) + at if at != NONE else NONE
             order.append(rows)
-        if not handed:
-            handed = [sum(map(len, order))]
+        if begin == NONE:
+            begin = sum(map(len, order))
             order.append([NONE] * (len(results) + 1))
-        self.results = handed[0], len(results)
+        self.results = begin, len(results)
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
