@@ -12,7 +12,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import builder as builder
 from .catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
 from .catalogue import __all__ as _catalogue
 from .catalogue import abs as abs

@@ -15,7 +15,7 @@ from typing import Any
 from . import nodes
 from .engines.choice import WATCHERS, engine_named, is_native
 from .errors import ArityError, EngineError, NodeError, OperatorNameError, ThreadError
-from .handles import CURRENT, Building, abandon, count_built, handle
+from .handles import CURRENT, abandon, handle
 from .nodes import Constant, Node, build, rows_of
 from .plan import plan_for
 from .rules import RULES, rule_named
@@ -167,7 +167,7 @@ class Graph(metaclass=GraphType):
             check_grads(tables, plan, values, adjoints, cls.on_invalid)
             commit_grads(tables, plan, adjoints, accumulate)
             if engine is None and is_native(chosen) and "quick" not in tables.cache:
-                import_module(".calls", __package__).arm(tables, plan)
+                import_module(".quick", __package__).arm(tables, plan)
 
     @classmethod
     def kill_grad(cls) -> None:
@@ -346,8 +346,6 @@ def scope(name: str) -> Iterator[Scope]:
 
 
 def _replace(tables: Tables, reason: str) -> None:
-    if Building.many is not None:
-        count_built(min(len(CURRENT.tables), 1000))  # a larger graph was counted while it grew
     old, CURRENT.tables = CURRENT.tables, tables
     with old.lock:  # whoever is building a node there is done with it first
         old.close(reason)

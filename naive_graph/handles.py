@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from threading import RLock
 from typing import Any
 
@@ -25,7 +25,7 @@ KINDS: dict[int, type] = {}  # a leaf kind, or OPERATOR -> its class
 class Current:
     """Where new nodes go: the tables of the graph at hand."""
 
-    __slots__ = ("lock", "scratch_thread", "tables")  # quicker to look up, for Python and for compiled code
+    __slots__ = ("lock", "scratch_thread", "tables")  # quicker to look up
 
     def __init__(self) -> None:
         self.tables = Tables()
@@ -34,14 +34,6 @@ class Current:
 
 
 CURRENT = Current()
-
-
-class Building:
-    """Who else may append nodes besides Python, once so many were built that it is worth it."""
-
-    invite: Callable[[Tables], None] | None = None  # let compiled code go on from here, if there is any
-    many: Callable[[], None] | None = None  # what to do when many nodes were built in Python
-    left = 30_000  # until then
 
 
 def handle(home: Tables, row: int) -> Any:
@@ -67,15 +59,6 @@ def sweep_handles(home: Tables) -> None:
     """Drop the references to nodes that nobody holds any more."""
     home.handles = {row: reference for row, reference in home.handles.items() if reference() is not None}
     home.most_handles = 2 * len(home.handles) + 1000
-    count_built(1000)
-
-
-def count_built(nodes: int) -> None:
-    """So many more nodes were built. Once they are many, who waits for that is told."""
-    Building.left -= nodes
-    if Building.left < 0 and Building.many is not None:
-        many, Building.many = Building.many, None
-        many()
 
 
 def abandon(home: Tables, rows: int, reason: str) -> None:
@@ -105,8 +88,6 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
             if name is not None:
                 home.names[row] = name
             bind(node, home, row)
-            if Building.invite is not None:
-                Building.invite(home)
         except BaseException:
             home.cut(Mark(rows, edges, len(home.scopes)))
             raise
@@ -182,8 +163,6 @@ def grow_short(home: Tables, operator: int, associative: bool, left: int, right:
             handles[row] = _reference(node)
             if len(handles) >= home.most_handles:
                 sweep_handles(home)
-            if Building.invite is not None:
-                Building.invite(home)
             return node
         except BaseException:
             home.cut(Mark(rows, edges, len(home.scopes)))

@@ -17,11 +17,9 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Callable
 from typing import Any
 
 from .engines.choice import Setting
-from .engines.llvm.calling import FIRST, FRESH, ONE, OTHER, PENDING, SECOND
 from .engines.llvm.compile import compiled
 from .engines.llvm.emit import Opaque
 from .engines.llvm.functions import Module
@@ -43,43 +41,30 @@ class Quick:
     infinite or NaN nothing is written, and the long way tells what went wrong.
     """
 
-    __slots__ = ("columns", "kept", "row", "run", "tables", "whole", "words")
+    __slots__ = ("columns", "fresh", "held", "packed", "pending", "row", "run", "tables", "whole")
 
     def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
         code = written(tables, whole, plan)
         library = compiled(f"{code}\n{committing(_computed(tables, whole), len(tables))}")
-        address = library.address("quick")
-        self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(address)
+        self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(library.address("quick"))
         self.tables, self.row = tables, plan.rows[plan.targets[0]]
         self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
         size = len(tables)
         spare = [array("d", bytes(8 * (code.spilled + 1))), array("d", bytes(8 * (size + 1)))]
         self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
-        places = [[tables.values, column, *spare, tables.stamps] for column in self.columns]
-        packed = [array("q", map(_at, arrays)) for arrays in places]
-        self.kept = (library, spare, packed)  # as long as the addresses are in use
-        ids = map(id, (tables, self))
-        columns = map(_at, (tables.values, tables.stamps, tables.operators))
-        ways = [address, *map(_at, packed), *map(id, self.columns)]
-        self.words = array("q", [*ids, size, self.row, self.whole, *columns, *ways, id(self.columns[0]), -1])
-        self.announce()
-
-    def announce(self) -> None:
-        """Tell compiled calls that this is the short way now: whose words they have must never be an earlier one's."""
-        if Calls.taken is not None:
-            Calls.taken(self.words)
+        words = [array("q", map(_at, [tables.values, each, *spare, tables.stamps])) for each in self.columns]
+        self.held = (library, spare, words)  # as long as the addresses are in use
+        self.packed = [*map(_at, words)]
+        self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
 
     def forward(self) -> bool:
         """Compute values and gradients; False, with nothing written, if one is infinite or NaN."""
-        tables, words = self.tables, self.words
+        tables = self.tables
         now = tables.clock
-        column = SECOND if tables.grads is self.columns[0] else FIRST
-        if self.run(words[OTHER if column == SECOND else ONE], now):
+        column = 1 if tables.grads is self.columns[0] else 0
+        if self.run(self.packed[column], now):
             return False
-        words[PENDING] = words[column]
-        tables.clock = now + 1
-        words[FRESH] = now
-        self.announce()
+        self.pending, self.fresh, tables.clock = column, now, now + 1
         return True
 
     def serves(self, targets: Any) -> bool:
@@ -94,11 +79,10 @@ class Quick:
 
     def backward(self, node: Any) -> bool:
         """Make the gradients visible; False if they are another node's, or values have changed."""
-        tables, words = self.tables, self.words
-        if tables.written > words[FRESH] or not self.own(node):
+        tables = self.tables
+        if tables.written > self.fresh or not self.own(node):
             return False
-        pending = self.columns[0 if words[PENDING] == words[FIRST] else 1]
-        tables.grads, tables.grads_are_blank = pending, False
+        tables.grads, tables.grads_are_blank = self.columns[self.pending], False
         return True
 
 
@@ -106,13 +90,6 @@ def _at(column: Any) -> int:
     """Where an array begins."""
     address: int = column.buffer_info()[0]
     return address
-
-
-class Calls:
-    """Who else goes the short way: compiled calls, once there are any."""
-
-    taken: Callable[[Any], None] | None = None  # told of the words of the one that is taken
-    chosen = False  # whether it was chosen who makes the calls
 
 
 def arm(tables: Tables, plan: Plan) -> None:

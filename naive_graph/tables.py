@@ -70,7 +70,6 @@ class Tables:
         self.most_handles = 1000  # at which the dead ones are swept out
         self.checkpoints: list[Mark] = []
         self.cache: dict[Any, Any] = {}  # what was derived from the tables as they are now
-        self.margin: Any = None  # the rows of compiled code, which come in when somebody looks
         self.lock = RLock()
 
     def __len__(self) -> int:

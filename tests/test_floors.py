@@ -15,7 +15,7 @@ FLOORS = [
     ["tables", "records"],
     ["plan", "sweep", "arithmetics"],
     ["engines"],
-    ["handles", "nodes", "printed", "running", "quick", "graph", "calls", "margin", "compiled", "builder"],
+    ["handles", "nodes", "printed", "running", "quick", "graph"],
     ["draft", "simplify", "derive", "check", "update", "descent", "feeding", "weights", "program", "expression"],
     ["tensor"],
     ["training"],

@@ -13,21 +13,10 @@ from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable, log, mean, relu, total  # noqa: E402
-from naive_graph.engines import again, questions  # noqa: E402
-from naive_graph.engines.llvm import entry  # noqa: E402
+from naive_graph.engines import questions  # noqa: E402
 from naive_graph.errors import FeedError, NumberError, NumericError, NumericWarning, StaleNodeError  # noqa: E402
 
 KINDS = ["float64", "float32"]
-WAYS = [True, False]  # whether machine code is entered directly, or by ctypes
-
-
-@pytest.fixture(params=WAYS, ids=["directly", "by ctypes"], autouse=True)
-def way(request, monkeypatch):
-    if not request.param:
-        monkeypatch.setattr(entry, "is_direct", lambda: False)
-    elif not entry.is_direct():
-        pytest.skip("machine code is entered by ctypes here")
-    return request.param
 
 
 @pytest.fixture
@@ -107,7 +96,7 @@ def test_a_place_holder_that_is_not_given_keeps_its_number():
 
 
 @pytest.mark.parametrize("dtype", KINDS)
-def test_only_the_first_two_questions_of_a_form_go_the_long_way(long_ways, way, dtype):
+def test_only_the_first_two_questions_of_a_form_go_the_long_way(long_ways, dtype):
     x = Variable(3.0)
     program = Program(x * x, [x], dtype=dtype)
     for _ in range(5):
@@ -117,11 +106,11 @@ def test_only_the_first_two_questions_of_a_form_go_the_long_way(long_ways, way, 
     ask = Program(mean(x * p), [x], inputs=[p], dtype=dtype)
     for _ in range(5):
         ask(np.arange(10.0))
-    assert len(long_ways) == (4 if way else 7)
+    assert len(long_ways) == 4
 
 
 @pytest.mark.parametrize("dtype", KINDS)
-def test_arrays_of_float32_take_the_short_way_too(long_ways, way, dtype):
+def test_arrays_of_float32_take_the_short_way_too(long_ways, dtype):
     rng = np.random.default_rng(7)
     (ps, qs), w = ([PlaceHolder() for _ in range(3)] for _ in range(2)), Variable(0.1)
     for data, xs in ((rng.normal(size=(10, 3)), ps), (rng.normal(size=3), qs)):
@@ -130,7 +119,7 @@ def test_arrays_of_float32_take_the_short_way_too(long_ways, way, dtype):
         long_ways.clear()
         for _ in range(3):
             assert [shown(program(data.astype(kind))) for kind in KINDS] == expected
-        assert len(long_ways) == (2 if way else 6)
+        assert len(long_ways) == 2
         assert (expected[0] == expected[1]) == (dtype == "float32")
 
 
@@ -305,15 +294,7 @@ def test_threads_that_ask_one_program_get_their_own_answers():
     assert not wrong
 
 
-def test_a_long_run_lets_other_threads_run(monkeypatch):
-    monkeypatch.setattr(again, "SHORT", 0)
-    x = Variable(3.0)
-    program = asked_often(Program(x * x, [x]))
-    x.value = 4.0
-    assert program().value == 16.0
-
-
-def test_the_short_way_counts_for_the_move_to_straight_line_code(monkeypatch, way):
+def test_the_short_way_counts_for_the_move_to_straight_line_code(monkeypatch):
     monkeypatch.setattr(questions, "PATIENCE", 12)
     x, p = Variable(3.0), PlaceHolder()
     program = Program(mean(x * p), [x], inputs=[p])

@@ -10,19 +10,20 @@ NaN, is left to the long way, which says what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from .llvm.entry import feeder, runner
-from .llvm.filling import NOBODY, batch, singles
+from .given import as_slice
+from .llvm.precision import SINGLE
 from .questions import ByMachine
 
 Found = tuple[Any, Any]
 Again = Callable[..., Found | None]
+PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 AGE = "age"  # among what was derived from the tables: an object that is there until they change
-SHORT = 100_000  # rows and lanes of rows; running them takes less than a thread is used to wait
 
 
 def never(*inputs: Any) -> Found | None:
@@ -45,31 +46,25 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
     code.set_source(source)
     scalars = answers.scalars
     fit: Any = _no_inputs
-    held: list[Any] = [answers]
     if plain:
         if answers.feeds.moving:
             return never
         fit = _floats(answers, inputs)
     elif inputs:
-        made = feeder(*_arrays(answers, samples, inputs))
-        if made is None:
-            return never
-        fit = made[0]
-        held.append(made)
-    running, parts = (code.library, "run.packed", code.packed, code.out), answers.parts()
+        fit = _arrays([*(_lines if answers.batched else _numbers)(answers, samples, inputs)])
+        if code.precision is SINGLE:
+            fit = np.errstate(over="ignore")(fit)  # what float32 cannot hold becomes infinite; a result will show it
+    parts = answers.parts()
     groups = {part.group for part in parts if part.group} if parts is not None else set()
     unchecked = set() if answers.is_checked else groups
-    short = _is_short(answers)
+    way: Again
     if single and scalars == len(answers.asked):
-        run, kept = runner(*running, 0, scalars, short)
-        way = _alone(run, fit, code.out[1:scalars].copy if scalars > 1 else list, held)
+        way = _alone(_runner(answers, 0), fit, code.out[1:scalars].copy if scalars > 1 else list)
     elif parts is not None and len(unchecked) < 2:
-        run, kept = runner(*running, scalars, scalars, short, *map(code.out_lines, unchecked))
-        way = _copied(run, fit, [part.view(code.out, code) for part in parts], single, held)
+        run = _runner(answers, scalars, *map(code.out_lines, unchecked))
+        way = _copied(run, fit, [part.view(code.out, code) for part in parts], single)
     else:
-        run, kept = runner(*running, scalars, scalars, short)
-        way = _many(answers, run, fit, samples, single, held)
-    held.append(kept)
+        way = _many(answers, _runner(answers, scalars), fit, samples, single)
     return way if answers.stays else _counted(answers, answers.cost(samples), way)
 
 
@@ -109,10 +104,21 @@ def _floats(answers: ByMachine, inputs: Sequence[int]) -> Callable[..., bool]:
     return fit
 
 
-def _is_short(answers: ByMachine) -> bool:
-    """Whether a run takes so little time that other threads may wait for it."""
-    flat, samples = answers.flat, np.array(answers.tape.samples)
-    return len(flat) <= SHORT and int(samples[flat.groups].sum()) <= SHORT
+def _runner(answers: ByMachine, value: int, lines: Any = None) -> Callable[[], float]:
+    """A function that runs the code, and gives out[value]; NaN unless all results are finite.
+
+    The place behind the scalars of `out` is 0.0 where those are finite; lines
+    are more results, to be looked at here.
+    """
+    code, amiss = answers.tape, answers.scalars
+    function, packed, item = code.library.function("run.packed", None, [ctypes.c_void_p]), code.packed, code.out.item
+
+    def run() -> float:
+        function(packed)
+        found: float = item(value)
+        return found if item(amiss) == 0.0 and (lines is None or np.isfinite(lines).all()) else np.nan
+
+    return run
 
 
 def _can_be_fed(answers: ByMachine, inputs: Sequence[Any]) -> bool:
@@ -123,31 +129,60 @@ def _can_be_fed(answers: ByMachine, inputs: Sequence[Any]) -> bool:
     return fed.issuperset([*answers.placeholders, *(row for _, row in feeds.numbers), *moving])
 
 
-def _arrays(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> tuple[Any, list[list[int]]]:
-    """Where the inputs are read: the tape's lines, and the words of each array."""
-    tape = answers.tape
-    if not answers.batched:
-        places = answers.feeds.places()
-        return tape.out, [  # there are no lines: every number has an address of its own
-            singles(len(rows), [(at, k) for k, row in enumerate(rows) for at in places.get(row, ())]) for rows in inputs
-        ]
-    lines, line_of = tape.feed_lines(1), answers.feeds.line_of
-    each = [(2, rows) if isinstance(rows, tuple) else (1, (rows,)) for rows in inputs]
-    return lines, [
-        batch(size, samples, lines.shape[1], [line_of.get(row, NOBODY) for row in rows]) for size, rows in each
-    ]
+Copy = tuple[Any, Any, Any]  # (a tape's array, where in it, where in the array that is given)
 
 
-def _holding(way: Again, held: Any) -> Again:
-    """The way, which keeps the memory alive whose addresses its machine code has.
+def _arrays(copies: Sequence[tuple[tuple[int, ...], list[Copy]]]) -> Callable[..., bool]:
+    """Whether arrays of these shapes are given; they are copied to where they are read.
 
-    An attribute of the function costs a call nothing; a class with a `__call__` took 5 % longer.
+    Only NumPy's own class of arrays is taken: a kind of it, as a masked array, may mean other numbers than it holds.
     """
-    way.held = held  # type: ignore[attr-defined]
-    return way
+
+    def fit(*given: Any) -> bool:
+        if len(given) != len(copies):
+            return False
+        for array, (shape, _) in zip(given, copies, strict=True):
+            if type(array) is not np.ndarray or array.dtype not in PLAIN or array.shape != shape:
+                return False
+        for array, (_, moved) in zip(given, copies, strict=True):
+            for to, where, places in moved:
+                to[where] = array[places].T
+        return True
+
+    return fit
 
 
-def _alone(run: Any, fit: Any, copy: Any, held: Any) -> Again:
+def _lines(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], list[Copy]]]:
+    """Batches: the shape of each, and how its columns become lines. Lanes beyond the last sample repeat it."""
+    lines, line_of = answers.tape.feed_lines(1), answers.feeds.line_of
+    parts: list[tuple[Any, Any]] = [(lines[:, :samples], slice(None))]
+    if lines.shape[1] > samples:
+        parts.append((lines[:, samples:], slice(samples - 1, None)))
+    for rows in inputs:
+        single = not isinstance(rows, tuple)
+        each = (rows,) if single else rows
+        read = [column for column, row in enumerate(each) if row in line_of]
+        where, columns = as_slice([line_of[each[column]] for column in read]), as_slice(read)
+        copies = [(to, where, those if single else (those, columns)) for to, those in parts if read]
+        yield (samples,) if single else (samples, len(rows)), copies
+
+
+def _numbers(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], list[Copy]]]:
+    """Single numbers: how many are in each array, and where they are read."""
+    feeds, tape = answers.feeds, answers.tape
+    for rows in inputs:
+        place_of = {row: place for place, row in enumerate(rows)}
+        read = [(leaf, place_of[row]) for leaf, row in feeds.numbers if row in place_of]
+        copies = [(*tape.scalars_of([leaf for leaf, _ in read]), [place for _, place in read])] if read else []
+        for leaf, lanes, sources in feeds.moving:
+            line, last = tape.feed(leaf), tape.samples[answers.flat.groups[leaf]] - 1
+            found = [(at, place_of[each.row]) for at, each in zip(lanes.tolist(), sources) if each.row in place_of]
+            found += [(at, place) for k, place in found if k == last for at in range(last + 1, len(line))]
+            copies += [(line, [at for at, _ in found], [place for _, place in found])] if found else []
+        yield (len(rows),), copies
+
+
+def _alone(run: Any, fit: Any, copy: Any) -> Again:
     """One output, and what copies its gradient: `list` where there is none."""
 
     def again(*inputs: Any) -> Found | None:
@@ -157,10 +192,10 @@ def _alone(run: Any, fit: Any, copy: Any, held: Any) -> Again:
                 return value, copy()
         return None
 
-    return _holding(again, held)
+    return again
 
 
-def _copied(run: Any, fit: Any, views: Sequence[Any], single: bool, held: Any) -> Again:
+def _copied(run: Any, fit: Any, views: Sequence[Any], single: bool) -> Again:
     """The values, and each output's gradient, as they lie."""
     values, copies = _values(views[0], single), [each.copy for each in views[1:]]
     one = copies[0] if copies else list
@@ -170,7 +205,7 @@ def _copied(run: Any, fit: Any, views: Sequence[Any], single: bool, held: Any) -
             return None
         return values(), one() if single else [copy() for copy in copies]
 
-    return _holding(again, held)
+    return again
 
 
 def _values(view: Any, single: bool) -> Callable[[], Any]:
@@ -180,7 +215,7 @@ def _values(view: Any, single: bool) -> Callable[[], Any]:
     return (lambda: list(view.copy())) if view.ndim > 1 else view.tolist
 
 
-def _many(answers: ByMachine, run: Any, fit: Any, samples: int, single: bool, held: Any) -> Again:
+def _many(answers: ByMachine, run: Any, fit: Any, samples: int, single: bool) -> Again:
     """Results that must be put together."""
 
     def again(*inputs: Any) -> Found | None:
@@ -193,4 +228,4 @@ def _many(answers: ByMachine, run: Any, fit: Any, samples: int, single: bool, he
             return values[0], slopes[0] if slopes else []
         return values, slopes
 
-    return _holding(again, held)
+    return again

@@ -96,19 +96,6 @@ class Feeds:
             numbers[places] = held
             _fill(tape.feed(row), numbers)
 
-    def places(self) -> dict[int, list[int]]:
-        """The addresses where single numbers are read, by the row of the PlaceHolder."""
-        found: dict[int, list[int]] = {}
-        for row, source in self.numbers:
-            found.setdefault(source, []).append(self.tape.place_of(row))
-        for row, lanes, sources in self.moving:
-            line, samples = self.tape.feed(row), self.tape.samples[self.flat.groups[row]]
-            for lane, each in zip(lanes.tolist(), sources, strict=True):
-                last = len(line) if lane == samples - 1 else lane + 1  # lanes beyond the last sample repeat it
-                begin, size = line.ctypes.data, line.itemsize
-                found.setdefault(each.row, []).extend(begin + size * at for at in range(lane, last))
-        return found
-
     def feed_batch(self, batch: Batch) -> None:
         """Copy a batch into its lines; lanes beyond the last sample repeat it."""
         if batch.rows not in self.lines:

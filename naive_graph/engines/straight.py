@@ -135,10 +135,9 @@ class StraightLine:
         """What such a leaf holds."""
         return float(self.scratch[self.given[row]])
 
-    def place_of(self, row: int) -> int:
-        """The address of such a leaf."""
-        address: int = self.scratch.ctypes.data + self.scratch.itemsize * self.given[row]
-        return address
+    def scalars_of(self, rows: Sequence[int]) -> tuple[Array, list[int]]:
+        """Where such leaves are: an array, and the place of each."""
+        return self.scratch, [self.given[row] for row in rows]
 
     def feed(self, row: int) -> Array:
         """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""

@@ -10,7 +10,6 @@ on disk under a name that says which one, so that the next process loads it.
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache as once
@@ -26,7 +25,6 @@ _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
 _LOCK = RLock()
 OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
-TESTED = ((3, 11),)  # versions of Python, on Linux, on which machine code is entered directly
 
 
 class Library:
@@ -170,13 +168,3 @@ def _here() -> str:
 
     llvm = llvmlite()
     return "\n".join((package.__version__, llvm.get_default_triple(), llvm.get_host_cpu_name(), _features()))
-
-
-def is_direct() -> bool:
-    """Whether machine code can be entered without ctypes here."""
-    return (
-        sys.implementation.name == "cpython"
-        and sys.version_info[:2] in TESTED
-        and sys.platform == "linux"
-        and sys.byteorder == "little"
-    )

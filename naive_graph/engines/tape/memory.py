@@ -65,10 +65,9 @@ class Memory:
         """What such a leaf holds."""
         return float(self.scalars[self.slots[row]])
 
-    def place_of(self, row: int) -> int:
-        """The address of a scalar."""
-        address: int = self.scalars.ctypes.data + self.scalars.itemsize * int(self.slots[row])
-        return address
+    def scalars_of(self, rows: Sequence[int]) -> tuple[Array, list[int]]:
+        """Where such leaves are: an array, and the place of each."""
+        return self.scalars, [int(self.slots[row]) for row in rows]
 
     def feed(self, row: int) -> Array:
         """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
