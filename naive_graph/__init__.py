@@ -12,19 +12,19 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
-from .catalogue import __all__ as _catalogue
-from .catalogue import abs as abs
-from .catalogue import pow as pow
-from .check import check_operator, gradcheck
-from .derive import gradients, hessian, jacobian, tangent, tangents
-from .graph import Graph, scope
-from .nodes import Constant, Node, Operator, PlaceHolder, Variable
-from .rules import Interval, operator
-from .version import __version__
+from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
+from .core.catalogue import __all__ as _catalogue
+from .core.catalogue import abs as abs
+from .core.catalogue import pow as pow
+from .core.rules import Interval, operator
+from .core.version import __version__
+from .graph.check import check_operator, gradcheck
+from .graph.derive import gradients, hessian, jacobian, tangent, tangents
+from .graph.graph import Graph, scope
+from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
 if TYPE_CHECKING:
-    from .program import Program
+    from .program.program import Program
     from .tensor import (
         DAGExecutionEngine,
         ElementwiseNode,

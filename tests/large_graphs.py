@@ -5,10 +5,10 @@ import random
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable
-from naive_graph.catalogue import BUILT_IN
-from naive_graph.engines import reference
-from naive_graph.plan import plan_for
-from naive_graph.rules import RULES
+from naive_graph.core import reference
+from naive_graph.core.catalogue import BUILT_IN
+from naive_graph.core.plan import plan_for
+from naive_graph.core.rules import RULES
 
 # Operators whose compiled code has the reference engine's bits, and those of the C library.
 EXACT = ["add", "sub", "mul", "div", "neg", "abs", "sign", "heaviside", "relu", "square", "reciprocal", "sqrt",

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from naive_graph.arithmetics.single import Single
+from naive_graph.core.arithmetics.single import Single
+from naive_graph.core.plan import plan_for
+from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm.functions import ROUND_ONCE
-from naive_graph.plan import plan_for
-from naive_graph.rules import RULES
 
 ONE = np.float32(1)
 

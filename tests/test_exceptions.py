@@ -5,7 +5,7 @@ from graphs import snapshot
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
-from naive_graph.rules import RULES, Arithmetic
+from naive_graph.core.rules import RULES, Arithmetic
 
 
 class Boom(Exception):

@@ -1,1 +1,5 @@
-"""What the lessons bring along: data to learn from, and networks to compare your own with."""
+"""What the lessons bring along.
+
+sentences  small sentences to learn from
+trees      networks that read them
+"""

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..core.files import write_whole
 from ..errors import ExpressionError
-from ..files import write_whole
 
 LIKED = ("good", "fine", "warm", "fresh", "rich")
 DISLIKED = ("bad", "dull", "cold", "stale", "thin")

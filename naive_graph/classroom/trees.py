@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Protocol
 
-from ..graph import Graph, scope
+from ..graph.graph import Graph, scope
 from ..tensor.base import TensorNode
 from ..tensor.losses import sigmoid_cross_entropy
 from ..training.initialisers import const

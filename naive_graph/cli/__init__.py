@@ -1,1 +1,6 @@
-"""The command line: `naive-graph tour`, `naive-graph lessons`, `naive-graph draw`."""
+"""The command line: `naive-graph tour`, `lessons`, `draw`, `step`.
+
+expression  a written expression, read safely
+draw, step, tour, lessons    a command each
+main        what is read from the command line, and how it ends
+"""

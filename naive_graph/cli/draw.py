@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DrawingError, ExpressionError
-from ..expression import read
-from ..graph import Graph
-from ..nodes import Constant, Node, Variable
+from ..graph.graph import Graph
+from ..graph.nodes import Constant, Node, Variable
 from ..views.draw import draw
+from .expression import read
 
 SUFFIXES = (".svg", ".png", ".dot")
 

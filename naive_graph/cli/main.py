@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from ..core.version import __version__
 from ..errors import NaiveGraphError
-from ..version import __version__
 
 PROGRAM = "naive-graph"
 EXAMPLES = """\
@@ -84,7 +84,7 @@ def _run(words: list[str]) -> int:
     if rest:
         options.parser.error(f"{' '.join(rest)!r} is not understood")
     if options.command == "tour":
-        from ..tour import tour
+        from .tour import tour
 
         return tour(options.out)
     if options.command == "lessons":

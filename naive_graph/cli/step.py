@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..expression import read
-from ..graph import Graph
-from ..nodes import Constant
+from ..graph.graph import Graph
+from ..graph.nodes import Constant
 from ..views.steps.record import step
 from ..views.steps.shown import Steps
 from ..views.steps.step import Step
 from .draw import numbers
+from .expression import read
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
 KEYS = {

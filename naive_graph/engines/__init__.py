@@ -1,1 +1,8 @@
-"""The engines: ways to run a plan that all give the same numbers."""
+"""Ways to run a plan that all give the numbers of `core.reference`.
+
+choice     which engine runs: the one asked for by name, or the one that pays
+native     a small graph as straight-line machine code
+llvm/      rules, and loops in a small subset of Python, as machine code
+tape/      a plan as a tape: passes that find dots, samples and shared work, and the loops that run what is left
+straight/  a whole plan as straight-line code, for a register of samples at a time
+"""

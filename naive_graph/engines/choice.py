@@ -20,13 +20,13 @@ from importlib.util import find_spec
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from ..core import reference
+from ..core.imports import uninterrupted
+from ..core.plan import Plan
 from ..errors import EngineError, MissingToolError
-from ..imports import uninterrupted
-from ..plan import Plan
-from . import reference
 
 Engine = Any
-ENGINES = {"reference": ".reference", "tape": ".tape.engine", "native": ".native"}  # name -> module
+ENGINES = {"reference": "..core.reference", "tape": ".tape.engine", "native": ".native"}  # name -> module
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile, and the tape is as quick
 PATIENCE = 25_000  # steps run by the reference engine (some 3 us each) before compiling (some 50 ms) pays
 WATCHERS: list[Engine] = []

@@ -19,16 +19,16 @@ from math import isfinite
 from threading import RLock
 from typing import Any
 
+from ..core import reference
+from ..core.origin import learners_level
+from ..core.plan import Plan
+from ..core.sweep import Evaluated, Finished, forward, reverse
 from ..errors import EngineWarning
-from ..origin import learners_level
-from ..plan import Plan
-from ..sweep import Evaluated, Finished, forward, reverse
-from . import reference
 from .llvm.compile import assembly as assembled
 from .llvm.compile import compiled, llvmlite
 from .llvm.emit import Opaque, opaque
 from .llvm.functions import Module
-from .llvm.straight import Straight
+from .llvm.listing import Straight
 
 Run = Callable[..., None]
 MOST_KEPT = 128  # compiled plans, of which the oldest are let go

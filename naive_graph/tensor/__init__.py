@@ -1,4 +1,15 @@
-"""Tensors of indexed nodes: closed under differentiation, lowered onto scalars, evaluated on arrays."""
+"""Tensors of indexed nodes: closed under differentiation, lowered onto scalars, evaluated on arrays.
+
+index, base      which entry meets which; what all tensor nodes are
+nodes, function  the four kinds, each an equation; what an elementwise one computes
+build            `linear("ij,j->i", W, x)`: nodes written with letters
+derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
+operators, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
+moves, sides, equation    how a node reads
+recipes, picking, contraction, entries, arrays, evaluate, at_once    evaluation on arrays of any library
+bulk, unfold, lower       every element a scalar node
+tasks/           forward and backward as tasks
+"""
 
 from ..errors import MissingToolError
 
@@ -14,15 +25,15 @@ from .at_once import compute_at_once
 from .base import TensorNode
 from .build import linear, nonlinear, transform
 from .differentiate import gradients, tangents
+from .equation import equation, equations
 from .evaluate import backward, forward, incremental_forward
 from .lower import element_of, lower
 from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .operators import concat, stack
 from .reduce import log_softmax, softmax
 from .selection import SelectionNode, identity
+from .sliding import avg_pool2d, conv2d, max_pool2d
 from .tasks.engine import DAGExecutionEngine
-from .windows import avg_pool2d, conv2d, max_pool2d
-from .writing import equation, equations
 
 __all__ = [
     "DAGExecutionEngine",

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from ..core.origin import Origin, learners_frame
+from ..core.rules import Arithmetic
+from ..core.tables import Tables
 from ..errors import ForeignNodeError, NodeError, ShapeError, StaleNodeError
-from ..handles import CURRENT, check_name
-from ..origin import Origin, learners_frame
-from ..rules import Arithmetic
-from ..tables import Tables
+from ..graph.handles import CURRENT, check_name
 from .arrays import Array
 from .index import Shape
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..core.number import number
 from ..errors import IndexSpecError, ShapeError
-from ..number import number
 from .base import TensorNode, check_tensors
 from .function import Function
 from .index import Extents, Ids, TransformIndex

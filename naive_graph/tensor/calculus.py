@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from ..catalogue import where
+from ..core.catalogue import where
 from .base import TensorNode
 from .derivatives import (
     one_sided_tangent,

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..core.rules import Arithmetic, Rule
 from ..errors import NaiveGraphError
-from ..rules import Arithmetic, Rule
 from .arrays import Array, like, namespace
 
 VALUES: dict[str, Callable[..., Array]] = {}

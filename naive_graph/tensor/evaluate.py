@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..core.tables import Tables
 from ..errors import NoGradientError, PlaceHolderError, ShapeError
-from ..tables import Tables
 from .arrays import Array, namespace, together
 from .base import TensorNode, check_tensors, method
 from .calculus import Calculus

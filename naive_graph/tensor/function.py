@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..arithmetics.text import formula
-from ..derive import drafted
-from ..engines.reference import evaluate
+from ..core.arithmetics.text import formula
+from ..core.number import number
+from ..core.origin import learners_frame
+from ..core.plan import Plan, plan_for
+from ..core.reference import evaluate
+from ..core.rules import Arithmetic, Rule
+from ..core.tables import CONSTANT, PLACEHOLDER, Tables
 from ..errors import OperandError
-from ..number import number
-from ..origin import learners_frame
-from ..plan import Plan, plan_for
-from ..rules import Arithmetic, Rule
-from ..tables import CONSTANT, PLACEHOLDER, Tables
+from ..graph.derive import drafted
 
 
 class Pencil(Arithmetic):

@@ -18,10 +18,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..catalogue import abs as magnitude
-from ..catalogue import exp, greater, less, log, log1p, relu, square, where
+from ..core.catalogue import abs as magnitude
+from ..core.catalogue import exp, greater, less, log, log1p, relu, square, where
 from ..errors import ShapeError
-from ..graph import scope
+from ..graph.graph import scope
 from .base import TensorNode, size_of
 from .function import trace
 from .nodes import NonlinearNode

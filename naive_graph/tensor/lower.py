@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.tables import Tables
 from ..errors import BudgetError, NodeError, ShapeError
-from ..handles import handle
-from ..nodes import Node
-from ..tables import Tables
+from ..graph.handles import handle
+from ..graph.nodes import Node
 from .arrays import Array
 from .base import TensorNode, check_tensors, method, size_of
+from .bulk import Rows, Writer
 from .differentiate import ancestors
 from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
-from .rows import Rows, Writer
 from .selection import SelectionNode
 from .unfold import Unfolding, unfold, written
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.number import number
 from ..errors import IndexSpecError, NodeError, ShapeError
-from ..nodes import Node
-from ..number import number
+from ..graph.nodes import Node
 from .arrays import Array, as_array
 from .base import TensorNode, check_tensors
 from .function import Function, function_of

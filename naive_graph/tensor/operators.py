@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.number import number
+from ..core.rules import Rule
 from ..errors import ShapeError
-from ..nodes import Node
-from ..number import number
-from ..rules import Rule
+from ..graph.nodes import Node
 from .base import TensorNode, check_tensors, method
 from .function import trace
 from .index import Shape

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..catalogue import held, less, maximum, minimum, mul, where
-from ..graph import scope
+from ..core.catalogue import held, less, maximum, minimum, mul, where
+from ..graph.graph import scope
 from .base import TensorNode, method, size_of
 from .function import function_of
 from .nodes import NonlinearNode, TransformNode

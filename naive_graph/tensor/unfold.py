@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..tables import CONSTANT, PLACEHOLDER, VARIABLE, Block, Scope, Tables
+from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Block, Scope, Tables
 from .base import TensorNode, size_of
+from .bulk import ADD, ONE, SUB, ZERO, Rows, Writer
 from .index import Ids, Shape
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
-from .rows import ADD, ONE, SUB, ZERO, Rows, Writer
 from .selection import Picker, SelectionNode
 
 LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafType.CONSTANT: CONSTANT}

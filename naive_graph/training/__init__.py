@@ -1,1 +1,13 @@
-"""Learning: models, the formulas that move their parameters, and the trainers that apply them."""
+"""Learning: models, the formulas that move their parameters, and the trainers that apply them.
+
+initialisers  what weights are before anything is learned
+parameters    the pieces of a model, each with its gradient
+stored        arrays and settings in one file
+model         `Model`: weights that outlive every graph
+scalars       what a trainer moves: Variables, or a Model's parameters
+formulas      seven ways downhill, a formula each
+trainers      the trainers that apply them
+lowered       `LoweredLoss`: a model's loss unfolded into scalars and compiled
+loop          `fit`
+surfaces, race    several trainers from one start
+"""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..catalogue import sqrt
-from ..rules import Arithmetic
+from ..core.catalogue import sqrt
+from ..core.rules import Arithmetic
 
 
 def sgd(w: Any, g: Any, *, rate: Any = 0.1) -> tuple[Any]:

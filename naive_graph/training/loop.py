@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import TrainingError
-from ..graph import Graph
-from ..nodes import Node
+from ..graph.graph import Graph
+from ..graph.nodes import Node
 from .trainers import Trainer
 
 Report = Callable[..., object]

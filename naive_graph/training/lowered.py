@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import ShapeError, TrainingError
-from ..nodes import Node
-from ..program import Program
+from ..graph.nodes import Node
+from ..program.program import Program
 from ..tensor.base import TensorNode
 from ..tensor.differentiate import ancestors
 from ..tensor.lower import lower

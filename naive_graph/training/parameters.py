@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np  # the tensor room says what is missing
 
@@ -11,11 +11,14 @@ from ..errors import ShapeError
 from ..tensor.arrays import as_array
 from ..tensor.base import size_of
 
-if TYPE_CHECKING:
-    from .model import Model
-
-
 SMALLEST_FACTOR = 0.25  # of a table that decays lazily
+
+
+class Owner(Protocol):
+    """What a parameter is a part of, as a `Model` is: all weights, and all gradients, in one array each."""
+
+    held: Any
+    gradients: Any
 
 
 class Parameter:
@@ -23,7 +26,7 @@ class Parameter:
 
     __slots__ = ("end", "model", "name", "shape", "start", "updated")
 
-    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
+    def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
         self.model = model
         self.start, self.end = start, start + size_of(shape)
         self.shape = tuple(shape)
@@ -103,7 +106,7 @@ class LookupParameter(Parameter):
 
     __slots__ = ("factor", "non_zero_grads")
 
-    def __init__(self, model: Model, start: int, shape: Sequence[int], name: str) -> None:
+    def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
         super().__init__(model, start, shape, name)
         self.non_zero_grads: set[int] = set()
         self.factor = 1.0

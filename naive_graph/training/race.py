@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import DivergedError, TrainingError
-from ..graph import Graph
-from ..nodes import Node, Variable
+from ..graph.graph import Graph
+from ..graph.nodes import Node, Variable
 from .surfaces import SURFACES, Ground
 from .trainers import (
     AdadeltaTrainer,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from ..errors import TrainingError
-from ..handles import CURRENT
-from ..nodes import Variable, rows_of
+from ..graph.handles import CURRENT
+from ..graph.nodes import Variable, rows_of
 
 
 class Movable(Protocol):

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core.files import write_whole
 from ..errors import MissingToolError, TrainingError
-from ..files import write_whole
 
 FORMAT = 1
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from ..errors import DivergedError, TrainingError
-from ..nodes import Variable
+from ..graph.nodes import Variable
 from . import formulas
 from .scalars import Movable, Scalars
 from .stored import read, write

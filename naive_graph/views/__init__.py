@@ -1,1 +1,13 @@
-"""Ways to look at a graph and at what became of it."""
+"""Ways to look at a graph and at what became of it.
+
+Graphs: `scene` (boxes and arrows), `folding` (scopes that open and close),
+`tensors`, `tasks` and `plans` (the scenes of other things), `lettering` (labels
+and colours), `dot` and `graphviz_tool` (layout by graphviz), `layers`, `layout`
+and `ink` (a layout of our own), `picture`, `draw`.
+
+Optimisations: `history` (what was recorded), `figure` (our style of plot),
+`plot`, `surface` and `walk` (a walk on its function), `animate`, `compare`,
+`gantt`, `progress`.
+
+Steps: `steps/` (the walk through the sweeps), `stepper/` (on a screen).
+"""

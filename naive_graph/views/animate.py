@@ -12,17 +12,14 @@ import math
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import HistoryError
-from ..nodes import Node
-from .figure import COLOURS, our_style, quiet_about_glyphs
+from ..graph.nodes import Node
+from .figure import COLOURS, Recorded, our_style, quiet_about_glyphs
 from .picture import write_whole
 from .progress import progress
 from .walk import Stage, set_stage, shown
-
-if TYPE_CHECKING:
-    from .history import History
 
 DPI, SCALE = 100, 2  # a page's picture is drawn finer, for fine screens
 PACE, PAUSE = 80, 1500  # milliseconds for a frame, and for the last
@@ -36,7 +33,7 @@ class Frame:
     text: str
 
 
-def animate_walk(history: History, f: Node, x: Node, y: Node | None, path: Path, frames: int) -> Path:
+def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Path, frames: int) -> Path:
     """Write the film that `History.animate` promises."""
     form = path.suffix.lower()
     if form not in (".gif", ".html"):

@@ -10,8 +10,8 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from ..errors import HistoryError, TrainingError
-from ..graph import Graph
-from ..nodes import Variable
+from ..graph.graph import Graph
+from ..graph.nodes import Variable
 from ..training.race import Make, Path, ground_of, race, seven
 from ..training.surfaces import Ground
 from .figure import COLOURS, MARKERS, STYLES, Plot, add_legend, finished, our_style

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from ..core.plan import ancestors
+from ..core.rules import Arithmetic
 from ..errors import DrawingError
-from ..graph import Graph
-from ..handles import CURRENT
-from ..nodes import Node, rows_of
-from ..plan import ancestors
-from ..rules import Arithmetic
+from ..graph.graph import Graph
+from ..graph.handles import CURRENT
+from ..graph.nodes import Node, rows_of
 from .lettering import visible
 from .picture import Picture
 from .scene import Wishes, check_wishes, scene

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import HistoryError, MissingToolError
+from ..graph.nodes import Node
 from .picture import write_whole
 
 try:
@@ -48,6 +49,17 @@ METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
 }
+
+
+class Recorded(Protocol):
+    """What a plot asks of a `History`."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def __getitem__(self, series: str) -> Any: ...
+
+    def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]: ...
 
 
 class Plot(Figure):

@@ -14,9 +14,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.number import number
 from ..errors import HistoryError
-from ..nodes import Node
-from ..number import number
+from ..graph.nodes import Node
 from .picture import write_whole
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from .. import files
+from ..core import files
 from ..errors import DrawingError, MissingToolError
 from .dot import dot_text, draws_letters, has_graphviz
 from .graphviz_tool import clean_svg, run_dot

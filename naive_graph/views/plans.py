@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..engines.questions import ByMachine
+from ..core.rules import BY_NUMBER
+from ..core.tables import Tables
 from ..engines.tape.adjoint import Count
 from ..engines.tape.flat import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
 from ..engines.tape.lowering import Stage
-from ..program import Program
-from ..rules import BY_NUMBER
-from ..tables import Tables
+from ..program.program import Program
+from ..program.questions import ByMachine
 from .lettering import shown, visible
 from .picture import Picture
 from .scene import KIND_NAMES, NEAREST, READABLE, TOGETHER, Arrow, Box, Scene, check_wishes, ordinal, sign

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import HistoryError
-from .figure import COLOURS, MARKERS, STYLES, Plot, add_legend, finished, label_axes, our_style
-
-if TYPE_CHECKING:
-    from .history import History
+from .figure import COLOURS, MARKERS, STYLES, Plot, Recorded, add_legend, finished, label_axes, our_style
 
 LARGEST = 1e300  # beyond it matplotlib's own arithmetic overflows
 FEW = 30  # numbers of which each gets a mark; fewer where lines must be told apart
 
 
 def plot_histories(
-    histories: Sequence[History],
+    histories: Sequence[Recorded],
     series: str | Sequence[str] | None,
     labels: Sequence[str] | None,
     log: bool,
@@ -49,7 +46,7 @@ def plot_histories(
 # --- what is asked for --------------------------------------------------------
 
 
-def _chosen(histories: Sequence[History], series: str | Sequence[str] | None) -> list[str]:
+def _chosen(histories: Sequence[Recorded], series: str | Sequence[str] | None) -> list[str]:
     known = list(dict.fromkeys(name for history in histories for name in history.names))
     if not known:
         raise HistoryError("There is nothing to plot: no step was recorded.")
@@ -62,7 +59,7 @@ def _chosen(histories: Sequence[History], series: str | Sequence[str] | None) ->
     return names
 
 
-def _titles(histories: Sequence[History], labels: Sequence[str] | None) -> list[str]:
+def _titles(histories: Sequence[Recorded], labels: Sequence[str] | None) -> list[str]:
     if labels is None:
         return [f"history {place + 1}" for place in range(len(histories))]
     if isinstance(labels, str) or len(labels) != len(histories):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..core.rules import BY_NUMBER, Rule
+from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..errors import DrawingError
-from ..rules import BY_NUMBER, Rule
-from ..tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from .folding import Folder
 from .lettering import shown, visible
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..derive import leaf_values
-from ..engines.reference import evaluate
+from ..core.plan import plan_for
+from ..core.reference import evaluate
 from ..errors import HistoryError, NodeError
-from ..handles import CURRENT
-from ..nodes import Node, rows_of
-from ..plan import plan_for
+from ..graph.derive import leaf_values
+from ..graph.handles import CURRENT
+from ..graph.nodes import Node, rows_of
 from .progress import progress
 
 AFFORDABLE = 300_000  # operators computed for one picture, about 2 s

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..core.tables import Scope, Tables
 from ..errors import DrawingError
-from ..handles import CURRENT
-from ..tables import Scope, Tables
+from ..graph.handles import CURRENT
 from ..tensor.base import TensorNode, check_tensors
 from ..tensor.differentiate import ancestors
+from ..tensor.equation import names_among
 from ..tensor.nodes import LeafNode, LeafType, LinearNode, OpType
 from ..tensor.selection import SelectionNode
-from ..tensor.terms import TEXT, Writing
-from ..tensor.writing import names_among
+from ..tensor.sides import TEXT, Writing
 from .folding import Folder
 from .lettering import shown, visible
 from .scene import NEAREST, READABLE, Arrow, Box, Scene, Wishes, node_arrows, node_box, ordinal

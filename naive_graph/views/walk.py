@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
@@ -14,12 +14,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 from ..errors import HistoryError
-from ..nodes import Node
-from .figure import COLOURS, Plot, add_legend, finished, label_axes, our_style
+from ..graph.nodes import Node
+from .figure import COLOURS, Plot, Recorded, add_legend, finished, label_axes, our_style
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
-
-if TYPE_CHECKING:
-    from .history import History
 
 CURVE_POINTS, GRID_POINTS = 400, 70
 DOTS = 80  # more of them would run together
@@ -60,7 +57,7 @@ class Stage:
 
 
 def plot_walk(
-    history: History, f: Node, x: Node, y: Node | None, title: str, save: str | os.PathLike[str] | None
+    history: Recorded, f: Node, x: Node, y: Node | None, title: str, save: str | os.PathLike[str] | None
 ) -> Plot:
     """The figure that `History.plot_path` returns."""
     stage = set_stage(history, f, x, y, title)
@@ -70,7 +67,7 @@ def plot_walk(
         return finished(stage.figure, title, save)
 
 
-def set_stage(history: History, f: Node, x: Node, y: Node | None, title: str = "") -> Stage:
+def set_stage(history: Recorded, f: Node, x: Node, y: Node | None, title: str = "") -> Stage:
     """The curve or the contours of f around the walk, the walk not yet drawn."""
     surface = Surface(f, [x] if y is None else [x, y])
     walk = read_walk(history, x, y)
@@ -87,7 +84,7 @@ def set_stage(history: History, f: Node, x: Node, y: Node | None, title: str = "
     return stage
 
 
-def read_walk(history: History, x: Node, y: Node | None) -> Walk:
+def read_walk(history: Recorded, x: Node, y: Node | None) -> Walk:
     """The walk of x, or of x and y, as it was recorded."""
     found = [history.walked(x, "x")] + ([] if y is None else [history.walked(y, "y")])
     rows = list(enumerate(zip(*(series for _, series in found))))

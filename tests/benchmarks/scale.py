@@ -38,8 +38,8 @@ NETWORK = (4, 16, 16, 1)
 
 def columns(sources: Any, firsts: Any, kinds: Any) -> Any:
     """Rows of operators for the tables. sources: all operands in order; firsts: where each row's begin, and the end."""
-    from naive_graph.handles import CURRENT
-    from naive_graph.tables import Columns
+    from naive_graph.core.tables import Columns
+    from naive_graph.graph.handles import CURRENT
 
     degrees = np.diff(firsts).astype(np.int32)
     rows = len(CURRENT.tables) + np.arange(len(kinds), dtype=np.int32)
@@ -64,7 +64,7 @@ def leaves(nodes: int) -> list[Any]:
 
 def chain(nodes: int) -> tuple[Any, list[Any]]:
     """y = (y + a) * b, again and again: every row waits for the one before it."""
-    from naive_graph.rules import RULES
+    from naive_graph.core.rules import RULES
 
     weights = leaves(nodes)
     count = len(weights)
@@ -79,7 +79,7 @@ def chain(nodes: int) -> tuple[Any, list[Any]]:
 
 def random(nodes: int) -> tuple[Any, list[Any]]:
     """(a + b) * w for any two rows that are there, again and again; then the sum of all that nobody used."""
-    from naive_graph.rules import RULES
+    from naive_graph.core.rules import RULES
 
     weights, dice = leaves(nodes), np.random.default_rng(1)
     count = len(weights)
@@ -99,7 +99,7 @@ def random(nodes: int) -> tuple[Any, list[Any]]:
 
 
 def last() -> Any:
-    from naive_graph.handles import CURRENT, handle
+    from naive_graph.graph.handles import CURRENT, handle
 
     return handle(CURRENT.tables, len(CURRENT.tables) - 1)
 

@@ -5,14 +5,13 @@ import struct
 
 import numpy as np
 
-from naive_graph import ieee
-from naive_graph.engines import reference
+from naive_graph.core import ieee, reference
+from naive_graph.core.plan import plan_for
+from naive_graph.core.rules import BY_NUMBER
 from naive_graph.engines.tape.adjoint import Count
 from naive_graph.engines.tape.flat import DOT, EXP_BELOW, LARGEST, NONE, REDUCE, TOTAL
 from naive_graph.engines.tape.lanes import Lanes
-from naive_graph.handles import CURRENT
-from naive_graph.plan import plan_for
-from naive_graph.rules import BY_NUMBER
+from naive_graph.graph.handles import CURRENT
 
 EPS = 2.0**-53
 

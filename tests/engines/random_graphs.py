@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable
-from naive_graph.rules import RULES
+from naive_graph.core.rules import RULES
 
 PLAIN = ["neg", "square", "relu", "abs", "sign", "heaviside"]
 LIBRARY = ["sin", "cos", "tanh", "sigmoid", "exp", "log", "sqrt", "softplus"]

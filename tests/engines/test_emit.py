@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_graph as ng
-from naive_graph.catalogue import cos, greater, mul, sin
+from naive_graph.core.catalogue import cos, greater, mul, sin
+from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm.compile import object_code
 from naive_graph.engines.llvm.emit import Opaque, literal
 from naive_graph.engines.llvm.functions import Module, trace
 from naive_graph.engines.llvm.meaning import in_registers
 from naive_graph.engines.llvm.python import LANES
 from naive_graph.errors import ArityError
-from naive_graph.rules import RULES
 
 on_both_widths = pytest.mark.parametrize("width", [1, LANES])
 

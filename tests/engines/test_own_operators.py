@@ -8,10 +8,10 @@ from running import check_same, on_compiled_engines, run
 
 import naive_graph as ng
 from naive_graph import Graph, Variable
+from naive_graph.core.rules import RULES
 from naive_graph.engines import choice
 from naive_graph.engines.choice import Setting
 from naive_graph.errors import EngineWarning, OperandError
-from naive_graph.rules import RULES
 
 
 @pytest.fixture(autouse=True)

@@ -15,10 +15,10 @@ import naive_graph as ng
 from naive_graph import Graph, Variable
 from naive_graph.engines.llvm.pairs import partner
 from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
-from naive_graph.engines.packing import gathered
-from naive_graph.engines.straight import StraightLine
+from naive_graph.engines.straight.code import Written
+from naive_graph.engines.straight.line import StraightLine
+from naive_graph.engines.straight.packing import gathered
 from naive_graph.engines.tape.tape import Tape
-from naive_graph.engines.writing import Written
 
 PRECISIONS = st.sampled_from([DOUBLE, SINGLE])
 

@@ -9,13 +9,13 @@ from taped import asked_of, lowered
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
-from naive_graph.engines import sheet
-from naive_graph.engines.llvm import straight
+from naive_graph.core.rules import RULES
+from naive_graph.engines.llvm import listing as straight
 from naive_graph.engines.llvm.pairs import PAIRS, partner
 from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
+from naive_graph.engines.straight import sheet
+from naive_graph.engines.straight.code import Written
 from naive_graph.engines.tape.flat import DOT, PIECES, TOTAL
-from naive_graph.engines.writing import Written
-from naive_graph.rules import RULES
 
 NUMBERS = st.one_of(st.floats(-3, 3), st.floats(width=32), st.sampled_from([*ODD, 1e5, 0.625, 355.0, 372.5, 88.0]))
 

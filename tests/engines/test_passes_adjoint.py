@@ -12,12 +12,12 @@ from random_graphs import random_graph, seeds, sizes
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, Variable
-from naive_graph.engines import reference
+from naive_graph.core import reference
+from naive_graph.core.sweep import Contributed, reverse
 from naive_graph.engines.tape.adjoint import adjoint
 from naive_graph.engines.tape.dots import dots
 from naive_graph.engines.tape.flat import flat_of
 from naive_graph.engines.tape.share import share
-from naive_graph.sweep import Contributed, reverse
 
 
 def reached(plan, wanted, seeds):

@@ -17,7 +17,7 @@ from naive_graph.engines.tape.flat import TOTAL
 from naive_graph.engines.tape.lanes import lanes
 from naive_graph.engines.tape.rows import flat_of_tables
 from naive_graph.engines.tape.share import share
-from naive_graph.handles import CURRENT
+from naive_graph.graph.handles import CURRENT
 
 KINDS = st.sampled_from([Constant, PlaceHolder, Variable])
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from singles import same_bits, single
 
-from naive_graph.arithmetics.single import Single, rounded
+from naive_graph.core.arithmetics.single import Single, rounded
 from naive_graph.engines.llvm.machine import library_of, machine
 from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
 from naive_graph.engines.llvm.python import LANES, Doubles, Floats

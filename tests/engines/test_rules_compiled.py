@@ -10,12 +10,12 @@ from calling import at_once, one_by_one, units_apart
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from naive_graph.catalogue import BUILT_IN
+from naive_graph.core.catalogue import BUILT_IN
+from naive_graph.core.rules import BY_NUMBER, RULES
 from naive_graph.engines.llvm.mathematics import LARGEST_ANGLE
 from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
 from naive_graph.engines.llvm.python import LANES
 from naive_graph.engines.tape.operators import Shape, kernels
-from naive_graph.rules import BY_NUMBER, RULES
 
 EXACT = {
     "add", "sub", "mul", "div", "neg", "square", "sqrt", "reciprocal", "abs", "sign", "heaviside", "relu", "maximum",

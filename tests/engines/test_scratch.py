@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naive_graph.engines.llvm.straight import Scratch
+from naive_graph.engines.llvm.listing import Scratch
 
 LINES = st.sampled_from([8, 16])  # of float64, of float32
 

@@ -5,11 +5,11 @@ import ctypes
 import numpy as np
 import pytest
 
+from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm.mathematics import LARGEST_ANGLE
 from naive_graph.engines.llvm.precision import SINGLE
 from naive_graph.engines.llvm.singles import FUNCTIONS as EVERY
 from naive_graph.engines.tape.operators import Shape, kernels
-from naive_graph.rules import RULES
 
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 2)
 ONE_ROW = np.array([1, 1, 0], np.int32)  # into slot 1, from slot 0

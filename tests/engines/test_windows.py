@@ -22,7 +22,9 @@ from unrolled import Habit, unrolled
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
-from naive_graph.catalogue import BUILT_IN
+from naive_graph.core.catalogue import BUILT_IN
+from naive_graph.core.rules import BY_NUMBER, RULES
+from naive_graph.core.tables import VARIABLE
 from naive_graph.engines.tape import backward, repeats, runs, windows
 from naive_graph.engines.tape.flat import Flat
 from naive_graph.engines.tape.operators import Shape
@@ -30,11 +32,9 @@ from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.repeats import repeats as repeats_itself
 from naive_graph.engines.tape.rows import flat_of_tables
 from naive_graph.engines.tape.sweeps import WindowTape
-from naive_graph.engines.windowed import LEAST_ROWS, ByWindows
 from naive_graph.errors import NumericWarning
-from naive_graph.handles import CURRENT
-from naive_graph.rules import BY_NUMBER, RULES
-from naive_graph.tables import VARIABLE
+from naive_graph.graph.handles import CURRENT
+from naive_graph.program.windowed import LEAST_ROWS, ByWindows
 
 REFUSED = {"sign", "heaviside", "greater", "less", "where"}  # rules with operands that they do not respond to
 TAKEN = [name for name in EXACT if name not in REFUSED]

@@ -54,10 +54,10 @@ def test_values_and_gradients_are_numpys(make):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # Dask computes later, and warns as NumPy does
 @pytest.mark.parametrize("make", [torch_array, jax_array, dask_array])
-@pytest.mark.parametrize("name", ng.catalogue.UNARY)
+@pytest.mark.parametrize("name", ng.core.catalogue.UNARY)
 def test_every_unary_operator_gives_numpys_values(make, name):
     values = np.array([-2.0, -0.5, 0.0, 0.5, 2.0, np.inf, np.nan])
-    rule = ng.rules.RULES[name]
+    rule = ng.core.rules.RULES[name]
     ours = rule(LeafNode.parameter(make(values))).eval()
     assert np.asarray(ours) == pytest.approx(rule(LeafNode.parameter(values)).eval(), rel=1e-12, abs=1e-15, nan_ok=True)
 

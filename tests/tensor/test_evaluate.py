@@ -152,7 +152,7 @@ def test_an_untaken_branch_never_leaks():
     assert ng.tangents(x, y).eval().tolist() == [0.0, 0.25]
 
 
-@pytest.mark.parametrize("name", [name for name in ng.catalogue.__all__ if name in ng.catalogue.UNARY])
+@pytest.mark.parametrize("name", [name for name in ng.core.catalogue.__all__ if name in ng.core.catalogue.UNARY])
 def test_every_unary_operator_means_the_same_on_arrays(name):
     values = np.array([-2.5, -1.0, -0.3, 0.0, 0.4, 1.0, 3.7, np.inf, -np.inf, np.nan])
     rule = getattr(ng, name)
@@ -164,12 +164,12 @@ def test_every_unary_operator_means_the_same_on_arrays(name):
 def test_every_binary_operator_means_the_same_on_arrays(name):
     values = np.array([-2.0, -0.5, 0.0, 0.5, 3.0, np.inf, np.nan])
     a, b = (grid.ravel() for grid in np.meshgrid(values, values))
-    rule = ng.rules.RULES[name]
+    rule = ng.core.rules.RULES[name]
     found = rule(LeafNode.parameter(a), LeafNode.parameter(b)).eval()
     assert found == pytest.approx([rule(float(p), float(q)) for p, q in zip(a, b)], rel=1e-14, nan_ok=True)
 
 
-HELPERS = [rule for rule in ng.rules.RULES.values() if rule.helper and rule.arity]
+HELPERS = [rule for rule in ng.core.rules.RULES.values() if rule.helper and rule.arity]
 
 
 @pytest.mark.parametrize("rule", HELPERS, ids=lambda rule: rule.name)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from pictures import SVG, both, groups, minimum_problem, texts
 
 from naive_graph import Graph, Operator, PlaceHolder, Variable, draw, operator, scope
-from naive_graph.catalogue import nonnegative
+from naive_graph.core.catalogue import nonnegative
 from naive_graph.errors import DrawingError, NodeError
-from naive_graph.handles import CURRENT
+from naive_graph.graph.handles import CURRENT
 from naive_graph.views import lettering
 from naive_graph.views.ink import layered_svg
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from naive_graph import Graph, Steps, Variable, record, scope, step
-from naive_graph.tables import CONSTANT
+from naive_graph.core.tables import CONSTANT
 from naive_graph.views.stepper.page import MOST_STEPS, as_data, page
 from naive_graph.views.stepper.widget import bundle, in_frame
 from naive_graph.views.steps.describe import figure

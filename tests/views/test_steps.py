@@ -23,7 +23,7 @@ from naive_graph import (
     where,
 )
 from naive_graph.errors import NodeError, PlaceHolderError
-from naive_graph.handles import CURRENT
+from naive_graph.graph.handles import CURRENT
 from naive_graph.views.stepper.stops import next_stop
 from naive_graph.views.stepper.widget import answer
 from naive_graph.views.steps.describe import figure, rule_tex
@@ -508,7 +508,7 @@ def test_an_element_of_a_tensor_shows_its_equation():
 
 
 def test_rules_are_shown_in_mathml():
-    from naive_graph.rules import RULES
+    from naive_graph.core.rules import RULES
 
     for name, rule in RULES.items():
         whole, partials = rule_tex(rule, rule.arity or 3)
@@ -520,7 +520,7 @@ def test_rules_are_shown_in_mathml():
 
 def test_a_partial_that_only_takes_numbers_does_not_stop_a_walk():
     from naive_graph import operator
-    from naive_graph.rules import RULES
+    from naive_graph.core.rules import RULES
 
     rounded = operator("rounded_for_a_walk", lambda a: float(round(a)), [lambda a, y: float(a) * 0.0])
     assert rule_tex(RULES["rounded_for_a_walk"], 1)[1] == [r"\frac{d y}{d a}"]

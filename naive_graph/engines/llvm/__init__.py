@@ -1,1 +1,20 @@
-"""From arithmetic to machine code, through LLVM."""
+"""From arithmetic to machine code, through LLVM.
+
+Rules become code, because they are applied to registers:
+
+    compile      LLVM's assembly in, functions out; `cache` keeps them on disk
+    precision    float64, or float32
+    typed        values of LLVM that know their type
+    emit         registers: one more arithmetic
+    meaning      the catalogue's value functions, where `math` writes machine code
+    functions    such functions of one number, or of a register; `cutting` cuts registers to size
+    mathematics  exp, log, sin, cos, tanh of a register; `singles` in float32, `pairs` two at once
+    listing      straight-line code for a whole sweep
+    block, loops, repeat, narrow    the same for a block of samples, and again and again
+
+Loops become code, because they are written in a small subset of Python:
+
+    python       the subset; `expressions` and `unrolled` are parts of it
+    registers    what machines do with registers and Python has no word for
+    machine      `@machine`, which compiles such a function
+"""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .emit import Emitted, Value
 from .functions import Module
+from .listing import Scratch, Straight
 from .registers import numbers
-from .straight import Scratch, Straight
 
 BLOCK = "ptr %values, ptr %adjoints, ptr %scratch, ptr %feeds, ptr %lanes, ptr %outs, i64 %stride, i64 %left"
 

@@ -17,8 +17,8 @@ from hashlib import sha256
 from threading import RLock
 from typing import Any
 
+from ...core.imports import uninterrupted
 from ...errors import MissingToolError
-from ...imports import uninterrupted
 from . import cache
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded

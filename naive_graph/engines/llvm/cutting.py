@@ -6,13 +6,21 @@ eight float64      eight times one, for the C library
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from .functions import Module
+from .precision import Precision
 
 
-def each_alone(module: Module, full: str, name: str, arity: int) -> str:
+class Wide(Protocol):
+    """Whose functions these are, as a `functions.Module`'s: how many floats a register has, and which."""
+
+    width: int
+    real: str
+    precision: Precision
+    exact: Any  # the same for float64, where the functions round
+
+
+def each_alone(module: Wide, full: str, name: str, arity: int) -> str:
     if module.width == 1:
         return alone(full, name, arity)
     lines, result = [], "poison"
@@ -34,7 +42,7 @@ def alone(full: str, name: str, arity: int) -> str:
     return "\n  ".join([f'define internal double @"{full}"({parameters}) {{', called, "ret double %y"]) + "\n}"
 
 
-def by_halves(module: Module, full: str, exact: str, arity: int) -> str:
+def by_halves(module: Wide, full: str, exact: str, arity: int) -> str:
     """The text of a function of float32 that asks one of float64; registers are cut to size for it."""
     assert module.exact is not None
     width, real = module.exact.width, module.exact.real

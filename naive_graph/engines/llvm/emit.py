@@ -16,8 +16,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...number import number
-from ...rules import Arithmetic, Rule
+from ...core.number import number
+from ...core.rules import Arithmetic, Rule
 from . import meaning
 
 Value = Any  # an Emitted, or a float that is known already

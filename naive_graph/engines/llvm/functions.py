@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ... import ieee
-from ...arithmetics.single import PIECES, in_pieces
+from ...core import ieee
+from ...core.arithmetics.single import PIECES, in_pieces
 from . import mathematics, meaning, singles
 from .cutting import by_halves, each_alone, many
 from .emit import Emitted, Opaque, Value, Writer

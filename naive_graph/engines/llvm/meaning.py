@@ -15,8 +15,8 @@ from functools import cache as once
 from types import BuiltinFunctionType, CellType, FunctionType, SimpleNamespace
 from typing import Any
 
-from ... import catalogue, ieee
-from ...rules import Arithmetic
+from ...core import catalogue, ieee
+from ...core.rules import Arithmetic
 
 C_LIBRARY = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "exp", "expm1", "fmod", "hypot",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .straight import PARAMETERS
+from .listing import PARAMETERS
 
 NARROW = """
 define internal void @narrow(ptr %from, ptr %to, i64 %count) {

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...rules import RULES
+from ...core.rules import RULES
 from . import mathematics, singles
 from .emit import Emitted, Value
 from .functions import Choices, Module
+from .listing import Straight
 from .meaning import in_registers
-from .straight import Straight
 
 PAIRS = (("sin", "cos"), ("tanh", "sech_squared"), ("sigmoid", "sigmoid_slope"))
 PAIR_OF = {RULES[name].number: names for names in PAIRS for name in names}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...arithmetics.single import Single
+from ...core.arithmetics.single import Single
 from ...errors import EngineError
 from .emit import literal
 

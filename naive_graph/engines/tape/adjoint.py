@@ -38,7 +38,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...tables import CONSTANT, PLACEHOLDER
+from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints, Longs
 from .flat import DOT, NONE, Array, Flat

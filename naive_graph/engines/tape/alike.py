@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...rules import BY_NUMBER
-from ...tables import VARIABLE
+from ...core.rules import BY_NUMBER
+from ...core.tables import VARIABLE
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints, Longs
 from .flat import DOT, NONE, Array, Flat

@@ -14,8 +14,8 @@ from __future__ import annotations
 from functools import cache as once
 from typing import Any
 
-from ...catalogue import BUILT_IN
-from ...rules import BY_NUMBER, Rule
+from ...core.catalogue import BUILT_IN
+from ...core.rules import BY_NUMBER, Rule
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module, together

@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...core import reference
+from ...core.origin import learners_level
+from ...core.plan import Plan
 from ...errors import EngineWarning
-from ...origin import learners_level
-from ...plan import Plan
-from .. import reference
 from ..llvm.compile import llvmlite
 from ..llvm.emit import Opaque
 from .adjoint import adjoint

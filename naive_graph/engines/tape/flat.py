@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...plan import Plan
-from ...rules import BY_NUMBER, RULES
+from ...core.plan import Plan
+from ...core.rules import BY_NUMBER, RULES
 
 Array = Any  # of NumPy's
 NONE = -1
@@ -132,7 +132,7 @@ def flat_of(plan: Plan) -> Flat:
     """The plan as columns. Every leaf, a Constant too, is loaded from its own step.
 
     >>> from naive_graph import Graph
-    >>> from naive_graph.plan import plan_for
+    >>> from naive_graph.core.plan import plan_for
     >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
     >>> z = x * y + x
     >>> print(flat_of(plan_for(z.tables, [z.row])))

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...rules import RULES
-from ...tables import PLACEHOLDER, VARIABLE, Tables
+from ...core.rules import RULES
+from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
 from .adjoint import Count, adjoint

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from functools import cache as once
 from typing import Any, NamedTuple
 
-from ... import ieee
-from ...catalogue import BUILT_IN
-from ...rules import BY_NUMBER, Rule
+from ...core import ieee
+from ...core.catalogue import BUILT_IN
+from ...core.rules import BY_NUMBER, Rule
 from ..llvm import meaning
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque

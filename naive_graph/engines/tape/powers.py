@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...rules import RULES
+from ...core.rules import RULES
 from .flat import MUL, Flat
 
 POW = RULES["pow"].number

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...plan import check_complete, plan_for
-from ...rules import BY_NUMBER
-from ...tables import CONSTANT, Tables
+from ...core.plan import check_complete, plan_for
+from ...core.rules import BY_NUMBER
+from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
 from .flat import Array, Flat

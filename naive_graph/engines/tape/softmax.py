@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...rules import RULES
+from ...core.rules import RULES
 from .flat import DOT, EXP_BELOW, LARGEST, NONE, Array, Flat, rewritten
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tables import PLACEHOLDER, VARIABLE
+from ...core.tables import PLACEHOLDER, VARIABLE
 from ..llvm.machine import library_of, machine
 from ..llvm.python import Floats, Ints, Longs
 from .backward import backward

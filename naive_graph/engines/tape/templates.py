@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...number import number
-from ...rules import BY_NUMBER, Arithmetic, Rule
+from ...core.number import number
+from ...core.rules import BY_NUMBER, Arithmetic, Rule
 from ..llvm.emit import opaque
 from .flat import Array
 
@@ -67,7 +67,7 @@ def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
 
     numbers: constants so far, as `float.hex` writes them, and their places.
 
-    >>> from ...rules import RULES
+    >>> from ...core.rules import RULES
     >>> sin, cos = RULES["sin"], RULES["cos"]
     >>> template(sin, 1, {}) == Template([(cos.number, [0])], [2])
     True

@@ -42,8 +42,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...rules import BY_NUMBER
-from ...tables import VARIABLE
+from ...core.rules import BY_NUMBER
+from ...core.tables import VARIABLE
 from ..llvm.machine import machine
 from ..llvm.python import Ints, Longs
 from .backward import suits

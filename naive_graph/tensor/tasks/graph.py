@@ -18,10 +18,10 @@ from typing import NamedTuple
 from ..base import TensorNode, check_tensors
 from ..calculus import responds, values_read
 from ..differentiate import ancestors, leading
+from ..equation import names_among
 from ..evaluate import check_single, wanted_among
 from ..recipes import Recipe, missing, recipes
 from ..selection import SelectionNode
-from ..writing import names_among
 from .work import Contribute, Evaluate, Kept, Total, Work
 
 

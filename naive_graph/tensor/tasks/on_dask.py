@@ -13,8 +13,8 @@ from uuid import uuid4
 from ...errors import EngineError, MissingToolError
 from .engine import DAGExecutionEngine
 from .graph import TaskGraph
-from .layout import received_result, sent_result
 from .scheduling import Bar, TaskRun
+from .strides import received_result, sent_result
 from .work import Work
 
 Get = Callable[[Mapping[str, Any], list[str]], Any]  # what every Dask scheduler has: the results of some keys

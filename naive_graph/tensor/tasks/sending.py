@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...rules import BY_NUMBER, rule_named
-from ...tables import CONSTANT, PLACEHOLDER, Tables
+from ...core.rules import BY_NUMBER, rule_named
+from ...core.tables import CONSTANT, PLACEHOLDER, Tables
 from ..base import TensorNode
 from ..function import Function, add_row, constant_row
 from ..index import Shape

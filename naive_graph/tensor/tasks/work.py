@@ -23,8 +23,8 @@ from ..evaluate import Arrays, computed, ones_like, operand
 from ..index import Ids
 from ..recipes import Recipe
 from ..selection import SelectionNode
-from .layout import received_result, sent_result
 from .sending import received, sent
+from .strides import received_result, sent_result
 
 ONE = Adjoint(None)  # the derivative of the result with respect to itself: a 1, whose array is made when F is known
 

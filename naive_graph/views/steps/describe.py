@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...arithmetics.text import TEX, Text
-from ...rules import Rule
+from ...core.arithmetics.text import TEX, Text
+from ...core.rules import Rule
 from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, STARTED, Cast, Entry, Run
 
 MOST_TERMS = 6  # of a running sum

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate, islice
 from typing import Any
 
-from ...tables import Scope
+from ...core.tables import Scope
 from ..folding import around, path
 from ..picture import Picture
 from . import describe

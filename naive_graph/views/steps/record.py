@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...arithmetics.dual import Dual
-from ...derive import leaf_values
+from ...core.arithmetics.dual import Dual
+from ...core.number import number
+from ...core.plan import Plan, plan_for
+from ...core.sweep import Contributed, Finished, forward, reverse
+from ...core.tables import CONSTANT, NEVER
 from ...engines.choice import watched
 from ...errors import NodeError
-from ...handles import CURRENT
-from ...nodes import Constant, Node, PlaceHolder, rows_of
-from ...number import number
-from ...plan import Plan, plan_for
-from ...running import checked_feed
-from ...sweep import Contributed, Finished, forward, reverse
-from ...tables import CONSTANT, NEVER
+from ...graph.derive import leaf_values
+from ...graph.handles import CURRENT
+from ...graph.nodes import Constant, Node, PlaceHolder, rows_of
+from ...graph.running import checked_feed
 from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
 from .shown import Steps
 

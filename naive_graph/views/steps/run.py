@@ -8,13 +8,13 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
 
-from ...handles import CURRENT, handle
-from ...origin import Origin
-from ...packed import packed
-from ...plan import Plan
-from ...rules import Rule
-from ...sweep import Contributed, Enqueued, Event, Finished
-from ...tables import Scope, Tables
+from ...core.origin import Origin
+from ...core.packed import packed
+from ...core.plan import Plan
+from ...core.rules import Rule
+from ...core.sweep import Contributed, Enqueued, Event, Finished
+from ...core.tables import Scope, Tables
+from ...graph.handles import CURRENT, handle
 from ..draw import draw
 from ..picture import Picture
 from ..scene import Wishes, scene

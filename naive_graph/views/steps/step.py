@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...handles import CURRENT, handle
-from ...nodes import Node
-from ...origin import Origin
+from ...core.origin import Origin
+from ...graph.handles import CURRENT, handle
+from ...graph.nodes import Node
 from . import describe
 from .run import CONTRIBUTED, EVALUATED, FINISHED, KINDS, MOVED, READ, Entry, Run
 from .state import State

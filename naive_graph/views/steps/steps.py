@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from ...errors import NodeError
-from ...nodes import Node, rows_of
+from ...graph.nodes import Node, rows_of
 from .run import KINDS, UPDATE, Run
 from .state import State
 from .step import Step, Visit

@@ -1,1 +1,0 @@
-"""Other things that rules can be applied to: slopes carried along, formulas written down."""

@@ -1,0 +1,291 @@
+"""A written expression, read into nodes: `read("log((x - 7)**2 + 10)", {"x": 6})`.
+
+The text is parsed by Python's own parser and never run. The tree is then walked
+without recursion, and only what has a meaning in a graph is let through:
+numbers, names, `+ - * / **`, `<` and `>`, and the functions of the catalogue.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import re
+import unicodedata
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from ..core.catalogue import COMPOSITIONS, softmax
+from ..core.rules import RULES, Rule
+from ..errors import ExpressionError, NaiveGraphError
+from ..graph.handles import CURRENT, abandon
+from ..graph.nodes import Constant, Node, Variable
+
+MOST_CHARACTERS = 100_000
+BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow"}
+COMPARISONS = {ast.Gt: "greater", ast.Lt: "less"}
+INSTEAD: dict[type, str] = {
+    ast.BitXor: "Write ** for a power.",
+    ast.GtE: "Write a > b, or where(a < b, ...) with the branches swapped.",
+    ast.LtE: "Write a < b, or where(a > b, ...) with the branches swapped.",
+    ast.IfExp: "Write where(condition, a, b).",
+    ast.BoolOp: "Write a product of comparisons for 'and', their maximum for 'or'.",
+    ast.Attribute: "Call a method: x.log().",
+    ast.keyword: "Write the number alone: leaky_relu(x, 0.2).",
+    ast.NamedExpr: "Give a value after the expression: x=6.",
+}
+OTHERS_SAY = {
+    "ln": "log", "max": "maximum", "min": "minimum", "sum": "add", "prod": "mul", "power": "pow", "sgn": "sign",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "step": "heaviside", "swish": "silu",
+}  # fmt: skip
+KNOWN = "An expression has numbers, names, + - * / **, < and >, and functions such as log(x)."
+
+
+def read(text: str, values: Mapping[str, float] | None = None) -> Node:
+    """The node that a written expression stands for, with a Variable for each name in it.
+
+    values: a number for each name. Functions are those of the catalogue, also
+    written as methods, `(x + 1).log()`; a function of any number of operands
+    takes a list as well, `add([x, y, z])`. Raises ExpressionError, with the place in the
+    text, for anything else, and leaves the graph as it was then.
+
+    >>> f = read("log((x - 7)**2 + 10)", {"x": 6})
+    >>> print(f.formula())
+    log((x - 7)**2 + 10)
+    >>> read("lgo(x)", {"x": 6})
+    Traceback (most recent call last):
+    naive_graph.errors.ExpressionError: There is no function 'lgo' (character 1). Did you mean 'log'?
+    """
+    text = _on_one_line(text)
+    tree, home = _parsed(text), CURRENT.tables
+    mark = home.mark()
+    try:
+        return _Reader(text, dict(values or {})).read(tree)
+    except BaseException:
+        with home.lock:
+            abandon(home, mark.rows, "was cut back: the expression could not be read")
+            home.cut(mark)
+        raise
+
+
+def functions() -> dict[str, Callable[..., Any]]:
+    """Every function that an expression may call, by name, a learner's own operators included."""
+    rules: dict[str, Callable[..., Any]] = {name: rule for name, rule in RULES.items() if not rule.helper}
+    return rules | {function.__name__: function for function in (*COMPOSITIONS, softmax)}
+
+
+# --- text to tree -------------------------------------------------------------
+
+
+def _on_one_line(text: object) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise ExpressionError('The expression is empty. Write one such as "log((x - 7)**2 + 10)".')
+    return re.sub(r"\s", " ", text.strip())
+
+
+def _parsed(text: str) -> ast.expr:
+    if len(text) > MOST_CHARACTERS:
+        raise ExpressionError(
+            f"The expression has {len(text):,} characters; the most is {MOST_CHARACTERS:,}. Build it in Python instead."
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the parser's advice is about Python programs
+            return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise ExpressionError(_explained(error, text)) from None
+    except (RecursionError, MemoryError):
+        raise ExpressionError(
+            "The expression is too long a chain, or nested too deeply, for Python's parser (about 2,000 steps). "
+            "Write a long sum as add([x, y, ...]) and a long product as mul([x, y, ...]), or build it in Python."
+        ) from None
+    except ValueError as error:
+        raise ExpressionError(f"The expression cannot be read: {error}.") from None
+
+
+def _explained(error: SyntaxError, text: str) -> str:
+    what = (error.msg or "invalid syntax").split(". Perhaps")[0].split(". Maybe")[0]
+    if error.offset == 0 and what == "invalid syntax":
+        where = f"character {len(text)}: it ends too early"
+    else:
+        where = f"character {max(1, min(error.offset or 1, len(text)))}: {what}"
+    if re.search(r"(?<![\w.])[\d.]+(?![eE][+-]?\d)\s*[A-Za-z_(]|\)\s*[\w(]", text):
+        hint = "Write * between factors: 2*x, not 2x."
+    elif "=" in text:
+        hint = "Give values after the expression: x=6."
+    else:
+        hint = KNOWN
+    return f"The expression cannot be read at {where}. {hint}"
+
+
+# --- tree to nodes ------------------------------------------------------------
+
+
+class _Reader:
+    """One reading: the text, the values of its names, and the Variables made so far."""
+
+    def __init__(self, text: str, values: dict[str, float]) -> None:
+        self.text = text
+        self.values = {unicodedata.normalize("NFKC", name): value for name, value in values.items()}
+        self.variables: dict[str, Variable] = {}
+        self.functions = functions()
+
+    def read(self, tree: ast.expr) -> Node:
+        result = self._walk(tree)
+        unused = [name for name in self.values if name not in self.variables]
+        if unused:
+            used = ", ".join(self.variables) or "no names"
+            raise ExpressionError(f"'{unused[0]}' has a value but does not occur in the expression, which has {used}.")
+        if not isinstance(result, Node):
+            raise ExpressionError("The expression is a list of several results. Choose one: softmax([x, y])[0].")
+        return result
+
+    def _walk(self, tree: ast.expr) -> Any:
+        """Every part before the whole, left to right, on a stack of our own."""
+        waiting: list[tuple[ast.expr, list[ast.expr] | None]] = [(tree, None)]
+        results: list[Any] = []
+        while waiting:
+            part, inner = waiting.pop()
+            if inner is None:
+                inner = self._inner(part)
+                waiting.append((part, inner))
+                waiting.extend((each, None) for each in reversed(inner))
+            else:
+                first = len(results) - len(inner)
+                operands, results[first:] = results[first:], []
+                results.append(self._made(part, operands))
+        return results[0]
+
+    def _inner(self, part: ast.expr) -> list[ast.expr]:
+        """The parts that must be made first; a refusal of what has no meaning in a graph."""
+        match part:
+            case ast.Constant() | ast.Name():
+                return []
+            case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
+                return [] if _is_number(operand) else [operand]
+            case ast.BinOp(left=left, op=op, right=right):
+                return [left, right] if type(op) in BINARY else self._refuse(part, op)
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return [left, right] if type(op) in COMPARISONS else self._refuse(part, op)
+            case ast.Compare():
+                self._fail("Two comparisons in a row", part, "Compare two things at a time: (a < b) * (b < c).")
+            case ast.Call(keywords=[word, *_]):
+                return self._refuse(part, word)
+            case ast.Call(func=ast.Name(id=name), args=operands):
+                self._check_function(part, name)
+                return operands
+            case ast.Call(func=ast.Attribute(value=first, attr=name), args=rest):
+                self._check_function(part, name)
+                return [first, *rest]
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return parts
+            case ast.Subscript(value=several, slice=ast.Constant()):
+                return [several]
+        return self._refuse(part, part)
+
+    def _made(self, part: ast.expr, operands: list[Any]) -> Any:
+        match part:
+            case ast.Constant(value=value):
+                return self._number(part, value)
+            case ast.Name(id=name):
+                return self._variable(part, name)
+            case ast.UnaryOp(op=op, operand=operand):
+                if not operands:  # -2 is one number, as in Python
+                    return self._number(operand, operand.value, isinstance(op, ast.USub))  # type: ignore[attr-defined]
+                return self._called(part, "neg", operands) if isinstance(op, ast.USub) else operands[0]
+            case ast.BinOp(op=op):
+                return self._called(part, BINARY[type(op)], operands)
+            case ast.Compare(ops=[op]):
+                return self._called(part, COMPARISONS[type(op)], operands)
+            case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr=name)):
+                return self._called(part, name, operands)
+            case ast.Subscript(slice=ast.Constant(value=place)):
+                return self._chosen(part, operands[0], place)
+        return operands
+
+    def _number(self, part: ast.expr, value: object, minus: bool = False) -> Constant:
+        try:
+            return Constant(-value if minus else value)  # type: ignore[operator, arg-type]
+        except (NaiveGraphError, TypeError):
+            self._fail(f"{self._shown(part)} is not a real number that a float can hold", part, KNOWN)
+
+    def _variable(self, part: ast.expr, name: str) -> Variable:
+        if name not in self.variables:
+            if name not in self.values:
+                self._fail_name(part, name)
+            self.variables[name] = Variable(self.values[name], name=name)
+        return self.variables[name]
+
+    def _fail_name(self, part: ast.expr, name: str) -> NoReturn:
+        if name in self.functions:
+            self._fail(f"'{name}' is a function", part, f"Call it: {name}(x).")
+        known = {"pi": "3.141592653589793", "e": "2.718281828459045"}
+        self._fail(f"'{name}' has no value", part, f"Give it one: {name}={known.get(name, '1')}.")
+
+    def _called(self, part: ast.expr, name: str, operands: list[Any]) -> Any:
+        function = self.functions[name]
+        self._check_operands(part, name, function, operands)
+        try:
+            return function(*operands)
+        except NaiveGraphError as error:
+            self._fail(f"'{name}' cannot be applied", part, str(error))
+
+    def _check_function(self, part: ast.expr, name: str) -> None:
+        if name not in self.functions:
+            near = difflib.get_close_matches(name, self.functions, 1)
+            guess = OTHERS_SAY.get(name) or (near[0] if near else None)
+            self._fail(f"There is no function '{name}'", part, f"Did you mean '{guess}'?" if guess else KNOWN)
+
+    def _check_operands(self, part: ast.expr, name: str, function: Callable[..., Any], operands: list[Any]) -> None:
+        """Lists only where a list is due, and as many operands as the function takes."""
+        takes_list = function is softmax or (isinstance(function, Rule) and function.arity is None)
+        lists = [operand for operand in operands if isinstance(operand, list)]
+        if lists and not (takes_list and len(operands) == 1 and _is_flat(lists[0])):
+            self._fail(f"'{name}' is given a list", part, f"Write {_usage(name, function)}.")
+        if function is softmax and not lists:
+            self._fail("'softmax' takes a list", part, "Write softmax([x, y])[0].")
+        try:
+            inspect.signature(function).bind(*operands)
+        except TypeError:
+            count = "1 operand" if len(operands) == 1 else f"{len(operands)} operands"
+            self._fail(f"'{name}' cannot take {count}", part, f"Write {_usage(name, function)}.")
+
+    def _chosen(self, part: ast.expr, several: Any, place: object) -> Any:
+        if isinstance(several, list) and type(place) is int and place < len(several):
+            return several[place]
+        self._fail(f"There is no [{place!r}] to choose here", part, "Count results from 0: softmax([x, y])[0].")
+
+    # --- refusals ---
+
+    def _refuse(self, part: ast.expr, why: ast.AST) -> NoReturn:
+        self._fail(f"{self._shown(part)} has no meaning in a graph", part, INSTEAD.get(type(why), KNOWN))
+
+    def _fail(self, what: str, part: ast.expr, hint: str) -> NoReturn:
+        raise ExpressionError(f"{what} (character {self._place(part)}). {hint}")
+
+    def _place(self, part: ast.expr) -> int:
+        """Where the part begins, in characters from 1; the parser counts bytes from 0."""
+        return len(self.text.encode()[: part.col_offset].decode()) + 1
+
+    def _shown(self, part: ast.expr) -> str:
+        line = self.text.encode()
+        text = line[part.col_offset : part.end_col_offset].decode()
+        text = text if len(text) <= 40 else f"{text[:36]}..."
+        return text if text[0] in "'\"" else f"'{text}'"
+
+
+def _is_number(part: ast.expr) -> bool:
+    return isinstance(part, ast.Constant) and type(part.value) in (int, float)
+
+
+def _is_flat(operands: Sequence[Any]) -> bool:
+    return bool(operands) and not any(isinstance(operand, list) for operand in operands)
+
+
+def _usage(name: str, function: Callable[..., Any]) -> str:
+    if isinstance(function, Rule):
+        return function.usage()
+    if function is softmax:
+        return "softmax([x, y])[0]"
+    return f"{name}({', '.join(inspect.signature(function).parameters)})"

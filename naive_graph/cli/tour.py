@@ -1,0 +1,222 @@
+"""`naive-graph tour`: the whole idea in one run, checked against known numbers.
+
+Two functions are built as graphs, drawn with values and gradients, and walked
+downhill: forward, backward, update. The known numbers were computed without
+this package, and every step must meet them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from ..errors import DrawingError, MissingToolError
+from ..graph.derive import gradients
+from ..graph.graph import Graph
+from ..graph.nodes import Node, Variable
+from ..views.draw import draw
+from ..views.history import History
+from ..views.progress import progress
+
+RATE = 0.01
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A function to minimise, and what is known about the way down.
+
+    build: makes the graph; gives the result and the Variables to move.
+    known: for some steps the value of the function and of each Variable, before the update.
+    final: each Variable after the last update.
+    """
+
+    name: str
+    title: str
+    build: Callable[[], tuple[Node, list[Variable]]]
+    steps: int
+    known: dict[int, tuple[str, str]]
+    final: str
+    lesson: str
+
+
+def build_log() -> tuple[Node, list[Variable]]:
+    """log((x - 7)**2 + 10) from x = 6; the minimum is log(10), at 7."""
+    x = Variable(6, name="x")
+    return ((x - 7) ** 2 + 10).log(), [x]
+
+
+def build_valley() -> tuple[Node, list[Variable]]:
+    """x**2/2 + x*y + y**2/2 - 2*x - 2*y from (6, 6); the minimum is the whole line x + y = 2."""
+    x, y = Variable(6, name="x"), Variable(6, name="y")
+    return 0.5 * x**2 + x * y + 0.5 * y**2 - 2 * x - 2 * y, [x, y]
+
+
+LOG = Problem(
+    "log",
+    "log((x - 7)² + 10)",
+    build_log,
+    2000,
+    {
+        0: ("2.39789527279837", "6"),
+        1: ("2.39756494025811", "6.00181818181818"),
+        10: ("2.39463594939414", "6.01806018174899"),
+        100: ("2.36941453705804", "6.16865699596908"),
+        999: ("2.30460373270384", "6.85784942720524"),
+        1999: ("2.30262202780666", "6.98078139060464"),
+    },
+    "6.98081982640378",
+    "The steps shrink as the slope does: the minimum log(10) at x = 7 comes near and is not reached.",
+)
+VALLEY = Problem(
+    "valley",
+    "x²/2 + xy + y²/2 - 2x - 2y",
+    build_valley,
+    1000,
+    {
+        0: ("48", "6"),
+        1: ("46.02", "5.9"),
+        10: ("31.3803985877547", "5.08536403443773"),
+        100: ("-1.12060266971392", "1.66309777947377"),
+        999: ("-2.00000000000000", "1.00000000858657"),
+    },
+    "1.00000000841484",
+    "The minimum is a whole line, x + y = 2; the walk ends at the point of it that lies straight downhill.",
+)
+
+
+def tour(out: Path) -> int:
+    """Run both problems, write the pictures into `out`; return 0 if every known number was met, else 1.
+
+    Raises DrawingError if `out` cannot be written, MissingToolError if a
+    picture cannot be made.
+    """
+    _check_tools()
+    _check_writable(out)
+    print("Two functions, built as graphs of single numbers and walked downhill by their gradients.")
+    wrong = sum(visit(problem, number, out) for number, problem in enumerate((LOG, VALLEY), 1))
+    if wrong:
+        print(f"\nNumbers that are not the known ones: {wrong}, marked WRONG above. Please report this.")
+        return 1
+    print(_goodbye(out))
+    return 0
+
+
+def visit(problem: Problem, number: int, out: Path) -> int:
+    """Show one problem from its formula to its pictures; return how many known numbers were missed."""
+    with Graph.scratch():
+        print(f"\n{number}. {problem.name}\n{_formulas(problem)}")
+    with Graph.scratch():
+        f, variables = problem.build()
+        print(f"  graph:   {len(Graph.node_list)} nodes; each step is x <- x - {RATE} * df/dx")
+        history = descend(problem, f, variables, out)
+        wrong = _print_comparison(problem, history, variables)
+        _plot(problem, f, variables, history, out)
+    print(f"  {problem.lesson}")
+    return wrong
+
+
+def descend(problem: Problem, f: Node, variables: list[Variable], out: Path) -> History:
+    """Forward, backward, update, as many times as the problem says; the graph is drawn at the first step."""
+    history = History()
+    for step in progress(range(problem.steps), label=f"  {problem.name}"):
+        Graph.forward()
+        Graph.backward(f)
+        if step == 0:
+            drawing = draw(f)
+            for suffix in ("svg", "png"):
+                drawing.save(out / f"{problem.name}-graph.{suffix}")
+        history.record(f=f, **{str(variable.name): variable for variable in variables})
+        for variable in variables:
+            step_down(variable)
+        Graph.kill_grad()
+    return history
+
+
+def step_down(variable: Variable) -> None:
+    """x <- x - 0.01 * df/dx."""
+    value, slope = variable.value, variable.grad
+    assert value is not None and slope is not None  # backward has been here
+    variable.value = value - RATE * slope
+
+
+# --- numbers --------------------------------------------------------------------
+
+
+def agrees(value: float, known: str) -> bool:
+    """Whether the value is the known one, to one unit in its fifteenth digit.
+
+    The known numbers are exact ones, rounded; 2,000 steps in floats may end a unit beside.
+
+    >>> agrees(46.019999999999996, "46.02"), agrees(46.0200000000003, "46.02")
+    (True, False)
+    """
+    shown, expected = Decimal(f"{value:.14e}"), Decimal(known)
+    return abs(shown - expected) <= Decimal(1).scaleb(expected.adjusted() - 14)
+
+
+def _formulas(problem: Problem) -> str:
+    f, variables = problem.build()
+    lines = [f"  f       = {f.formula()}"]
+    lines += [f"  df/d{v.name}   = {slope.formula()}" for v, slope in zip(variables, gradients(f, variables))]
+    return "\n".join(lines)
+
+
+def _print_comparison(problem: Problem, history: History, variables: list[Variable]) -> int:
+    """The history beside the known numbers; return how many do not agree."""
+    names, wrong = [str(variable.name) for variable in variables], 0
+    print(f"  {'step':>5}  {'':>3}  {'this run':>18}  {'known':>18}")
+    for step, (known_f, known_x) in problem.known.items():
+        wrong += _print_line(step, "f", history["f"][step], known_f)
+        wrong += sum(_print_line(step, name, history[name][step], known_x) for name in names)
+    for variable in variables:
+        wrong += _print_line("final", str(variable.name), variable.value or 0.0, problem.final)
+    return wrong
+
+
+def _print_line(step: int | str, name: str, value: float, known: str) -> bool:
+    met = agrees(value, known)
+    print(f"  {step:>5}  {name:>3}  {value:>18.15g}  {known:>18}  {'ok' if met else 'WRONG'}")
+    return not met
+
+
+# --- pictures -------------------------------------------------------------------
+
+
+def _plot(problem: Problem, f: Node, variables: list[Variable], history: History, out: Path) -> None:
+    for suffix in ("svg", "png"):
+        history.plot(title=problem.title, save=out / f"{problem.name}-history.{suffix}")
+        history.plot_path(f, *variables, title=problem.title, save=out / f"{problem.name}-path.{suffix}")
+
+
+def _check_tools() -> None:
+    for module in ("graphviz", "matplotlib"):
+        if importlib.util.find_spec(module) is None:
+            raise MissingToolError(f'The tour draws with {module}. Run: pip install "naive-graph[draw,plot,progress]"')
+
+
+def _check_writable(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise DrawingError(
+            f"Cannot write pictures to '{out}': {error.strerror}. Choose another folder: --out DIR"
+        ) from error
+
+
+def _goodbye(out: Path) -> str:
+    return f"""
+Every known number was met. The pictures are in {out}:
+  log-graph.svg, valley-graph.svg      the graphs, with values and gradients at the start
+  log-history.svg, valley-history.svg  the values, step by step
+  log-path.svg, valley-path.svg        the way down, on the curve and on the contours
+
+Next:
+  naive-graph lessons                                        learn how it works, in JupyterLab
+  naive-graph draw "log((x - 7)**2 + 10)" x=6 -o f.svg       draw a function of your own
+  python                                                     from naive_graph import Graph"""

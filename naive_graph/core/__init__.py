@@ -1,0 +1,19 @@
+"""START HERE: the graph as two tables, the rules, and the two sweeps. Pure Python, standard library alone.
+
+    number     what counts as a number
+    ieee       arithmetic on floats that never raises
+    rules      what an operator is: one row of one table, applied to any arithmetic
+    catalogue  every operator with its derivative, a row each: the only place where mathematics stands
+    packed     items by key, in two columns
+    records    what the tables speak of: marks, blocks, scopes
+    origin     the line of Python that made a node
+    tables     the graph: a table of nodes and a table of edges
+    plan       who goes first: Kahn's sort
+    sweep      the walk forwards and the walk backwards, as events
+    reference  the engine that drains those events: the law for every other engine
+    culprit    which node went wrong first
+
+Then `arithmetics`, where the same rules compute other things than floats; and
+what is needed beside: `numpys` (NumPy's names for our rules), `files` and
+`imports` (whole, or not there), `version`.
+"""

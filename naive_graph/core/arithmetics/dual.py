@@ -1,0 +1,60 @@
+"""Dual numbers: a value and, carried along with it, a slope.
+
+Applying a rule to duals applies it to the values and adds up, operand by
+operand, partial times slope. That is forward mode.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..catalogue import where
+from ..rules import Arithmetic, Rule
+
+
+class Dual(Arithmetic):
+    """value + slope * epsilon, where epsilon squared is 0. A slope of None is a certain 0.
+
+    >>> from naive_graph.core.catalogue import sin
+    >>> x = Dual(3.0, 1.0)
+    >>> (x * x).slope
+    6.0
+    """
+
+    __slots__ = ("slope", "value")
+
+    def __init__(self, value: float, slope: float | None = None) -> None:
+        self.value = value
+        self.slope = slope
+
+    def apply(self, rule: Rule, *operands: Any) -> Dual:
+        duals = [operand if isinstance(operand, Dual) else Dual(operand) for operand in operands]
+        values = [dual.value for dual in duals]
+        value = rule(*values)
+        partials = rule.partials_at(values, value, [dual.slope is not None for dual in duals])
+        moving = [(partial, dual.slope) for partial, dual in zip(partials, duals, strict=True) if partial is not None]
+        return Dual(value, _chosen(moving) if rule.selects else _chain_rule(moving))
+
+    def __repr__(self) -> str:
+        return f"Dual({self.value}, {self.slope})"
+
+
+def _chain_rule(moving: list[tuple[Any, Any]]) -> Any:
+    total = None
+    for partial, slope in moving:
+        total = partial * slope if total is None else total + partial * slope
+    return total
+
+
+def _chosen(moving: list[tuple[Any, Any]]) -> Any:
+    """The slope of the branch that was taken; the other's may be infinite and does not matter."""
+    chosen = None
+    for partial, slope in reversed(moving):
+        chosen = where(partial, slope, 0.0 if chosen is None else chosen)
+    return chosen
+
+
+def slope_of(value: Any) -> float:
+    """The slope that a result carries; 0.0 for one that does not depend on what moves."""
+    slope = value.slope if isinstance(value, Dual) else None
+    return 0.0 if slope is None else slope

@@ -1,0 +1,259 @@
+"""Formulas: applying a rule to texts writes it down.
+
+Two styles share one arithmetic: Python's (`log((x - 7)**2 + 10)`) and TeX's.
+A subexpression that is used more than once, or grows too long for a line, is
+given a name and a line of its own, so the text stays linear in the graph.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...errors import NodeError
+from ..plan import Plan
+from ..rules import Arithmetic, Rule
+from ..sweep import Evaluated, forward
+from ..tables import CONSTANT, PLACEHOLDER, Tables
+
+COMPARISON, SUM, PRODUCT, NEGATION, POWER, ATOM = range(6)
+BINDING = {">": COMPARISON, "<": COMPARISON, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": POWER}
+WORTH_A_NAME = 24  # characters from which a shared subexpression is named
+LONGEST = 400  # characters from which any subexpression is named
+
+
+class Style(NamedTuple):
+    """How one language writes numbers, names, infix operators and everything else."""
+
+    number: Any
+    name: Any
+    infix: Any
+    other: Any
+    opening: str
+    closing: str
+
+
+class Text(Arithmetic):
+    """A formula, and how tightly its outermost operator binds."""
+
+    __slots__ = ("binding", "style", "text")
+
+    def __init__(self, text: str, binding: int, style: Style) -> None:
+        self.text = text
+        self.binding = binding
+        self.style = style
+
+    def apply(self, rule: Rule, *operands: Any) -> Text:
+        texts = [each if isinstance(each, Text) else self.style.number(float(each), self.style) for each in operands]
+        if rule.reads_as is not None:
+            reading: Text = rule.reads_as(*texts)
+            return reading
+        if rule.infix is not None and len(texts) > 1:
+            return self.style.infix(rule, texts, self.style)  # type: ignore[no-any-return]
+        if rule.name == "neg":
+            return Text("-" + texts[0].within(POWER), NEGATION, self.style)
+        return self.style.other(rule, texts, self.style)  # type: ignore[no-any-return]
+
+    def within(self, least: int) -> str:
+        """The text, in brackets unless it binds at least so tightly."""
+        if self.binding >= least:
+            return self.text
+        return f"{self.style.opening}{self.text}{self.style.closing}"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+# --- Python's style -----------------------------------------------------------
+
+
+def plain_number(value: float, style: Style) -> Text:
+    text = repr(value)
+    if not math.isfinite(value):
+        text = f'float("{text}")' if value != -math.inf else '-float("inf")'
+    elif text.endswith(".0") and text != "-0.0":  # Python reads -0 as 0
+        text = text[:-2]
+    return Text(text, NEGATION if text.startswith("-") else ATOM, style)
+
+
+def _plain_name(name: str) -> str:
+    return name
+
+
+def _plain_infix(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
+    binding = BINDING[str(rule.infix)]
+    if rule.infix == "**":  # binds to the right, and -x**y is -(x**y)
+        return Text(f"{texts[0].within(ATOM)}**{texts[1].within(NEGATION)}", binding, style)
+    sign = f" {rule.infix} " if binding <= SUM else rule.infix
+    first, *rest = texts
+    looser = binding + 1 if binding == COMPARISON else binding  # Python reads a > b > c as a chain
+    parts = [first.within(looser), *(text.within(binding + 1) for text in rest)]
+    return Text(str(sign).join(parts), binding, style)
+
+
+def _plain_call(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
+    inside = ", ".join(text.text for text in texts)
+    return Text(f"{rule.name}([{inside}])" if rule.arity is None else f"{rule.name}({inside})", ATOM, style)
+
+
+PLAIN = Style(plain_number, _plain_name, _plain_infix, _plain_call, "(", ")")
+
+# --- TeX ----------------------------------------------------------------------
+
+GREEK = {
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
+    "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+    "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
+}  # fmt: skip
+TEX_INFIX = {"*": r" \cdot ", "+": " + ", "-": " - ", ">": " > ", "<": " < "}
+TEX_ESCAPES = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\lt{}", ">": r"\gt{}",
+}  # fmt: skip
+
+
+def _tex_number(value: float, style: Style) -> Text:
+    if not math.isfinite(value):
+        text = {math.inf: r"\infty", -math.inf: r"-\infty"}.get(value, r"\text{NaN}")
+        return Text(text, NEGATION if value == -math.inf else ATOM, style)
+    text = plain_number(value, style).text
+    mantissa, _, exponent = text.partition("e")
+    if exponent:
+        return Text(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT, style)
+    return Text(text, NEGATION if text.startswith("-") else ATOM, style)
+
+
+def tex_name(name: str) -> str:
+    r"""A learner's name in TeX: `x1` as x_{1}, `alpha` as the letter, anything else as escaped text.
+
+    >>> tex_name("w_12"), tex_name("theta"), tex_name("50%")
+    ('w_{12}', '\\theta', '\\text{50\\%}')
+    """
+    parts = re.fullmatch(r"([A-Za-z]+?)_?(\d+)?(?:\[([\d,]+)\])?", name)
+    if parts is None or (len(parts[1]) > 1 and parts[1] not in GREEK):
+        return rf"\text{{{''.join(TEX_ESCAPES.get(letter, letter) for letter in name)}}}"
+    letter = f"\\{parts[1]}" if parts[1] in GREEK else parts[1]
+    index = ",".join(part for part in (parts[2], parts[3]) if part)
+    return f"{letter}_{{{index}}}" if index else letter
+
+
+def _tex_infix(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
+    if rule.infix == "/":
+        return Text(rf"\frac{{{texts[0]}}}{{{texts[1]}}}", NEGATION, style)
+    if rule.infix == "**":
+        return Text(f"{texts[0].within(ATOM)}^{{{texts[1]}}}", POWER, style)
+    binding = BINDING[str(rule.infix)]
+    first, *rest = texts
+    parts = [first.within(binding), *(text.within(binding + 1) for text in rest)]
+    return Text(TEX_INFIX[str(rule.infix)].join(parts), binding, style)
+
+
+def _tex_other(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
+    pattern = rule.tex
+    if pattern is None and rule.name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log"):
+        pattern = "\\" + rule.name
+    if pattern is None:
+        pattern = rf"\operatorname{{{_escaped(rule.name)}}}"
+    if "{0}" not in pattern:
+        return Text(rf"{pattern}\left({', '.join(map(str, texts))}\right)", ATOM, style)
+    # An operand that is raised to a power needs its brackets; one between braces does not.
+    inside = [text.within(ATOM) if f"{{{place}}}^" in pattern else text.text for place, text in enumerate(texts)]
+    return Text(pattern.format(*inside), _tex_binding(pattern), style)
+
+
+def _tex_binding(pattern: str) -> int:
+    if pattern.startswith((r"\sqrt", r"\left|", r"\log", r"\begin")):
+        return ATOM
+    if pattern.startswith(r"\frac"):
+        return NEGATION
+    return POWER if pattern.endswith("}}") and "^" in pattern else SUM
+
+
+def _escaped(name: str) -> str:
+    return "".join(TEX_ESCAPES.get(letter, letter) for letter in name)
+
+
+TEX = Style(_tex_number, tex_name, _tex_infix, _tex_other, r"\left(", r"\right)")
+STYLES = {"text": PLAIN, "tex": TEX}
+
+# --- a whole graph ------------------------------------------------------------
+
+
+def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple[str, str]], str]:
+    """Write down the plan's first target: definitions of named parts, then the formula itself."""
+    if style not in STYLES:
+        raise NodeError(f"A formula is written in the style 'text' or 'tex', not {style!r}.")
+    chosen = STYLES[style]
+    names = _Names(tables, plan, chosen)
+    texts = [names.leaf(step) for step in range(len(plan))]
+    uses = [0] * len(plan)
+    for operand in plan.operand_steps:
+        uses[operand] += 1
+    definitions: list[tuple[str, str]] = []
+    target = plan.targets[0]
+    steps = iter(range(len(plan)))
+    for event in forward(plan, texts):
+        if isinstance(event, Evaluated):
+            step = next(step for step in steps if plan.rows[step] == event.row)
+            long = len(event.value.text) > (WORTH_A_NAME if uses[step] > 1 else LONGEST)
+            if long and step != target:
+                name = names.fresh(event.row)
+                definitions.append((name, event.value.text))
+                texts[step] = Text(name, ATOM, chosen)
+    return definitions, str(texts[target])
+
+
+class _Names:
+    """Names for leaves and for named parts, no two the same."""
+
+    def __init__(self, tables: Tables, plan: Plan, style: Style) -> None:
+        self.tables, self.plan, self.style = tables, plan, style
+        self.taken: set[str] = set()
+        self.parts = 0
+
+    def leaf(self, step: int) -> Text | None:
+        """The text of a leaf; None for an operator."""
+        kind, row = self.plan.kinds[step], self.plan.rows[step]
+        if kind >= 0:
+            return None
+        if kind == CONSTANT and self.tables.name(row) is None:
+            text: Text = self.style.number(self.tables.values[row], self.style)
+            return text
+        default = f"{'p' if kind == PLACEHOLDER else 'v'}{row}"
+        return Text(self.style.name(self.own(self.tables.name(row) or default, row)), ATOM, self.style)
+
+    def fresh(self, row: int) -> str:
+        """A name for an operator's line: the learner's, or t1, t2 and so on."""
+        given = self.tables.name(row)
+        while given is None or given in self.taken:
+            self.parts += 1
+            given = f"t{self.parts}"
+        self.taken.add(given)
+        name: str = self.style.name(given)
+        return name
+
+    def own(self, name: str, row: int) -> str:
+        """The name, with the row behind it if another node here bears it too."""
+        if name in self.taken:
+            name = f"{name}_{row}"
+        self.taken.add(name)
+        return name
+
+
+def show_formula(definitions: Sequence[tuple[str, str]], result: str, style: str, most_lines: int) -> str:
+    """Definitions first, then the formula; the middle is left out beyond `most_lines`."""
+    left_out = max(0, len(definitions) - most_lines)
+    shown = [*definitions[: most_lines // 2], *definitions[len(definitions) - most_lines + most_lines // 2 :]]
+    if not left_out:
+        shown = list(definitions)
+    if style == "tex":
+        lines = [f"{name} &= {text}" for name, text in shown] + [f"&{result}"]
+        if left_out:
+            lines.insert(most_lines // 2, rf"&\vdots \quad \text{{({left_out:,} more)}}")
+        return result if not definitions else r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
+    lines = [f"{name} = {text}" for name, text in shown]
+    if left_out:
+        lines.insert(most_lines // 2, f"... ({left_out:,} more lines)")
+    return "\n".join([*lines, result])

@@ -1,0 +1,70 @@
+"""Which node went wrong first: a replay of the sweeps, run only once a result is not finite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from .plan import Plan
+from .sweep import Contributed, Evaluated, forward, reverse
+from .tables import PLACEHOLDER, Tables
+
+REMEDY = 'Mend the operand, or choose what happens: Graph.on_invalid = "warn", "raise" or "ignore".'
+
+
+def explain_forward(tables: Tables, plan: Plan, values: Sequence[float]) -> str:
+    """Name the first node that became infinite or NaN in a forward run."""
+    for step in plan.leaves():
+        if not isfinite(values[step]):
+            row = plan.rows[step]
+            return f"Forward: {tables.label(row)} holds {values[step]}, made on {tables.origin(row)}. {REMEDY}"
+    for event in forward(plan, list(values)):
+        if isinstance(event, Evaluated) and not isfinite(event.value):
+            call = f"{event.rule.name}({_numbers(event.operands)}) = {event.value}"
+            return f"Forward: {tables.label(event.row)} gave {call}, {_written(tables, event.row)}. {REMEDY}"
+    raise AssertionError("explain_forward is called only when a value is not finite")
+
+
+def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int, samples: int, given: float) -> str:
+    """Name one step whose value is infinite or NaN.
+
+    samples: how many a total gathered, 0 for other steps. given: what a leaf holds, before it was rounded.
+    """
+    row, rule = plan.rows[step], plan.rule(step)
+    if rule is None:
+        how = "was fed" if tables.operators[row] == PLACEHOLDER else "holds"
+        beyond = f", {values[step]} in float32" if isfinite(given) else ""
+        return f"Forward: {tables.label(row)} {how} {given}{beyond}, made on {tables.origin(row)}. {REMEDY}"
+    if samples:
+        gave = f"{values[step]} over {samples} samples, each of them finite"
+    else:
+        gave = f"{rule.name}({_numbers([values[each] for each in plan.operands(step)])}) = {values[step]}"
+    return f"Forward: {tables.label(row)} gave {gave}, {_written(tables, row)}. {REMEDY}"
+
+
+def explain_backward(
+    tables: Tables, plan: Plan, values: Sequence[float], seeds: dict[int, float], wanted: Sequence[bool]
+) -> str:
+    """Name the first contribution that became infinite or NaN in a backward run."""
+    step_of = {row: step for step, row in enumerate(plan.rows)}
+    for event in reverse(plan, values, seeds, wanted):
+        if isinstance(event, Contributed) and not isfinite(event.total):
+            consumer = step_of[event.consumer]
+            rule = plan.rule(consumer)
+            assert rule is not None  # only operators contribute
+            operands = _numbers([values[operand] for operand in plan.operands(consumer)])
+            return (
+                f"Backward: the gradient of {tables.label(event.row)} became {event.total} at "
+                f"{tables.label(event.consumer)}: incoming {event.incoming} times partial {event.partial} of "
+                f"operand {event.position} in {rule.name}({operands}), {_written(tables, event.consumer)}. {REMEDY}"
+            )
+    raise AssertionError("explain_backward is called only when a gradient is not finite")
+
+
+def _written(tables: Tables, row: int) -> str:
+    return f"written on {tables.origin(row)}"
+
+
+def _numbers(values: Sequence[float]) -> str:
+    shown = [repr(value) for value in values[:4]]
+    return ", ".join(shown) + (f", ... ({len(values)} operands)" if len(values) > 4 else "")

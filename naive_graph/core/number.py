@@ -1,0 +1,74 @@
+"""What counts as a number: anything real and scalar, taken as a Python float."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from numbers import Real
+
+from ..errors import NumberError
+
+
+def number(value: object, who: str = "A node") -> float:
+    """The float that `value` stands for.
+
+    Accepts int, float, Fraction, Decimal and NumPy scalars. Refuses bool, str,
+    None, complex and arrays, which are mistakes more often than numbers, and
+    whole numbers beyond the range of a float.
+
+    >>> from fractions import Fraction
+    >>> number(Fraction(1, 4))
+    0.25
+    >>> number(True)
+    Traceback (most recent call last):
+    naive_graph.errors.NumberError: A node takes a real number, not bool True. Write 1.0.
+    """
+    if type(value) is float:
+        return value
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+        raise NumberError(_refusal(value, who))
+    try:
+        result = float(value)
+    except (OverflowError, ValueError) as error:
+        raise NumberError(_out_of_range(value, who)) from error
+    if math.isinf(result) and _is_finite(value):
+        raise NumberError(_out_of_range(value, who))
+    return result
+
+
+def _is_finite(value: Real | Decimal) -> bool:
+    # A Decimal or Fraction can exceed every float and still be finite.
+    return value.is_finite() if isinstance(value, Decimal) else value == value and abs(value) != math.inf
+
+
+def _refusal(value: object, who: str) -> str:
+    kind = type(value).__name__
+    article = f"{who} takes a real number, not {kind}"
+    if isinstance(value, bool):
+        return f"{article} {value}. Write {float(value)}."
+    if isinstance(value, str):
+        return f"{article} {_shortened(value)}. Convert it first: float(text)."
+    if isinstance(value, complex):
+        return f"{article} {value}. Use its parts: z.real and z.imag."
+    if value is None:
+        return f"{article}. Does a function before it forget to return?"
+    if getattr(value, "shape", None) == ():
+        return f"{article}. Take the number out of it: float(value)."
+    if hasattr(value, "shape") or hasattr(value, "__len__"):
+        return f"{article}. A node is a single number: make one node for each element."
+    return f"{article}. Convert it first: float(value)."
+
+
+def _out_of_range(value: object, who: str) -> str:
+    return (
+        f"{who} takes a number that a float can hold (up to about 1.8e308), not the "
+        f"{type(value).__name__} {_shortened(value)}. Scale it down first."
+    )
+
+
+def _shortened(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print ints of over 4,300 digits
+        return "of thousands of digits"
+    return text if len(text) <= 40 else f"{text[:36]}... ({len(text)} characters)"

@@ -1,0 +1,84 @@
+"""Where a node was written: the learner's own line of Python.
+
+Only the running code object and the index of its instruction are kept; the
+file, the line and its text are looked up when somebody asks.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from itertools import islice
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+_HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+is_ours: dict[str, bool] = {}
+
+
+def learners_frame(depth: int = 1) -> FrameType:
+    """The nearest caller outside this package (or the outermost one there is)."""
+    frame = sys._getframe(depth + 1)
+    while True:
+        filename = frame.f_code.co_filename
+        ours = is_ours.get(filename)
+        if ours is None:
+            ours = is_ours[filename] = os.path.abspath(filename).startswith(_HOUSE)
+        if not ours or frame.f_back is None:
+            return frame
+        frame = frame.f_back
+
+
+def _letters(written: bytes, size: int) -> int:
+    """How many letters stand in the first `size` bytes."""
+    return len(written[:size].decode(errors="ignore"))
+
+
+def learners_level() -> int:
+    """The `stacklevel` at which a warning from our caller points at the learner's line."""
+    target, frame, level = learners_frame(), sys._getframe(1), 1
+    while frame is not target and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+class Origin(NamedTuple):
+    """The place in the learner's source that made a node."""
+
+    code: CodeType
+    instruction: int
+
+    @property
+    def filename(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def line(self) -> int:
+        """The number of the line, counted from 1."""
+        return self._position()[0]
+
+    @property
+    def columns(self) -> tuple[int, int] | None:
+        """Where in that line the expression begins and ends, if it is within one line."""
+        line, last_line, start, end = self._position()
+        if line != last_line or start is None or end is None:
+            return None
+        written = linecache.getline(self.filename, line).encode()  # Python counts bytes, a reader letters
+        return (_letters(written, start), _letters(written, end)) if written else (start, end)
+
+    @property
+    def text(self) -> str:
+        """The line as it was written, without its indent; empty if it is not to be had."""
+        return linecache.getline(self.filename, self.line).strip()
+
+    def _position(self) -> tuple[int, int | None, int | None, int | None]:
+        position = next(islice(self.code.co_positions(), self.instruction // 2, None), None)
+        if position is None or position[0] is None:
+            return self.code.co_firstlineno, None, None, None
+        return position[0], position[1], position[2], position[3]
+
+    def __str__(self) -> str:
+        place = "this notebook cell" if "ipykernel" in self.filename else os.path.basename(self.filename)
+        written = f": {self.text}" if self.text else ""
+        return f"line {self.line} of {place}{written}"

@@ -1,0 +1,369 @@
+"""What an operator is: one row of one table.
+
+A `Rule` says what an operator computes and its partial derivatives. Called with
+numbers it computes. Called with anything else, an `Arithmetic`, it asks that
+thing to apply it. So one row serves floats, dual numbers, graphs of gradients,
+formulas and compiled code, and a derivative is written nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+
+from ..errors import ArityError, OperandError, OperatorNameError
+from .number import number
+from .numpys import COMPARISONS, METHODS, compared, refusal, rule_for
+
+Value = Any  # a float, or whatever the arithmetic at hand computes with
+Partial = Callable[..., Value]
+
+
+class Interval(NamedTuple):
+    """The open interval in which an operand may lie for the value to be a finite real."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+
+REALS = Interval()
+POSITIVE = Interval(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One operator: its value, and one partial derivative for each operand position.
+
+    A partial is a function of the operands and then the result, written in
+    rules; it is None where the result does not respond to the operand (a
+    comparison has no gradient). A rule of any number of operands (`arity` None)
+    has instead one function of (operands, result) that gives all its partials.
+    """
+
+    name: str
+    value: Callable[..., float]
+    partials: tuple[Partial | None, ...] | Partial
+    arity: int | None
+    number: int
+    associative: bool = False
+    selects: bool = False  # like `where`: only the branch taken is differentiated
+    domain: tuple[Interval, ...] = (REALS,)
+    kink: Partial | None = None  # the slope jumps where this function of the operands is 0
+    infix: str | None = None
+    symbol: str | None = None
+    tex: str | None = None
+    reads_as: Partial | None = None  # how a helper rule is written with the others
+    onnx: str | None = None
+    tensorflow: tuple[str, ...] = ()
+
+    def __call__(self, *operands: Any) -> Any:
+        for operand in operands:
+            if type(operand) is not float:
+                break
+        else:  # the way that a run of floats takes, for speed
+            self.check_arity(len(operands))
+            return self.value(*operands)
+        if self.arity is None and len(operands) == 1 and isinstance(operands[0], Iterable):
+            operands = tuple(operands[0])
+        for operand in operands:
+            if isinstance(operand, Arithmetic):
+                result = operand.apply(self, *operands)
+                if result is not NotImplemented:
+                    return result
+        self.check_arity(len(operands))
+        return self.value(*[number(operand, self.name) for operand in operands])
+
+    def partials_at(self, operands: Sequence[Any], result: Any, wanted: Sequence[bool]) -> list[Any]:
+        """The partial for each wanted position; None where unwanted or where there is none."""
+        if callable(self.partials):
+            every = self.partials(operands, result)
+            return [partial if asked else None for partial, asked in zip(every, wanted, strict=True)]
+        return [
+            partial(*operands, result) if asked and partial is not None else None
+            for partial, asked in zip(self.partials, wanted, strict=True)
+        ]
+
+    @property
+    def helper(self) -> bool:
+        """Whether the rule only serves derivatives; formulas are written without it."""
+        return self.reads_as is not None
+
+    def responds_to(self, position: int) -> bool:
+        """Whether the result can vary with the operand at `position` (from 0)."""
+        return callable(self.partials) or self.partials[position] is not None
+
+    def check_arity(self, count: int) -> None:
+        if count == self.arity or (self.arity is None and count > 0):
+            return
+        takes = "at least one operand" if self.arity is None else _operands(self.arity)
+        raise ArityError(f"'{self.name}' takes {takes}, not {count}. Write {self.usage()}.")
+
+    def usage(self) -> str:
+        """How the operator is called, with letters for operands."""
+        letters = "[a, b, c]" if self.arity is None else ", ".join("abcd"[: self.arity])
+        return f"{self.name}({letters})"
+
+    def __repr__(self) -> str:
+        return f"<rule {self.usage()}>"
+
+
+def _operands(count: int) -> str:
+    return "1 operand" if count == 1 else f"{count} operands"
+
+
+# --- the table ----------------------------------------------------------------
+
+RULES: dict[str, Rule] = {}
+BY_NUMBER: list[Rule] = []
+
+
+def rule_named(name: str) -> Rule:
+    """The rule of that name; an error that suggests the nearest if there is none."""
+    try:
+        return RULES[name]
+    except (KeyError, TypeError):
+        import difflib
+
+        near = difflib.get_close_matches(str(name), RULES, 1)
+        hint = f"Did you mean '{near[0]}'?" if near else "Define it: naive_graph.operator(name, value, partials)."
+        raise OperatorNameError(f"There is no operator {name!r}. {hint}") from None
+
+
+def define(
+    name: str,
+    value: Callable[..., float],
+    partials: Sequence[Partial | None] | Partial,
+    *,
+    domain: Interval | tuple[Interval, ...] = REALS,
+    **rest: Any,
+) -> Rule:
+    """Add a row to the table."""
+    arity = None if callable(partials) else len(partials)
+    places = domain if isinstance(domain[0], Interval) else (domain,) * (arity or 1)
+    rule = Rule(
+        name, value, partials if callable(partials) else tuple(partials), arity, len(BY_NUMBER), domain=places, **rest
+    )
+    RULES[name] = rule
+    BY_NUMBER.append(rule)
+    return rule
+
+
+def operator(
+    name: str,
+    value: Callable[..., float],
+    partials: Sequence[Partial | None],
+    *,
+    domain: Interval | tuple[Interval, ...] = REALS,
+    kink: Partial | None = None,
+    symbol: str | None = None,
+    tex: str | None = None,
+) -> Rule:
+    """Define an operator of your own; returns the function that applies it.
+
+    value: a function of as many floats as there are operands, giving a float.
+    partials: for each operand, a function of the operands and the result,
+    written with naive_graph's functions so that it can be differentiated again;
+    None where the result does not respond.
+    domain: an `Interval` where the value is finite, or one for each operand.
+    kink: a function of the operands that is 0 where the slope jumps.
+    symbol, tex: how drawings and TeX show it; `{0}`, `{1}` stand for operands.
+
+    An operator of one operand becomes a method of nodes as well. Raises
+    OperatorNameError if the name is taken.
+
+    >>> import naive_graph as ng
+    >>> cube = ng.operator("cubed_example", lambda a: a * a * a, [lambda a, y: 3.0 * a * a])
+    >>> cube(2.0)
+    8.0
+    """
+    _check_name(name)
+    if not callable(value):
+        raise OperandError(f"Operator '{name}': value must be a function of floats, not {value!r}.")
+    if not isinstance(partials, (list, tuple)) or not partials:
+        raise OperandError(f"Operator '{name}': partials must list one function (or None) for each operand.")
+    for position, partial in enumerate(partials):
+        if partial is not None and not callable(partial):
+            raise OperandError(
+                f"Operator '{name}': partial {position} must be a function of the operands "
+                f"and the result, or None, not {partial!r}."
+            )
+    checked = [partial and _giving_numbers(partial, f"A partial of operator '{name}'") for partial in partials]
+    value = _giving_numbers(value, f"The value of operator '{name}'")
+    rule = define(name, value, checked, domain=domain, kink=kink, symbol=symbol, tex=tex)
+    if rule.arity == 1 and not hasattr(Arithmetic, name):
+        setattr(Arithmetic, name, lambda self: rule(self))
+    return rule
+
+
+def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any]:
+    """The learner's function, checked to give numbers (or what its arithmetic computes with)."""
+
+    def checked(*operands: Any) -> Any:
+        result = function(*operands)
+        return result if isinstance(result, Arithmetic) else number(result, who)
+
+    return checked
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise OperatorNameError(f"An operator's name must be a Python name such as 'softclip', not {name!r}.")
+    if name in RULES:
+        raise OperatorNameError(f"An operator '{name}' exists already. Choose another name for yours.")
+
+
+# --- what a rule can be applied to --------------------------------------------
+
+
+class Arithmetic:
+    """Infix operators and methods for anything that rules can be applied to.
+
+    A subclass says in `apply(rule, *operands)` what applying means: dual numbers
+    carry a slope along, nodes grow the graph, text grows a formula. It returns
+    NotImplemented to leave the answer to another operand's arithmetic.
+    """
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
+        """What NumPy asks instead of computing: np.sin(x) is sin(x), and np.float64(2) * x a node."""
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        if name in COMPARISONS:
+            inputs = tuple(each if isinstance(each, Arithmetic) else compared(each) for each in inputs)
+        ours, given = rule_for(name)
+        if name == "matmul":  # a rule of tensors only
+            left, right = inputs
+            if isinstance(left, Arithmetic) and hasattr(left, "__matmul__"):
+                return left @ right
+            if isinstance(right, Arithmetic) and hasattr(right, "__rmatmul__"):
+                return right.__rmatmul__(left)
+        if name in ("equal", "not_equal") and not any(_is_array(each) for each in inputs):
+            return (inputs[0] is inputs[1]) == (name == "equal")
+        if not wishes and ours in RULES and RULES[ours].arity in (None, len(given(*inputs))):
+            return RULES[ours](*given(*inputs))
+        raise OperandError(refusal(name, type(self).__name__.lstrip("_")))
+
+    def apply(self, rule: Rule, *operands: Any) -> Any:
+        raise NotImplementedError
+
+    def __add__(self, other: Any) -> Any:
+        return RULES["add"](self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return RULES["add"](other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return RULES["sub"](self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return RULES["sub"](other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return RULES["mul"](self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return RULES["mul"](other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return RULES["div"](self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return RULES["div"](other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return RULES["pow"](self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return RULES["pow"](other, self)
+
+    def __gt__(self, other: Any) -> Any:
+        return RULES["greater"](self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return RULES["less"](self, other)
+
+    def __ge__(self, other: Any) -> NoReturn:
+        raise OperandError(
+            "A graph has > and <, but no >= and <=. Write where(a < b, ...) with the branches swapped; "
+            "for NumPy's clip and max: minimum(maximum(x, low), high)."
+        )
+
+    __le__ = __ge__
+
+    def __xor__(self, other: Any) -> NoReturn:
+        raise OperandError("A power is written with two stars, x ** 2; Python reads ^ as something else.")
+
+    __rxor__ = __xor__
+
+    def __floordiv__(self, other: Any) -> NoReturn:
+        raise OperandError(
+            "A graph has no // and no %: they are steps, whose slope is 0 or does not exist. "
+            "Write x / y, or compute with the numbers: x.value // y."
+        )
+
+    __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
+
+    def __bool__(self) -> bool:
+        raise OperandError(
+            f"A function asks `if` about a {type(self).__name__.lstrip('_')}, which is no number yet: it would always "
+            "go the same way. Write the choice with where(condition, a, b)."
+        )
+
+    def __neg__(self) -> Any:
+        return RULES["neg"](self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return RULES["abs"](self)
+
+
+def _is_array(thing: Any) -> bool:
+    return hasattr(thing, "shape") and not isinstance(thing, Arithmetic)
+
+
+def _method(name: str) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return RULES[name](self)
+
+    return _called(method, name, f"{name}(self)")
+
+
+def _numpys(name: str) -> Callable[..., Any]:
+    ours, given = rule_for(name)
+
+    def method(self: Any, *others: Any) -> Any:
+        return RULES[ours](*given(self, *others))
+
+    return _called(method, name, f"numpy.{name} of self")
+
+
+def _over_a_batch(name: str) -> Callable[..., Any]:
+    def method(self: Any, **wishes: Any) -> Any:
+        if wishes:  # NumPy's function of the name calls the method, with wishes of its own
+            raise OperandError(
+                f"A node's {name} is over the samples of a batch: write {name}(x). "
+                f"NumPy's takes a list of nodes: np.{name}([x, y])."
+            )
+        return RULES[name](self)
+
+    return _called(method, name, f"{name}(self), over the samples of a batch")
+
+
+def _called(method: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
+    method.__name__, method.__doc__ = name, f"{what}, as a node of its own."
+    return method
+
+
+def add_methods(names: Iterable[str], over_a_batch: Iterable[str]) -> None:
+    """Make each operator of one operand a method too: `x.sin()` is `sin(x)`."""
+    for name in names:
+        setattr(Arithmetic, name, _method(name))
+    for name in over_a_batch:
+        setattr(Arithmetic, name, _over_a_batch(name))
+    for name in METHODS:
+        setattr(Arithmetic, name, _numpys(name))

@@ -1,0 +1,200 @@
+"""Derivatives, every way there is: as nodes to any order, and as numbers.
+
+All of it is the two sweeps again. Over drafts of nodes they give derivatives
+as graphs; over dual numbers, directional derivatives; dual numbers through the
+reverse sweep, second derivatives. No formula is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..core.arithmetics.dual import Dual, slope_of
+from ..core.number import number
+from ..core.plan import Plan, plan_for
+from ..core.reference import differentiate, evaluate
+from ..core.rules import Arithmetic
+from ..core.tables import NEVER, Tables
+from ..errors import NodeError, PlaceHolderError
+from .draft import Book
+from .handles import CURRENT
+from .nodes import Constant, Node, rows_of
+
+
+def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
+    """The derivatives of y as new nodes: one for each node of `wrt`, or one alone for one alone.
+
+    They are ordinary nodes: evaluate, draw, or differentiate them again. Reverse
+    mode; nodes that y does not depend on get a Constant 0.
+
+    >>> from naive_graph import Variable
+    >>> x = Variable(6, name="x")
+    >>> print(gradients(((x - 7) ** 2 + 10).log(), x).formula())
+    2*(x - 7)/((x - 7)**2 + 10)
+    """
+    if isinstance(y, Arithmetic) and not isinstance(y, Node):
+        return y.gradients(wrt)  # a tensor differentiates itself, a floor above
+    one = isinstance(wrt, Node)
+    chosen: list[Node] = [wrt] if isinstance(wrt, Node) else list(wrt)
+    with CURRENT.tables.lock:
+        plan, steps = _plan([y], chosen, "gradients")
+        book, answers = drafted(CURRENT.tables, plan, steps)
+        nodes = book.ink(answers)
+    return nodes[0] if one else nodes
+
+
+def drafted(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Book, list[Any]]:
+    """The derivatives of a plan's first target at these steps, as drafts or bare numbers, and the book they are in."""
+    book = Book(tables)
+    wanted = plan.leads_from(step for step in steps if step is not None)
+    adjoints = differentiate(plan, _drafts(book, plan), {plan.targets[0]: 1.0}, wanted)
+    return book, [0.0 if step is None else adjoints[step] for step in steps]
+
+
+def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
+    """The derivatives of the outputs with respect to one leaf x, as new nodes. Forward mode.
+
+    >>> from naive_graph import Variable
+    >>> x = Variable(2.0, name="x")
+    >>> print(tangents(x, x * x).formula())
+    2*x
+    """
+    if isinstance(x, Arithmetic) and not isinstance(x, Node):
+        return x.tangents(outputs)
+    one = isinstance(outputs, Node)
+    chosen: list[Node] = [outputs] if isinstance(outputs, Node) else list(outputs)
+    with CURRENT.tables.lock:
+        plan, (start,) = _plan(chosen, [x], "tangents")
+        book = Book(CURRENT.tables)
+        duals: list[Any] = [Dual(draft) for draft in _drafts(book, plan)]
+        if start is not None:
+            _check_leaf(plan, start)
+            duals[start] = Dual(duals[start].value, 1.0)
+        evaluate(plan, duals)
+        answers = [duals[step].slope for step in plan.targets]
+        nodes = book.ink([0.0 if answer is None else answer for answer in answers])
+    return nodes[0] if one else nodes
+
+
+def tangent(y: Node, directions: Mapping[Node, float]) -> float:
+    """The slope of y as its leaves move at the given speeds: forward mode, as a number.
+
+    Computed from the leaves' present values; the graph is left as it is.
+
+    >>> from naive_graph import Variable
+    >>> x = Variable(3.0)
+    >>> tangent(x * x, {x: 1.0})
+    6.0
+    """
+    if not isinstance(directions, Mapping):
+        raise NodeError(f"tangent takes how fast each leaf moves, as in tangent(y, {{x: 1.0}}), not {directions!r}.")
+    speeds = [number(speed, "A direction") for speed in directions.values()]
+    plan, steps = _plan([y], list(directions), "tangent")
+    duals: list[Any] = [Dual(value) for value in leaf_values(plan)]
+    for step, speed in zip(steps, speeds):
+        if step is not None:
+            _check_leaf(plan, step)
+            duals[step] = Dual(duals[step].value, speed)
+    evaluate(plan, duals)
+    return slope_of(duals[plan.targets[0]])
+
+
+def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
+    """The matrix of dy/dx: a row for each y, a column for each x. One reverse sweep for each row.
+
+    Computed from the leaves' present values; the graph is left as it is.
+
+    >>> from naive_graph import Variable
+    >>> a, b = Variable(2.0), Variable(3.0)
+    >>> jacobian([a * b, a - b], [a, b])
+    [[3.0, 2.0], [1.0, -1.0]]
+    """
+    plan, steps = _plan(ys, xs, "jacobian")
+    values = leaf_values(plan)
+    evaluate(plan, values)
+    wanted = plan.leads_from(step for step in steps if step is not None)
+    rows = [differentiate(plan, values, {target: 1.0}, wanted) for target in plan.targets]
+    return [[0.0 if step is None else row[step] for step in steps] for row in rows]
+
+
+def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
+    """The matrix of second derivatives of y with respect to leaves xs.
+
+    Each column is one reverse sweep over dual numbers that move along one leaf.
+    Computed from the leaves' present values; the graph is left as it is.
+
+    >>> from naive_graph import Variable
+    >>> a, b = Variable(2.0), Variable(3.0)
+    >>> hessian(a * a * b, [a, b])
+    [[6.0, 4.0], [4.0, 0.0]]
+    """
+    plan, steps = _plan([y], xs, "hessian")
+    wanted = plan.leads_from(step for step in steps if step is not None)
+    columns = [_hessian_column(plan, step, steps, wanted) for step in steps]
+    return [list(row) for row in zip(*columns)]
+
+
+def _hessian_column(plan: Plan, along: int | None, steps: list[int | None], wanted: list[bool]) -> list[float]:
+    if along is None:
+        return [0.0] * len(steps)
+    _check_leaf(plan, along)
+    duals: list[Any] = [Dual(value) for value in leaf_values(plan)]
+    duals[along] = Dual(duals[along].value, 1.0)
+    evaluate(plan, duals)
+    adjoints = differentiate(plan, duals, {plan.targets[0]: 1.0}, wanted)
+    return [0.0 if step is None else slope_of(adjoints[step]) for step in steps]
+
+
+# --- shared by all ------------------------------------------------------------
+
+
+def _plan(ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[int | None]]:
+    """The plan of the outputs, and each x's step in it (None if no output depends on x)."""
+    x_rows = rows_of(xs, who)
+    if any(isinstance(x, Constant) for x in xs):
+        raise NodeError(f"{who} differentiates with respect to nodes that vary; a Constant does not.")
+    y_rows = rows_of(ys, who)
+    if not y_rows:
+        raise NodeError(f"{who} needs at least one node to differentiate.")
+    plan = plan_for(CURRENT.tables, y_rows)
+    _check_not_merged(plan, x_rows, who)
+    step_of = {row: step for step, row in enumerate(plan.rows)}
+    return plan, [step_of.get(row) for row in x_rows]
+
+
+def _check_not_merged(plan: Plan, rows: Sequence[int], who: str) -> None:
+    """A node that was merged into a larger one is on nobody's path: its derivative would read 0."""
+    tables = CURRENT.tables
+    merged = {row: absorber for absorber, row, _ in tables.absorbed_by(plan.rows)}
+    for row in rows:
+        if row in merged:
+            raise NodeError(
+                f"{who}: {tables.label(row)} was merged into {tables.label(merged[row])}, which uses its operands "
+                "directly. Differentiate with respect to those operands instead."
+            )
+
+
+def leaf_values(plan: Plan) -> list[float]:
+    """The leaves' present values by step; operators' are to be computed."""
+    tables: Tables = CURRENT.tables
+    tables.grow_values()
+    for step in plan.placeholders():
+        if tables.stamp(plan.rows[step]) == NEVER:
+            raise PlaceHolderError(f"{tables.label(plan.rows[step])} has no value. Set it: p.value = 1.0.")
+    return [tables.values[row] for row in plan.rows]
+
+
+def _check_leaf(plan: Plan, step: int) -> None:
+    if plan.rule(step) is not None:
+        label = CURRENT.tables.label(plan.rows[step])
+        raise NodeError(f"Forward mode moves leaves (Variables and PlaceHolders), not {label}.")
+
+
+def _drafts(book: Book, plan: Plan) -> list[Any]:
+    """A draft of each node that exists."""
+    drafts: list[Any] = []
+    for step, row in enumerate(plan.rows):
+        operands = tuple(drafts[operand] for operand in plan.operands(step))
+        drafts.append(book.node(row, plan.rule(step), operands))
+    return drafts

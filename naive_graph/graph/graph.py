@@ -1,0 +1,365 @@
+"""The face of the scalar graph: build, evaluate, differentiate, clear.
+
+There is one graph, kept on the class, so no instance is needed:
+`Graph.forward()` evaluates everything that was built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Any
+
+from ..core.plan import plan_for
+from ..core.rules import RULES, rule_named
+from ..core.tables import Scope, Tables
+from ..engines.choice import WATCHERS, engine_named, is_native
+from ..errors import ArityError, EngineError, NodeError, OperatorNameError, ThreadError
+from . import nodes
+from .handles import CURRENT, abandon, handle
+from .nodes import Constant, Node, build, rows_of
+from .running import (
+    check_fresh,
+    check_grads,
+    check_ready,
+    check_results,
+    check_values,
+    checked_feed,
+    commit_grads,
+    commit_values,
+)
+
+ON_INVALID = ("warn", "raise", "ignore")
+
+
+class NodeList(Sequence[Node]):
+    """All nodes in the order of their making: a live view of the table of nodes."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [handle(self._tables, row) for row in range(*place.indices(len(self)))]
+        return handle(self._tables, range(len(self))[place])
+
+    def __repr__(self) -> str:
+        shown = [repr(node) for node in self[:20]]
+        return f"[{', '.join(shown)}{', ...' if len(self) > 20 else ''}]"
+
+
+class GraphType(type):
+    """What `Graph` itself answers as attributes."""
+
+    _on_invalid = "warn"
+    version = 0
+
+    @property
+    def node_list(cls) -> NodeList:
+        """All nodes in the order of their making."""
+        return NodeList(CURRENT.tables)
+
+    @property
+    def on_invalid(cls) -> str:
+        """What happens when a result is infinite or NaN: "warn", "raise" or "ignore"."""
+        return GraphType._on_invalid
+
+    @on_invalid.setter
+    def on_invalid(cls, choice: str) -> None:
+        if choice not in ON_INVALID:
+            raise NodeError(f'Graph.on_invalid is "warn", "raise" or "ignore", not {choice!r}.')
+        GraphType._on_invalid = choice
+
+    def __repr__(cls) -> str:
+        tables = CURRENT.tables
+        return f"<Graph of {len(tables)} nodes and {len(tables.sources)} edges>"
+
+
+class Graph(metaclass=GraphType):
+    """The scalar graph, and everything that can be done with the whole of it."""
+
+    Node = nodes.Node
+    Constant = nodes.Constant
+    Variable = nodes.Variable
+    PlaceHolder = nodes.PlaceHolder
+    Operator = nodes.Operator
+
+    # --- evaluating and differentiating ---
+
+    @classmethod
+    def forward(
+        cls,
+        *targets: nodes.Node,
+        feed: Mapping[nodes.PlaceHolder, float] | None = None,
+        engine: str | None = None,
+    ) -> None:
+        """Evaluate the whole graph, or only what the targets need, in Kahn's order.
+
+        feed: numbers for PlaceHolders; each stays until it is fed again.
+        engine: the name of an engine; None leaves the choice to the graph.
+        Raises PlaceHolderError before anything is computed if a number is
+        missing. A call that fails leaves every value as it was.
+
+        >>> x = Graph.Variable(3.0)
+        >>> y = x * x
+        >>> Graph.forward(y)
+        >>> y.value
+        9.0
+        """
+        tables = CURRENT.tables
+        quick = tables.cache.get("quick")
+        if (
+            quick is not None
+            and feed is None
+            and engine is None
+            and not WATCHERS
+            and quick.serves(targets)
+            and quick.forward()
+        ):
+            return
+        rows = rows_of(targets, "Graph.forward")
+        fed = checked_feed(feed or {})
+        with tables.lock:
+            plan = plan_for(tables, rows)
+            check_ready(tables, plan, fed)
+            tables.grow_values()
+            values = [fed[row] if row in fed else tables.values[row] for row in plan.rows]
+            engine_named(engine, plan).evaluate(plan, values)
+            check_values(tables, plan, values, cls.on_invalid)
+            commit_values(tables, plan, values, fed)
+
+    @classmethod
+    def backward(cls, y: nodes.Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
+        """Differentiate y with respect to every node that it depends on; gradients land in `node.grad`.
+
+        y: any node but a Constant; without it, the sum of all results. With
+        accumulate, leaves add to the gradients they have. Raises StaleGraphError
+        if y was not evaluated since a value that it depends on changed.
+
+        >>> x = Graph.Variable(3.0)
+        >>> y = x * x
+        >>> Graph.forward(y)
+        >>> Graph.backward(y)
+        >>> x.grad
+        6.0
+        """
+        tables = CURRENT.tables
+        quick = tables.cache.get("quick")
+        if quick is not None and not accumulate and engine is None and not WATCHERS and quick.backward(y):
+            return
+        rows = rows_of([] if y is None else [y], "Graph.backward")
+        if isinstance(y, Constant):
+            raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
+        with tables.lock:
+            plan = plan_for(tables, rows)
+            if y is None:
+                check_results(tables, plan)
+            check_fresh(tables, plan)
+            values = [tables.values[row] for row in plan.rows]
+            seeds = dict.fromkeys(plan.targets, 1.0)
+            chosen = engine_named(engine, plan)
+            adjoints = chosen.differentiate(plan, values, seeds, plan.varies())
+            check_grads(tables, plan, values, adjoints, cls.on_invalid)
+            commit_grads(tables, plan, adjoints, accumulate)
+            if engine is None and is_native(chosen) and "quick" not in tables.cache:
+                from .quick import arm  # which brings the compiler along
+
+                arm(tables, plan)
+
+    @classmethod
+    def kill_grad(cls) -> None:
+        """Set every gradient to 0.0; a Constant has none to set."""
+        CURRENT.tables.clear_grads()
+
+    @classmethod
+    def machine_code(cls, y: nodes.Node, form: str = "llvm") -> str:
+        """What y and its gradient compile to, for reading: the forward sweep, then the reverse one.
+
+        form: "llvm" for LLVM's language, which looks alike on every machine, or
+        "assembly" for the instructions of this one. Raises NodeError for
+        another form, and MissingToolError where llvmlite is not installed.
+
+        >>> x = Graph.Variable(3.0)
+        >>> print(Graph.machine_code(x * x))  # doctest: +ELLIPSIS
+        define void @"forward"(ptr %values, ptr %adjoints, ptr %scratch) {
+          %v0 = getelementptr double, ptr %values, i64 0
+          %v1 = load double, ptr %v0, align 8
+          %v2 = fmul double %v1, %v1
+          %v3 = getelementptr double, ptr %values, i64 1
+          store double %v2, ptr %v3, align 8
+          ...
+        """
+        if form not in ("llvm", "assembly"):
+            raise NodeError(f'Machine code is shown in the form "llvm" or "assembly", not {form!r}.')
+        tables = CURRENT.tables
+        with tables.lock:
+            plan = plan_for(tables, rows_of([y], "Graph.machine_code"))
+        native = engine_named("native", plan)
+        text: str = native.ir(plan) if form == "llvm" else native.assembly(plan)
+        return text
+
+    # --- starting again ---
+
+    @classmethod
+    def clear(cls) -> None:
+        """Forget every node. Nodes that are still held say so when they are used."""
+        _replace(Tables(), "was cleared")
+
+    @classmethod
+    def renew(cls, immediate_compute: bool = False, check_validity: bool = False) -> None:
+        """Start the next graph: as clear, with a new `Graph.version`. One call for each sample.
+
+        immediate_compute: tensors are computed as they are written, until the next
+        renew or clear. check_validity: they then raise NumericError for NaN and
+        infinity.
+        """
+        if check_validity and not immediate_compute:
+            raise EngineError(
+                "check_validity=True checks tensors as they are computed at once. "
+                "Write Graph.renew(immediate_compute=True, check_validity=True)."
+            )
+        tables = Tables()
+        tables.computes_at_once, tables.checks_validity = bool(immediate_compute), bool(check_validity)
+        GraphType.version += 1
+        _replace(tables, f"was renewed (version {GraphType.version - 1})")
+
+    @classmethod
+    def checkpoint(cls) -> None:
+        """Mark this place; the next revert comes back to it."""
+        tables = CURRENT.tables
+        with tables.lock:
+            tables.checkpoints.append(tables.mark())
+
+    @classmethod
+    def revert(cls) -> None:
+        """Cut the graph back to the last checkpoint and forget that checkpoint; without one, do nothing."""
+        tables = CURRENT.tables
+        with tables.lock:
+            if tables.checkpoints:
+                mark = tables.checkpoints[-1]
+                abandon(tables, mark.rows, "was cut back by revert()")
+                tables.cut(mark)
+                tables.checkpoints.pop()
+
+    @classmethod
+    @contextmanager
+    def scratch(cls) -> Iterator[None]:
+        """An empty graph for a while; the old one comes back after, untouched.
+
+        >>> before = len(Graph.node_list)
+        >>> with Graph.scratch():
+        ...     y = Graph.Variable(1.0) + 2
+        >>> len(Graph.node_list) == before
+        True
+        """
+        inner, me, before = Tables(), get_ident(), None
+        try:
+            with CURRENT.lock:
+                if CURRENT.scratch_thread not in (None, me):
+                    raise ThreadError("Another thread is inside Graph.scratch(). Wait for it to leave.")
+                before, CURRENT.tables, CURRENT.scratch_thread = (CURRENT.tables, CURRENT.scratch_thread), inner, me
+            yield
+        finally:
+            if before is not None:
+                gone, (CURRENT.tables, CURRENT.scratch_thread) = CURRENT.tables, before
+                with gone.lock:
+                    gone.close("was a scratch graph, which has ended")
+
+    # --- building by name ---
+
+    @classmethod
+    def add_node(cls, node: nodes.Node) -> nodes.Node:
+        """Nodes register themselves; this returns the node if it is in the graph, and says so if it is not."""
+        rows_of([node], "Graph.add_node")
+        return node
+
+    @classmethod
+    def unary_function_frame(cls, node: Any, operator: str) -> Any:
+        """Apply the operator of that name to one operand."""
+        return _frame(operator, 1)(node)
+
+    @classmethod
+    def binary_function_frame(cls, node1: Any, node2: Any, operator: str) -> Any:
+        """Apply the operator of that name to two operands."""
+        return _frame(operator, 2)(node1, node2)
+
+    @classmethod
+    def commutable_binary_function_frame(cls, node1: Any, node2: Any, operator: str) -> Any:
+        """Apply an operator whose operands may be gathered: (a + b) + c becomes one sum of three."""
+        rule = rule_named(operator)
+        if not rule.associative:
+            raise OperatorNameError(f"'{operator}' does not gather operands. Use Graph.binary_function_frame.")
+        return rule(node1, node2)
+
+    @classmethod
+    def sum(cls, operands: Iterable[Any]) -> nodes.Node:
+        """One node that adds all the operands, however many."""
+        return _gathered("add", list(operands), 0.0)
+
+    @classmethod
+    def prod(cls, operands: Iterable[Any]) -> nodes.Node:
+        """One node that multiplies all the operands, however many."""
+        return _gathered("mul", list(operands), 1.0)
+
+
+def _operator_method(name: str) -> Any:
+    def method(cls: type[Graph], *operands: Any) -> Any:
+        return RULES[name](*operands)
+
+    method.__name__ = name
+    method.__doc__ = f"{RULES[name].usage()}, as the function naive_graph.{name}."
+    return classmethod(method)
+
+
+for _name, _rule in RULES.items():
+    if not _rule.helper:
+        setattr(Graph, _name, _operator_method(_name))
+
+
+@contextmanager
+def scope(name: str) -> Iterator[Scope]:
+    """Mark the nodes made inside: drawings fold them into one box of that name.
+
+    >>> with scope("layer"):
+    ...     y = Graph.Variable(1.0) * 2
+    >>> y.scope.path
+    'layer'
+    """
+    if not isinstance(name, str) or not name:
+        raise NodeError(f"A scope's name is a text such as 'layer', not {name!r}.")
+    tables = CURRENT.tables
+    outer = tables.scope_now
+    inner = Scope(name, outer)
+    try:
+        tables.enter(inner)
+        yield inner
+    finally:
+        if not tables.closed:
+            try:
+                tables.enter(outer)
+            except BaseException:  # a Ctrl-C half-way out waits until we are out
+                tables.enter(outer)
+                raise
+
+
+def _replace(tables: Tables, reason: str) -> None:
+    old, CURRENT.tables = CURRENT.tables, tables
+    with old.lock:  # whoever is building a node there is done with it first
+        old.close(reason)
+
+
+def _frame(operator: str, arity: int) -> Any:
+    rule = rule_named(operator)
+    if rule.arity not in (arity, None):
+        raise ArityError(f"'{operator}' takes {rule.arity} operands, not {arity}. Write {rule.usage()}.")
+    return rule
+
+
+def _gathered(operator: str, operands: list[Any], nothing: float) -> Node:
+    if not operands:
+        return Constant(nothing)
+    return build(RULES[operator], operands)

@@ -1,0 +1,400 @@
+"""Nodes: the handles by which a learner holds rows of the graph.
+
+A node knows its row and nothing else. Its value, gradient and neighbours are
+looked up in the tables; at most one node exists for each row, so `is` means
+"the same node".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from ..core.catalogue import UNARY
+from ..core.number import number
+from ..core.numpys import INSTEAD, refusal
+from ..core.origin import Origin
+from ..core.plan import plan_for
+from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
+from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
+from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError
+from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, grow_short, handle, register
+from .printed import Printed, node_html, printed_tables, write_formula
+
+# What other toolkits' nodes have, and where it is here.
+_ELSEWHERE = {
+    "backward": "Graph.backward(node)", "forward": "Graph.forward(node)", "eval": "Graph.forward(node)",
+    "gradient": "node.grad", "data": "node.value", "item": "node.value", "zero_grad": "Graph.kill_grad()",
+    "minimize": "Program(node, wrt=[x]).minimize(0.1)", "numpy": "node.value", "detach": "node.value",
+}  # fmt: skip
+
+
+class Node(Arithmetic):
+    """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator."""
+
+    __slots__ = ("__weakref__", "_home", "_row")
+    _home: Tables
+    _row: int
+
+    def __init__(self) -> None:
+        raise NodeError("Make a Constant, a Variable, a PlaceHolder or an Operator; a bare Node is neither.")
+
+    # --- building ---
+
+    def apply(self, rule: Rule, *operands: Any) -> Any:
+        """A new Operator node that applies `rule` to the operands; numbers become Constants."""
+        for operand in operands:
+            if not isinstance(operand, Node) and isinstance(operand, Arithmetic):
+                return NotImplemented  # a tensor, say: it knows what to do with a node
+        return build(rule, operands)
+
+    def build_edge(self, consumer: Node) -> None:
+        """Draw the edge self -> consumer by hand: self becomes the consumer's next operand."""
+        home, source = CURRENT.tables, _row_in(self, CURRENT.tables)
+        if not isinstance(consumer, Operator):
+            what = f"a {type(consumer).__name__}" if isinstance(consumer, Node) else repr(consumer)
+            raise NodeError(f"An edge leads to an Operator, not to {what}.")
+        target = _row_in(consumer, home)
+        rule = BY_NUMBER[home.operators[target]]
+        with home.lock:
+            if rule.arity is not None and home.in_degrees[target] >= rule.arity:
+                raise ArityError(f"{home.label(target)} takes {rule.arity} operands and has them all.")
+            if ~target in home.sources:
+                raise NodeError(
+                    f"{home.label(target)} was merged into a larger {rule.name}; draw the edge to that node instead."
+                )
+            home.add_edge(source, target)
+
+    # --- the columns ---
+
+    @property
+    def row(self) -> int:
+        """The node's row in the tables; its place in `Graph.node_list`."""
+        if self._home is not CURRENT.tables or self._home.closed:
+            self._refuse()
+        return self._row
+
+    @property
+    def tables(self) -> Tables:
+        """The tables that the node is a row of."""
+        self.row  # noqa: B018 - refuses a stale node
+        return self._home
+
+    @property
+    def value(self) -> Any:
+        """The node's value, a float; None where it was not computed or fed yet."""
+        home, row = self._home, self._row
+        if home is CURRENT.tables and row < len(home.stamps):  # written out: loops ask for it again and again
+            return home.values[row] if home.stamps[row] != NEVER else None
+        return self.tables.value(row)
+
+    @value.setter
+    def value(self, value: float) -> None:
+        self._set(value)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient, a float, of the last backward's result; None before any, and for a Constant always."""
+        home, row = self._home, self._row
+        if home is CURRENT.tables and row < len(home.grads):
+            return home.grads[row] if home.operators[row] != CONSTANT else None
+        return self.tables.grad(row)
+
+    @grad.setter
+    def grad(self, grad: float) -> None:
+        if isinstance(self, Constant):
+            raise NodeError(f"{self.tables.label(self._row)} has no gradient. Make it a Variable if it should.")
+        checked = number(grad, "A gradient")
+        with self.tables.lock:
+            self._home.grow_grads()
+            self._home.grads[self._row] = checked
+
+    @property
+    def name(self) -> str | None:
+        """What the learner calls the node; None if it was not named."""
+        return self.tables.name(self._row)
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        check_name(name)
+        if name is None:
+            self.tables.names.pop(self._row, None)
+        else:
+            self.tables.names[self._row] = name
+
+    @property
+    def last(self) -> list[Node]:
+        """The operands in order, one entry for each operand position."""
+        return [handle(self._home, row) for row in self.tables.operands(self._row)]
+
+    @property
+    def next(self) -> list[Node]:
+        """The consumers, one entry for each operand position that this node fills."""
+        return [handle(self._home, row) for row in self.tables.consumers(self._row)]
+
+    @property
+    def in_deg(self) -> int:
+        """How many operand positions the node has filled."""
+        return self.tables.in_degrees[self._row]
+
+    @property
+    def out_deg(self) -> int:
+        """How many operand positions the node fills."""
+        return len(self.tables.consumers(self._row))
+
+    @property
+    def absorbed(self) -> bool:
+        """Whether a merged node took this one's operands and nobody else uses it."""
+        return self.tables.is_absorbed(self._row)
+
+    @property
+    def scope(self) -> Scope | None:
+        """The innermost `with scope(...)` that the node was made in."""
+        return self.tables.scope(self._row)
+
+    @property
+    def origin(self) -> Origin:
+        """The line of Python that made the node."""
+        return self.tables.origin(self._row)
+
+    # --- reading ---
+
+    def formula(self, style: str = "text") -> str:
+        """The node as a formula over its leaves, in "text" (Python) or "tex".
+
+        Parts that are used more than once and long get a line of their own, so
+        the text stays linear in the graph.
+
+        >>> x = Variable(6, name="x")
+        >>> print(((x - 7) ** 2 + 10).log().formula())
+        log((x - 7)**2 + 10)
+        """
+        return write_formula(self.tables, plan_for(self._home, [self._row]), style)
+
+    def table(self) -> Printed:
+        """The node and all that it depends on as two tables, of nodes and of edges."""
+        return printed_tables(self.tables, plan_for(self._home, [self._row]))
+
+    def _repr_html_(self) -> str:
+        return node_html(self.tables, plan_for(self._home, [self._row]))
+
+    def get_value(self) -> Any:
+        """The value, as a call: the same as `node.value`."""
+        return self.value
+
+    # --- what a node is not ---
+
+    def __bool__(self) -> NoReturn:
+        raise OperandError(
+            "A node has no truth value: it stands for a number that may change. "
+            "Compare its value (x.value > 0), or build the choice into the graph: where(x > 0, a, b)."
+        )
+
+    def __float__(self) -> NoReturn:
+        raise OperandError(
+            "A node is not a number, and turning it into one would cut the graph. "
+            "Use naive_graph's functions (naive_graph.sin, not math.sin), or node.value for the number."
+        )
+
+    __int__ = __index__ = __float__
+
+    def __copy__(self) -> Node:
+        return self  # a row has one node
+
+    def __deepcopy__(self, memo: Any) -> Node:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise NodeError("A node cannot be pickled: it is a row of this process's graph. Save its value instead.")
+
+    def __format__(self, spec: str) -> str:
+        value = self.value if spec else None
+        return format(value, spec) if value is not None else str(self)
+
+    def __repr__(self) -> str:
+        if self._home is not CURRENT.tables or self._home.closed:
+            return f"<stale {type(self).__name__}>"
+        return self._shown()
+
+    def _shown(self) -> str:
+        return repr(self.value)
+
+    # --- refusals ---
+
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = f" Write {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
+        if name in INSTEAD:  # NumPy asks each node of an array for a method of the function's name
+            hint = f" {refusal(name, type(self).__name__)}"
+        raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
+
+    def _refuse(self) -> NoReturn:
+        kind = type(self).__name__
+        if self._home.closed:
+            raise StaleNodeError(f"This {kind} belongs to a graph that {self._home.closed}. Build it again.")
+        raise ForeignNodeError(
+            f"This {kind} belongs to another graph than the current one. "
+            "Inside Graph.scratch(), build every node that you use there."
+        )
+
+    def _set(self, value: object) -> None:
+        raise NodeError(f"{self.tables.label(self._row)} cannot be set: its value is {self._what_it_is}.")
+
+    _what_it_is = "computed"
+
+
+_EXACT = 2**53  # up to here every int is a float
+
+
+def _infix(rule: Rule) -> Any:
+    """The rule as an infix operator of nodes: the short way for two nodes, or a node and a number."""
+
+    number, associative = rule.number, rule.associative
+
+    def operator(self: Node, other: Any) -> Any:
+        home = CURRENT.tables
+        if self._home is home:
+            if isinstance(other, Node):
+                if other._home is home:
+                    return grow_short(home, number, associative, self._row, other._row)
+            elif type(other) is float:
+                return grow_short(home, number, associative, self._row, other)
+            elif type(other) is int and -_EXACT <= other <= _EXACT:
+                return grow_short(home, number, associative, self._row, float(other))
+        return rule(self, other)
+
+    return operator
+
+
+def _method(rule: Rule) -> Any:
+    """The rule as a method of nodes."""
+    number = rule.number
+
+    def method(self: Node) -> Any:
+        home = CURRENT.tables
+        return grow_short(home, number, False, self._row) if self._home is home else rule(self)
+
+    method.__name__ = rule.name
+    method.__doc__ = f"{rule.name}(self), as a node of its own."
+    return method
+
+
+INFIX = {"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__pow__": "pow"}
+for _sign, _name in INFIX.items():
+    setattr(Node, _sign, _infix(RULES[_name]))
+METHODS_OF_ONE = {"__neg__": "neg", **{name: name for name in UNARY}}
+for _name in UNARY:
+    setattr(Node, _name, _method(RULES[_name]))
+
+
+class Constant(Node):
+    """A number that stays: a value, and no gradient."""
+
+    __slots__ = ()
+    _what_it_is = "fixed. Make it a Variable if it should change"
+
+    def __init__(self, value: float, name: str | None = None) -> None:
+        register(self, CONSTANT, number(value, "A Constant"), name)
+
+
+class Variable(Node):
+    """A number that may change: a value and a gradient."""
+
+    __slots__ = ()
+
+    def __init__(self, value: float, name: str | None = None) -> None:
+        register(self, VARIABLE, number(value, "A Variable"), name)
+
+    def _set(self, value: object) -> None:
+        home = self._home
+        if type(value) is not float or home is not CURRENT.tables:
+            value = number(value, self.tables.label(self._row))
+        with home.lock:
+            home.write(self._row, value)
+
+    value = Node.value.setter(_set)  # type: ignore[attr-defined]
+
+
+class PlaceHolder(Node):
+    """A number that is fed: no value until `Graph.forward(feed={p: 1.0})` or `p.value = 1.0`."""
+
+    __slots__ = ()
+    _set = Variable._set
+    value = Variable.value
+
+    def __init__(self, name: str | None = None) -> None:
+        register(self, PLACEHOLDER, None, name)
+
+
+class Operator(Node):
+    """A node that computes its value from its operands, by the rule of its name.
+
+    Expressions make operators: `x + y` is one. Operator("add") alone has no
+    operands yet: draw its edges with `a.build_edge(operator)`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, operator: str, name: str | None = None) -> None:
+        register(self, rule_named(operator).number, None, name)
+
+    @property
+    def operator(self) -> str:
+        """The name of the rule."""
+        return self.rule.name
+
+    @property
+    def rule(self) -> Rule:
+        return BY_NUMBER[self.tables.operators[self._row]]
+
+    def calculate(self) -> float:
+        """The rule's value from the operands' present values; the graph is left as it is."""
+        values = [operand.value for operand in self.last]
+        self.rule.check_arity(len(values))
+        if None in values:
+            raise NodeError(
+                f"{self._home.label(self._row)} has an operand without a value. Call Graph.forward() first."
+            )
+        return float(self.rule(*values))
+
+    def _shown(self) -> str:
+        return self.operator
+
+
+KINDS.update({CONSTANT: Constant, VARIABLE: Variable, PLACEHOLDER: PlaceHolder, OPERATOR: Operator})
+
+
+# --- checking ---------------------------------------------------------------
+
+
+def build(rule: Rule, operands: Iterable[Any]) -> Operator:
+    """A new Operator node in the current graph. Everything is checked before anything is registered."""
+    home = CURRENT.tables
+    checked = [_checked(operand, rule, home) for operand in operands]
+    rule.check_arity(len(checked))
+    node: Operator = grow(home, rule, checked)
+    return node
+
+
+def _checked(operand: Any, rule: Rule, home: Tables) -> int | float:
+    if isinstance(operand, Node):
+        return _row_in(operand, home)
+    try:
+        return number(operand, f"'{rule.name}'")
+    except NumberError as error:
+        raise OperandError(str(error)) from None
+
+
+def _row_in(node: Node, home: Tables) -> int:
+    if node._home is not home or home.closed:
+        node._refuse()
+    return node._row
+
+
+def rows_of(nodes: Iterable[Any], who: str) -> list[int]:
+    """The rows of some nodes of the current graph; an error that says what is not a node."""
+    home, rows = CURRENT.tables, []
+    for node in nodes:
+        if not isinstance(node, Node):
+            raise NodeError(f"{who} takes nodes, not {type(node).__name__} {node!r}.")
+        rows.append(_row_in(node, home))
+    return rows

@@ -1,0 +1,204 @@
+"""The short way through forward and backward, for a loop that goes through them again and again.
+
+    while ...:
+        Graph.forward()
+        Graph.backward(f)
+        x.value -= 0.01 * x.grad
+        Graph.kill_grad()
+
+In such a loop the graph stays as it is, so all checks come out as they did the
+last time. Once the native engine runs both sweeps, one piece of machine code
+does both of them, right in the tables: `forward` calls it, and `backward` finds
+the gradients done. Any change to the graph takes the short way away again,
+because it is kept among what was derived from the tables.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from typing import Any
+
+from ..core.plan import Plan, plan_for
+from ..core.rules import BY_NUMBER
+from ..core.sweep import Evaluated, Finished, forward, reverse
+from ..core.tables import CONSTANT, Tables
+from ..engines.choice import Setting
+from ..engines.llvm.compile import compiled
+from ..engines.llvm.emit import Opaque
+from ..engines.llvm.functions import Module
+from ..engines.llvm.listing import Straight
+
+KEY = "quick"
+PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch, ptr %staged"
+
+
+class Quick:
+    """Both sweeps over some tables, as one call.
+
+    row: whose gradients are computed. They go into the one of two columns that
+    nobody looks at now, and become visible in `backward`. Where anything is
+    infinite or NaN nothing is written, and the long way tells what went wrong.
+    """
+
+    __slots__ = ("columns", "fresh", "held", "packed", "pending", "row", "run", "tables", "whole")
+
+    def __init__(self, tables: Tables, whole: Plan, plan: Plan) -> None:
+        code = written(tables, whole, plan)
+        library = compiled(f"{code}\n{committing(_computed(tables, whole), len(tables))}")
+        self.run = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(library.address("quick"))
+        self.tables, self.row = tables, plan.rows[plan.targets[0]]
+        self.whole = sorted(plan.rows) == sorted(whole.rows)  # whether the row depends on every other
+        size = len(tables)
+        spare = [array("d", bytes(8 * (code.spilled + 1))), array("d", bytes(8 * (size + 1)))]
+        self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
+        words = [array("q", map(_at, [tables.values, each, *spare, tables.stamps])) for each in self.columns]
+        self.held = (library, spare, words)  # as long as the addresses are in use
+        self.packed = [*map(_at, words)]
+        self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
+
+    def forward(self) -> bool:
+        """Compute values and gradients; False, with nothing written, if one is infinite or NaN."""
+        tables = self.tables
+        now = tables.clock
+        column = 1 if tables.grads is self.columns[0] else 0
+        if self.run(self.packed[column], now):
+            return False
+        self.pending, self.fresh, tables.clock = column, now, now + 1
+        return True
+
+    def serves(self, targets: Any) -> bool:
+        """Whether all that the targets of a forward run need is the whole graph."""
+        if not targets:
+            return True
+        return self.whole and len(targets) == 1 and self.own(targets[0])
+
+    def own(self, node: Any) -> bool:
+        """Whether the gradients are this node's."""
+        return getattr(node, "_row", -1) == self.row and node._home is self.tables
+
+    def backward(self, node: Any) -> bool:
+        """Make the gradients visible; False if they are another node's, or values have changed."""
+        tables = self.tables
+        if tables.written > self.fresh or not self.own(node):
+            return False
+        tables.grads, tables.grads_are_blank = self.columns[self.pending], False
+        return True
+
+
+def _at(column: Any) -> int:
+    """Where an array begins."""
+    address: int = column.buffer_info()[0]
+    return address
+
+
+def arm(tables: Tables, plan: Plan) -> None:
+    """Take the short way from now on, if the graph is such that it can be taken."""
+    whole = plan_for(tables)
+    simple = (
+        Setting.default in (None, "native")
+        and len(plan.targets) == 1
+        and plan.kinds[plan.targets[0]] >= 0
+        and not whole.placeholders()
+        and len(tables.values) == len(tables.stamps) == len(tables)
+    )
+    try:
+        tables.cache[KEY] = Quick(tables, whole, plan) if simple else None
+    except Opaque:
+        tables.cache[KEY] = None
+
+
+def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
+    """The code: values go to the staged ones; behind them comes a 0 if all is finite."""
+    code = Straight(Module(), "sweeps", PARAMETERS)
+    registers = [_leaf(tables, code, row, kind) for row, kind in zip(whole.rows, whole.kinds)]
+    amiss: Any = 0.0
+    steps = (step for step, kind in enumerate(whole.kinds) if kind >= 0)
+    for event in forward(whole, registers):
+        if isinstance(event, Evaluated):
+            code.store("staged", event.row, event.value)
+            if next(steps) in whole.targets:
+                amiss = _beside(amiss, event.value)
+            code.breathe()
+    value_of = dict(zip(whole.rows, registers, strict=True))
+    _absorbed_values(tables, whole, code, value_of)
+    adjoints: dict[int, Any] = {}
+    values = [value_of[row] for row in plan.rows]
+    for each in reverse(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies()):
+        if isinstance(each, Finished):
+            code.store("adjoints", each.row, each.adjoint)
+            adjoints[each.row] = each.adjoint
+            amiss = _beside(amiss, each.adjoint)
+            code.breathe()
+    _absorbed_adjoints(tables, plan, code, value_of, adjoints)
+    code.store("staged", len(tables), amiss)
+    return code
+
+
+def _absorbed_values(tables: Tables, whole: Plan, code: Straight, value_of: dict[int, Any]) -> None:
+    """Rows that merged ones took over have values too, as `running.commit_values` gives them."""
+    for _, row, _ in reversed(tables.absorbed_by(whole.rows)):
+        if row not in value_of:
+            own = tables.own_sources(row)
+            rows = [own[0] if own[0] >= 0 else ~own[0], *own[1:]]
+            value_of[row] = BY_NUMBER[tables.operators[row]](*[value_of[each] for each in rows])
+            code.store("staged", row, value_of[row])
+            code.breathe()
+
+
+def _absorbed_adjoints(
+    tables: Tables, plan: Plan, code: Straight, value_of: dict[int, Any], adjoints: dict[int, Any]
+) -> None:
+    """And gradients, as `running.commit_grads` gives them: as if they still were their absorbers' first operands."""
+    for absorber, row, added in tables.absorbed_by(plan.rows):
+        xs, wanted = [value_of[each] for each in (row, *added)], [True] + [False] * len(added)
+        partial = BY_NUMBER[tables.operators[absorber]].partials_at(xs, value_of[absorber], wanted)[0]
+        adjoints[row] = adjoints.get(row, 0.0) + adjoints[absorber] * partial
+        code.store("adjoints", row, adjoints[row])
+        code.breathe()
+
+
+def _leaf(tables: Tables, code: Straight, row: int, kind: int) -> Any:
+    """A Constant is a number, which will never change."""
+    if kind == CONSTANT:
+        return tables.values[row]
+    return code.leaf("values", row) if kind < 0 else None
+
+
+def _beside(amiss: Any, x: Any) -> Any:
+    """Not a number any more if x is infinite or NaN."""
+    return amiss if isinstance(x, float) else amiss + (x - x)
+
+
+def _computed(tables: Tables, whole: Plan) -> list[int]:
+    """The rows whose values are computed."""
+    operators = [row for row, kind in zip(whole.rows, whole.kinds) if kind >= 0]
+    return list(dict.fromkeys([*operators, *(row for _, row, _ in tables.absorbed_by(whole.rows))]))
+
+
+def committing(rows: list[int], size: int) -> str:
+    """The sweeps, then the values and the time beside each, written if all is finite. Gives 1 if it is not."""
+    lines = []
+    for row in rows:
+        lines.append(f"%s{row} = getelementptr double, ptr %staged, i64 {row}")
+        lines.append(f"%x{row} = load double, ptr %s{row}")
+        lines.append(f"%v{row} = getelementptr double, ptr %values, i64 {row}")
+        lines.append(f"store double %x{row}, ptr %v{row}")
+        lines.append(f"%t{row} = getelementptr i64, ptr %stamps, i64 {row}")
+        lines.append(f"store i64 %now, ptr %t{row}")
+    names = ("values", "adjoints", "scratch", "staged", "stamps")
+    unpacked = [
+        f"%p{place} = getelementptr ptr, ptr %packed, i64 {place}\n  %{name} = load ptr, ptr %p{place}"
+        for place, name in enumerate(names)
+    ]
+    head = [
+        "define i64 @quick(ptr %packed, i64 %now) {",
+        *unpacked,
+        f'call void @"sweeps"({PARAMETERS})',
+        f"%place = getelementptr double, ptr %staged, i64 {size}",
+        "%amiss = load double, ptr %place",
+        "%fine = fcmp oeq double %amiss, 0.0",
+        "br i1 %fine, label %commit, label %leave",
+        "commit:",
+    ]
+    return "\n  ".join([*head, *lines, "ret i64 0", "leave:", "ret i64 1"]) + "\n}\n"

@@ -1,0 +1,138 @@
+"""What a forward and a backward run check before they start, and write when they succeed."""
+
+from __future__ import annotations
+
+import warnings
+from array import array
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+from ..core import culprit
+from ..core.number import number
+from ..core.origin import learners_level
+from ..core.plan import Plan, check_complete
+from ..core.rules import BY_NUMBER
+from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
+from ..errors import FeedError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
+from .handles import CURRENT
+from .nodes import Node, PlaceHolder
+
+
+def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
+    """The rows and numbers of a feed; an error that says what cannot be fed."""
+    fed: dict[int, float] = {}
+    for node, value in feed.items():
+        if not isinstance(node, PlaceHolder):
+            what = CURRENT.tables.label(node.row) if isinstance(node, Node) else repr(node)
+            raise FeedError(f"Only a PlaceHolder can be fed, not {what}. Set a Variable with x.value = 1.0.")
+        fed[node.row] = number(value, CURRENT.tables.label(node.row))
+    return fed
+
+
+def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
+    """Every needed PlaceHolder has a number, and every operator its operands."""
+    for step in plan.placeholders():
+        row = plan.rows[step]
+        if row not in fed and tables.stamp(row) == NEVER:
+            called = tables.name(row) or "p"
+            raise PlaceHolderError(
+                f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
+                f"It was made on {tables.origin(row)}."
+            )
+    check_complete(tables, plan.rows)
+
+
+def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float]) -> None:
+    """Write what a forward run computed. Rows that were absorbed get their values too."""
+    now = tables.clock
+    for row, value in fed.items():
+        tables.write(row, value)
+    tables.clock += 1  # before the results: should an interrupt part them, what changes later is later than all of them
+    for row, kind, value in zip(plan.rows, plan.kinds, values):
+        if kind >= 0:
+            tables.values[row] = value
+            tables.stamps[row] = now
+    for _, row, _ in reversed(tables.absorbed_by(plan.rows)):
+        tables.values[row] = _folded(tables, row)
+        tables.stamps[row] = now
+
+
+def _folded(tables: Tables, row: int) -> float:
+    """An absorbed row's value, from the row that it absorbed itself and what it adds: the fold goes on to the left."""
+    own = tables.own_sources(row)
+    first = own[0] if own[0] >= 0 else ~own[0]
+    value: float = BY_NUMBER[tables.operators[row]](*(tables.values[operand] for operand in [first, *own[1:]]))
+    return value
+
+
+def check_results(tables: Tables, plan: Plan) -> None:
+    """There is something to differentiate; a warning names the results if they are several."""
+    if not plan.targets:
+        raise StaleGraphError("There is nothing to differentiate: the graph has no operators.")
+    if len(plan.targets) > 1:
+        names = ", ".join(tables.label(plan.rows[step]) for step in plan.targets[:5])
+        warnings.warn(
+            f"The graph has {len(plan.targets)} results ({names}); their sum is differentiated. "
+            "Name one: Graph.backward(y).",
+            stacklevel=learners_level(),
+        )
+
+
+def check_fresh(tables: Tables, plan: Plan) -> None:
+    """The targets were evaluated after the last change to anything they depend on."""
+    evaluated = min(tables.stamp(plan.rows[step]) for step in plan.targets)
+    if evaluated == NEVER:
+        raise StaleGraphError("The values are not computed yet. Call Graph.forward() before Graph.backward().")
+    for step in plan.leaves():
+        row = plan.rows[step]
+        if plan.kinds[step] != CONSTANT and tables.stamp(row) > evaluated:
+            raise StaleGraphError(
+                f"{tables.label(row)} has changed since the last forward. Call Graph.forward() before Graph.backward()."
+            )
+    if tables.redrawn > evaluated:
+        raise StaleGraphError("An edge was drawn since the last forward. Call Graph.forward() before Graph.backward().")
+
+
+def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumulate: bool) -> None:
+    """Write what a backward run computed; everything that y does not depend on gets 0.0."""
+    grads = array("d", bytes(8 * len(tables)))
+    for row, adjoint in zip(plan.rows, adjoints):
+        grads[row] = adjoint
+    for absorber, row, added in tables.absorbed_by(plan.rows):
+        grads[row] += grads[absorber] * _slope_along(tables, absorber, row, added)
+    if accumulate:
+        for row, earlier in enumerate(tables.grads):
+            if tables.operators[row] in (VARIABLE, PLACEHOLDER):
+                grads[row] += earlier
+    tables.grads, tables.grads_are_blank = grads, False
+
+
+def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid: str) -> None:
+    """Complain if a result is infinite or NaN. Only then is the culprit searched for."""
+    if on_invalid != "ignore" and not all(isfinite(values[step]) for step in plan.targets):
+        complain(culprit.explain_forward(tables, plan, values), on_invalid)
+
+
+def _slope_along(tables: Tables, absorber: int, row: int, added: Sequence[int]) -> float:
+    """How a merged node responds to the row that it absorbed, as if it still were its first operand."""
+    xs = [tables.values[each] for each in (row, *added)]
+    wanted = [True] + [False] * len(added)
+    partial: float = BY_NUMBER[tables.operators[absorber]].partials_at(xs, tables.values[absorber], wanted)[0]
+    return partial
+
+
+def check_grads(
+    tables: Tables, plan: Plan, values: Sequence[float], adjoints: Sequence[float], on_invalid: str
+) -> None:
+    """Complain if the gradient of a leaf is infinite or NaN."""
+    wanted = plan.varies()
+    if on_invalid != "ignore" and not all(isfinite(adjoints[step]) for step in plan.leaves() if wanted[step]):
+        seeds = dict.fromkeys(plan.targets, 1.0)
+        complain(culprit.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
+
+
+def complain(message: str, on_invalid: str) -> None:
+    """Raise or warn, as `Graph.on_invalid` says, at the learner's line."""
+    if on_invalid == "raise":
+        raise NumericError(message)
+    warnings.warn(NumericWarning(message), stacklevel=learners_level())

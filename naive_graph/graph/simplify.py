@@ -1,0 +1,213 @@
+"""Laws that make a derivative readable, one small function for each operator.
+
+Each takes the operands that a rule is about to be applied to, and returns
+something simpler of equal value, or None. A bare float comes from a formula; a
+`known` one may be the learner's own Constant. A learner's `0 * x` stays: only
+the zeros of the formulas themselves vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core import catalogue as c
+from ..core import ieee
+
+LAWS: dict[str, Callable[..., Any]] = {}
+
+
+def law(function: Callable[..., Any]) -> Callable[..., Any]:
+    LAWS[function.__name__.rstrip("_")] = function
+    return function
+
+
+def known(x: Any) -> float | None:
+    """The number that an operand certainly is."""
+    return x if isinstance(x, float) else x.known
+
+
+def foldable(*xs: Any) -> bool:
+    """Whether all are numbers, none of them a learner's own 0."""
+    return all(isinstance(x, float) or known(x) not in (None, 0.0) for x in xs)
+
+
+def is_rule(x: Any, name: str) -> bool:
+    return not isinstance(x, float) and x.is_rule(name)
+
+
+def coefficient(x: Any) -> tuple[float, Any]:
+    """x as a number times the rest: 3 * y is (3, y), and y is (1, y)."""
+    if is_rule(x, "mul") and len(x.operands) == 2:
+        for one, other in (x.operands, x.operands[::-1]):
+            if foldable(one):
+                return known(one), other  # type: ignore[return-value]
+    return 1.0, x
+
+
+def serial(x: Any) -> int:
+    """Where a factor stands in a product: numbers first, then nodes by row, then drafts by age."""
+    return -1 if isinstance(x, float) else x.serial
+
+
+@law
+def add(*xs: Any) -> Any:
+    if len(xs) != 2:
+        return None
+    a, b = xs
+    if foldable(a, b):
+        return known(a) + known(b)  # type: ignore[operator]
+    if a == 0.0 or b == 0.0:  # a draft equals nothing but itself: these are bare zeros
+        return b if a == 0.0 else a
+    if is_rule(b, "neg"):
+        return c.sub(a, b.operands[0])
+    if is_rule(a, "neg"):
+        return c.sub(b, a.operands[0])
+    (m, p), (n, q) = coefficient(a), coefficient(b)
+    if p is q:
+        return c.mul(m + n, p)
+    if n < 0.0:
+        return c.sub(a, c.mul(-n, q))
+    return _complements(a, b)
+
+
+def _complements(a: Any, b: Any) -> Any:
+    """where(c, p, 0) + where(c, 0, q) = where(c, p, q)."""
+    for one, other in ((a, b), (b, a)):
+        if is_rule(one, "where") and is_rule(other, "where"):
+            (c1, p, nothing), (c2, zero, q) = one.operands, other.operands
+            if c1 is c2 and nothing == 0.0 and zero == 0.0:
+                return c.where(c1, p, q)
+    return None
+
+
+@law
+def sub(a: Any, b: Any) -> Any:
+    if foldable(a, b):
+        return known(a) - known(b)  # type: ignore[operator]
+    if b == 0.0:
+        return a
+    if a == 0.0:
+        return c.neg(b)
+    if is_rule(b, "neg"):
+        return c.add(a, b.operands[0])
+    if is_rule(a, "neg"):
+        return c.neg(c.add(a.operands[0], b))
+    return None
+
+
+@law
+def neg(a: Any) -> Any:
+    if foldable(a):
+        return -known(a)  # type: ignore[operator]
+    if is_rule(a, "neg"):
+        return a.operands[0]
+    number, rest = coefficient(a)
+    return None if rest is a else c.mul(-number, rest)
+
+
+@law
+def mul(*xs: Any) -> Any:
+    if len(xs) != 2:
+        return None
+    a, b = xs
+    if foldable(a, b):
+        return known(a) * known(b)  # type: ignore[operator]
+    if known(a) is None and (known(b) is not None or serial(a) > serial(b)):
+        return c.mul(b, a)
+    if a == 0.0 or known(a) == 1.0:
+        return 0.0 if a == 0.0 else b
+    if known(a) == -1.0:
+        return c.neg(b)
+    for reading in (_signs, _coefficients, _fractions):
+        simpler = reading(a, b)
+        if simpler is not None:
+            return simpler
+    return None
+
+
+def _signs(a: Any, b: Any) -> Any:
+    """(-p) * b = -(p * b)."""
+    if is_rule(a, "neg"):
+        return c.neg(c.mul(a.operands[0], b))
+    if is_rule(b, "neg"):
+        return c.neg(c.mul(a, b.operands[0]))
+    return None
+
+
+def _coefficients(a: Any, b: Any) -> Any:
+    """3 * (2 * x) = 6 * x, and x * (2 * y) = 2 * (x * y)."""
+    (m, p), (n, q) = coefficient(a), coefficient(b)
+    if foldable(a):
+        return None if q is b else c.mul(known(a) * n, q)  # type: ignore[operator]
+    return None if p is a and q is b else c.mul(m * n, c.mul(p, q))
+
+
+def _fractions(a: Any, b: Any) -> Any:
+    """a * (1 / u) = a / u, and 3 * (p / u) = 3 * p / u."""
+    for one, other in ((a, b), (b, a)):
+        if is_rule(other, "div"):
+            numerator, denominator = other.operands
+            if known(numerator) == 1.0 or foldable(one):
+                return c.div(c.mul(one, numerator), denominator)
+    return None
+
+
+@law
+def div(a: Any, b: Any) -> Any:
+    if foldable(a, b):
+        return ieee.div(known(a), known(b))  # type: ignore[arg-type]
+    if known(b) == 1.0:
+        return a
+    if is_rule(a, "neg"):
+        return c.neg(c.div(a.operands[0], b))
+    number, rest = coefficient(a)
+    if number < 0.0:
+        return c.neg(c.div(c.mul(-number, rest), b))
+    return None
+
+
+@law
+def pow_(a: Any, b: Any) -> Any:
+    if foldable(a, b):
+        return ieee.pow(known(a), known(b))  # type: ignore[arg-type]
+    if known(b) == 1.0:
+        return a
+    return 1.0 if b == 0.0 else None
+
+
+@law
+def pow_slope(a: Any, b: Any) -> Any:
+    """b * a**(b - 1), where b is a number and b - 1 is exact: then the bits are the rule's own."""
+    number = known(b)
+    if number is None or (number - 1.0) + 1.0 != number:
+        return None
+    return 0.0 if number == 0.0 else c.mul(number, c.pow(a, number - 1.0))
+
+
+@law
+def nonnegative(a: Any) -> Any:
+    number = known(a)
+    if number is not None and number >= 0.0:
+        return a
+    return a if is_rule(a, "nonnegative") else None
+
+
+@law
+def where(condition: Any, a: Any, b: Any) -> Any:
+    number = known(condition)
+    if number is not None:
+        return a if number != 0.0 else b
+    if a is b or (isinstance(a, float) and a == b):
+        return a
+    if is_rule(condition, "where"):  # where(where(c, 1, 0), a, b)
+        inner, *branches = condition.operands
+        if branches == [1.0, 0.0]:
+            return c.where(inner, a, b)
+        if branches == [0.0, 1.0]:
+            return c.where(inner, b, a)
+    if is_rule(a, "where") and a.operands[0] is condition:
+        return c.where(condition, a.operands[1], b)
+    if is_rule(b, "where") and b.operands[0] is condition:
+        return c.where(condition, a, b.operands[2])
+    return None

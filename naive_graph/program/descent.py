@@ -1,0 +1,373 @@
+"""A whole optimisation as compiled code: the update formula becomes rows behind the gradient's.
+
+    w <- w - 0.1 * g        is two more rows, and a move: the new w is the next run's w.
+
+The formula is called once for each Variable with stand-ins for the weight, its
+gradient and what it remembers; what it does to them is written down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral
+from time import perf_counter
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ..core.number import number
+from ..core.plan import ancestors
+from ..core.rules import RULES, Arithmetic, Rule
+from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
+from ..engines.straight.line import PATIENCE, StraightLine, blocks, pays
+from ..engines.tape.flat import NONE, Flat
+from ..engines.tape.lowering import Lowering
+from ..engines.tape.tape import Tape
+from ..errors import NodeError, OperandError
+from ..graph.graph import GraphType
+from ..graph.running import complain
+from .given import Feeds, Inputs
+from .questions import ByReference
+from .update import FORMULA, beside, called, formula_of, made_by, memories_of
+
+LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
+
+
+class Carried(NamedTuple):
+    """Where a leaf's value comes from: the last step left it. place: among the carried ones."""
+
+    place: int
+
+
+class _Stand(Arithmetic):
+    """Stands for a row while a formula is called."""
+
+    __slots__ = ("grower", "row")
+
+    def __init__(self, grower: _Grower, row: int) -> None:
+        self.grower, self.row = grower, row
+
+    def apply(self, rule: Rule, *operands: Any) -> _Stand:
+        rule.check_arity(len(operands))
+        return _Stand(self.grower, self.grower.add(rule.number, [self.grower.place(each) for each in operands]))
+
+    def __bool__(self) -> NoReturn:
+        raise OperandError(
+            "An update formula is written down once, for all steps, so it cannot ask in Python which number is larger. "
+            "Build the choice in: where(g > 0, a, b)."
+        )
+
+    def __float__(self) -> NoReturn:
+        raise OperandError(
+            "An update formula is written down once, for all steps; its numbers are not known yet. "
+            "Use naive_graph's functions: naive_graph.sqrt, not math.sqrt."
+        )
+
+    __int__ = __index__ = __float__
+
+
+class _Grower:
+    """Appends rows to a plan."""
+
+    def __init__(self, flat: Flat) -> None:
+        self.flat, self.first = flat, len(flat)
+        self.kinds: list[int] = []
+        self.operands: list[list[int]] = []
+        self.constants, self.sources = dict(flat.constants), dict(flat.sources)
+        self.numbers: dict[float, int] = {}
+
+    def __len__(self) -> int:
+        return self.first + len(self.kinds)
+
+    def add(self, kind: int, operands: list[int]) -> int:
+        self.kinds.append(kind)
+        self.operands.append(operands)
+        return self.first + len(self.kinds) - 1
+
+    def place(self, value: Any) -> int:
+        if isinstance(value, _Stand):
+            return value.row
+        held = number(value, FORMULA)
+        if held not in self.numbers:
+            self.numbers[held] = self.add(CONSTANT, [])
+            self.constants[self.numbers[held]] = held
+        return self.numbers[held]
+
+    def carried(self, place: int) -> int:
+        row = self.add(PLACEHOLDER, [])
+        self.sources[row] = Carried(place)
+        return row
+
+    def grown(self) -> Flat:
+        flat = self.flat
+        lengths = np.cumsum([int(flat.starts[-1]), *map(len, self.operands)])
+        return replace(
+            flat,
+            kinds=np.concatenate([flat.kinds, np.array(self.kinds, np.int32)]).astype(np.int32),
+            starts=np.concatenate([flat.starts[:-1], lengths]).astype(np.int32),
+            operands=np.concatenate([flat.operands, [each for some in self.operands for each in some]]).astype(
+                np.int32
+            ),
+            groups=np.concatenate([flat.groups, np.zeros(len(self.kinds))]).astype(np.int32),
+            constants=self.constants,
+            sources=self.sources,
+            loose=np.ones(len(lengths) - 1 + len(flat), np.uint8) if flat.loose.all() else None,
+        )
+
+
+class Step(NamedTuple):
+    """One step downhill as a plan: the output's row, the leaves that are carried over, and the rows that they become.
+
+    start: what the leaves hold at first. leaf_of: the leaf of each Variable, by its row in the tables.
+    """
+
+    flat: Flat
+    output: int
+    leaves: list[int]
+    results: list[int]
+    start: list[float]
+    leaf_of: dict[int, int]
+
+
+def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> Step:
+    """The plan with the update behind it. weights, held: the Variables' rows in the tables, and their values."""
+    formula = formula_of(rule)
+    memories, counts = memories_of(formula)
+    grower = _Grower(lowering.flat)
+    leaf_of = {source: row for row, source in lowering.flat.sources.items() if isinstance(source, int)}
+    leaves: list[int] = []
+    results: list[int] = []
+    start: list[float] = []
+
+    def carry(row: int, result: int, value: float) -> None:
+        leaves.append(row)
+        results.append(result)
+        start.append(value)
+
+    time, seen = {}, set()
+    if counts:
+        clock = grower.carried(NONE)
+        carry(clock, grower.add(RULES["add"].number, [clock, grower.place(1.0)]), 1.0)
+        time["t"] = _Stand(grower, clock)
+    for weight, value, slope in zip(weights, held, lowering.slopes[0], strict=True):
+        if weight in seen:  # named twice
+            continue
+        seen.add(weight)
+        row = leaf_of.setdefault(weight, len(grower))
+        if row == len(grower):  # the output does not depend on it; the formula may move it all the same
+            grower.carried(NONE)
+        memory = [grower.carried(NONE) for _ in range(memories)]
+        made = made_by(formula, [_Stand(grower, each) for each in (row, slope.row, *memory)], time)
+        grower.sources[row] = Carried(NONE)
+        for leaf, new, begin in zip((row, *memory), made, (value, *[0.0] * memories), strict=True):
+            carry(leaf, grower.place(new), begin)
+    for place, row in enumerate(leaves):
+        grower.sources[row] = Carried(place)
+    carried = set(leaves)
+    moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
+    return Step(grower.grown(), lowering.values[0].row, leaves, results, start, moved)
+
+
+# --- running ------------------------------------------------------------------
+
+
+def check_walk(rule: Any, steps: Any) -> None:
+    """There are a rule and a number of steps."""
+    if type(rule) is not float:  # as it mostly is
+        formula_of(rule)
+    if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
+        raise NodeError(
+            f"minimize takes a whole number of steps, at least 1, not {called(steps)}. Write minimize(0.1, steps=100)"
+            + (
+                "; inputs come after the steps: minimize(0.1, 100, x)."
+                if hasattr(steps, "__len__") and not isinstance(steps, str)
+                else "."
+            )
+        )
+
+
+def not_downhill(tables: Tables, outputs: Sequence[int], weights: Sequence[int], single: bool) -> NodeError:
+    """Why there is nothing to walk on; outputs and weights by their rows in the tables."""
+    if not single:
+        one = "the node itself: Program(loss" if len(outputs) == 1 else "their sum perhaps: Program(a + b"
+        return NodeError(
+            f"minimize makes one number small, and this Program has a list of {len(outputs)}. "
+            f"Give it {one}, wrt=weights).minimize(0.1)."
+        )
+    for row in weights:
+        if tables.operators[row] == PLACEHOLDER:
+            return NodeError(
+                f"{tables.label(row)} is fed, not moved. Make a Variable of it, or leave it out of wrt, for minimize."
+            )
+    return _stands_still(tables, outputs[0], weights) or NodeError(
+        "This Program has no Variables to move. Name them in wrt: Program(loss, wrt=[x]).minimize(0.1)."
+    )
+
+
+def _check_leads_down(answers: ByReference) -> None:
+    """The output depends on some of the weights."""
+    if answers.machine is not None:
+        lowering = answers.machine.lowering
+        if any(lowering.flat.constants.get(at.row) != 0.0 for at in lowering.slopes[0]):
+            return  # the common case, which needs no look at the graph
+    if error := _stands_still(answers.tables, answers.rows[0], answers.wrt):
+        raise error
+
+
+def _stands_still(tables: Tables, output: int, weights: Sequence[int]) -> NodeError | None:
+    found = set(ancestors(tables, [output]))
+    if not any(tables.operators[row] == VARIABLE for row in found):
+        return NodeError(
+            f"{tables.label(output)} depends on no Variable, so no step can make it smaller. "
+            "What minimize shall move is made with Graph.Variable(1.0)."
+        )
+    if weights and found.isdisjoint(weights):
+        return NodeError(
+            f"{tables.label(output)} depends on none of the Variables in wrt, so no step can make it smaller. "
+            "Name those that it is built from: Program(loss, wrt=[x])."
+        )
+    return None
+
+
+def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: list[float], keep: Any) -> Any:
+    """Run the steps, and keep the weights' last values; returns the output before each step.
+
+    held: the weights at the beginning. keep: called with them at the end.
+    """
+    inputs.tables.grow_values()
+    way = _way(answers, inputs, rule, int(steps), held)
+    history = _history(int(steps), answers.precision.name)
+    chunk, done = 1, 0
+    try:
+        while done < len(history):
+            since = perf_counter()
+            part = history[done : done + chunk]
+            way.run(part)
+            done += len(part)
+            chunk = _next(chunk, perf_counter() - since)
+    except KeyboardInterrupt:
+        _finish(answers, inputs, rule, way, history[:done], keep)
+        raise
+    _finish(answers, inputs, rule, way, history, keep)
+    return history
+
+
+def _history(steps: int, kind: str) -> Any:
+    """Room for the output before each step."""
+    try:
+        return np.empty(steps, kind)
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise NodeError(
+            f"minimize keeps the output before each step, and there is no room for {steps}. "
+            "Take fewer steps, and call it again."
+        ) from error
+
+
+def _next(chunk: int, took: float) -> int:
+    """How many steps to take next, after a chunk that took so many seconds."""
+    if took < LONGEST / 32:
+        return 16 * chunk
+    return 2 * chunk if took < LONGEST / 2 else chunk
+
+
+def _finish(answers: ByReference, inputs: Inputs, rule: Any, way: Any, seen: Any, keep: Any) -> None:
+    """Keep the weights, unless something was infinite or NaN from the start, or that is forbidden."""
+    weights = [way.weight(row) for row in answers.wrt]
+    bad = np.flatnonzero(~np.isfinite(seen))
+    if len(bad) or not all(map(math.isfinite, weights)):
+        from_the_start = len(bad) > 0 and bad[0] == 0
+        if GraphType._on_invalid != "ignore":
+            complain(_why(answers, inputs, rule, bad), GraphType._on_invalid)
+        if from_the_start:
+            return
+    keep(weights)
+
+
+def _why(answers: ByReference, inputs: Inputs, rule: Any, bad: Any) -> str:
+    """What went wrong: something in the graph before the first step, or the steps themselves."""
+    if len(bad) and bad[0] == 0:
+        return f"minimize did not begin, and no Variable moved. {answers.culprit(inputs)}"
+    when = f"at step {bad[0]}" if len(bad) else "in the last step"
+    return f"minimize: the values left the range of numbers {when}. Take a smaller rate{beside(rule)}"
+
+
+def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list[float]) -> _ByMachine | _ByReference:
+    machine = answers.machine
+    if machine is None:
+        _check_leads_down(answers)
+        return _ByReference(answers, inputs, rule, held)
+    lowering = machine.lowering
+    if lowering.flat.groups[lowering.values[0].row]:
+        raise NodeError(
+            "minimize makes one number small; this output has one for each sample. "
+            "Gather them: Program(mean(loss), wrt=weights)."
+        )
+    if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
+        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False, fused=lowering.fused)
+    rate = rule if type(rule) is float else None  # a function may do something else the next time
+    if rate is not None and machine.descent is not None and machine.descent[0] == rate:
+        _, step, code = machine.descent
+        step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
+        return _ByMachine(inputs, step, code)
+    _check_leads_down(answers)
+    step = step_of(lowering, answers.wrt, held, rule)
+    runs = steps * blocks([*step.flat.samples, inputs.samples], machine.precision)
+    straight = machine.straight or (machine.may_move and runs >= PATIENCE and pays(step.flat))
+    wanted, moves = [step.output, *step.results], list(zip(step.results, step.leaves, strict=True))
+    if not straight:
+        return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))
+    code = StraightLine(step.flat, wanted, moves, step.output, precision=machine.precision)
+    machine.descent = rate, step, code
+    return _ByMachine(inputs, step, code)
+
+
+class _ByMachine:
+    """The steps as machine code: carried values stay in its memory."""
+
+    def __init__(self, inputs: Inputs, step: Step, code: Tape | StraightLine) -> None:
+        self.step, self.tables, self.code = step, inputs.tables, code
+        Feeds(step.flat, code)(inputs)
+        for row, value in zip(step.leaves, step.start, strict=True):
+            code.put(row, value)
+
+    def run(self, history: Any) -> None:
+        """As many steps as the history has places for."""
+        with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
+            self.code.repeat(self.tables.values.buffer_info()[0], history)
+
+    def weight(self, row: int) -> float:
+        leaf = self.step.leaf_of.get(row)
+        return self.tables.values[row] if leaf is None else self.code.held(leaf)
+
+
+class _ByReference:
+    """The steps in Python, for operators that cannot be compiled."""
+
+    def __init__(self, answers: ByReference, inputs: Inputs, rule: Any, held: list[float]) -> None:
+        self.answers, self.formula, self.done = answers, formula_of(rule), 0
+        memories, self.counts = memories_of(self.formula)
+        self.number = number = answers.precision.number
+        given = {row: number(value) for row, value in zip(answers.wrt, held, strict=True)}
+        self.inputs = inputs._replace(numbers={**inputs.numbers, **given})  # numbers go before the tables' values
+        self.memory = {row: [number(0.0)] * memories for row in answers.wrt}
+
+    def run(self, history: Any) -> None:
+        history[:] = [self._step() for _ in range(len(history))]
+
+    def _step(self) -> float:
+        values, slopes, _ = self.answers(self.inputs)
+        time = {"t": self.number(self.done + 1)} if self.counts else {}
+        made = {
+            row: made_by(self.formula, [self.inputs.numbers[row], self.number(slope), *self.memory[row]], time)
+            for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True)
+        }
+        checked = {row: [self.number(number(each, FORMULA)) for each in numbers] for row, numbers in made.items()}
+        for row, (weight, *memory) in checked.items():
+            self.inputs.numbers[row], self.memory[row] = weight, memory
+        self.done += 1
+        return float(values[0])
+
+    def weight(self, row: int) -> float:
+        return float(self.inputs.numbers[row])

@@ -1,0 +1,391 @@
+"""A compiled question: what are these values, and their derivatives, for these inputs?
+
+    program = Program(loss, wrt=weights)
+    value, gradient = program()
+
+A Program is made once from nodes and asked many times. It reads the Variables'
+values as they are, takes numbers or whole batches for PlaceHolders, and writes
+to no node; only `minimize` does, for it is asked to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy, deepcopy
+from threading import RLock
+from typing import Any, NamedTuple, NoReturn
+
+from ..core.tables import NEVER
+from ..engines.llvm.precision import SINGLE, precision_named
+from ..errors import EngineError, FeedError, NodeError, StaleNodeError
+from ..graph.graph import GraphType
+from ..graph.handles import CURRENT
+from ..graph.nodes import Node, PlaceHolder, Variable, rows_of
+from ..graph.running import complain
+from .again import AGE, again, never
+from .feeding import checked, input_rows, is_single, missing, nodes_of, too_many
+from .given import Inputs, Weights
+from .questions import Answers
+from .weights import InArray, InGraph
+from .windowed import question
+
+Feed = Mapping[PlaceHolder, Any]
+
+
+class Answer(NamedTuple):
+    """What a Program answers.
+
+    value: a float, or an array with one for each sample; of several outputs, a
+    list of these. gradient: an array with one float for each node of wrt; with a
+    line of B for each, if all of them have one for each sample; a list, if some
+    do. Of several outputs one such row for each: the Jacobian.
+    """
+
+    value: Any
+    gradient: Any
+
+
+_answer = tuple.__new__  # an Answer of a pair, quicker than its own class makes it
+
+
+class Program:
+    """Some nodes' values, and their derivatives with respect to others, as compiled code.
+
+    outputs: a node, or a list of nodes. wrt: Variables or PlaceHolders; without
+    them there are no derivatives. inputs: what a call takes one after the
+    other, each a PlaceHolder, or a list of them for an array of as many columns.
+    engine: "native" (straight-line code, which LLVM compiles first, some 0.1 to
+    0.2 ms for a row), "tape" or "reference". None chooses: straight-line code
+    for a small graph; for one of up to some thousand rows the tape at first, and
+    straight-line code once it has run often enough (`engines/straight/line.py` says
+    when). Values stay the same to the last bit then; gradients that are summed
+    over samples may change in it.
+    dtype: "float64", or "float32", also as NumPy's types.
+    weights: a flat array of float64 that holds the values of wrt, or a pair of an
+    array and the place of each in it. It is read where it lies, at every call, in
+    place of the Variables' own values, and `minimize` writes there.
+    fused: whether a product and the addition that follows it may be rounded once,
+    as a*b + c is by one instruction of most machines. Layers run faster then; a
+    value may differ from the reference engine's in its last bits, and a
+    comparison of numbers that are as good as equal may come out the other way.
+
+    PlaceHolders may be fed arrays of B numbers. Then all that depends on them
+    has B values, `total(node)` and `mean(node)` gather them into one, and the
+    gradient of a Variable is summed over the samples. A node that depends on no
+    such PlaceHolder has one value, and `total` gives that one: a penalty on the
+    weights counts once beside a total, `total(error) + w * w`, and B times inside
+    it, `total(error + w * w)`. A graph that a loop built over samples needs no
+    feed: the samples are found.
+
+    In float32 leaves are rounded once when they are read (the graph keeps its
+    float64), and every operator's result is rounded. So + - * / and square
+    roots are those of NumPy's float32 in the written order; any other function
+    gives the float32 nearest to its value in float64, or a neighbour of that
+    (the shares of a softmax alone are put together from float32). A value of
+    one number is still a Python float; arrays are of float32.
+
+    Raises NodeError if an output or an entry of wrt is none, EngineError for an
+    unknown engine or dtype, MissingToolError where llvmlite or NumPy is not installed.
+
+    >>> from naive_graph import Graph
+    >>> x = Graph.Variable(3.0)
+    >>> program = Program(x * x + x, wrt=[x])
+    >>> value, gradient = program()
+    >>> value, gradient.tolist()
+    (12.0, [7.0])
+    >>> p = Graph.PlaceHolder()
+    >>> Program(x * p, wrt=[x], inputs=[p])([1.0, 2.0, 3.0]).value.tolist()
+    [3.0, 6.0, 9.0]
+    """
+
+    drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/plans.py, which stands higher, sets it
+
+    def __init__(
+        self,
+        outputs: Any,
+        wrt: Iterable[Node] | Node = (),
+        inputs: Iterable[Any] = (),
+        engine: str | None = None,
+        dtype: Any = "float64",
+        weights: Any = None,
+        fused: bool = False,
+    ) -> None:
+        if isinstance(engine, Node):
+            raise NodeError("A Program takes Variables in one list: Program(loss, wrt=[a, b, c]).")
+        if engine not in (None, "native", "tape", "reference"):
+            raise EngineError(
+                f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
+            )
+        if not isinstance(fused, bool):
+            raise EngineError(f"fused= is True or False, not {fused!r}.")
+        self._single = is_single(outputs)
+        self.outputs: list[Node] = nodes_of(outputs, "Program")
+        self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
+        if not self.outputs:
+            raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
+        self._precision = precision_named(dtype)
+        self._tables, self._engine = CURRENT.tables, engine
+        self._inputs = input_rows(inputs)
+        self._rows = rows_of(self.outputs, "Program")
+        self._wrt = rows_of(self.wrt, "Program's wrt")
+        for node in self.wrt:
+            if not isinstance(node, (Variable, PlaceHolder)):
+                label = self._tables.label(node.row)
+                raise NodeError(
+                    f"A Program differentiates with respect to Variables and PlaceHolders, not {label}. "
+                    "Name the leaves that it depends on in wrt."
+                )
+        self._movable = all(isinstance(node, Variable) for node in self.wrt)
+        self._kept, self._fused = self._holder(weights), fused
+        self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
+        self._drawings = self._tables.drawings
+        self._begin()
+
+    def _begin(self) -> None:
+        """As before the first question."""
+        self._lock = RLock()
+        self._again, self._age = never, object()  # the short way, and since when it may be taken
+        self._form: Any = None  # of the last question,
+        self._short: Any = None  # and of the one that the short way is for
+        self._nothing = Inputs(self._tables, {}, [])
+        self._questions: dict[Any, Answers] = {}
+
+    def _holder(self, weights: Any) -> InGraph | InArray:
+        if weights is None:
+            return InGraph(self._tables, self._wrt)
+        if not self._movable:
+            raise FeedError("weights= holds the values of Variables; a PlaceHolder among wrt is fed.")
+        return InArray(self._wrt, *(weights if isinstance(weights, tuple) else (weights, None)))
+
+    # --- asking ---
+
+    def __call__(self, *inputs: Any, feed: Feed | None = None) -> Answer:
+        """The values, and the derivatives, as they are now.
+
+        inputs: for each of the Program's inputs a number, or an array of B; for
+        a list of n PlaceHolders an array of n, or of B rows and n columns.
+        feed: the same by PlaceHolder. One that is not fed keeps the value that
+        it has. Raises PlaceHolderError if it has none, FeedError if an array
+        has another shape or batches differ in length.
+        """
+        if feed is None:
+            tables = self._tables
+            with tables.lock:
+                if tables.cache.get(AGE) is self._age:  # nobody has changed the graph
+                    found = self._again(*inputs)
+                    if found is not None:
+                        return _answer(Answer, found)
+        return self._asked(feed, inputs)
+
+    def _asked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
+        """The answer, with everything checked."""
+        with self._lock:
+            age = self._tables.cache.setdefault(AGE, object())
+            given = self._given(feed, inputs) if feed or inputs else self._nothing
+            answers = self._ask(given, self._kept.held)
+            form = None  # a question by name, or of lists, has no short way
+            if feed is None and (not inputs or hasattr(inputs[0], "ndim") or type(inputs[0]) is float):
+                form = (age, given.samples, [batch.rows for batch in given.batches], [*map(type, inputs)])
+            with self._tables.lock:  # no column may move while machine code reads it
+                if form is None or form != self._short or not answers.stays:  # what the short way uses may change now
+                    self._again, self._short = never, None
+                values, slopes, finite = answers(given)
+                if finite and form is not None and form == self._form and form != self._short:
+                    self._shorten(answers, given, inputs)
+                    self._age, self._short = age, form
+                self._form = form
+            if not finite and GraphType._on_invalid != "ignore":
+                complain(answers.culprit(given), GraphType._on_invalid)
+        if self._single:
+            return Answer(values[0], slopes[0] if slopes else [])
+        return Answer(values, slopes)
+
+    def _shorten(self, answers: Answers, given: Inputs, inputs: Sequence[Any]) -> None:
+        """Make the short way, if there is one: a question of one form that was asked twice will be asked again."""
+        rows, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(each) is float for each in inputs)
+        arrays = all(getattr(each, "ndim", 0) for each in inputs)
+        if plain or (arrays and len(given.batches) in (0, len(inputs))):
+            self._again = again(answers, answers.source_at(), given.samples, self._single, rows, plain)
+
+    def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
+        self._refuse_stale()
+        if len(inputs) > len(self._inputs):
+            raise too_many(self._tables, self._inputs, len(inputs))
+        if not feed and not inputs:
+            return Inputs(self._tables, {}, [])
+        return checked(self._tables, feed, zip(self._inputs, inputs, strict=False))
+
+    def _refuse_stale(self) -> None:
+        """Rows that were cut may have been used anew; whoever still has the newest one has all."""
+        home = self._newest._home
+        if home.closed or home is not self._tables:
+            raise StaleNodeError(f"This Program's graph {home.closed}. Build the Program again.")
+
+    def _with_held(self, answers: Answers, given: Inputs) -> None:
+        """Numbers also for PlaceHolders that were not fed now, but have a value."""
+        for row in answers.placeholders:
+            if row not in given.numbers or given is self._nothing:
+                if self._tables.stamp(row) == NEVER:
+                    raise missing(self._tables, self._inputs, row)
+                given.numbers[row] = self._tables.values[row]
+
+    def _ask(self, given: Inputs, weights: Weights | None) -> Answers:
+        """The compiled question for these batches, and numbers for what was not fed now."""
+        answers = self._compiled(given, weights)
+        if answers.placeholders:
+            self._with_held(answers, given)
+        return answers
+
+    def _compiled(self, given: Inputs, weights: Weights | None) -> Answers:
+        """The question; compiled when it is first asked. weights: what is read in place."""
+        self._refuse_stale()
+        home = self._tables
+        if home.drawings != self._drawings:
+            self._questions, self._drawings = {}, home.drawings
+        key = (weights is None, *(batch.rows for batch in given.batches))
+        if key not in self._questions:
+            batched = frozenset(row for batch in given.batches for row in batch.rows)
+            asked = home, self._rows, self._wrt, batched, self._engine, self._precision
+            self._questions[key] = question(*asked, weights, self._fused)
+        answers = self._questions[key]
+        answers.weights = weights
+        return answers
+
+    # --- going downhill ---
+
+    @property
+    def weights(self) -> Any:
+        """The values of wrt as one array, a copy: `program.weights -= 0.1 * gradient` moves all Variables at once.
+
+        Setting it takes as many floats as wrt has Variables, and writes them. Raises
+        FeedError, and writes nothing, if they do not fit, or if some of them are masked.
+        """
+        self._refuse_stale()
+        return self._kept.read()
+
+    @weights.setter
+    def weights(self, values: Any) -> None:
+        import numpy as np
+
+        self._refuse_stale()
+        if hasattr(values, "mask") and np.ma.is_masked(values):
+            raise FeedError("Some of these weights are masked. Choose numbers for them: values.filled(0.0).")
+        array = np.asarray(values)
+        if array.shape != (len(self._wrt),) or array.dtype.kind not in "fiu":
+            raise FeedError(
+                f"This Program has {len(self._wrt)} weights; they are set from an array of as many numbers, "
+                f"not of shape {array.shape} and kind {array.dtype}."
+            )
+        if not self._movable:
+            raise FeedError(
+                "A PlaceHolder among wrt is fed, not set. Set the weights of a Program over Variables only."
+            )
+        self._kept.write(array.astype(np.float64))
+
+    def hold(self, array: Any) -> None:
+        """Read the weights from this array from now on. It is laid out as the one that `weights=` was given."""
+        if not isinstance(self._kept, InArray):
+            raise FeedError("This Program reads its Variables. Give it an array when you make it: weights=array.")
+        with self._lock, self._tables.lock:
+            self._kept.hold(array)
+            self._again, self._short = never, None
+
+    def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
+        """Move the Variables of wrt downhill, without returning to Python in between.
+
+        rule: a rate, for w <- w - rate * g; or a formula of training/formulas.py
+        or of your own: called with a weight, its gradient and what it remembers
+        (numbers that begin at 0), it gives the new weight and the new memory. A
+        keyword `t` is the number of the step, from 1.
+
+        Returns the output before each step, as an array. The Variables hold
+        their last values then; a Ctrl-C keeps what was reached. No other node is
+        written: it keeps the value of the last forward, as it does after
+        `x.value = 1.0`, and backward asks for a new one. `Graph.forward(f)` or
+        `program()` give the output where the Variables are now.
+
+        >>> from naive_graph import Graph
+        >>> x = Graph.Variable(6.0)
+        >>> history = Program((x - 7) ** 2, wrt=[x]).minimize(0.1, steps=100)
+        >>> round(x.value, 6), history[0].item()
+        (7.0, 1.0)
+        """
+        from .descent import check_walk, descend, not_downhill
+
+        with self._lock:
+            self._refuse_stale()
+            if not self._single or not self.wrt or not self._movable:
+                raise not_downhill(self._tables, self._rows, self._wrt, self._single)
+            check_walk(rule, steps)
+            given, held = self._given(feed, inputs), self._kept.read().tolist()
+            self._kept.check_movable()
+            answers = self._ask(given, None)
+            if self._kept.held is not None:  # the Variables know nothing of them
+                given = given._replace(numbers={**given.numbers, **dict(zip(self._wrt, held, strict=True))})
+            return descend(answers, given, rule, steps, held, self._kept.write)
+
+    # --- copying it ---
+
+    def __copy__(self) -> Program:
+        """The same question to the same graph, with compiled code and a lock of its own."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, _kept=copy(self._kept))
+        twin._begin()
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        """A copy that reads a copy of the array of weights=. Nodes are not copied: each is its row of the graph."""
+        twin = copy(self)
+        twin._kept = deepcopy(self._kept, memo)
+        return twin
+
+    def __reduce__(self) -> NoReturn:
+        raise NodeError(
+            "A Program cannot be pickled: it is compiled for this process's graph. "
+            "Save program.weights instead; where they are read, build the graph and the Program again."
+        )
+
+    # --- looking at it ---
+
+    def __repr__(self) -> str:
+        outputs, wrt, leaf = len(self.outputs), len(self.wrt), "weight" if self._movable else "leaf"
+        leaves = leaf if wrt == 1 else "weights" if self._movable else "leaves"
+        return f"<Program of {outputs} output{'s'[: outputs != 1]} and {wrt} {leaves}>"
+
+    def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
+        """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.
+
+        inputs, feed: as in a call; only how many samples there are counts, so none means one.
+        times: with how long each pass took, which is another number every time.
+        """
+        with self._lock:
+            said = self._compiled(self._given(feed, inputs), self._kept.held).explain(times)
+        said += "\nAll floats are float32." if self._precision is SINGLE else ""
+        return said + ("\nProducts and their additions may be rounded once." if self._fused else "")
+
+    def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
+        """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
+        with self._lock:
+            answers = self._compiled(self._given(feed, inputs), None)
+        return _stages(answers)
+
+    def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
+        """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
+        with self._lock:
+            answers = self._compiled(self._given(feed, inputs), None)
+        if answers.machine is None:
+            raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
+        if after not in (stages := _stages(answers)):
+            raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
+        if Program.drawer is None:
+            raise EngineError("A Program is drawn by the views. Import it so: from naive_graph import Program.")
+        return Program.drawer(answers.machine, after, **wishes)
+
+
+def _stages(answers: Answers) -> dict[str, Any]:
+    """Each pass at its place; one that ran twice at its last."""
+    made: dict[str, Any] = {}
+    for stage in answers.machine.stages() if answers.machine is not None else ():
+        made.pop(stage.name, None)
+        made[stage.name] = stage.flat
+    return made

@@ -1,0 +1,256 @@
+"""What a Program asks, in the form in which an engine answers it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ..core import culprit, reference
+from ..core.origin import learners_level
+from ..core.plan import Plan, check_complete, plan_for
+from ..core.tables import Tables
+from ..engines.llvm.compile import llvmlite
+from ..engines.llvm.emit import Opaque
+from ..engines.llvm.precision import DOUBLE, Precision
+from ..engines.straight.line import PATIENCE, StraightLine, blocks, fits, pays
+from ..engines.tape.lanes import Sample
+from ..engines.tape.lowering import Lowering, Stage
+from ..engines.tape.report import report
+from ..engines.tape.tape import Tape
+from ..errors import EngineError, EngineWarning
+from .given import Feeds, Inputs, Weights
+from .replay import Replay, first_wrong
+from .results import Part, all_finite, as_list, for_each, picks, whole_groups
+
+Found = tuple[list[Any], list[Any], bool]
+
+
+class ByReference:
+    """The reference engine's answers: the law, and slow.
+
+    Called, it gives the values, the slopes, and whether all are finite.
+    """
+
+    def __init__(
+        self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], precision: Precision = DOUBLE,
+        weights: Weights | None = None,
+    ) -> None:  # fmt: skip
+        self.tables, self.rows, self.wrt, self.precision = tables, list(rows), list(wrt), precision
+        self.weights = weights
+
+    @property
+    def machine(self) -> ByMachine | None:
+        """The compiled answers with all their passes, if there are any."""
+        return None
+
+    @property
+    def stays(self) -> bool:
+        """Whether the code that runs now is what will run from now on."""
+        return True
+
+    @cached_property
+    def plan(self) -> Plan:
+        plan = plan_for(self.tables, list(dict.fromkeys([*self.rows, *self.wrt])))
+        check_complete(self.tables, plan.rows)
+        return plan
+
+    @cached_property
+    def placeholders(self) -> list[int]:
+        return [self.plan.rows[step] for step in self.plan.placeholders()]
+
+    def __call__(self, inputs: Inputs) -> Found:
+        step_of = {row: step for step, row in enumerate(self.plan.rows)}
+        values = self._values(inputs.numbers)
+        slopes = []
+        for row in self.rows if self.wrt else ():
+            seeds = {step_of[row]: self.precision.number(1.0)}
+            adjoints = reference.differentiate(self.plan, values, seeds, self.plan.varies())
+            slopes.append(np.array([adjoints[step_of[leaf]] for leaf in self.wrt], self.precision.name))
+        found = [float(values[step_of[row]]) for row in self.rows]
+        return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
+
+    def _values(self, numbers: dict[int, float]) -> list[float]:
+        values = self._leaves(numbers)
+        reference.evaluate(self.plan, values)
+        return values
+
+    def _leaves(self, numbers: dict[int, float]) -> list[float]:
+        self.tables.grow_values()
+        number = self.precision.number
+        return [number(numbers[row] if row in numbers else self._held(row)) for row in self.plan.rows]
+
+    def _held(self, row: int) -> float:
+        """What a leaf has."""
+        if self.weights is not None and row in self.weights.places:
+            return float(self.weights.array[self.weights.places[row]])
+        return self.tables.values[row]
+
+    def source_at(self) -> int:
+        """The address of the floats that leaves are loaded from."""
+        if self.weights is not None:
+            address: int = self.weights.array.ctypes.data
+            return address
+        return self.tables.values.buffer_info()[0]
+
+    def culprit(self, inputs: Inputs) -> str:
+        """Which node went wrong first, and for which sample."""
+        plan, batched = self.plan, [row for batch in inputs.batches for row in batch.rows]
+        step_of = {row: step for step, row in enumerate(plan.rows)}
+        asked, wrt = [step_of[row] for row in self.rows], [step_of[row] for row in self.wrt]
+        replay = Replay(plan, inputs.samples, [step_of[row] for row in batched if row in step_of])
+        wanted = plan.varies()
+        for sample, values in replay.rounds(lambda sample: self._leaves(inputs.sample(sample))):
+            waiting = [plan.operands(step)[0] for step in replay.gathers if step not in replay.known]
+            step = first_wrong(plan, values, [*asked, *waiting], replay.known)
+            if step is not None:
+                of = f"Sample {sample}. " if replay.varies[step] else ""
+                over = inputs.samples if step in replay.known else 0
+                given = inputs.sample(sample).get(plan.rows[step], self._held(plan.rows[step]))
+                return of + culprit.explain_value(self.tables, plan, values, step, over, given)
+            for row in asked if self.wrt and None not in values else ():
+                seeds = {row: self.precision.number(1.0)}
+                adjoints = reference.differentiate(plan, values, seeds, wanted)
+                if not all(isfinite(adjoints[leaf]) for leaf in wrt):
+                    of = f"Sample {sample}. " if batched else ""
+                    return of + culprit.explain_backward(self.tables, plan, values, seeds, wanted)
+        return "Backward: a sum over the samples is infinite or NaN; each sample is finite. Scale the values down."
+
+    def explain(self, times: bool = True) -> str:
+        return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
+
+
+class ByMachine(ByReference):
+    """Compiled answers: straight-line code for a small plan, a tape for a large one, or one that is seldom asked."""
+
+    def __init__(
+        self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
+        precision: Precision = DOUBLE, weights: Weights | None = None, fused: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(tables, rows, wrt, precision, weights)
+        self.batched = batched
+        places = weights.places if weights is not None else None
+        self.lowering = Lowering(tables, rows, wrt, batched, places=places, fused=fused)
+        self.flat = self.lowering.flat
+        self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
+        wanted = [at.row for at in self.asked]
+        self.straight = engine == "native" or (engine is None and fits(self.flat))
+        self._groups = whole_groups(self.flat, self.asked)
+        self.tape: Any = self._straight_line() if self.straight else Tape(self.flat, wanted, precision=precision)
+        self.may_move = engine is None and not self.straight
+        self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
+        self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
+        self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
+        self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
+        self.descent: Any = None  # the last way downhill, kept by who makes them
+        self.feeds = Feeds(self.flat, self.tape)
+
+    @property
+    def machine(self) -> ByMachine:
+        return self
+
+    @property
+    def stays(self) -> bool:
+        return self.patience <= 0
+
+    @cached_property
+    def placeholders(self) -> list[int]:
+        return [row for row in self.lowering.placeholders if row not in self.batched]
+
+    def stages(self) -> list[Stage]:
+        """What each pass made, with its plan, which is made again where it was too large to be kept."""
+        if self.weights is None and all(stage.flat is not None for stage in self.lowering.stages):
+            return self.lowering.stages
+        find = any(stage.name == "lanes" for stage in self.lowering.stages)
+        return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
+
+    def __call__(self, inputs: Inputs) -> Found:
+        with self.tables.lock:  # machine code reads the columns while other threads may run: they must not move
+            if len(self.tables.values) < len(self.tables.operators):
+                self.tables.grow_values()
+            amiss = self._run(inputs)
+        values, slopes, finite = self.found(amiss == 0.0, inputs.samples)
+        if not finite and not inputs.batches:
+            return super().__call__(inputs)
+        return values, slopes, finite
+
+    def found(self, finite: bool, samples: int) -> Found:
+        """What the last run left. finite: whether all scalars are."""
+        values, *slopes = [pick(self.tape.out, self.tape) for pick in self._picks]
+        if self.scalars < len(self.asked) and finite and not self.is_checked:
+            lanes = (values, *slopes) if self._groups is None else map(self.tape.out_lines, self._groups)
+            finite = all(map(all_finite, lanes))
+        if self._fed:
+            slopes = [for_each(row, self._fed, samples, self.precision) for row in slopes]
+        return values if isinstance(values, list) else as_list(values), slopes, finite
+
+    def parts(self) -> list[Part] | None:
+        """The values, and each output's slopes, where they lie as they are handed out; None if one does not."""
+        found = [each for each in self._picks if isinstance(each, Part)]
+        spread = self._fed and any(each.group == 0 for each in found[1:])  # `for_each` has more to do
+        return None if spread or len(found) < len(self._picks) else found
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether machine code found out if all lanes are finite."""
+        return self.straight and bool(self.tape.checks)
+
+    def _straight_line(self) -> StraightLine:
+        wanted = [at.row for at in self.asked]
+        return StraightLine(self.flat, wanted, precision=self.precision, checks=self._groups is not None)
+
+    def _run(self, inputs: Inputs) -> float:
+        """0.0 if all scalars among the results are finite."""
+        if self.patience > 0:
+            self._wait(inputs)
+        tape = self.tape
+        if self.feeds.any:
+            self.feeds(inputs, self.weights.array if self.weights is not None else self.tables.values)
+        tape.run(self.source_at())
+        amiss: float = tape.out.item(self.scalars)
+        return amiss
+
+    def cost(self, samples: int) -> int:
+        """What a run takes of the patience with the tape."""
+        return blocks([*self.flat.samples, samples], self.precision)
+
+    def _wait(self, inputs: Inputs) -> None:
+        """Count what goes over the tape; after enough of it, move to straight-line code."""
+        left = self.patience - self.cost(inputs.samples)
+        if left > 0:
+            self.patience = left
+            return
+        with suppress(Opaque):  # then the tape goes on
+            code = self._straight_line()
+            self.tape, self.feeds, self.straight = code, Feeds(self.flat, code), True
+        self.patience = 0  # only now: after a Ctrl-C the next run tries again
+
+    def explain(self, times: bool = True) -> str:
+        return report(self.lowering, self.tape, times)
+
+
+def question(
+    tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
+    precision: Precision = DOUBLE, weights: Weights | None = None, fused: bool = False,
+) -> ByReference:  # fmt: skip
+    """The answers to a question, by the engine that is asked for, or the one that suits it."""
+    if engine == "reference":
+        if batched:
+            raise EngineError("The reference engine takes one sample at a time. Leave the choice to the Program.")
+        return ByReference(tables, rows, wrt, precision, weights)
+    llvmlite()  # or say at once that it is missing
+    try:
+        return ByMachine(tables, rows, wrt, batched, engine, precision, weights, fused)
+    except Opaque as opaque:
+        if batched:
+            raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
+        warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=learners_level())
+        return ByReference(tables, rows, wrt, precision, weights)
+
+
+Answers = ByReference

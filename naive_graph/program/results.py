@@ -1,0 +1,103 @@
+"""How the values and the slopes that were asked for are found among the results of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..engines.llvm.precision import Precision
+from ..engines.straight.line import StraightLine
+from ..engines.tape.flat import NONE, Flat
+from ..engines.tape.lanes import Sample
+from ..engines.tape.tape import Tape
+from .given import as_slice
+
+Pick = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Results that lie in order: scalars (group 0), or whole lines of a group."""
+
+    group: int
+    where: slice
+
+    def view(self, out: Any, tape: Tape | StraightLine) -> Any:
+        return (tape.out_lines(self.group) if self.group else out)[self.where]
+
+    def __call__(self, out: Any, tape: Tape | StraightLine) -> Any:
+        return self.view(out, tape).copy()
+
+
+def picks(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
+    """How to find the outputs' values, and then each output's slopes, among a tape's results."""
+    places, count = [], 0
+    for at in asked:
+        places.append(count)
+        count += int(flat.groups[at.row] == 0)
+    bounds = [(0, outputs), *((outputs + k * width, outputs + (k + 1) * width) for k in range(outputs if width else 0))]
+    return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
+
+
+def for_each(slopes: Any, fed: list[bool], samples: int, precision: Precision) -> Any:
+    """An entry for each sample of what was fed as a batch, also where all samples have the same."""
+    if isinstance(slopes, np.ndarray) and slopes.ndim > 1:
+        return slopes
+    entries = [
+        x if np.ndim(x) else np.full(samples, x, precision.name) if each else float(x)
+        for x, each in zip(slopes, fed, strict=True)
+    ]  # fmt: skip
+    return np.array(entries) if all(map(np.ndim, entries)) else entries
+
+
+def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: list[int]) -> Pick:
+    groups = {int(flat.groups[at.row]) for at in asked}
+    lanes = {at.lane == NONE for at in asked}
+    if groups == {0}:
+        return Part(0, slice(places[0], places[-1] + 1))
+    leaf = any(flat.starts[at.row] == flat.starts[at.row + 1] for at in asked)  # what was fed is nowhere exported
+    if leaf and len(asked) == 1:
+        (at,) = asked
+        fed = slice(None) if at.lane == NONE else slice(at.lane, at.lane + 1)
+        return lambda out, tape: tape.lanes_of(at.row)[fed].copy().reshape((1, -1) if at.lane == NONE else -1)
+    if not leaf and 0 not in groups and len(groups) == 1 and len(lanes) == 1:
+        (group,) = groups
+        lines = np.array([tape.exported[group].index(at.row) for at in asked])
+        if lanes == {True}:
+            some = as_slice(lines.tolist())
+            return Part(group, some) if isinstance(some, slice) else lambda out, tape: tape.out_lines(group)[some]
+        samples = np.array([at.lane for at in asked])
+        return lambda out, tape: tape.out_lines(group)[lines, samples]
+    singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
+    return lambda out, tape: _together([_alone(single(out, tape)) for single in singles], out.dtype)
+
+
+def whole_groups(flat: Flat, asked: list[Sample]) -> list[int] | None:
+    """The groups of what is asked, if that is all that they hand out; None if not, or if something is fed."""
+    lanes = [at for at in asked if flat.groups[at.row]]
+    if any(at.lane != NONE or flat.starts[at.row] == flat.starts[at.row + 1] for at in lanes):
+        return None
+    return sorted({int(flat.groups[at.row]) for at in lanes})
+
+
+def all_finite(found: Any) -> bool:
+    if not isinstance(found, np.ndarray):
+        return all(map(all_finite, map(np.asarray, found)))
+    return bool(np.isfinite(found).all())
+
+
+def _together(entries: list[Any], dtype: Any) -> Any:
+    return np.array(entries, dtype) if all(isinstance(each, float) for each in entries) else entries
+
+
+def _alone(found: Any) -> Any:
+    """One entry: a float, or an array with one for each sample."""
+    return float(found[0]) if found.ndim == 1 else found[0]
+
+
+def as_list(found: Any) -> list[Any]:
+    """Outputs: floats, or arrays with one for each sample."""
+    return found.tolist() if found.ndim == 1 else list(found)

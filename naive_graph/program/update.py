@@ -1,0 +1,114 @@
+"""How a weight moves: by a rate, or by an update formula of one's own, read before it is used.
+
+The rate 0.1 is the formula w <- w - 0.1 * g. A formula that remembers takes
+more: `momentum(w, g, v)` gives the new w and the new v, and each weight has its v.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+from ..core.number import number
+from ..core.rules import Arithmetic
+from ..errors import NodeError, NumberError
+
+FORMULA = "An update formula"
+
+
+def formula_of(rule: Any) -> Callable[..., Any]:
+    """The rule as a function of a weight, its gradient and its memory. Raises NumberError if it is none."""
+    if callable(rule) and not isinstance(rule, type):
+        return rule  # type: ignore[no-any-return]
+    if not isinstance(rule, (Real, Decimal)):
+        raise NumberError(
+            "minimize takes a rate such as 0.1, or an update formula such as naive_graph.training.formulas.adam, "
+            f"not {called(rule)}.{_repair(rule)}"
+        )
+    rate = number(rule, "A rate")
+    if not math.isfinite(rate):
+        raise NodeError(f"A rate is a finite number, not {rate}. Take a small one: minimize(0.1).")
+    return lambda w, g: w - rate * g
+
+
+def called(thing: Any) -> str:
+    """What stands where a number is due, in a few words."""
+    if isinstance(thing, Arithmetic):
+        return f"a node of kind {type(thing).__name__}"
+    if isinstance(thing, type):
+        return f"the class {thing.__name__}"
+    if isinstance(thing, (list, tuple)):
+        return f"a {type(thing).__name__} of {len(thing)}"
+    if hasattr(thing, "shape") and not isinstance(thing, Real):
+        return f"an array of shape {tuple(thing.shape)}"
+    return f"a trainer, {type(thing).__name__}" if _trains(thing) else repr(thing)
+
+
+def _trains(thing: Any) -> bool:
+    return hasattr(thing, "update") and hasattr(thing, "formula")
+
+
+def _repair(rule: Any) -> str:
+    if _trains(rule):
+        return " A trainer takes its own steps. Its formula can be had: minimize(naive_graph.training.formulas.adam)."
+    several = hasattr(rule, "__len__") and not isinstance(rule, (str, bytes, dict))
+    if isinstance(rule, Arithmetic) or (several and any(isinstance(each, Arithmetic) for each in _items(rule))):
+        return " What moves is named in wrt: Program(loss, wrt=[x]).minimize(0.1)."
+    if getattr(rule, "shape", None) == ():
+        return " Write float(rate)."
+    if several:
+        return " One rate serves all weights; of one for each, write: program.weights -= rates * program().gradient."
+    return ""
+
+
+def _items(several: Any) -> list[Any]:
+    return list(getattr(several, "flat", several))  # of an array of NumPy's each element, not each line
+
+
+def beside(rule: Any) -> str:
+    """The end of "Take a smaller rate", after steps that went too far."""
+    if callable(rule):
+        return "."
+    rate = float(rule)
+    steps = f"{rate:.0f}"
+    meant = f" If {steps} steps were meant: minimize(0.1, steps={steps})." if rate > 1 and rate.is_integer() else ""
+    return f" than {rate}.{meant}"
+
+
+def made_by(formula: Callable[..., Any], given: Sequence[Any], time: dict[str, Any]) -> Sequence[Any]:
+    """What the formula makes of a weight, its slope and its memory: as many numbers, without the slope."""
+    made = formula(*given, **time)
+    made = made if isinstance(made, (tuple, list)) else (made,)
+    if len(made) != len(given) - 1:
+        raise NodeError(
+            f"{FORMULA} that takes {len(given)} numbers gives {len(given) - 1}: the new weight, and what it remembers. "
+            f"This one gave {len(made)}."
+        )
+    return made
+
+
+def memories_of(formula: Callable[..., Any]) -> tuple[int, bool]:
+    """How many numbers the formula remembers of each weight, and whether it asks for the step's number."""
+    try:
+        taken = inspect.signature(formula).parameters.values()
+    except (TypeError, ValueError) as error:  # functions written in C need not say
+        raise NodeError(f"{FORMULA} must say what it takes, as f(w, g) does; {formula!r} does not.") from error
+    plain = [
+        each
+        for each in taken
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
+    ]
+    if any(each.name == "t" for each in plain):
+        raise NodeError(f"{FORMULA} takes t, the number of the step, by its name: def f(w, g, *, t).")
+    if len(plain) < 2:
+        raise NodeError(f"{FORMULA} takes a weight and its gradient, then what it remembers: f(w, g, v).")
+    for each in taken:
+        if each.kind == each.KEYWORD_ONLY and each.default is each.empty and each.name != "t":
+            raise NodeError(
+                f"{FORMULA} is given one keyword, t, the number of the step; {each.name!r} needs a default."
+            )
+    return len(plain) - 2, any(each.name == "t" and each.kind == each.KEYWORD_ONLY for each in taken)

@@ -1,0 +1,111 @@
+"""Where a Program's weights are: in the graph's Variables, or in an array of somebody's own.
+
+    Program(loss, wrt=w)                    reads the Variables
+    Program(loss, wrt=w, weights=array)     reads the array in their stead, where it lies
+
+A Model keeps all its parameters in one array, so a Program over it copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy, deepcopy
+from typing import Any
+
+import numpy as np
+
+from ..core.tables import Tables
+from ..errors import FeedError
+from .given import Weights
+
+
+class InGraph:
+    """The weights are Variables of the graph. rows: theirs, in the order of wrt."""
+
+    held: Weights | None = None
+
+    def __init__(self, tables: Tables, rows: Sequence[int]) -> None:
+        self.tables, self.rows, self._where = tables, rows, _together(rows)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> InGraph:
+        return self  # Variables are not copied
+
+    def check_movable(self) -> None:
+        """Every Variable can be moved."""
+
+    def read(self) -> Any:
+        """A copy of all: as long as there is a view of the column, it cannot grow."""
+        self.tables.grow_values()
+        return np.frombuffer(self.tables.values)[self._where].copy()
+
+    def write(self, values: Any) -> None:
+        self.tables.write_at(self._where, values)
+
+
+class InArray:
+    """The weights are elements of an array, which the Variables know nothing of."""
+
+    def __init__(self, rows: Sequence[int], array: Any, places: Any) -> None:
+        _check(array)
+        where = np.arange(len(rows)) if places is None else np.asarray(places)
+        if where.shape != (len(rows),) or (places is None and len(array) != len(rows)):
+            raise FeedError(
+                f"wrt has {len(rows)} weights, and weights= {len(array) if places is None else where.size} places. "
+                "Give an element for each, or the array and the place of each: weights=(array, places)."
+            )
+        if where.size and (where.dtype.kind not in "iu" or where.min() < 0 or where.max() >= len(array)):
+            raise FeedError(f"The places of weights are whole numbers from 0 to {len(array) - 1}.")
+        self._rows, self._where = rows, _together(where.tolist())
+        self.held = Weights(array, dict(zip(rows, where.tolist(), strict=True)))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> InArray:
+        twin = copy(self)
+        twin.hold(deepcopy(self.held.array, memo))
+        return twin
+
+    def check_movable(self) -> None:
+        """Raise FeedError unless every weight can be moved by itself."""
+        if not self.held.array.flags.writeable:
+            raise FeedError("These weights cannot be moved: the array of weights= is read-only. Give a copy.")
+        if len(set(self.held.places.values())) < len(self.held.places):
+            raise FeedError(
+                "These weights cannot be moved: two lie at one place of the array, and minimize moves each by itself. "
+                "Make them one Variable, or write program.weights yourself."
+            )
+
+    def hold(self, array: Any) -> None:
+        """Go on with another array, laid out as the last one was."""
+        _check(array)
+        needed = max(self.held.places.values(), default=-1) + 1
+        if len(array) < needed:
+            raise FeedError(
+                f"The weights lie at places up to {needed - 1}, and this array has {len(array)}. "
+                "Give one that is laid out as the one of weights=."
+            )
+        self.held = Weights(array, self.held.places)
+
+    def read(self) -> Any:
+        return self.held.array[self._where].copy()
+
+    def write(self, values: Any) -> None:
+        self.held.array[self._where] = values
+
+
+def _check(array: Any) -> None:
+    if isinstance(array, np.ma.MaskedArray):
+        raise FeedError("weights= takes a plain array, not a masked one. Choose numbers for it: array.filled(0.0).")
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != 1:
+        what = f"one of shape {array.shape} and kind {array.dtype}" if isinstance(array, np.ndarray) else repr(array)
+        raise FeedError(
+            f"weights= takes a flat array of float64, which is read where it lies, not {what}. "
+            "Make one, and keep it: w = np.array(weights, float).ravel()."
+        )
+    if not array.flags.c_contiguous or not array.dtype.isnative or not array.flags.aligned:
+        raise FeedError("weights= takes an array whose elements lie side by side. Copy it: np.ascontiguousarray(w).")
+
+
+def _together(places: Sequence[int]) -> Any:
+    """The places as an array of NumPy's, or as a slice where they follow one another."""
+    first = places[0] if places else 0
+    neighbours = list(places) == list(range(first, first + len(places)))
+    return slice(first, first + len(places)) if neighbours else np.array(places, np.intp)

@@ -1,0 +1,147 @@
+"""Blocks of scalar nodes: operators applied to whole arrays of rows, with no Python object for each.
+
+An entry of an array of rows is a row of the tables, or one of two numbers that
+need none: `ZERO` and `ONE`, the structural entries of a selection. What they
+multiply is not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.origin import Origin
+from ..core.rules import RULES, Rule
+from ..core.tables import CONSTANT, Columns, Tables
+from .function import Function
+
+Rows = Any  # an array of rows
+ZERO, ONE = -1, -2
+ADD, SUB, MUL, NEG = RULES["add"], RULES["sub"], RULES["mul"], RULES["neg"]
+
+
+class Writer:
+    """Appends nodes to the tables, many at once."""
+
+    def __init__(self, tables: Tables, origin: Origin) -> None:
+        self.tables = tables
+        self.origin = origin
+        self.constants: dict[str, int] = {}  # by repr: -0.0 is not 0.0
+
+    def append(self, kind: int, counts: Rows | int, sources: Rows, size: int) -> Rows:
+        """`size` nodes of one kind. counts: how many operands each has; sources: all of them, in order."""
+        first = len(self.tables)
+        rows = np.arange(first, first + size, dtype=np.int32)
+        degrees = np.full(size, counts, dtype=np.int32) if isinstance(counts, int) else counts.astype(np.int32)
+        columns = Columns(
+            *map(
+                _buffer,
+                (
+                    np.full(size, kind, dtype=np.int16),
+                    degrees,
+                    np.ascontiguousarray(sources, dtype=np.int32),
+                    np.repeat(rows, degrees),
+                ),
+            )
+        )
+        self.tables.add_rows(columns, *self.origin)
+        return rows
+
+    def leaves(self, kind: int, values: Rows | None, size: int) -> Rows:
+        """Leaves, with values if they are known."""
+        rows = self.append(kind, 0, np.empty(0, np.int32), size)
+        if values is not None:
+            self.tables.write_rows(int(rows[0]), np.ascontiguousarray(values, dtype=np.float64).tobytes())
+        return rows
+
+    def constant(self, value: float) -> int:
+        """One Constant, shared by all that ask for this number."""
+        key = repr(value)
+        if key not in self.constants:
+            self.constants[key] = int(self.leaves(CONSTANT, np.array([value]), 1)[0])
+        return self.constants[key]
+
+    def real(self, rows: Rows) -> Rows:
+        """The rows with Constants in place of structural entries."""
+        for code, value in ((ZERO, 0.0), (ONE, 1.0)):
+            if (rows == code).any():
+                rows = np.where(rows == code, self.constant(value), rows)
+        return rows
+
+    def apply(self, rule: Rule, *operands: Rows) -> Rows:
+        """A rule, entry by entry, on arrays of rows of one length."""
+        size = max(len(each) for each in operands)
+        table = np.empty((size, len(operands)), dtype=np.int32)
+        for place, each in enumerate(operands):
+            table[:, place] = each
+        return self.append(rule.number, len(operands), table, size)
+
+    def product(self, left: Rows, right: Rows) -> Rows:
+        """left * right: a structural 0 or 1 costs nothing."""
+        result = np.where((left == ZERO) | (right == ZERO), ZERO, np.where(left == ONE, right, left))
+        todo = (left >= 0) & (right >= 0)
+        return self._filled(result, todo, MUL, left, right)
+
+    def total(self, rule: Rule, left: Rows, right: Rows) -> Rows:
+        """left + right, or left - right: a structural 0 costs nothing."""
+        left, right = (np.where(each == ONE, self.constant(1.0), each) if (each == ONE).any() else each
+                       for each in (left, right))  # fmt: skip
+        result = np.where(right == ZERO, left, right)
+        if rule is SUB:
+            result = self._filled(result, (left == ZERO) & (right != ZERO), NEG, right)
+        return self._filled(result, (left != ZERO) & (right != ZERO), rule, left, right)
+
+    def _filled(self, result: Rows, todo: Rows, rule: Rule, *operands: Rows) -> Rows:
+        if todo.all():
+            return self.apply(rule, *operands)
+        if todo.any():
+            result = result.copy()
+            result[todo] = self.apply(rule, *(each[todo] for each in operands))
+        return result
+
+    def sums(self, table: Rows) -> Rows:
+        """One n-ary sum for each line of a table of rows; structural zeros are left out."""
+        if table.shape[1] == 1:
+            return table[:, 0]
+        table = np.where(table == ONE, self.constant(1.0), table) if (table == ONE).any() else table
+        present = table != ZERO
+        counts = present.sum(1)
+        if (counts == table.shape[1]).all():
+            return self.append(ADD.number, table.shape[1], table, len(table))
+        first = table[np.arange(len(table)), present.argmax(1)]
+        result = np.where(counts == 0, ZERO, first)
+        many = counts > 1
+        if many.any():
+            result[many] = self.append(ADD.number, counts[many], table[many][present[many]], int(many.sum()))
+        return result
+
+    def scaled(self, rows: Rows, alpha: float) -> Rows:
+        """alpha * rows."""
+        if alpha == 1.0:
+            return rows
+        factor = np.full(len(rows), self.constant(alpha), dtype=np.int32)
+        return self.product(factor, rows)
+
+    def function(self, function: Function, sources: Sequence[Rows]) -> Rows:
+        """A function's own graph, once for each entry. Its Constants are shared."""
+        given = dict(zip(function.arguments, sources))
+        plan = function.plan
+        found: dict[int, Rows] = {}
+        for step, row in enumerate(plan.rows):
+            rule = plan.rule(step)
+            if rule is not None:
+                found[step] = self.apply(rule, *(found[each] for each in plan.operands(step)))
+            elif row in given:
+                found[step] = self.real(given[row])
+            else:
+                value = function.tables.value(row)
+                assert value is not None  # a leaf that is no argument is a Constant
+                found[step] = np.array([self.constant(value)])
+        result = found[plan.targets[0]]
+        return np.broadcast_to(result, (len(sources[0]),))
+
+
+def _buffer(column: Rows) -> memoryview:
+    return memoryview(column.reshape(-1).view(np.uint8))

@@ -1,0 +1,97 @@
+"""A tensor node as an equation between indexed entries, in text and in TeX.
+
+Indices of the result are i, j, k, ...; what is summed is a, b, c, ...; a letter
+that names a tensor is no index. Nodes without a name get one by their place in
+the graph. An entry beyond the edge of its tensor counts as 0, and a condition
+such as [i = 2*a+1] as 1 where it holds, else as 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import NodeError
+from .base import TensorNode, method
+from .differentiate import ancestors
+from .nodes import LeafNode, LeafType
+from .selection import SelectionNode
+from .sides import TEX, TEXT, Style, Writing
+
+UNNAMED = {LeafType.INPUT: "x", LeafType.PARAMETER: "w", LeafType.CONSTANT: "c"}
+STYLES = {"text": TEXT, "tex": TEX}
+
+
+@method
+def equation(node: TensorNode, style: str = "text") -> str:
+    r"""The node as an equation, in "text" or "tex".
+
+    >>> from .nodes import LinearNode
+    >>> W, Y = LeafNode.input((2, 3), "W"), LeafNode.input((3, 4, 5), "Y")
+    >>> x = LinearNode("mul", (1, 2, 3), (1, -4), (-4, 2, 3), W, Y, name="x")
+    >>> equation(x)
+    'x[i,j,k] = sum_{a} W[i,a] * Y[a,j,k]'
+    >>> print(equation(x, "tex"))
+    x_{ijk} = \sum_{a} W_{ia}\, Y_{ajk}
+    """
+    names = names_among(ancestors([node]))
+    written = Writing(names, _style(style))
+    return f"{written.left(node)} = {written.right(node)}"
+
+
+@method
+def equations(node: TensorNode, style: str = "text") -> str:
+    """The node and all that it is made of, an equation a line; leaves are left out."""
+    nodes = ancestors([node])
+    written = Writing(names_among(nodes), _style(style))
+    lines = [f"{written.left(each)} = {written.right(each)}" for each in nodes if each.sources]
+    if style == "tex":
+        return r"\begin{aligned}" + r" \\ ".join(line.replace(" = ", " &= ", 1) for line in lines) + r"\end{aligned}"
+    return "\n".join(lines)
+
+
+def _style(style: str) -> Style:
+    if style not in STYLES:
+        raise NodeError(f"An equation is written in the style 'text' or 'tex', not {style!r}.")
+    return STYLES[style]
+
+
+def names_among(nodes: Iterable[TensorNode]) -> dict[TensorNode, str]:
+    """A name for each node: its own, or a letter and its place among those without one."""
+    nodes = list(nodes)
+    taken = {node.name for node in nodes if node.name}
+    found: dict[TensorNode, str] = {}
+    counts: dict[str, int] = {}
+    twice: set[str] = set()
+    for node in nodes:
+        name = node.name
+        if name is None or name in twice:
+            letter = _letter(node) if name is None else name
+            while name is None or name in taken or name in twice:
+                counts[letter] = counts.get(letter, 0) + 1
+                name = f"{letter}{counts[letter]}"
+        twice.add(name)
+        found[node] = name
+    return found
+
+
+def _letter(node: TensorNode) -> str:
+    if isinstance(node, SelectionNode):
+        return "S"
+    return UNNAMED[node.leaf_type] if isinstance(node, LeafNode) else "t"
+
+
+@method
+def _repr_html_(node: TensorNode) -> str:
+    from html import escape
+
+    value = node._value if node.sources else None
+    facts = [node.label, "evaluated" if value is not None else ""]
+    return (
+        f"<div><pre style='margin:0; font-family:monospace'>{escape(equation(node))}</pre>"
+        f"<small>{escape(', '.join(fact for fact in facts if fact))}</small></div>"
+    )
+
+
+@method
+def _repr_latex_(node: TensorNode) -> str:
+    return f"$\\displaystyle {equation(node, 'tex')}$"

@@ -1,0 +1,173 @@
+"""The two sides of a tensor's equation: entries, sums, products, and functions of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, islice
+from typing import NamedTuple
+
+from ..core.arithmetics.text import ATOM, PRODUCT, SUM, Text, tex_name
+from ..core.arithmetics.text import STYLES as FORMULAS
+from ..core.sweep import Evaluated, forward
+from .base import TensorNode
+from .moves import Factors
+from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from .selection import SelectionNode
+
+RESULT_LETTERS, DUMMY_LETTERS = "ijklmnpqrstuvw", "abcdefgh"
+LONGEST = 160  # characters of an elementwise function that are written out
+SHORT = 6  # characters of a factor that is written as it is; a longer one as 1/n where it is one
+LEAF_WORDS = {LeafType.INPUT: "an input", LeafType.PARAMETER: "a parameter", LeafType.CONSTANT: "a constant"}
+
+
+class Style(NamedTuple):
+    """How one language writes an entry, a sum, a product and a fraction."""
+
+    name: str
+    subscript: str
+    total: str
+    times: str
+    fraction: str
+
+
+TEXT = Style("text", "[{}]", "sum_{{{}}} ", " * ", "1/{}")
+TEX = Style("tex", "_{{{}}}", r"\sum_{{{}}} ", r"\, ", r"\frac{{1}}{{{}}}")
+
+
+class Writing:
+    """Writes equations in one style. names: what each tensor is called; none of these becomes an index."""
+
+    def __init__(self, names: Mapping[TensorNode, str], style: Style) -> None:
+        self.names = names
+        self.style = style
+        self.taken = set(names.values())
+        self._formula = FORMULAS[style.name]
+
+    def left(self, node: TensorNode) -> str:
+        """The entry that the equation gives: `y[i,j]`."""
+        return self.entry(node, self._results(node.rank)).text
+
+    def right(self, node: TensorNode) -> str:
+        """What it is equal to."""
+        if isinstance(node, TransformNode):
+            return self._transform(node)
+        if isinstance(node, LinearNode):
+            return self._product(node) if node.op == OpType.mul else self._total(node)
+        if isinstance(node, NonlinearNode):
+            return self._nonlinear(node)
+        return self._leaf(node)
+
+    def entry(self, node: TensorNode, indices: Sequence[str]) -> Text:
+        """One entry of a tensor; a lone constant is written as its number."""
+        if isinstance(node, LeafNode) and not node.rank and node.leaf_type == LeafType.CONSTANT and not node.name:
+            return self._number(float(node.value)) if node.value is not None else Text("1", ATOM, self._formula)
+        name = tex_name(self.names[node]) if self.style is TEX else self.names[node]
+        if node.rank and self.style is TEX and name.endswith("}") and "_{" in name:
+            name = f"{{{name}}}"  # x_{1} with more indices: {x_{1}}_{ij}
+        subscript = self.style.subscript.format(self._joined(indices)) if node.rank else ""
+        return Text(name + subscript, ATOM, self._formula)
+
+    def _number(self, value: float) -> Text:
+        number: Text = self._formula.number(value, self._formula)
+        return number
+
+    def _joined(self, indices: Sequence[str]) -> str:
+        """`i,j`; in TeX, letters stand side by side."""
+        return ("" if self.style is TEX and all(len(each) == 1 for each in indices) else ",").join(indices)
+
+    # --- indices ---
+
+    def _results(self, size: int) -> list[str]:
+        return list(islice(self._letters(RESULT_LETTERS), size))
+
+    def _dummies(self, size: int) -> list[str]:
+        return list(islice(self._letters(DUMMY_LETTERS), size))
+
+    def _letters(self, alphabet: str) -> Iterator[str]:
+        """The alphabet without what names a tensor; then i1, i2 and so on."""
+        yield from (letter for letter in alphabet if letter not in self.taken)
+        numbered = (f"{alphabet[0]}{place}" for place in count(1))
+        plain = (each for each in numbered if each not in self.taken)
+        yield from plain if self.style is TEXT else (f"{each[0]}_{{{each[1:]}}}" for each in plain)
+
+    # --- the kinds of node ---
+
+    def _leaf(self, node: TensorNode) -> str:
+        assert isinstance(node, LeafNode)
+        if isinstance(node, SelectionNode):
+            letters = dict(enumerate(self._results(node.rank), 1))
+            written = Factors(letters, (), self.style is TEX).product([node], [tuple(letters)])
+            return self.style.times.join(written.conditions) or "1"
+        shape = " x ".join(map(str, node.shape)) or "a number"
+        words = f"{LEAF_WORDS[node.leaf_type]}, {shape}"
+        return words if self.style is TEXT else rf"\text{{{words}}}"
+
+    def _sum(self, letters: Sequence[str], term: str) -> str:
+        return self.style.total.format(self._joined(letters)) + term if letters else term
+
+    def _transform(self, node: TransformNode) -> str:
+        letters = dict(zip(node.index.dst, self._results(node.rank)))
+        summed = self._dummies(node.DummyIndex)
+        rest = iter(summed)
+        indices = [letters[each] if each > 0 else next(rest) for each in node.index.src]
+        term = self.entry(node.sources[0], indices)
+        if node.alpha == 1.0:
+            return self._sum(summed, term.text)
+        if node.alpha == -1.0:
+            return "-" + self._sum(summed, term.within(ATOM))
+        return self._factor(node.alpha) + self.style.times + self._sum(summed, term.within(PRODUCT + 1))
+
+    def _factor(self, value: float) -> str:
+        """A number; 1/3 rather than 0.3333333333333333."""
+        divisor = round(1.0 / value) if 1e-9 < abs(value) < 1.0 else 0
+        if len(repr(value)) <= SHORT or not divisor or 1.0 / divisor != value:
+            return self._number(value).text
+        return ("-" if divisor < 0 else "") + self.style.fraction.format(abs(divisor))
+
+    def _total(self, node: LinearNode) -> str:
+        summed = self._dummies(node.DummyIndex)
+        letters = dict(zip(node.index.dst, self._results(node.rank))) | dict(zip(node.index.dummies, summed))
+        first, second = (
+            self.entry(source, [letters[each] for each in ids]) for source, ids in zip(node.sources, node.index[1:])
+        )
+        minus, other = node.op == OpType.sub, second.within(SUM + 1)
+        if other.startswith("-"):  # a + -1 is a - 1
+            minus, other = not minus, other[1:]
+        term = f"{first.text} {'-' if minus else '+'} {other}"
+        return self._sum(summed, f"({term})") if summed else term
+
+    def _product(self, node: LinearNode) -> str:
+        """A product of two tensors; a selection moves indices, or says where its entry is 1."""
+        dummies = dict(zip(node.index.dummies, self._dummies(node.DummyIndex)))
+        letters = dict(zip(node.index.dst, self._results(node.rank))) | dummies
+        factors = Factors(letters, node.index.dummies, self.style is TEX).product(node.sources, node.index[1:])
+        entries = [self.entry(source, indices) for source, indices in factors.tensors]
+        parts = [*factors.conditions, *(each.within(PRODUCT + 1) for each in entries)]
+        return self._sum(factors.summed, self.style.times.join(parts) or "1")
+
+    def _nonlinear(self, node: NonlinearNode) -> str:
+        own = self._results(node.rank)
+        entries = [self.entry(source, own) for source in node.sources]
+        plain = Writing(self.names, TEXT)
+        fits = composed(node, [plain.entry(source, plain._results(node.rank)) for source in node.sources]) is not None
+        written = composed(node, entries, longest=None) if fits else None
+        if written is not None:
+            return written
+        some = ", ".join(each.text for each in entries[:3]) + (", ..." if len(entries) > 3 else "")
+        name = node.function.name
+        return f"{name}({some})" if self.style is TEXT else rf"{tex_name(name)}\left({some}\right)"
+
+
+def composed(node: NonlinearNode, entries: Sequence[Text], longest: int | None = LONGEST) -> str | None:
+    """The function of a node with these for its arguments; None once it grows beyond `longest` characters."""
+    function, plan = node.function, node.function.plan
+    given = dict(zip(function.arguments, entries))
+    style = entries[0].style
+    texts = [given.get(row) for row in plan.rows]
+    for step, row in enumerate(plan.rows):
+        if plan.kinds[step] < 0 and texts[step] is None:
+            texts[step] = style.number(function.tables.value(row), style)
+    for event in forward(plan, texts):
+        if isinstance(event, Evaluated) and longest is not None and len(event.value.text) > longest:
+            return None
+    return str(texts[plan.targets[0]])

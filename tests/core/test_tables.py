@@ -1,0 +1,173 @@
+"""The graph is two tables: columns that grow and shrink together."""
+
+from types import CodeType
+
+import pytest
+from graphs import any_graph, build, check_consistent, snapshot
+from hypothesis import given, settings
+
+from naive_graph import Constant, Graph, PlaceHolder, Variable, scope
+from naive_graph.core.packed import packed
+from naive_graph.core.rules import RULES
+from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
+from naive_graph.graph.handles import CURRENT
+
+CODE: CodeType = compile("x + y", "a learner's file", "eval")
+
+
+def small():
+    """rows: x 0, 7 1, x - 7 2."""
+    tables = Tables()
+    for kind in (VARIABLE, CONSTANT):
+        tables.add_row(kind, (), 0, CODE, 0)
+    tables.add_row(RULES["sub"].number, (0, 1), 2, CODE, 0)
+    return tables
+
+
+def test_each_operand_position_has_its_own_edge():
+    x = Variable(3.0)
+    y = x * x
+    assert (y.last, x.next, y.in_deg, x.out_deg) == ([x, x], [y, y], 2, 2)
+
+
+def test_a_table_prints_as_a_table():
+    x = Variable(6, name="x")
+    y = x - 7
+    Graph.forward()
+    assert str(y.table()) == (
+        "nodes (3)\nrow      kind  name  value  grad\n  0  Variable     x      6     .\n"
+        "  1  Constant            7     .\n  2       sub           -1     .\n\n"
+        "edges (2)\nsource  target\n     0       2\n     1       2"
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(any_graph())
+def test_operands_and_consumers_are_two_views_of_the_same_edges(recipe):
+    with Graph.scratch():
+        build(recipe)
+        live = [node for node in Graph.node_list if not node.absorbed]
+        fed = sorted((operand.row, node.row) for node in live for operand in node.last)
+        feeding = sorted((node.row, consumer.row) for node in Graph.node_list for consumer in node.next)
+        assert fed == feeding
+        assert all(node.in_deg == len(node.last) and node.out_deg == len(node.next) for node in live)
+        check_consistent()
+
+
+def test_a_row_has_its_kind_and_its_operands_in_order():
+    tables = small()
+    assert [tables.kind(row) for row in range(3)] == ["Variable", "Constant", "sub"]
+    assert (tables.operands(2), tables.consumers(0), tables.consumers(2)) == ([0, 1], [2], [])
+
+
+def test_a_value_is_unknown_until_it_is_written():
+    tables = small()
+    assert tables.value(0) is None and tables.stamp(0) == NEVER
+    tables.write(0, 0.0)
+    assert tables.value(0) == 0.0 and tables.value(1) is None
+
+
+def test_a_later_write_has_a_later_stamp_than_an_earlier_run():
+    tables = small()
+    tables.write(0, 1.0)
+    evaluated = tables.clock
+    tables.clock += 1
+    tables.write(0, 2.0)
+    assert tables.stamp(0) > evaluated
+
+
+def test_gradients_belong_to_all_but_constants():
+    tables = small()
+    assert [tables.grad(row) for row in range(3)] == [None, None, None]
+    tables.clear_grads()
+    assert [tables.grad(row) for row in range(3)] == [0.0, None, 0.0]
+
+
+def test_an_absorbers_edges_are_its_own_and_those_it_took_over():
+    tables = Tables()
+    for _ in range(3):
+        tables.add_row(VARIABLE, (), 0, CODE, 0)
+    tables.add_row(RULES["add"].number, (0, 1), 2, CODE, 0)
+    tables.add_row(RULES["add"].number, (~3, 2), 3, CODE, 0)
+    assert tables.operands(4) == [0, 1, 2] and tables.live_rows() == [0, 1, 2, 4]
+    assert [list(column) for column in tables.edges([4])] == [[0, 1, 2], [4, 4, 4]]
+    assert tables.absorbed_by([4]) == [(4, 3, [2])] and len(tables.sources) == 4
+
+
+def test_a_chain_of_absorbed_rows_unfolds_without_recursion():
+    tables = Tables()
+    add = RULES["add"].number
+    tables.add_row(VARIABLE, (), 0, CODE, 0)
+    tables.add_row(add, (0, 0), 2, CODE, 0)
+    for row in range(2, 20_000):
+        tables.add_row(add, (~(row - 1), 0), row + 1, CODE, 0)
+    assert tables.operands(19_999) == [0] * 20_000
+
+
+def test_cutting_back_gives_the_same_tables_as_never_having_grown():
+    with scope("outer"):
+        y = Variable(2.0, name="x") * 3.0
+    CURRENT.tables.grow_values()
+    before, mark = snapshot(), CURRENT.tables.mark()
+    with scope("inner"):
+        z = (y + 1.0).sin()
+        z.name = "z"
+    exec(compile("y * 5.0", "another file", "exec"), {"y": y})
+    CURRENT.tables.cut(mark)
+    assert snapshot() == before
+    check_consistent()
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_graph(), any_graph())
+def test_cutting_back_forgets_any_graph(first, second):
+    with Graph.scratch():
+        build(first)
+        CURRENT.tables.grow_values()
+        before, mark = snapshot(), CURRENT.tables.mark()
+        build(second)
+        CURRENT.tables.cut(mark)
+        assert snapshot() == before
+        check_consistent()
+
+
+def test_an_edge_that_cannot_be_drawn_leaves_the_columns_as_they_were():
+    tables = small()
+    with pytest.raises((TypeError, OverflowError)):
+        tables.add_edge("x", 2)  # type: ignore[arg-type]
+    assert (len(tables.sources), len(tables.targets), tables.in_degrees[2]) == (2, 2, 2)
+
+
+def test_a_row_remembers_the_code_that_made_it():
+    tables = small()
+    other: CodeType = compile("x * y", "another file", "eval")
+    tables.add_row(PLACEHOLDER, (), 0, other, 2)
+    tables.add_row(PLACEHOLDER, (), 0, CODE, 4)
+    origins = [tables.origin(row) for row in (0, 2, 3, 4)]
+    assert [origin.filename for origin in origins] == [
+        "a learner's file", "a learner's file", "another file", "a learner's file",
+    ]  # fmt: skip
+    assert len(tables.codes) == 4  # one entry for each change, not for each row
+
+
+def test_messages_call_a_node_by_its_kind_and_name_or_row():
+    x, p, c = Variable(1.0, name="x"), PlaceHolder(), Constant(2.0)
+    y = x * c
+    assert [CURRENT.tables.label(node.row) for node in (x, p, c, y)] == [
+        "Variable 'x'", "PlaceHolder (row 1)", "Constant (row 2)", "'mul' (row 3)",
+    ]  # fmt: skip
+
+
+def test_closed_tables_are_empty_and_say_why():
+    tables = small()
+    tables.close("was cleared")
+    assert (len(tables), len(tables.sources), tables.closed) == (0, 0, "was cleared")
+
+
+def test_what_is_packed_keeps_its_order_within_a_key():
+    starts, items = packed([2, 0, 2, 0, 2], [10, 11, 12, 13, 14], 4)
+    assert (list(starts), list(items)) == ([0, 2, 2, 5, 5], [11, 13, 10, 12, 14])
+
+
+def test_nothing_packed_is_nothing():
+    assert [list(column) for column in packed([], [], 2)] == [[0, 0, 0], []]

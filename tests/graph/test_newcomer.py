@@ -1,0 +1,241 @@
+"""What people who had read the README alone ran into; each is answered now."""
+
+import math
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from naive_graph import (
+    AdamTrainer,
+    Graph,
+    LeafNode,
+    Model,
+    PlaceHolder,
+    Program,
+    Variable,
+    atan2,
+    draw,
+    log,
+    lower,
+    mean,
+    step,
+    tangent,
+)
+from naive_graph.core.imports import uninterrupted
+from naive_graph.errors import (
+    DrawingError,
+    FeedError,
+    NodeError,
+    NumberError,
+    NumericError,
+    NumericWarning,
+    OperandError,
+    ShapeError,
+    StaleNodeError,
+    TrainingError,
+)
+
+
+def test_minimize_of_what_is_not_finite_from_the_start_names_the_node_and_moves_nothing():
+    x = Variable(2.0)
+    with pytest.warns(NumericWarning, match=r"did not begin.*log\(-3.0\)"):
+        Program(log(x - 5.0), wrt=[x]).minimize(0.1, 5)
+    assert x.value == 2.0
+
+
+def test_minimize_over_data_that_are_not_numbers_names_the_sample():
+    x, p = Variable(2.0), PlaceHolder(name="p")
+    with pytest.warns(NumericWarning, match="Sample 1"):
+        Program(mean((x - p) ** 2), wrt=[x], inputs=[p]).minimize(0.1, 3, [1.0, math.nan])
+    assert x.value == 2.0
+
+
+def test_minimize_that_leaves_the_range_of_numbers_says_so_even_if_the_weights_stay_finite():
+    x = Variable(1.0)
+    with pytest.warns(NumericWarning, match="Take a smaller rate"):
+        Program(x * x, wrt=[x]).minimize(lambda w, g: w + 1e200, 3)
+    Graph.on_invalid = "raise"
+    x.value = 1.0
+    with pytest.raises(NumericError):
+        Program(x * x, wrt=[x]).minimize(lambda w, g: w + 1e200, 3)
+    assert x.value == 1.0
+
+
+def test_a_program_of_a_tensor_says_how_to_unfold_it():
+    w = LeafNode.parameter(np.ones(2))
+    with pytest.raises(NodeError, match="Unfold the tensor first"):
+        Program((w * w).sum())
+
+
+def test_a_program_takes_an_unfolded_number_and_unfolded_weights():
+    w = LeafNode.parameter(np.array([1.0, 2.0]))
+    value, gradient = Program(lower((w * w).sum()), wrt=lower(w))()
+    assert (value, gradient.tolist()) == (5.0, [2.0, 4.0])
+
+
+def test_an_unfolded_number_says_how_its_node_is_had():
+    w = LeafNode.parameter(np.ones(2))
+    with pytest.raises(ShapeError, match=r"its node is lowered\[\(\)\]"):
+        lower((w * w).sum())[0]
+
+
+def test_a_trainer_of_a_program_says_what_it_moves():
+    x = Variable(1.0)
+    with pytest.raises(TrainingError, match=r"AdamTrainer\(program.wrt\)"):
+        AdamTrainer(Program(x * x, wrt=[x]))
+
+
+def test_a_tangent_along_a_node_says_how_a_direction_is_written():
+    x = Variable(1.0)
+    with pytest.raises(NodeError, match=r"tangent\(y, {x: 1.0}\)"):
+        tangent(x * x, x)
+
+
+def test_a_walk_is_saved_as_a_page(tmp_path):
+    x = Variable(1.0)
+    with pytest.raises(NodeError, match=r"ends in \.html"):
+        step(x * x).save(tmp_path / "walk.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_weights_of_a_graph_that_is_gone_are_refused():
+    x = Variable(1.0)
+    program = Program(x * x, wrt=[x])
+    Graph.clear()
+    with pytest.raises(StaleNodeError, match="was cleared"):
+        program.weights
+
+
+@pytest.mark.parametrize("rule", ["adam", [0.1], None])
+def test_what_is_no_rule_is_answered_with_what_is(rule):
+    x = Variable(1.0)
+    with pytest.raises(NumberError, match=r"such as naive_graph\.training\.formulas\.adam"):
+        Program(x * x, wrt=[x]).minimize(rule)
+
+
+def test_the_number_of_the_step_is_asked_for_by_name():
+    x = Variable(1.0)
+    with pytest.raises(NodeError, match=r"def f\(w, g, \*, t\)"):
+        Program(x * x, wrt=[x]).minimize(lambda w, g, t: w - g / t)
+
+
+def test_a_power_written_as_in_mathematics_is_answered():
+    x = Variable(1.0)
+    with pytest.raises(OperandError, match=r"x \*\* 2"):
+        x ^ 2
+
+
+def test_what_nodes_have_in_other_toolkits_is_answered_with_where_it_is_here():
+    x = Variable(1.0)
+    with pytest.raises(AttributeError, match=r"has no attribute 'backward'. Write Graph\.backward\(node\)"):
+        (x * x).backward()
+    with pytest.raises(AttributeError, match=r"has no attribute 'colour'\.$"):
+        x.colour
+
+
+def test_plans_and_programs_are_short_to_look_at():
+    x = Variable(1.0)
+    program = Program(x * x, wrt=[x])
+    assert repr(program) == "<Program of 1 output and 1 weight>"
+    assert len(repr(program.stages())) < 400
+
+
+def test_numpys_functions_build_nodes():
+    x = Variable(0.5)
+    for theirs, ours in ((np.sin(x), x.sin()), (np.arctan2(x, 2.0), atan2(x, 2.0)), (np.float64(3.0) - x, 3.0 - x)):
+        Graph.forward(theirs, ours)
+        assert theirs.value == ours.value
+    assert np.multiply(x, 2.0).formula() == (x * 2.0).formula()
+
+
+def test_numpys_functions_apply_to_tensors():
+    w = LeafNode.parameter(np.array([1.0, 4.0]))
+    assert np.sqrt(w).eval().tolist() == [1.0, 2.0]
+    assert (np.ones(2) * w).eval().tolist() == [1.0, 4.0]
+    assert float((np.ones(2) @ w).eval()) == 5.0
+
+
+@pytest.mark.parametrize(
+    "call", [np.rint, np.isfinite, lambda x: np.add.reduce(x), lambda x: np.add(1.0, x, out=np.zeros(1))]
+)
+def test_a_function_of_numpys_that_has_no_node_says_so(call):
+    with pytest.raises(OperandError, match=r"NumPy's .* cannot take a Variable"):
+        call(Variable(1.0))
+
+
+def test_an_array_times_a_node_is_no_node():
+    with pytest.raises(OperandError, match="one node for each element"):
+        np.ones(2) * Variable(1.0)
+
+
+@pytest.mark.parametrize("call", [lambda x: x // 2, lambda x: 7 % x, lambda x: divmod(x, 2)])
+def test_floor_division_says_why_a_graph_has_none(call):
+    with pytest.raises(OperandError, match="Write x / y"):
+        call(Variable(1.0))
+
+
+def test_draw_with_a_path_says_how_a_picture_is_saved(tmp_path):
+    x = Variable(1.0)
+    with pytest.raises(DrawingError, match=r"draw\(\.\.\.\)\.save\('f.svg'\)"):
+        draw(x * x, "f.svg")
+    with pytest.raises(DrawingError, match=r"draw\(\[x, y\]\)"):
+        draw(x, x)
+
+
+def test_minimize_refuses_two_weights_at_one_place_and_arrays_that_are_read_only():
+    x, y = Variable(1.0), Variable(1.0)
+    f = (x - 3) ** 2 + (y - 5) ** 2
+    array = np.array([1.0, 0.0])
+    with pytest.raises(FeedError, match="two lie at one place"):
+        Program(f, wrt=[x, y], weights=(array, [0, 0])).minimize(0.1, 3)
+    array.setflags(write=False)
+    with pytest.raises(FeedError, match="read-only"):
+        Program(f, wrt=[x, y], weights=array).minimize(0.1, 3)
+    assert array.tolist() == [1.0, 0.0]
+
+
+def test_a_variable_that_holds_nan_was_made_there_and_not_set():
+    x = Variable(1.0)
+    f = log(x * 2)
+    x.value = math.nan
+    with pytest.warns(NumericWarning, match="holds nan, made on line"):
+        Graph.forward(f)
+
+
+def test_a_parameter_has_no_attribute_that_nobody_reads():
+    a = Model(seed=1).add_parameters((2, 2))
+    with pytest.raises(AttributeError, match="value"):
+        a.value = np.ones((2, 2))
+
+
+def test_an_empty_batch_is_called_empty():
+    p, q = PlaceHolder(), PlaceHolder()
+    program = Program(mean(p * q), inputs=[[p, q]])
+    with pytest.raises(FeedError, match=r"shape \(0, 2\) has no sample in it"):
+        program(np.zeros((0, 2)))
+    with pytest.raises(FeedError, match="no sample in it"):
+        Program(mean(p), inputs=[p])([])
+
+
+def test_a_loop_of_scalars_never_imports_numpy():
+    code = (
+        "import sys\nfrom naive_graph import Graph\n"
+        "x = Graph.Variable(6.0); f = ((x - 7) ** 2 + 10).log()\n"
+        "for _ in range(12000):\n"
+        "    Graph.forward(); Graph.backward(f); x.value -= 0.01 * x.grad; Graph.kill_grad()\n"
+        "print('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_a_ctrl_c_waits_until_a_module_is_whole():
+    done = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        done.append("whole")
+    assert done == ["whole"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

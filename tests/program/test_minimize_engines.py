@@ -1,0 +1,79 @@
+"""minimize runs on the engine that a Program was asked for."""
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from naive_graph import Graph, Program
+from naive_graph.engines.llvm import repeat
+from naive_graph.program import descent
+
+
+def ways(monkeypatch):
+    """The names of the ways that minimize goes from now on."""
+    gone = []
+    for name in ("Tape", "StraightLine", "_ByReference"):
+        way = getattr(descent, name)
+        monkeypatch.setattr(
+            descent, name, lambda *given, way=way, name=name, **rest: gone.append(name) or way(*given, **rest)
+        )
+    return gone
+
+
+@pytest.mark.parametrize(
+    ("engine", "way"),
+    [("tape", "Tape"), ("native", "StraightLine"), ("reference", "_ByReference"), (None, "StraightLine")],
+)
+def test_minimize_runs_on_the_engine_that_was_asked_for(engine, way, monkeypatch):
+    x = Graph.Variable(6.0)
+    gone = ways(monkeypatch)
+    Program((x - 7.0) ** 2, wrt=[x], engine=engine).minimize(0.1, 3)
+    assert gone == [way]
+
+
+def test_every_engine_takes_the_same_steps():
+    walks = []
+    for engine in ("reference", "tape", "native"):
+        x = Graph.Variable(6.0)
+        history = Program((x - 7.0) ** 2, wrt=[x], engine=engine).minimize(0.1, 20)
+        walks.append([*history.tolist(), x.value])
+    assert walks[0] == walks[1] == walks[2]
+
+
+def test_the_native_engine_also_takes_a_graph_that_is_larger_than_worth_it(monkeypatch):
+    x = Graph.Variable(0.5)
+    y = x
+    for _ in range(300):
+        y = y.sin() + 0.1
+    gone = ways(monkeypatch)
+    Program(y, wrt=[x], engine="native").minimize(0.1, 2)
+    assert gone == ["StraightLine"]
+
+
+@pytest.mark.parametrize("registers", [0, repeat.MOST_REGISTERS])
+@pytest.mark.parametrize("rows", [3, 60])
+def test_what_is_carried_over_in_registers_or_in_memory_is_the_same(registers, rows, monkeypatch):
+    monkeypatch.setattr(repeat, "MOST_REGISTERS", registers)
+
+    def momentum(w, g, v):
+        return w - 0.1 * v, 0.5 * v + g
+
+    walks = []
+    for engine in ("reference", "native"):
+        xs = [Graph.Variable(0.1 * k) for k in range(rows)]
+        loss = Graph.sum((x * y - 0.25 * k) ** 2 for k, (x, y) in enumerate(zip(xs, [*xs[1:], xs[0]], strict=True)))
+        history = Program(loss * 0.01, wrt=xs, engine=engine).minimize(momentum, 20)
+        walks.append([*history.tolist(), *(x.value for x in xs)])
+    assert walks[0] == walks[1]
+
+
+@pytest.mark.parametrize("engine", ["native", "tape"])
+def test_a_program_walks_on_from_where_the_variables_are_at_whatever_rate(engine):
+    x, y = Graph.Variable(6.0), Graph.Variable(3.0)
+    f = (x - 7.0) * (x - 7.0) + y * x
+    program = Program(f, wrt=[x, y, x], engine=engine)
+    for start, rate in ((6.0, 0.1), (5.0, 0.1), (4.0, 0.25), (3.0, 0.1)):
+        x.value, y.value = start, 1.5
+        found = [*program.minimize(rate, 5).tolist(), x.value, y.value]
+        x.value, y.value = start, 1.5
+        assert [*Program(f, wrt=[x, y, x], engine="reference").minimize(rate, 5).tolist(), x.value, y.value] == found

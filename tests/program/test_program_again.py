@@ -1,0 +1,405 @@
+"""A question asked again takes the short way, and gets the answer of the long one."""
+
+import sys
+import threading
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("llvmlite")
+
+from graphs import any_graph, build  # noqa: E402 - once it is known that NumPy is there
+from hypothesis import HealthCheck, given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from naive_graph import Constant, Graph, PlaceHolder, Program, Variable, log, mean, relu, total  # noqa: E402
+from naive_graph.errors import FeedError, NumberError, NumericError, NumericWarning, StaleNodeError  # noqa: E402
+from naive_graph.program import questions  # noqa: E402
+
+KINDS = ["float64", "float32"]
+
+
+@pytest.fixture
+def long_ways(monkeypatch):
+    """How often a question went the long way."""
+    count, long = [], questions.ByMachine.__call__
+    monkeypatch.setattr(questions.ByMachine, "__call__", lambda self, given: count.append(1) or long(self, given))
+    return count
+
+
+def shown(answer):
+    """An answer with all its bits."""
+    return repr([np.asarray(each).tolist() for each in (answer.value, answer.gradient)])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(any_graph(), st.sampled_from(["native", "tape"]), st.booleans(), st.sampled_from(KINDS))
+def test_asked_again_with_other_values_a_program_answers_like_a_new_one(recipe, engine, several, dtype):
+    with Graph.scratch():
+        Graph.on_invalid = "ignore"
+        nodes = build(recipe)
+        variables = [node for node in nodes if isinstance(node, Variable)]
+        outputs = [node for node in nodes if not isinstance(node, Constant)][-2:] if several else nodes[-1]
+        program = Program(outputs, variables, engine=engine, dtype=dtype)
+        for move in (0.0, 0.0, 0.0, 0.125, -3.5):
+            for node in variables:
+                node.value += move
+            assert shown(program()) == shown(Program(outputs, variables, engine=engine, dtype=dtype)())
+
+
+def network(rows, engine="tape", dtype="float64"):
+    weights = [Variable(0.1 * k - 0.3) for k in range(7)]
+    x, y = [PlaceHolder(), PlaceHolder(), PlaceHolder()], PlaceHolder()
+    out = relu(weights[0] * x[0] + weights[1] * x[2] + weights[2]) * weights[3] + weights[4]
+    loss = (out - y) ** 2 * weights[5] + weights[6]
+    return Program(total(loss) if rows is None else loss, weights, inputs=[x, y], engine=engine, dtype=dtype)
+
+
+@pytest.mark.parametrize("rows", [None, "each"])
+@pytest.mark.parametrize("samples", [1, 7, 8, 16, 100, 137])
+@pytest.mark.parametrize("engine", ["native", "tape"])
+@pytest.mark.parametrize("dtype", KINDS)
+def test_a_batch_fed_again_gets_the_answer_of_a_new_program(rows, samples, engine, dtype):
+    rng = np.random.default_rng(samples)
+    with Graph.scratch():
+        program = network(rows, engine, dtype)
+        for _ in range(4):
+            x, y = rng.normal(size=(samples, 3)), rng.normal(size=samples)
+            found = program(x, y)
+            assert shown(found) == shown(program._asked(None, (x, y)))
+
+
+@pytest.mark.parametrize("samples", [1, 3, 8, 13, 40])
+@pytest.mark.parametrize("engine", ["native", "tape"])
+@pytest.mark.parametrize("dtype", KINDS)
+def test_single_numbers_given_again_get_the_answer_of_the_long_way(samples, engine, dtype):
+    """Numbers that a loop over samples reads, one that all of them read, and one that nobody does."""
+    rng = np.random.default_rng(samples)
+    with Graph.scratch():
+        w, b, rate = Variable(0.3), Variable(-0.2), PlaceHolder()
+        xs, ys = ([PlaceHolder() for _ in range(samples)] for _ in range(2))
+        losses = [(relu(w * x + b) * rate - y) ** 2 for x, y in zip(xs, ys, strict=True)]
+        loss = Graph.sum(losses) * rate
+        program = Program(loss, [w, b], inputs=[[rate, *xs], [*ys, PlaceHolder()]], engine=engine, dtype=dtype)
+        for _ in range(4):
+            w.value = rng.normal()
+            given = rng.normal(size=samples + 1), rng.normal(size=samples + 1)
+            assert shown(program(*given)) == shown(program._asked(None, given))
+
+
+def test_a_place_holder_that_is_not_given_keeps_its_number():
+    w, p, q = Variable(2.0), PlaceHolder(), PlaceHolder()
+    program = Program(w * p + q, [w], inputs=[[p]], engine="tape")
+    for number in (1.0, 2.0, 3.0, 4.0):
+        q.value = number
+        assert program(np.array([10.0])).value == 20.0 + number
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_only_the_first_two_questions_of_a_form_go_the_long_way(long_ways, dtype):
+    x = Variable(3.0)
+    program = Program(x * x, [x], dtype=dtype)
+    for _ in range(5):
+        program()
+    assert len(long_ways) == 2
+    p = PlaceHolder()
+    ask = Program(mean(x * p), [x], inputs=[p], dtype=dtype)
+    for _ in range(5):
+        ask(np.arange(10.0))
+    assert len(long_ways) == 4
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_arrays_of_float32_take_the_short_way_too(long_ways, dtype):
+    rng = np.random.default_rng(7)
+    (ps, qs), w = ([PlaceHolder() for _ in range(3)] for _ in range(2)), Variable(0.1)
+    for data, xs in ((rng.normal(size=(10, 3)), ps), (rng.normal(size=3), qs)):
+        fresh, program = (Program(total(w * xs[0] + xs[2]), [w], inputs=[xs], dtype=dtype) for _ in range(2))
+        expected = [shown(fresh._asked(None, [data.astype(kind)])) for kind in KINDS]
+        long_ways.clear()
+        for _ in range(3):
+            assert [shown(program(data.astype(kind))) for kind in KINDS] == expected
+        assert len(long_ways) == 2
+        assert (expected[0] == expected[1]) == (dtype == "float32")
+
+
+ALIKE = {
+    "float32": lambda x: x.astype(np.float32),
+    "whole numbers": lambda x: x.astype(int),
+    "lists": lambda x: x.tolist(),
+    "every other row": lambda x: np.repeat(x, 2, axis=0)[::2],
+    "the order of Fortran": np.asfortranarray,
+    "the other order of bytes": lambda x: x.astype(">f8"),
+    "read-only": lambda x: np.frombuffer(x.tobytes()).reshape(x.shape),
+}
+
+
+@pytest.mark.parametrize("how", ALIKE)
+@pytest.mark.parametrize("dtype", KINDS)
+def test_arrays_of_other_kinds_are_understood_after_the_plain_one(how, dtype):
+    x, y = np.arange(30.0).reshape(10, 3), np.arange(10.0)
+    with Graph.scratch():
+        program = network(None, dtype=dtype)
+        for _ in range(3):
+            expected = shown(program(x, y))
+        for shift in (1.0, 0.0):
+            program(x + shift, y)
+            found = shown(program(ALIKE[how](x), ALIKE[how](y)))
+        assert found == expected
+
+
+WRONG = {
+    "a row too few": (np.ones((10, 3)), np.ones(9)),
+    "a column too many": (np.ones((10, 4)), np.ones(10)),
+    "dimensions too many": (np.ones((10, 3)), np.ones((10, 1))),
+    "text": (np.ones((10, 3)), "nonsense"),
+    "bytes": (np.ones((10, 3)), b"12345678" * 10),
+    "complex numbers": (np.ones((10, 3)), np.ones(10, complex)),
+    "too many arrays": (np.ones((10, 3)), np.ones(10), np.ones(10)),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_does_not_fit_is_refused_after_what_did_and_does_no_harm(what):
+    x, y = np.arange(30.0).reshape(10, 3), np.arange(10.0)
+    with Graph.scratch():
+        program = network(None)
+        for _ in range(3):
+            expected = shown(program(x, y))
+        with pytest.raises((FeedError, NumberError)):
+            program(*WRONG[what])
+        assert shown(program(x, y)) == expected
+
+
+@pytest.mark.parametrize("rows", [None, "each"])
+def test_batches_of_changing_length_are_understood(rows):
+    with Graph.scratch():
+        program, fresh = network(rows), network(rows)
+        garbage = []
+        for samples in (5, 5, 5, 3, 5, 5, 5, 137, 5, 8, 8, 8, 5, 9, 9, 9, 1, 1, 1, 9):
+            x, y = np.arange(3.0 * samples).reshape(-1, 3), np.arange(1.0 * samples)
+            assert shown(program(x, y)) == shown(fresh._asked(None, (x, y)))
+            garbage += [np.full(size, np.nan) for size in range(1, 200)]  # where memory was let go
+
+
+def test_a_feed_in_between_does_no_harm():
+    x, p = Variable(3.0), PlaceHolder()
+    for engine in ("native", "tape"):
+        program = Program(x * x, [x], engine=engine)
+        for number in (1.0, 2.0, 3.0, 4.0):
+            x.value = number
+            asked_often(program)
+            program(feed={p: 1.0})
+            garbage = [np.full(size, np.nan) for size in range(1, 200)]
+            assert program().value == number * number
+            del garbage
+
+
+def test_what_was_answered_stays_as_it_was():
+    x, y = Variable(3.0), Variable(4.0)
+    program = Program([x * x, x * y], [x, y])
+    found = []
+    for value in (1.0, 2.0, 3.0, 4.0, 5.0):
+        x.value = value
+        found.append(program())
+    assert [answer.gradient[1].tolist() for answer in found] == [[4.0, value] for value in (1.0, 2.0, 3.0, 4.0, 5.0)]
+
+
+def test_questions_leave_nothing_behind():
+    x, p = Variable(3.0), PlaceHolder()
+    program, ask, batch, number = Program(x * x, [x]), Program(total(x * p), [x], inputs=[p]), np.arange(5.0), 1.0
+
+    def often(times):
+        for _ in range(times):
+            program()
+            ask(batch)
+            ask(number)
+
+    often(100)
+    before = sys.getallocatedblocks()
+    often(5000)
+    assert sys.getallocatedblocks() - before < 100
+
+
+def asked_often(program):
+    for _ in range(4):
+        program()
+    return program
+
+
+def test_an_edge_that_is_drawn_by_hand_is_seen():
+    x, y = Variable(3.0), Variable(4.0)
+    f = Graph.sum([x, y])
+    program = asked_often(Program(f, [x]))
+    x.build_edge(f)
+    assert program().value == 10.0
+
+
+def test_a_graph_that_grows_moves_no_value_away():
+    x = Variable(3.0)
+    program = asked_often(Program(x * x, [x]))
+    more = [Variable(1.0) for _ in range(100_000)]
+    x.value = 5.0
+    assert [program().value for _ in range(4)] == [25.0] * 4 and len(more) == 100_000
+
+
+@pytest.mark.parametrize("end", [Graph.clear, Graph.renew])
+def test_a_graph_that_is_gone_is_refused(end):
+    x = Variable(3.0)
+    program = asked_often(Program(x * x, [x]))
+    end()
+    with pytest.raises(StaleNodeError):
+        program()
+
+
+def test_a_graph_that_was_cut_back_is_refused():
+    x = Variable(3.0)
+    Graph.checkpoint()
+    program = asked_often(Program(x * x, [x]))
+    Graph.revert()
+    with pytest.raises(StaleNodeError):
+        program()
+
+
+def test_a_result_that_is_not_finite_is_told_of():
+    x = Variable(3.0)
+    program = asked_often(Program(log(x), [x]))
+    x.value = -1.0
+    with pytest.warns(NumericWarning, match="log"):
+        assert np.isnan(program().value)
+    p = PlaceHolder()
+    ask = Program(mean(log(x * p)), [x], inputs=[p])
+    x.value = 1.0
+    for _ in range(4):
+        ask(np.ones(10))
+    with pytest.warns(NumericWarning, match=r"Sample 3\. "):
+        ask(np.array([1.0, 2.0, 3.0, -4.0, *[1.0] * 6]))
+
+
+def test_threads_that_ask_one_program_get_their_own_answers():
+    wrong = []
+    with Graph.scratch():
+        program = network(None)
+        batches = [(np.full((10, 3), 1.0 * k), np.full(10, 2.0 * k)) for k in range(4)]
+        expected = [shown(program(*batch)) for batch in batches]
+
+        def ask(k):
+            wrong.extend(1 for _ in range(300) if shown(program(*batches[k])) != expected[k])
+
+        threads = [threading.Thread(target=ask, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+
+
+def test_the_short_way_counts_for_the_move_to_straight_line_code(monkeypatch):
+    monkeypatch.setattr(questions, "PATIENCE", 12)
+    x, p = Variable(3.0), PlaceHolder()
+    program = Program(mean(x * p), [x], inputs=[p])
+    data = np.arange(10.0)  # two blocks of eight
+    moved = []
+    for _ in range(9):
+        assert program(data) == (13.5, 4.5)
+        (answers,) = program._questions.values()
+        moved.append(answers.straight)
+    assert moved == [False] * 5 + [True] * 4
+
+
+def test_what_float32_cannot_hold_is_told_of_on_the_short_way_too():
+    p = PlaceHolder(name="p")
+    program = Program(total(p * 2.0), inputs=[p], dtype="float32")
+    for _ in range(4):
+        assert program(np.ones(3)).value == 6.0
+    with pytest.warns(NumericWarning, match=r"PlaceHolder 'p' was fed 1e\+39, inf in float32"):
+        assert program(np.array([1.0, 1e39, 1.0])).value == np.inf
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(1, 150), st.data(), st.sampled_from(["native", "tape"]), st.sampled_from(KINDS))
+def test_one_result_that_is_not_finite_is_found_among_many(many, data, engine, dtype):
+    """Among numbers, and among the samples of lines."""
+    place, odd = data.draw(st.integers(0, many - 1)), data.draw(st.sampled_from([np.inf, -np.inf, np.nan]))
+    ordinary = np.linspace(-1.0, 1.0, many)
+    wrong = ordinary.copy()
+    wrong[place] = odd
+    with Graph.scratch():
+        Graph.on_invalid = "raise"
+        ps, p = [PlaceHolder() for _ in range(many)], PlaceHolder()
+        numbers = Program([each * 1.0 for each in ps], inputs=[ps], engine=engine, dtype=dtype)
+        lines = Program([p * 1.0, p * 2.0], [p], inputs=[p], engine=engine, dtype=dtype)
+        for program in (numbers, lines):
+            for _ in range(3):
+                program(ordinary)
+            with pytest.raises(NumericError):
+                program(wrong)
+            program(ordinary)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(1, 3), st.integers(1, 6), st.integers(1, 40), st.data(), st.sampled_from(KINDS))
+def test_a_line_for_each_sample_comes_as_on_the_long_way(outputs, width, samples, data, dtype):
+    """Values and gradients by a batch; whatever of them is asked for, and however often."""
+    random = np.random.default_rng(samples)
+    with Graph.scratch():
+        ps, w = [PlaceHolder() for _ in range(width)], Variable(0.5)
+        nodes = [Graph.sum([p * p * (k + 1.0) for p in ps]) * w for k in range(outputs)]
+        asked = data.draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=3)) if outputs > 1 else nodes[0]
+        wrt = data.draw(st.lists(st.sampled_from([*ps, w] if data.draw(st.booleans()) else ps), max_size=6))
+        program = Program(asked, wrt, inputs=[ps], dtype=dtype)
+        before = []
+        for _ in range(5):
+            x = random.normal(size=(samples, width))
+            found = program(x)
+            before.append((found, shown_deeply(found)))
+            assert shown_deeply(found) == shown_deeply(program._asked(None, (x,)))
+        assert all(shown_deeply(found) == then for found, then in before)  # what was answered stays as it was
+
+
+def shown_deeply(answer):
+    """An answer with all its bits, and the kinds of its arrays; lists of arrays may be of unlike lengths."""
+
+    def deeply(each):
+        return [*map(deeply, each)] if isinstance(each, list) else (type(each), np.asarray(each).tolist())
+
+    return repr([deeply(each) for each in answer])
+
+
+def test_large_results_are_found_finite_without_a_warning():
+    p = PlaceHolder()
+    program = Program(p * 1.0, inputs=[p])
+    for _ in range(3):
+        assert program(np.full(3, 1e200)).value.tolist() == [1e200] * 3
+
+
+@pytest.mark.parametrize("engine", ["tape", "native", None])
+def test_plain_numbers_go_the_short_way_too(engine, long_ways):
+    x, p, q = Variable(2.0), PlaceHolder(), PlaceHolder()
+    program = Program(x * p + p * q, [x], inputs=[p, q], engine=engine)
+    for step in range(6):
+        assert program(float(step), 3.0) == (2.0 * step + 3.0 * step, [float(step)])
+    assert len(long_ways) == 2
+    assert program(5, 3.0) == (25.0, [5.0])  # an int
+    assert program(np.float64(1.0), 3.0).value == 5.0
+    with pytest.raises(NumberError):
+        program(True, 3.0)
+    with pytest.warns(NumericWarning):
+        program(float("inf"), 0.0)
+    q.value = 4.0
+    assert program(1.0).value == 6.0
+    assert [program(1.0, 1.0).value for _ in range(4)] == [3.0] * 4
+
+
+@pytest.mark.parametrize("engine", ["tape", "native"])
+@pytest.mark.parametrize("columns", [0, 2])
+def test_a_masked_array_is_refused_after_plain_ones_too(engine, columns):
+    p, q, w = PlaceHolder(), PlaceHolder(), Variable(2.0)
+    program = Program(w * p + q, wrt=[w], inputs=[[p, q]] if columns else [p, q], engine=engine)
+    plain = np.arange(6.0).reshape(3, 2) if columns else np.arange(3.0)
+    rest = () if columns else (plain,)
+    for _ in range(4):
+        program(plain, *rest)
+        with pytest.raises(FeedError, match="masked"):
+            program(np.ma.masked_greater(plain, 1.0), *rest)
+    assert program(np.ma.masked_greater(plain, 9.0), *rest).value.tolist() == program(plain, *rest).value.tolist()

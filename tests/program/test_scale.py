@@ -1,0 +1,80 @@
+"""Large graphs: nothing recurses, nothing is lost, nothing stays behind."""
+
+import gc
+import sys
+
+import pytest
+
+from naive_graph import Graph, Variable, gradients
+from naive_graph.graph.handles import CURRENT
+
+
+def chain(operators):
+    x = Variable(0.5, name="x")
+    y = x
+    for _ in range(operators // 2):
+        y = (y * x).sin()
+    return x, y
+
+
+def run_through(operators):
+    x, y = chain(operators)
+    Graph.forward(y)
+    Graph.backward(y)
+    assert y.value == y.calculate() and type(x.grad) is float
+    text = y.formula()
+    assert len(text) < 200_000 and "more lines" in text and len(str(y.table())) < 20_000 and repr(y) == "sin"
+    assert len(y._repr_html_()) < 20_000
+    Graph.clear()
+    gc.collect()
+
+
+def test_a_chain_of_a_hundred_thousand_needs_no_recursion():
+    sys.setrecursionlimit(300)
+    try:
+        run_through(100_000)
+    finally:
+        sys.setrecursionlimit(1000)
+
+
+@pytest.mark.slow
+def test_a_chain_of_a_million_needs_no_recursion():
+    run_through(1_000_000)
+
+
+def test_a_node_used_by_a_hundred_thousand_others_works():
+    x = Variable(2.0)
+    y = Graph.sum([x * 3.0 for _ in range(100_000)])
+    Graph.forward()
+    Graph.backward(y)
+    assert (y.value, x.grad, x.out_deg, y.in_deg) == (600_000.0, 300_000.0, 100_000, 100_000)
+
+
+def test_a_formula_of_a_doubling_chain_stays_linear():
+    y = Variable(1.0, name="x")
+    for _ in range(200):
+        y = y * y.sin()
+    assert len(y.formula()) < 20_000
+
+
+def test_a_wide_product_has_all_its_gradients():
+    xs = [Variable(1.0) for _ in range(20_000)]
+    y = Graph.prod(xs)
+    Graph.forward()
+    Graph.backward(y)
+    assert all(x.grad == 1.0 for x in xs)
+
+
+def test_the_gradient_graph_of_a_long_chain_can_be_evaluated():
+    x, y = chain(20_000)
+    node = gradients(y, x)
+    Graph.forward(node, y)
+    Graph.backward(y)
+    assert node.value == pytest.approx(x.grad, rel=1e-9, abs=1e-300)
+
+
+def test_a_cleared_graph_holds_no_rows():
+    tables = CURRENT.tables
+    _, y = chain(1000)
+    Graph.clear()
+    assert len(tables) == len(tables.sources) == len(tables.values) == 0 and repr(y) == "<stale Operator>"
