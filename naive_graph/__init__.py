@@ -9,119 +9,54 @@
 (2.397895, -0.181818)
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import builtins as _builtins
+from importlib import import_module as _import_module
+from types import ModuleType as _Module
+from typing import Any as _Any
 
 from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
-from .core.catalogue import __all__ as _catalogue
-from .core.catalogue import abs as abs
-from .core.catalogue import pow as pow
+from .core.catalogue import abs, pow
 from .core.rules import Interval, operator
 from .core.version import __version__
+from .errors import NaiveGraphError
 from .graph.check import check_operator, gradcheck
 from .graph.derive import gradients, hessian, jacobian, tangent, tangents
-from .graph.graph import Graph, scope
+from .graph.graph import Graph, naive_Graph, scope
 from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
-if TYPE_CHECKING:
-    from .program.program import Program
-    from .tensor import (
-        DAGExecutionEngine,
-        ElementwiseNode,
-        LeafNode,
-        LinearNode,
-        NonlinearNode,
-        TensorNode,
-        TransformNode,
-        avg_pool2d,
-        concat,
-        conv2d,
-        element_of,
-        identity,
-        linear,
-        log_softmax,
-        max_pool2d,
-        nonlinear,
-        stack,
-        transform,
-    )
-    from .tensor.lower import lower
-    from .tensor.tasks.on_dask import DaskEngine
-    from .training.loop import fit
-    from .training.lowered import LoweredLoss
-    from .training.model import Model, ParameterCollection, lookup, parameter
-    from .training.parameters import LookupParameter, Parameter
-    from .training.trainers import (
-        AdadeltaTrainer,
-        AdagradTrainer,
-        AdamTrainer,
-        CyclicalSGDTrainer,
-        MomentumSGDTrainer,
-        RMSPropTrainer,
-        SimpleSGDTrainer,
-    )
-    from .views.compare import compare
-    from .views.draw import draw
-    from .views.gantt import gantt
-    from .views.history import History
-    from .views.steps.record import record, step
-    from .views.steps.shown import Steps
-
-naive_Graph = Graph
-
-# Rooms that are entered only when somebody asks: they bring tools of their own.
-_TENSORS = (
-    "DAGExecutionEngine",
-    "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
-    "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
-    "transform",
-)  # fmt: skip
-_TRAINERS = (
-    "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
-    "SimpleSGDTrainer",
-)  # fmt: skip
-_MODELS = ("Model", "ParameterCollection", "lookup", "parameter")
+# Rooms that are entered only when somebody asks for one of these names: they bring tools of their own.
 _ROOMS = {
-    "draw": "views.draw",
-    "History": "views.history",
-    "DaskEngine": "tensor.tasks.on_dask",
-    "compare": "views.compare",
-    "LoweredLoss": "training.lowered",
-    "fit": "training.loop",
-    "Program": "views.plans",  # a Program that can be drawn
-    "gantt": "views.gantt",
-    "record": "views.steps.record",
-    "step": "views.steps.record",
-    "Steps": "views.steps.shown",
-    **dict.fromkeys(_TENSORS, "tensor"),
-    **dict.fromkeys(_TRAINERS, "training.trainers"),
-    **dict.fromkeys(_MODELS, "training.model"),
-    **dict.fromkeys(("LookupParameter", "Parameter"), "training.parameters"),
+    "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LinearNode NonlinearNode TensorNode TransformNode"
+    " avg_pool2d concat conv2d element_of identity linear log_softmax lower max_pool2d nonlinear stack transform",
+    "tensor.tasks.on_dask": "DaskEngine",
+    "training.loop": "fit",
+    "training.lowered": "LoweredLoss",
+    "training.model": "Model ParameterCollection lookup parameter",
+    "training.parameters": "LookupParameter Parameter",
+    "training.trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer"
+    " RMSPropTrainer SimpleSGDTrainer",
+    "views.compare": "compare",
+    "views.draw": "draw",
+    "views.gantt": "gantt",
+    "views.history": "History",
+    "views.plans": "Program",  # one that can be drawn
+    "views.steps.record": "record step",
+    "views.steps.shown": "Steps",
 }
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+def __getattr__(name: str) -> _Any:
+    if name not in _ROOM_OF:
         raise AttributeError(f"module 'naive_graph' has no attribute {name!r}")
-    thing = globals()[name] = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+    thing = globals()[name] = getattr(_import_module(f".{_ROOM_OF[name]}", __name__), name)
     return thing
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__
 
 
-__all__ = [
-    "LookupParameter", "LoweredLoss", "Model", "Parameter", "ParameterCollection", "compare", "fit", "lookup",
-    "parameter",
-    "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Program", "Steps", "Variable",
-    "__version__", "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph",
-    "operator", "record", "scope", "step",
-    "DAGExecutionEngine", "DaskEngine",
-    "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
-    "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
-    "transform",
-    "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
-    "SimpleSGDTrainer",
-    "tangent", "tangents", *_catalogue,
-]  # fmt: skip
+# All but the rooms themselves, and but `abs` and `pow`, which Python has names of its own for.
+_here = [name for name, thing in globals().items() if not name.startswith("_") and not isinstance(thing, _Module)]
+__all__ = sorted([*(name for name in _here if not hasattr(_builtins, name)), *_ROOM_OF, "__version__"])

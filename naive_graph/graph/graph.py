@@ -319,6 +319,8 @@ for _name, _rule in RULES.items():
     if not _rule.helper:
         setattr(Graph, _name, _operator_method(_name))
 
+naive_Graph = Graph
+
 
 @contextmanager
 def scope(name: str) -> Iterator[Scope]:

@@ -59,25 +59,20 @@ def seconds(build: Callable[[], object], collecting: bool) -> float:
 def build_rates() -> None:
     from micrograd.engine import Value
 
-    from naive_graph import Graph, Variable, builder
+    from naive_graph import Graph, Variable
 
     print(f"building {NODES:,} nodes by overloading (nodes a second, source lines included in ours)")
     for workload in (product_chain, dot_product):
         for collecting in (True, False):
-            best: dict[str, float] = {}
+            ours = theirs = 0.0
             for _ in range(ROUNDS):
-                for name in ("compiled", "python"):
-                    builder.use(name)
-                    with Graph.scratch():
-                        rate = NODES / seconds(workload(Variable), collecting)
-                    best[name] = max(best.get(name, 0.0), rate)
-                best["micrograd"] = max(best.get("micrograd", 0.0), NODES / seconds(workload(Value), collecting))
-            theirs = best.pop("micrograd")
+                with Graph.scratch():
+                    ours = max(ours, NODES / seconds(workload(Variable), collecting))
+                theirs = max(theirs, NODES / seconds(workload(Value), collecting))
             print(
-                f"  {workload.__name__:14} collector {'on ' if collecting else 'off'}  micrograd {theirs / 1e6:.2f} M/s"
+                f"  {workload.__name__:14} collector {'on ' if collecting else 'off'}  {ours / 1e6:5.2f} M/s, "
+                f"micrograd {theirs / 1e6:.2f} M/s, ratio {ours / theirs:5.2f}"
             )
-            for name, ours in best.items():
-                print(f"    built by {name:8} {ours / 1e6:5.2f} M/s  ratio {ours / theirs:5.2f}")
 
 
 def memory() -> None:
