@@ -19,6 +19,7 @@ from .core.catalogue import abs, pow
 from .core.rules import Interval, operator
 from .core.version import __version__
 from .errors import NaiveGraphError
+from .graph.by_name import binary_function_frame, commutable_binary_function_frame, unary_function_frame
 from .graph.check import check_operator, gradcheck
 from .graph.derive import gradients, hessian, jacobian, tangent, tangents
 from .graph.graph import Graph, naive_Graph, scope

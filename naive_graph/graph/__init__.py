@@ -4,6 +4,7 @@ handles   where nodes come from: rows are appended, and each has at most one han
 printed   how a node reads: formula, tables, notebook
 nodes     Constant, Variable, PlaceHolder, Operator: handles of rows
 running   what a run checks before, and writes after
+by_name   the frames and operators of `Graph`
 graph     `Graph`: build, evaluate, differentiate, clear
 quick     the short way of a loop whose graph stays as it is
 simplify  laws that keep a derivative readable

@@ -6,19 +6,19 @@ There is one graph, kept on the class, so no instance is needed:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from typing import Any
 
 from ..core.plan import plan_for
-from ..core.rules import RULES, rule_named
 from ..core.tables import Scope, Tables
 from ..engines.choice import WATCHERS, engine_named, is_native
-from ..errors import ArityError, EngineError, NodeError, OperatorNameError, ThreadError
+from ..errors import EngineError, NodeError, ThreadError
 from . import nodes
+from .by_name import ByName
 from .handles import CURRENT, abandon, handle
-from .nodes import Constant, Node, build, rows_of
+from .nodes import Constant, Node, rows_of
 from .running import (
     check_fresh,
     check_grads,
@@ -79,14 +79,19 @@ class GraphType(type):
         return f"<Graph of {len(tables)} nodes and {len(tables.sources)} edges>"
 
 
-class Graph(metaclass=GraphType):
-    """The scalar graph, and everything that can be done with the whole of it."""
+class Graph(ByName, metaclass=GraphType):
+    """The scalar graph, and everything that can be done with the whole of it. No instance is needed, or different."""
+
+    __slots__ = ()
 
     Node = nodes.Node
     Constant = nodes.Constant
     Variable = nodes.Variable
     PlaceHolder = nodes.PlaceHolder
     Operator = nodes.Operator
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(Graph, name)  # what the class answers, as `node_list`
 
     # --- evaluating and differentiating ---
 
@@ -269,55 +274,6 @@ class Graph(metaclass=GraphType):
                 with gone.lock:
                     gone.close("was a scratch graph, which has ended")
 
-    # --- building by name ---
-
-    @classmethod
-    def add_node(cls, node: nodes.Node) -> nodes.Node:
-        """Nodes register themselves; this returns the node if it is in the graph, and says so if it is not."""
-        rows_of([node], "Graph.add_node")
-        return node
-
-    @classmethod
-    def unary_function_frame(cls, node: Any, operator: str) -> Any:
-        """Apply the operator of that name to one operand."""
-        return _frame(operator, 1)(node)
-
-    @classmethod
-    def binary_function_frame(cls, node1: Any, node2: Any, operator: str) -> Any:
-        """Apply the operator of that name to two operands."""
-        return _frame(operator, 2)(node1, node2)
-
-    @classmethod
-    def commutable_binary_function_frame(cls, node1: Any, node2: Any, operator: str) -> Any:
-        """Apply an operator whose operands may be gathered: (a + b) + c becomes one sum of three."""
-        rule = rule_named(operator)
-        if not rule.associative:
-            raise OperatorNameError(f"'{operator}' does not gather operands. Use Graph.binary_function_frame.")
-        return rule(node1, node2)
-
-    @classmethod
-    def sum(cls, operands: Iterable[Any]) -> nodes.Node:
-        """One node that adds all the operands, however many."""
-        return _gathered("add", list(operands), 0.0)
-
-    @classmethod
-    def prod(cls, operands: Iterable[Any]) -> nodes.Node:
-        """One node that multiplies all the operands, however many."""
-        return _gathered("mul", list(operands), 1.0)
-
-
-def _operator_method(name: str) -> Any:
-    def method(cls: type[Graph], *operands: Any) -> Any:
-        return RULES[name](*operands)
-
-    method.__name__ = name
-    method.__doc__ = f"{RULES[name].usage()}, as the function naive_graph.{name}."
-    return classmethod(method)
-
-
-for _name, _rule in RULES.items():
-    if not _rule.helper:
-        setattr(Graph, _name, _operator_method(_name))
 
 naive_Graph = Graph
 
@@ -352,16 +308,3 @@ def _replace(tables: Tables, reason: str) -> None:
     old, CURRENT.tables = CURRENT.tables, tables
     with old.lock:  # whoever is building a node there is done with it first
         old.close(reason)
-
-
-def _frame(operator: str, arity: int) -> Any:
-    rule = rule_named(operator)
-    if rule.arity not in (arity, None):
-        raise ArityError(f"'{operator}' takes {rule.arity} operands, not {arity}. Write {rule.usage()}.")
-    return rule
-
-
-def _gathered(operator: str, operands: list[Any], nothing: float) -> Node:
-    if not operands:
-        return Constant(nothing)
-    return build(RULES[operator], operands)

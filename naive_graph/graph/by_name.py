@@ -1,0 +1,136 @@
+"""Building by name: the frames and operators of `Graph`, as the note that this toolkit follows has them.
+
+Whatever they are given, the result is a node: numbers become Constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from ..core.catalogue import COMPOSITIONS, softmax
+from ..core.number import number
+from ..core.rules import RULES, Arithmetic, Rule, rule_named
+from ..errors import ArityError, OperatorNameError
+from .nodes import Constant, Node, build, rows_of
+
+
+def unary_function_frame(node: Any, operator: str) -> Any:
+    """Apply the operator of that name to one operand.
+
+    >>> from naive_graph import Graph
+    >>> y = unary_function_frame(Graph.Variable(0.0), "cos")
+    >>> Graph.forward(y)
+    >>> y.value
+    1.0
+    """
+    return _applied(_frame(operator, 1), node)
+
+
+def binary_function_frame(node1: Any, node2: Any, operator: str) -> Any:
+    """Apply the operator of that name to two operands."""
+    return _applied(_frame(operator, 2), node1, node2)
+
+
+def commutable_binary_function_frame(node1: Any, node2: Any, operator: str) -> Any:
+    """Apply an operator whose operands may be gathered: (a + b) + c becomes one sum of three."""
+    rule = rule_named(operator)
+    if not rule.associative:
+        raise OperatorNameError(f"'{operator}' does not gather operands. Use Graph.binary_function_frame.")
+    return _applied(rule, node1, node2)
+
+
+class CalculateTable(Mapping[str, Callable[[Node], float]]):
+    """For each operator's name, what computes a node's value from its operands' present values."""
+
+    def __getitem__(self, name: str) -> Callable[[Node], float]:
+        if name not in RULES:
+            raise KeyError(name)
+        return lambda node: float(RULES[name](*[operand.value for operand in node.last]))
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, rule in RULES.items() if not rule.helper)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class ByName:
+    """What `Graph` has of it."""
+
+    __slots__ = ()
+
+    operator_calculate_table = CalculateTable()
+    unary_function_frame = staticmethod(unary_function_frame)
+    binary_function_frame = staticmethod(binary_function_frame)
+    commutable_binary_function_frame = staticmethod(commutable_binary_function_frame)
+
+    @classmethod
+    def add_node(cls, node: Node) -> Node:
+        """Nodes register themselves; this returns the node if it is in the graph, and says so if it is not."""
+        rows_of([node], "Graph.add_node")
+        return node
+
+    @classmethod
+    def sum(cls, operands: Iterable[Any]) -> Node:
+        """One node that adds all the operands, however many."""
+        return _gathered("add", list(operands), 0.0)
+
+    @classmethod
+    def prod(cls, operands: Iterable[Any]) -> Node:
+        """One node that multiplies all the operands, however many."""
+        return _gathered("mul", list(operands), 1.0)
+
+    @classmethod
+    def softmax(cls, xs: Iterable[Any]) -> Any:
+        """exp(x) / (sum of all exp) for each x of a list, as nodes."""
+        if isinstance(xs, Arithmetic):
+            return softmax(xs)
+        checked = [x if isinstance(x, Arithmetic) else number(x, "'softmax'") for x in xs]
+        return softmax([_operand(x) for x in checked])
+
+
+def _frame(operator: str, arity: int) -> Rule:
+    rule = rule_named(operator)
+    if rule.arity not in (arity, None):
+        raise ArityError(f"'{operator}' takes {rule.arity} operands, not {arity}. Write {rule.usage()}.")
+    return rule
+
+
+def _applied(rule: Rule, *operands: Any) -> Any:
+    """The rule as a node, also of numbers alone; of tensors, a tensor."""
+    if rule.arity is None and len(operands) == 1 and not isinstance(operands[0], Arithmetic):
+        operands = tuple(operands[0]) if isinstance(operands[0], Iterable) else operands
+    known = any(isinstance(each, Arithmetic) for each in operands)
+    return rule(*operands) if known else build(rule, operands)
+
+
+def _operand(x: Any) -> Any:
+    return x if isinstance(x, Arithmetic) else Constant(x)
+
+
+def _gathered(operator: str, operands: list[Any], nothing: float) -> Node:
+    return build(RULES[operator], operands) if operands else Constant(nothing)
+
+
+def _method_of(rule: Rule) -> Any:
+    def method(cls: type[ByName], *operands: Any) -> Any:
+        return _applied(rule, *operands)
+
+    method.__name__ = rule.name
+    method.__doc__ = f"{rule.usage()}, as the function naive_graph.{rule.name}."
+    return classmethod(method)
+
+
+def _method_composed(composition: Callable[..., Any]) -> Any:
+    def method(cls: type[ByName], x: Any, *properties: Any, **named: Any) -> Any:
+        return composition(_operand(x), *properties, **named)
+
+    method.__name__, method.__doc__ = composition.__name__, composition.__doc__
+    return classmethod(method)
+
+
+for _rule in [rule for rule in RULES.values() if not rule.helper]:
+    setattr(ByName, _rule.name, _method_of(_rule))
+for _composition in COMPOSITIONS:
+    setattr(ByName, _composition.__name__, _method_composed(_composition))
