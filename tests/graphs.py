@@ -66,7 +66,7 @@ def build(recipe):
 
 
 def varying_leaves(nodes):
-    return [node for node in nodes if isinstance(node, (Variable, PlaceHolder))]
+    return [node for node in nodes if type(node) in (Variable, PlaceHolder)]
 
 
 def snapshot():

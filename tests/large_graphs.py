@@ -51,7 +51,7 @@ def grown(seed, size, operators, wild=False):
 
 
 def leaves_of(nodes):
-    return [node for node in nodes if isinstance(node, (Variable, PlaceHolder))]
+    return [node for node in nodes if type(node) in (Variable, PlaceHolder)]
 
 
 def allowance(output, leaves):

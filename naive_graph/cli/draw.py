@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import DrawingError, ExpressionError
 from ..graph.graph import Graph
-from ..graph.nodes import Constant, Node, Variable
+from ..graph.nodes import Constant, Node, is_leaf_variable
 from ..views.draw import draw
 from .expression import read
 
@@ -52,7 +52,7 @@ def numbers(given: Sequence[str]) -> dict[str, float]:
 
 
 def _summary(f: Node) -> str:
-    leaves = [node for node in Graph.node_list if isinstance(node, Variable)]
+    leaves = [node for node in Graph.node_list if is_leaf_variable(node)]
     lines = [f"f = {f.formula()}", f"f = {f.value:.15g}" if f.value is not None else ""]
     lines += [f"df/d{leaf.name} = {leaf.grad:.15g}  at {leaf.name} = {leaf.value:.15g}" for leaf in leaves]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from ..errors import NumberError
 def number(value: object, who: str = "A node") -> float:
     """The float that `value` stands for.
 
-    Accepts int, float, Fraction, Decimal and NumPy scalars. Refuses bool, str,
+    Accepts int, float, Fraction, Decimal, NumPy scalars and arrays without axes. Refuses bool, str,
     None, complex and arrays, which are mistakes more often than numbers, and
     whole numbers beyond the range of a float.
 
@@ -25,6 +25,8 @@ def number(value: object, who: str = "A node") -> float:
     """
     if type(value) is float:
         return value
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()  # an array without axes is a number
     if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
         raise NumberError(_refusal(value, who))
     try:
@@ -52,8 +54,6 @@ def _refusal(value: object, who: str) -> str:
         return f"{article} {value}. Use its parts: z.real and z.imag."
     if value is None:
         return f"{article}. Does a function before it forget to return?"
-    if getattr(value, "shape", None) == ():
-        return f"{article}. Take the number out of it: float(value)."
     if hasattr(value, "shape") or hasattr(value, "__len__"):
         return f"{article}. A node is a single number: make one node for each element."
     return f"{article}. Convert it first: float(value)."

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import compress
 
-from ..errors import ArityError, GraphCycleError
+from ..errors import ArityError, GraphCycleError, PlaceHolderError
 from .packed import packed
 from .rules import BY_NUMBER, Rule
 from .tables import CONSTANT, PLACEHOLDER, Tables
@@ -95,6 +95,15 @@ def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
             tables.cache[key] = Plan(tables, targets)
         plan: Plan = tables.cache[key]
         return plan
+
+
+def check_set(tables: Tables, rows: Iterable[int]) -> None:
+    """Every needed Variable has a number: one that was made without may never have been set."""
+    for row in tables.unset.intersection(rows) if tables.unset else ():
+        called = tables.name(row) or "x"
+        raise PlaceHolderError(
+            f"{tables.label(row)} has no value. Set it: {called}.value = 1.0. It was made on {tables.origin(row)}."
+        )
 
 
 def check_complete(tables: Tables, rows: Iterable[int]) -> None:

@@ -54,6 +54,8 @@ class Tables:
         self.values = array("d")
         self.stamps = array("q")  # when the value was written or computed; NEVER if it was not
         self.grads = array("d")
+        self.unset: set[int] = set()  # Variables that were made without a value and have none yet
+        self.counters: dict[tuple[str, int], int] = {}  # a learner's own, of a sort
         self.names: dict[int, str] = {}  # given one by one; a block names its rows itself
         self.blocks: list[Block] = []  # by row
         self.unfolded: dict[Any, Any] = {}  # tensor -> the rows of its elements; each knows its `end`
@@ -138,6 +140,8 @@ class Tables:
         self.written = clock
         self.values[row] = value
         stamps[row] = clock
+        if self.unset:
+            self.unset.discard(row)
 
     def write_rows(self, first: int, values: bytes) -> None:
         """Set the values of many leaves that were just appended, from one buffer of floats."""
@@ -158,6 +162,8 @@ class Tables:
             self.written = self.clock
             column[rows] = values
             stamps[rows] = self.clock
+            if self.unset:
+                self.unset.difference_update(np.arange(len(column))[rows].tolist())
 
     def grow_values(self) -> None:
         """Give every row a value and a stamp; a new row's stamp says that its value was never computed."""
@@ -203,6 +209,8 @@ class Tables:
         while self.blocks and self.blocks[-1].first + self.blocks[-1].size > rows:
             self.blocks.pop()
         self.unfolded = {tensor: found for tensor, found in self.unfolded.items() if found.end <= rows}
+        self.unset = {row for row in self.unset if row < rows}
+        self.counters = {key: count for key, count in self.counters.items() if key[1] < rows}
         for known in (self.names, self.handles):
             for row in [row for row in known if row >= rows]:
                 del known[row]

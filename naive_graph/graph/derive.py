@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.arithmetics.dual import Dual, slope_of
 from ..core.number import number
-from ..core.plan import Plan, plan_for
+from ..core.plan import Plan, check_set, plan_for
 from ..core.reference import differentiate, evaluate
 from ..core.rules import Arithmetic
 from ..core.tables import NEVER, Tables
@@ -179,6 +179,7 @@ def leaf_values(plan: Plan) -> list[float]:
     """The leaves' present values by step; operators' are to be computed."""
     tables: Tables = CURRENT.tables
     tables.grow_values()
+    check_set(tables, plan.rows)
     for step in plan.placeholders():
         if tables.stamp(plan.rows[step]) == NEVER:
             raise PlaceHolderError(f"{tables.label(plan.rows[step])} has no value. Set it: p.value = 1.0.")

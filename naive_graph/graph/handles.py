@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core.origin import is_ours, learners_frame
 from ..core.rules import Rule
-from ..core.tables import CONSTANT, MOST_MERGED, Mark, Tables
+from ..core.tables import CONSTANT, MOST_MERGED, VARIABLE, Mark, Tables
 from ..errors import NodeError
 
 _getframe, _new, _reference = sys._getframe, object.__new__, weakref.ref  # found quickly, for grow_short
@@ -85,6 +85,8 @@ def register(node: Any, kind: int, value: float | None, name: str | None) -> Non
             row = home.add_row(kind, (), 0, frame.f_code, frame.f_lasti)
             if value is not None:
                 home.write(row, value)
+            elif kind == VARIABLE:
+                home.unset.add(row)
             if name is not None:
                 home.names[row] = name
             bind(node, home, row)

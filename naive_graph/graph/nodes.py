@@ -29,6 +29,19 @@ _ELSEWHERE = {
 }  # fmt: skip
 
 
+class _Counter:
+    """A learner's working counter of a sort, at first the degree of that name. No run of ours reads it."""
+
+    def __init__(self, degree: str) -> None:
+        self.degree = degree
+
+    def __get__(self, node: Node, kind: type) -> Any:
+        return self if node is None else node.tables.counters.get((self.degree, node._row), getattr(node, self.degree))
+
+    def __set__(self, node: Node, count: int) -> None:
+        node.tables.counters[self.degree, node._row] = count
+
+
 class Node(Arithmetic):
     """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator."""
 
@@ -36,8 +49,11 @@ class Node(Arithmetic):
     _home: Tables
     _row: int
 
-    def __init__(self) -> None:
-        raise NodeError("Make a Constant, a Variable, a PlaceHolder or an Operator; a bare Node is neither.")
+    def __init__(self, name: str | None = None) -> None:
+        """A node of a learner's own class has a value and a gradient, as a Variable."""
+        if type(self) is Node:
+            raise NodeError("Make a Constant, a Variable, a PlaceHolder or an Operator; a bare Node is neither.")
+        register(self, VARIABLE, None, name)
 
     # --- building ---
 
@@ -142,6 +158,9 @@ class Node(Arithmetic):
         """How many operand positions the node fills."""
         return len(self.tables.consumers(self._row))
 
+    in_deg_com = _Counter("in_deg")
+    out_deg_com = _Counter("out_deg")
+
     @property
     def absorbed(self) -> bool:
         """Whether a merged node took this one's operands and nobody else uses it."""
@@ -237,9 +256,11 @@ class Node(Arithmetic):
         )
 
     def _set(self, value: object) -> None:
-        raise NodeError(f"{self.tables.label(self._row)} cannot be set: its value is {self._what_it_is}.")
-
-    _what_it_is = "computed"
+        home = self._home
+        if type(value) is not float or home is not CURRENT.tables:
+            value = number(value, self.tables.label(self._row))
+        with home.lock:
+            home.write(self._row, value)
 
 
 _EXACT = 2**53  # up to here every int is a float
@@ -286,47 +307,45 @@ for _name in UNARY:
     setattr(Node, _name, _method(RULES[_name]))
 
 
+_NONE_YET: Any = object()  # told from None, which is a mistake
+
+
 class Constant(Node):
     """A number that stays: a value, and no gradient."""
 
     __slots__ = ()
-    _what_it_is = "fixed. Make it a Variable if it should change"
 
     def __init__(self, value: float, name: str | None = None) -> None:
         register(self, CONSTANT, number(value, "A Constant"), name)
 
+    def _set(self, value: object) -> None:
+        label = self.tables.label(self._row)
+        raise NodeError(f"{label} cannot be set: its value is fixed. Make it a Variable if it should change.")
+
 
 class Variable(Node):
-    """A number that may change: a value and a gradient."""
+    """A number that may change: a value and a gradient. Made without a value, it has none until it is set."""
 
     __slots__ = ()
 
-    def __init__(self, value: float, name: str | None = None) -> None:
-        register(self, VARIABLE, number(value, "A Variable"), name)
+    def __init__(self, value: Any = _NONE_YET, name: str | None = None) -> None:
+        register(self, VARIABLE, None if value is _NONE_YET else number(value, "A Variable"), name)
 
-    def _set(self, value: object) -> None:
-        home = self._home
-        if type(value) is not float or home is not CURRENT.tables:
-            value = number(value, self.tables.label(self._row))
-        with home.lock:
-            home.write(self._row, value)
-
-    value = Node.value.setter(_set)  # type: ignore[attr-defined]
+    value = Node.value.setter(Node._set)  # type: ignore[attr-defined]
 
 
 class PlaceHolder(Node):
     """A number that is fed: no value until `Graph.forward(feed={p: 1.0})` or `p.value = 1.0`."""
 
     __slots__ = ()
-    _set = Variable._set
     value = Variable.value
 
     def __init__(self, name: str | None = None) -> None:
         register(self, PLACEHOLDER, None, name)
 
 
-class Operator(Node):
-    """A node that computes its value from its operands, by the rule of its name.
+class Operator(Variable):
+    """A Variable that computes its value from its operands, by the rule of its name.
 
     Expressions make operators: `x + y` is one. Operator("add") alone has no
     operands yet: draw its edges with `a.build_edge(operator)`.
@@ -346,8 +365,18 @@ class Operator(Node):
     def rule(self) -> Rule:
         return BY_NUMBER[self.tables.operators[self._row]]
 
-    def calculate(self) -> float:
-        """The rule's value from the operands' present values; the graph is left as it is."""
+    def _set(self, value: object) -> None:
+        raise NodeError(f"{self.tables.label(self._row)} cannot be set: its value is computed.")
+
+    value = Node.value.setter(_set)  # type: ignore[attr-defined]
+
+    def calculate(self, node: Operator | None = None) -> float:
+        """The rule's value from the operands' present values; the graph is left as it is.
+
+        node: another operator to do this for; in the note's code it is this one.
+        """
+        if node is not None and node is not self:
+            return node.calculate()
         values = [operand.value for operand in self.last]
         self.rule.check_arity(len(values))
         if None in values:
@@ -358,6 +387,11 @@ class Operator(Node):
 
     def _shown(self) -> str:
         return self.operator
+
+
+def is_leaf_variable(node: object) -> bool:
+    """Whether the node is a Variable that may be set: an Operator is one, too, whose value is computed."""
+    return isinstance(node, Variable) and not isinstance(node, Operator)
 
 
 KINDS.update({CONSTANT: Constant, VARIABLE: Variable, PLACEHOLDER: PlaceHolder, OPERATOR: Operator})

@@ -10,7 +10,7 @@ from math import isfinite
 from ..core import culprit
 from ..core.number import number
 from ..core.origin import learners_level
-from ..core.plan import Plan, check_complete
+from ..core.plan import Plan, check_complete, check_set
 from ..core.rules import BY_NUMBER
 from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
 from ..errors import FeedError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
@@ -39,6 +39,7 @@ def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
                 f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "
                 f"It was made on {tables.origin(row)}."
             )
+    check_set(tables, plan.rows)
     check_complete(tables, plan.rows)
 
 

@@ -11,7 +11,7 @@ from ..core.number import number
 from ..core.tables import Tables
 from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
 from ..graph.handles import CURRENT
-from ..graph.nodes import Node, PlaceHolder, Variable, rows_of
+from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from .given import Batch, Inputs
 
 
@@ -63,7 +63,7 @@ def _rows_of_input(input: Any) -> tuple[int, ...] | int:
     for each in many or [input]:
         if not isinstance(each, PlaceHolder):
             what, repair = repr(each), ""
-            if isinstance(each, Variable):
+            if is_leaf_variable(each):
                 what = CURRENT.tables.label(each.row)
                 repair = (
                     " A Variable is set: x.value = 1.0. Those that gradients are asked for go in one list: wrt=[x]."

@@ -15,12 +15,13 @@ from copy import copy, deepcopy
 from threading import RLock
 from typing import Any, NamedTuple, NoReturn
 
+from ..core.plan import ancestors, check_set
 from ..core.tables import NEVER
 from ..engines.llvm.precision import SINGLE, precision_named
 from ..errors import EngineError, FeedError, NodeError, StaleNodeError
 from ..graph.graph import GraphType
 from ..graph.handles import CURRENT
-from ..graph.nodes import Node, PlaceHolder, Variable, rows_of
+from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from ..graph.running import complain
 from .again import AGE, again, never
 from .feeding import checked, input_rows, is_single, missing, nodes_of, too_many
@@ -129,13 +130,13 @@ class Program:
         self._rows = rows_of(self.outputs, "Program")
         self._wrt = rows_of(self.wrt, "Program's wrt")
         for node in self.wrt:
-            if not isinstance(node, (Variable, PlaceHolder)):
+            if not is_leaf_variable(node) and not isinstance(node, PlaceHolder):
                 label = self._tables.label(node.row)
                 raise NodeError(
                     f"A Program differentiates with respect to Variables and PlaceHolders, not {label}. "
                     "Name the leaves that it depends on in wrt."
                 )
-        self._movable = all(isinstance(node, Variable) for node in self.wrt)
+        self._movable = all(map(is_leaf_variable, self.wrt))
         self._kept, self._fused = self._holder(weights), fused
         self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
         self._drawings = self._tables.drawings
@@ -231,6 +232,9 @@ class Program:
 
     def _ask(self, given: Inputs, weights: Weights | None) -> Answers:
         """The compiled question for these batches, and numbers for what was not fed now."""
+        if self._tables.unset:
+            held = weights.places if weights is not None else ()
+            check_set(self._tables, set(ancestors(self._tables, self._rows)).difference(held))
         answers = self._compiled(given, weights)
         if answers.placeholders:
             self._with_held(answers, given)

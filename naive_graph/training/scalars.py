@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from ..errors import TrainingError
 from ..graph.handles import CURRENT
-from ..graph.nodes import Variable, rows_of
+from ..graph.nodes import Variable, is_leaf_variable, rows_of
 
 
 class Movable(Protocol):
@@ -83,7 +83,7 @@ class Scalars:
         if not chosen:
             raise TrainingError("There is nothing to train. Give a Model, or Variables: AdamTrainer([x, y]).")
         for node in chosen:
-            if not isinstance(node, Variable):
+            if not is_leaf_variable(node):
                 raise TrainingError(f"A trainer moves Variables or a Model's parameters, not {node!r}.")
         if len(set(rows_of(chosen, "A trainer"))) < len(chosen):
             raise TrainingError("A Variable stands twice in the list. Name each one once.")

@@ -119,7 +119,7 @@ def test_a_formula_read_by_python_gives_the_same_bits(recipe):
 def test_no_derivative_shows_ones_zeros_or_double_signs(recipe):
     with Graph.scratch():
         nodes = build(recipe)
-        leaves = [node for node in nodes if isinstance(node, (Variable, PlaceHolder))]
+        leaves = [node for node in nodes if type(node) in (Variable, PlaceHolder)]
         assume(leaves and not isinstance(nodes[-1], Constant))
         for node in gradients(nodes[-1], leaves):
             if node.rule.name in ("mul", "add", "sub", "div") if node.in_deg else False:

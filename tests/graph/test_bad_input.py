@@ -46,7 +46,7 @@ REFUSED = [
     (1.0,),
     {},
     np.array([1.0, 2.0]),
-    np.array(1.0),
+    np.array(True),
     np.array([1.0]),
     10**400,
     10**10_000,

@@ -5,7 +5,7 @@ import pytest
 import naive_graph as ng
 from naive_graph import Constant, Graph, Variable, naive_Graph
 from naive_graph.core.catalogue import COMPOSITIONS
-from naive_graph.errors import OperandError
+from naive_graph.errors import NodeError, NumberError, OperandError, PlaceHolderError, TrainingError
 
 
 def test_an_instance_of_the_graph_is_the_graph():
@@ -55,3 +55,86 @@ def test_text_is_refused_by_every_frame_and_leaves_the_graph_as_it_was():
         with pytest.raises((OperandError, TypeError)):
             build()
         assert len(Graph.node_list) == before
+
+
+def test_an_operator_is_a_variable_that_cannot_be_set():
+    y = Variable(1.0) + 1.0
+    assert isinstance(y, Variable)
+    with pytest.raises(NodeError, match="its value is computed"):
+        y.value = 2.0
+    with pytest.raises(TrainingError):
+        ng.AdamTrainer([y])
+
+
+def test_an_operator_calculates_itself_when_it_is_handed_to_itself():
+    add = Variable(1.0) + 2.0
+    assert add.calculate(add) == add.calculate() == 3.0
+
+
+RUNS = {
+    "forward": lambda x, y: Graph.forward(y),
+    "tangent": lambda x, y: ng.tangent(y, {x: 1.0}),
+    "a Program": lambda x, y: pytest.importorskip("llvmlite") and ng.Program(y, wrt=[x])(),
+    "minimize": lambda x, y: pytest.importorskip("llvmlite") and ng.Program(y, wrt=[x]).minimize(0.1, 2),
+    "step": lambda x, y: ng.step(y),
+}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_a_variable_without_a_value_has_none_until_it_is_set(run):
+    x = Variable(name="x")
+    y = x * x
+    assert x.value is None
+    with pytest.raises(PlaceHolderError, match=r"Variable 'x' has no value. Set it: x.value = 1.0"):
+        run(x, y)
+    x.value = 3.0
+    run(x, y)
+    Graph.forward()
+    assert y.value == x.value**2
+
+
+def test_a_variable_without_a_value_that_nothing_needs_is_in_nobodys_way():
+    y = Variable(2.0) * 3.0
+    Variable()
+    Graph.forward(y)
+    assert y.value == 6.0
+
+
+def test_a_learners_own_class_of_nodes_has_a_value_and_a_gradient():
+    class Probe(naive_Graph.Node):
+        def __init__(self, value):
+            super().__init__()
+            self.value = value
+
+    probe = Probe(3.0)
+    y = probe * probe
+    Graph.forward(y)
+    Graph.backward(y)
+    assert (probe.grad, y.last[0] is probe, probe.origin.filename) == (6.0, True, __file__)
+
+
+def test_working_counters_begin_with_the_degrees_and_belong_to_the_learner():
+    x = Variable(1.0)
+    y = x * x
+    ready, order = [x], []
+    while ready:
+        node = ready.pop(0)
+        order.append(node)
+        for consumer in node.next:
+            consumer.in_deg_com -= 1
+            if consumer.in_deg_com == 0:
+                ready.append(consumer)
+    assert order == [x, y] and (y.in_deg, y.in_deg_com, x.out_deg_com) == (2, 0, 2)
+    Graph.forward(y)
+    assert y.value == 1.0
+
+
+def test_an_array_without_axes_is_a_number():
+    np = pytest.importorskip("numpy")
+    x = Variable(np.array(2.0))
+    x.value = np.array(3)
+    y = x * np.array(2.0)
+    Graph.forward(y)
+    assert y.value == 6.0
+    with pytest.raises(NumberError):
+        Variable(np.array(True))

@@ -38,7 +38,7 @@ def test_asked_again_with_other_values_a_program_answers_like_a_new_one(recipe, 
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         nodes = build(recipe)
-        variables = [node for node in nodes if isinstance(node, Variable)]
+        variables = [node for node in nodes if type(node) is Variable]
         outputs = [node for node in nodes if not isinstance(node, Constant)][-2:] if several else nodes[-1]
         program = Program(outputs, variables, engine=engine, dtype=dtype)
         for move in (0.0, 0.0, 0.0, 0.125, -3.5):

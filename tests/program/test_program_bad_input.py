@@ -200,7 +200,6 @@ def kinds():
         ((k for k in range(3)), r"not a generator\. Make a list of it"),
         ({"p": 1.0}, r"not a dict.*feed=\{p: 1\.0\}"),
         (np.ones((3, 1)), r"array\.ravel\(\)"),
-        (np.array(1.0), r"not ndarray\. .*float\(value\)"),
         (Variable(1.0, name="x"), r"not Variable 'x'\. Feed what it holds: node\.value"),
     ]
 

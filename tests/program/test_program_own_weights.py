@@ -53,7 +53,7 @@ def test_the_answers_are_those_of_the_same_numbers_in_variables(drawing, engine,
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         nodes = build(drawing)
-        leaves = [node for node in nodes if isinstance(node, Variable)]
+        leaves = [node for node in nodes if type(node) is Variable]
         if not leaves:
             return
         there = Program(nodes[-1], wrt=leaves, engine=engine)

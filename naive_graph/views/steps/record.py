@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.arithmetics.dual import Dual
 from ...core.number import number
-from ...core.plan import Plan, plan_for
+from ...core.plan import Plan, check_set, plan_for
 from ...core.sweep import Contributed, Finished, forward, reverse
 from ...core.tables import CONSTANT, NEVER
 from ...engines.choice import watched
@@ -205,6 +205,7 @@ def _started(plan: Plan, feed: Mapping[PlaceHolder, float]) -> list[Any]:
 def _present(plan: Plan) -> Iterator[float]:
     tables = CURRENT.tables
     tables.grow_values()
+    check_set(tables, plan.rows)
     return (tables.values[row] for row in plan.rows)
 
 
