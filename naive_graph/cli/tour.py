@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from ..core.progress import progress
 from ..errors import DrawingError, MissingToolError
 from ..graph.derive import gradients
 from ..graph.graph import Graph
 from ..graph.nodes import Node, Variable
 from ..views.draw import draw
 from ..views.history import History
-from ..views.progress import progress
 
 RATE = 0.01
 

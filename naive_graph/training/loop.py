@@ -1,7 +1,7 @@
 """The loop that people expect around a trainer: minibatches, validation, stopping early, and a clean end on Ctrl-C.
 
 The loop knows no screen. It tells each step to reporters, functions of named
-numbers: `History().record` is one, `Bar()` of views/progress.py another.
+numbers: `History().record` is one, `Bar()` of core/progress.py another.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..core.progress import progress
 from ..errors import HistoryError
 from ..graph.nodes import Node
 from .figure import COLOURS, Recorded, our_style, quiet_about_glyphs
 from .picture import write_whole
-from .progress import progress
 from .walk import Stage, set_stage, shown
 
 DPI, SCALE = 100, 2  # a page's picture is drawn finer, for fine screens

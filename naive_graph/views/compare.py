@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
+from ..core.progress import progress
 from ..errors import HistoryError, TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Variable
@@ -16,7 +17,6 @@ from ..training.race import Make, Path, ground_of, race, seven
 from ..training.surfaces import Ground
 from .figure import COLOURS, MARKERS, STYLES, Plot, add_legend, finished, our_style
 from .picture import write_whole
-from .progress import progress
 from .surface import Surface
 from .walk import Stage, Walk, draw_contours, shown
 

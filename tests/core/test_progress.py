@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from naive_graph.views.progress import is_watched, progress
+from naive_graph.core.progress import is_watched, progress
 
 IMPATIENT = (
-    "from naive_graph.views import progress as room; room.PATIENCE = 0.0; room.PACE = 0.0; progress = room.progress"
+    "from naive_graph.core import progress as room; room.PATIENCE = 0.0; room.PACE = 0.0; progress = room.progress"
 )
 NO_TQDM = "import sys; sys.modules['tqdm'] = None"
 
@@ -62,7 +62,7 @@ def test_a_terminal_is_shown_the_label_and_the_count(tool):
 
 @BOTH
 def test_what_is_quick_shows_nothing(tool):
-    assert seen_in_a_terminal(tool, "from naive_graph.views.progress import progress", LOOP) == ""
+    assert seen_in_a_terminal(tool, "from naive_graph.core.progress import progress", LOOP) == ""
 
 
 @BOTH
