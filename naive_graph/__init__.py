@@ -16,6 +16,7 @@ from typing import Any as _Any
 
 from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
 from .core.catalogue import abs, pow
+from .core.progress import Bar, progress
 from .core.rules import Interval, operator
 from .core.version import __version__
 from .errors import NaiveGraphError

@@ -13,26 +13,34 @@ PATIENCE = 1.0  # seconds before anything is shown
 PACE = 0.1  # seconds between two looks
 
 
-def progress(items: Iterable[Item], label: str = "", total: int | None = None) -> Iterator[Item]:
+class Progress:
     """The items, one by one, with a bar on standard error if it takes over a second.
 
     total: how many items there are, if they cannot be counted. Silent where
     nobody watches: in CI (the variable CI is set), and where standard error is
     neither a terminal nor a notebook. With tqdm a bar, without it a line that
     counts. Either ends its line, also on an exception or Ctrl-C.
+    `naive_graph.progress.shown = False` switches every bar off.
 
     >>> sum(progress(range(4)))
     6
     """
-    if not is_watched():
-        return iter(items)
-    bar = _tqdm()
-    return _counted(items, label, total) if bar is None else _barred(bar, items, label, total)
+
+    shown = True
+
+    def __call__(self, items: Iterable[Item], label: str = "", total: int | None = None) -> Iterator[Item]:
+        if not is_watched():
+            return iter(items)
+        bar = _tqdm()
+        return _counted(items, label, total) if bar is None else _barred(bar, items, label, total)
+
+
+progress = Progress()
 
 
 def is_watched() -> bool:
-    """Whether somebody sees standard error as it is written."""
-    if os.environ.get("CI"):
+    """Whether somebody sees standard error as it is written, and wants to."""
+    if os.environ.get("CI") or not progress.shown:
         return False
     in_notebook = "ipykernel" in sys.modules and type(sys.stderr).__module__.startswith("ipykernel")
     return in_notebook or bool(getattr(sys.stderr, "isatty", lambda: False)())

@@ -99,3 +99,18 @@ def test_no_thread_is_started():
 def test_nobody_watches_a_stream_that_is_closed_or_missing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     assert not is_watched()
+
+
+@BOTH
+def test_a_bar_that_is_switched_off_is_not_shown(tool):
+    assert seen_in_a_terminal(tool, IMPATIENT, "progress.shown = False", LOOP) == ""
+
+
+@BOTH
+@pytest.mark.parametrize("run", ["Graph.forward(y)", "Graph.backward(y)"])
+def test_a_long_sweep_shows_how_far_it_is(tool, run):
+    chain = "from naive_graph import Graph\ny = Graph.Variable(0.5)\nfor _ in range(60_000): y = y * 0.5"
+    quiet = "progress.shown = False\nGraph.forward(y)\nprogress.shown = True"
+    seen = seen_in_a_terminal(tool, IMPATIENT, "from naive_graph.engines.choice import Setting",
+                              "Setting.default = 'reference'", chain, quiet, run)  # fmt: skip
+    assert run[6:].split("(")[0] in seen and "Error" not in seen

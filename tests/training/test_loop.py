@@ -6,10 +6,9 @@ import threading
 
 import pytest
 
-from naive_graph import AdamTrainer, Graph, History, Model, PlaceHolder, SimpleSGDTrainer, Variable, parameter
+from naive_graph import AdamTrainer, Bar, Graph, History, Model, PlaceHolder, SimpleSGDTrainer, Variable, parameter
 from naive_graph.errors import TrainingError
 from naive_graph.training.loop import batches, cosine, fit
-from naive_graph.views.progress import Bar
 
 POINTS = [(x / 10, 2.0 * x / 10 - 1.0) for x in range(20)]
 
