@@ -38,6 +38,15 @@ def number(value: object, who: str = "A node") -> float:
     return result
 
 
+def truth(value: object) -> object:
+    """1.0 for True and 0.0 for False, NumPy's too; anything else as it is. Only the condition of `where` asks for it.
+
+    >>> truth(2.0 < 3.0)
+    1.0
+    """
+    return float(value) if type(value).__name__ in ("bool", "bool_") else value  # type: ignore[arg-type]
+
+
 def _is_finite(value: Real | Decimal) -> bool:
     # A Decimal or Fraction can exceed every float and still be finite.
     return value.is_finite() if isinstance(value, Decimal) else value == value and abs(value) != math.inf

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
-from .number import number
+from .number import number, truth
 from .numpys import COMPARISONS, METHODS, compared, refusal, rule_for
 
 Value = Any  # a float, or whatever the arithmetic at hand computes with
@@ -66,6 +66,8 @@ class Rule:
         else:  # the way that a run of floats takes, for speed
             self.check_arity(len(operands))
             return self.value(*operands)
+        if self.selects:
+            operands = (*map(truth, operands[:1]), *operands[1:])
         if self.arity is None and len(operands) == 1 and isinstance(operands[0], Iterable):
             operands = tuple(operands[0])
         for operand in operands:

@@ -72,12 +72,18 @@ def watched(watcher: Engine) -> Iterator[None]:
 def _paying(plan: Plan) -> Engine:
     steps = _steps_run.get(plan, 0)
     if steps <= PATIENCE:
-        _steps_run[plan] = steps + len(plan)
+        _steps_run[plan] = steps + len(plan) + len(plan.operand_steps) // 2
         return reference
     if not _can_compile():
         return reference
-    engine = _engine("native" if len(plan) <= LARGEST else "tape")
+    engine = _engine("native" if is_short(plan, LARGEST) else "tape")
     return engine if engine.compiles(plan) else reference
+
+
+def is_short(plan: Plan, most: int) -> bool:
+    """Whether straight-line code for the plan is: at most so many steps, of some four operands, and none very wide."""
+    degrees = map(int.__sub__, plan.starts[1:], plan.starts[:-1])
+    return len(plan) <= most and sum(degree * (1 + degree // 32) for degree in degrees) <= 4 * most
 
 
 @once

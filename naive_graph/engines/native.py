@@ -24,6 +24,7 @@ from ..core.origin import learners_level
 from ..core.plan import Plan
 from ..core.sweep import Evaluated, Finished, forward, reverse
 from ..errors import EngineWarning
+from .choice import is_short
 from .llvm.compile import assembly as assembled
 from .llvm.compile import compiled, llvmlite
 from .llvm.emit import Opaque, opaque
@@ -31,6 +32,7 @@ from .llvm.functions import Module
 from .llvm.listing import Straight
 
 Run = Callable[..., None]
+MOST_STEPS = 3_000  # LLVM, which a Ctrl-C waits for, takes some 0.5 s for as many, and for no plan more than that
 MOST_KEPT = 128  # compiled plans, of which the oldest are let go
 _KEPT: dict[Any, Run | Opaque] = {}  # Opaque: why it cannot be compiled
 _LOCK = RLock()
@@ -82,7 +84,7 @@ def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], want
 
 def forward_code(plan: Plan) -> Straight:
     """The forward sweep, written down. Raises Opaque if an operator cannot be."""
-    code = Straight(Module(), "forward")
+    code = _begun(plan, "forward")
     registers: list[Any] = [code.leaf("values", step) if plan.kinds[step] < 0 else None for step in range(len(plan))]
     steps = (step for step in range(len(plan)) if plan.kinds[step] >= 0)
     with _naming_the_opaque(plan, steps):
@@ -95,7 +97,7 @@ def forward_code(plan: Plan) -> Straight:
 
 def reverse_code(plan: Plan, seeds: dict[int, float], wanted: Sequence[bool]) -> Straight:
     """The reverse sweep, written down. It reads the values that a forward run left."""
-    code = Straight(Module(), "reverse")
+    code = _begun(plan, "reverse")
     registers = [code.leaf("values", step) for step in range(len(plan))]
     steps = iter(reversed(range(len(plan))))
     with _naming_the_opaque(plan, steps):
@@ -104,6 +106,15 @@ def reverse_code(plan: Plan, seeds: dict[int, float], wanted: Sequence[bool]) ->
                 code.store("adjoints", next(steps), event.adjoint)
                 code.breathe()
     return code
+
+
+def _begun(plan: Plan, name: str) -> Straight:
+    if not is_short(plan, MOST_STEPS):
+        raise Opaque(
+            f"A graph of {len(plan)} nodes and {len(plan.operand_steps)} operands is too large for straight-line code, "
+            f"which is for some {MOST_STEPS}."
+        )
+    return Straight(Module(), name)
 
 
 @contextmanager

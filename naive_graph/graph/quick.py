@@ -23,7 +23,7 @@ from ..core.plan import Plan, plan_for
 from ..core.rules import BY_NUMBER
 from ..core.sweep import Evaluated, Finished, forward, reverse
 from ..core.tables import CONSTANT, Tables
-from ..engines.choice import Setting
+from ..engines.choice import LARGEST, Setting, is_short
 from ..engines.llvm.compile import compiled
 from ..engines.llvm.emit import Opaque
 from ..engines.llvm.functions import Module
@@ -99,6 +99,7 @@ def arm(tables: Tables, plan: Plan) -> None:
         Setting.default in (None, "native")
         and len(plan.targets) == 1
         and plan.kinds[plan.targets[0]] >= 0
+        and is_short(whole, LARGEST)
         and not whole.placeholders()
         and len(tables.values) == len(tables.stamps) == len(tables)
     )

@@ -31,9 +31,11 @@ def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
 
 def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
     """Every needed PlaceHolder has a number, and every operator its operands."""
-    for step in plan.placeholders():
-        row = plan.rows[step]
-        if row not in fed and tables.stamp(row) == NEVER:
+    empty = [at for at in plan.placeholders() if (row := plan.rows[at]) not in fed and tables.stamp(row) == NEVER]
+    needed = {*plan.targets, *plan.operand_steps} if empty else set()
+    for step in empty:
+        if step in needed:
+            row = plan.rows[step]
             called = tables.name(row) or "p"
             raise PlaceHolderError(
                 f"{tables.label(row)} has no value. Feed it: Graph.forward(feed={{{called}: 1.0}}). "

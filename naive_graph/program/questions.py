@@ -139,7 +139,10 @@ class ByMachine(ByReference):
         self.flat = self.lowering.flat
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
-        self.straight = engine == "native" or (engine is None and fits(self.flat))
+        self.straight = fits(self.flat) if engine is None else engine == "native" and pays(self.flat)
+        if engine == "native" and not self.straight:
+            message = f"A plan of {len(self.flat)} rows is too large for straight-line code. The tape runs it."
+            warnings.warn(EngineWarning(message), stacklevel=learners_level())
         self._groups = whole_groups(self.flat, self.asked)
         self.tape: Any = self._straight_line() if self.straight else Tape(self.flat, wanted, precision=precision)
         self.may_move = engine is None and not self.straight

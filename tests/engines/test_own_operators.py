@@ -3,6 +3,7 @@
 import math
 import warnings
 
+import numpy as np
 import pytest
 from running import check_same, on_compiled_engines, run
 
@@ -103,6 +104,27 @@ def test_an_operator_that_asks_if_compiles_and_goes_both_ways(engine, what, numb
     nodes = [x, y]
     ours = run(nodes, y, engine)  # a warning would be an error
     check_same(ours[0], run(nodes, y, "reference")[0])
+
+
+@pytest.mark.parametrize("engine", choice.ENGINES)
+@pytest.mark.parametrize(("at", "slope"), [(0.5, 1.0), (2.0, 0.0)])
+def test_the_condition_of_where_may_be_true_or_false(engine, at, slope):
+    clip = ng.operator("clip1", lambda a: min(a, 1.0), [lambda a, y: ng.where(a < 1.0, 1.0, 0.0)])
+    x = Variable(at)
+    y = clip(x)
+    Graph.forward(engine=engine)
+    Graph.backward(y, engine=engine)
+    assert (y.value, x.grad) == (min(at, 1.0), slope)
+    assert ng.tangent(y, {x: 1.0}) == slope and ng.hessian(y, [x]) == [[0.0]]
+
+
+def test_true_and_false_are_conditions_and_nothing_else():
+    x = Variable(1.0)
+    assert ng.where(np.float64(2.0) < 1.0, 3.0, 4.0) == 4.0 and ng.where(True, 3.0, 4.0) == 3.0
+    assert [each.value for each in ng.where(True, x, 2).last] == [1.0, 1.0, 2.0]
+    for wrong in (lambda: ng.where(1.0, True, 0.0), lambda: ng.maximum(True, 1.0), lambda: ng.where(1.0, x, False)):
+        with pytest.raises(TypeError, match="bool"):
+            wrong()
 
 
 @on_compiled_engines

@@ -122,6 +122,14 @@ def test_a_missing_feed_is_reported_before_anything_is_computed():
     assert snapshot() == before
 
 
+def test_a_placeholder_that_nothing_needs_may_stay_empty():
+    p, f = PlaceHolder(), Variable(1) * 2
+    Graph.forward()
+    assert f.value == 2.0 and p.value is None
+    with pytest.raises(PlaceHolderError):
+        Graph.forward(p)
+
+
 def test_only_placeholders_are_fed():
     x = Variable(1.0, name="x")
     for wrong in (x, 3, "x"):

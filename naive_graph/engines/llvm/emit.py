@@ -76,14 +76,17 @@ class Emitted(Arithmetic):
     __hash__ = None  # type: ignore[assignment]
 
 
-class Truth:
-    """What a comparison will say. Python asks for it in an `if`; then the code forks."""
+class Truth(Arithmetic):
+    """What a comparison will say. Python asks for it in an `if`, and the code forks; `where` selects without."""
 
     __slots__ = ("name", "writer")
 
     def __init__(self, writer: Writer, name: str) -> None:
         self.writer = writer
         self.name = name
+
+    def apply(self, rule: Rule, *operands: Any) -> Value:
+        return _selected(self.writer, *operands) if rule.selects and operands[0] is self else NotImplemented
 
     def __bool__(self) -> bool:
         return self.writer.fork(self.name)
@@ -200,10 +203,11 @@ def _negated(writer: Writer, x: Value) -> Value:
 
 
 def _selected(writer: Writer, condition: Value, a: Value, b: Value) -> Value:
-    if not isinstance(condition, Emitted):
+    if not isinstance(condition, Arithmetic):
         return a if condition != 0 else b
-    holds, real = writer.compare("une", condition, 0.0).name, writer.module.real
-    return writer.line(f"select {writer.module.truth} {holds}, {real} {writer.operand(a)}, {real} {writer.operand(b)}")
+    holds = condition if isinstance(condition, Truth) else writer.compare("une", condition, 0.0)
+    truth, real = writer.module.truth, writer.module.real
+    return writer.line(f"select {truth} {holds.name}, {real} {writer.operand(a)}, {real} {writer.operand(b)}")
 
 
 def _is_two(value: Value) -> bool:

@@ -206,14 +206,14 @@ def chunk(count: int, columns: int, precision: Precision) -> int:
 
 def fits(flat: Flat) -> bool:
     """Whether straight-line code is worth it from the first run on: few rows, and no lanes."""
-    return len(flat.samples) == 1 and _computed(flat) <= FEW_ROWS
+    return len(flat.samples) == 1 and _is_short(flat, FEW_ROWS)
 
 
 def pays(flat: Flat) -> bool:
     """Whether straight-line code beats the tape once it is compiled: wide layers run in the tape's larger tiles."""
     dots = flat.kinds <= DOT
     terms = int((flat.starts[1:] - flat.starts[:-1])[dots].sum()) // 2
-    return _computed(flat) <= MOST_ROWS and (len(flat.samples) == 1 or terms <= MOST_TERMS)
+    return _is_short(flat, MOST_ROWS) and (len(flat.samples) == 1 or terms <= MOST_TERMS)
 
 
 def blocks(samples: Sequence[int], precision: Precision = DOUBLE) -> int:
@@ -221,5 +221,6 @@ def blocks(samples: Sequence[int], precision: Precision = DOUBLE) -> int:
     return max(1, -(-max(samples) // precision.lanes))
 
 
-def _computed(flat: Flat) -> int:
-    return len(flat) - len(flat.leaves())
+def _is_short(flat: Flat, most: int) -> bool:
+    """Whether at most so many rows are computed, of some four operands each: a row's code is as long as it is wide."""
+    return len(flat) - len(flat.leaves()) <= most and len(flat.operands) <= 4 * most

@@ -49,6 +49,17 @@ def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
     return moved(flat, place, kinds[:size], starts[: size + 1], operands[: starts[size]]), place
 
 
+def with_dots(flat: Flat) -> Flat:
+    """The plan with every sum of more than two as a DOT, where it stands: a loop adds up any number of terms."""
+    degrees = np.diff(flat.starts)
+    apart = np.where((flat.kinds == ADD) & (degrees > 2), 2, 1)
+    starts = np.cumsum([0, *(degrees * apart)]).astype(np.int32)
+    operands = np.full(starts[-1], NONE, np.int32)
+    place = np.arange(len(flat.operands)) - np.repeat(flat.starts[:-1], degrees)
+    operands[np.repeat(starts[:-1], degrees) + place * np.repeat(apart, degrees)] = flat.operands
+    return replace(flat, kinds=np.where(apart == 2, DOT, flat.kinds).astype(np.int32), starts=starts, operands=operands)
+
+
 def moved(flat: Flat, place: Array, kinds: Array, starts: Array, operands: Array) -> Flat:
     """The plan after its rows went to new places; what belonged to a row goes with it."""
     stay = place >= 0

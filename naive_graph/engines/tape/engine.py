@@ -24,8 +24,10 @@ from ...errors import EngineWarning
 from ..llvm.compile import llvmlite
 from ..llvm.emit import Opaque
 from .adjoint import adjoint
+from .dots import with_dots
 from .flat import Array, flat_of
 from .share import share
+from .softmax import softmax
 from .tape import Tape
 
 _LOCK = RLock()
@@ -87,18 +89,20 @@ def _backward(plan: Plan, seeds: dict[int, Any], wanted: Sequence[bool]) -> _Low
 
 
 def _lowered_forward(plan: Plan) -> _Lowered:
-    flat = flat_of(plan)
-    steps = np.flatnonzero(flat.kinds >= 0)
-    return _Lowered(Tape(flat, steps.tolist()), steps)
+    flat, place = softmax(with_dots(flat_of(plan)))
+    steps = np.flatnonzero(np.array(plan.kinds) >= 0)
+    return _Lowered(Tape(flat, place[steps].tolist()), steps)
 
 
 def _lowered_backward(plan: Plan, seeds: dict[int, Any], wanted: Sequence[bool]) -> _Lowered:
     """A leaf's value is loaded; an operator's is computed again on the way."""
-    flat, asked = flat_of(plan), np.flatnonzero(np.array(wanted, bool)).astype(np.int32)
+    flat, asked = with_dots(flat_of(plan)), np.flatnonzero(np.array(wanted, bool)).astype(np.int32)
     grown, adjoints = adjoint(flat, list(seeds), asked)
     steps = asked[adjoints[asked] >= 0]
-    shared, place = share(grown, adjoints[steps])
-    return _Lowered(Tape(shared, place[adjoints[steps]].tolist()), steps)
+    narrow, moved = softmax(grown)
+    rows = moved[adjoints[steps]]
+    shared, place = share(narrow, rows)
+    return _Lowered(Tape(shared, place[rows].tolist()), steps)
 
 
 def _kept(plan: Plan, key: Any, make: Callable[[], _Lowered]) -> _Lowered | None:

@@ -24,23 +24,30 @@ the largest operand first, so that nothing overflows. Written out, what all
 shares need stands there once. A logsumexp of the same operands, whose slopes the
 shares are, is the largest plus the logarithm of that sum. The bits stay as they
 were.
+
+A row of very many operands is written out in rows of few, whose values are the
+written fold's: no kernel is as long as a row is wide.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...core.rules import RULES
-from .flat import DOT, EXP_BELOW, LARGEST, NONE, Array, Flat, rewritten
+from .flat import DOT, EXP_BELOW, LARGEST, MUL, NONE, Array, Flat, rewritten
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
 DIV, LOG = RULES["div"].number, RULES["log"].number
+WIDEST = 8  # operands of a row that has a kernel of its own
 
 
 def softmax(flat: Flat) -> tuple[Flat, Array]:
     """The plan with its softmax shares written out, and where each row went."""
     rows = len(flat)
-    if not (flat.kinds == SHARE).any():
+    wide = np.isin(flat.kinds, (MUL, LOGSUMEXP)) & (np.diff(flat.starts) > WIDEST)
+    if not (wide | (flat.kinds == SHARE)).any():
         return flat, np.arange(rows, dtype=np.int32)
     kinds: list[int] = []
     operands: list[list[int]] = []
@@ -53,9 +60,15 @@ def softmax(flat: Flat) -> tuple[Flat, Array]:
         groups.append(group)
         return len(kinds) - 1
 
+    def fold(kind: int, of: Sequence[int], group: int) -> int:
+        total = add(kind, list(of[:WIDEST]), group)
+        for at in range(WIDEST, len(of), WIDEST - 1):
+            total = add(kind, [total, *of[at : at + WIDEST - 1]], group)
+        return total
+
     def pieces(xs: tuple[int, ...], group: int) -> tuple[int, list[int], int]:
         if xs not in known:
-            top = add(LARGEST, list(xs), group)
+            top = fold(LARGEST, xs, group)
             each = [add(EXP_BELOW, [x, top], group) for x in xs]
             known[xs] = top, each, add(DOT, _alone(each), group)
         return known[xs]
@@ -69,11 +82,11 @@ def softmax(flat: Flat) -> tuple[Flat, Array]:
             xs = tuple(of[1:])
             _, each, total = pieces(xs, group)
             moved[row] = add(DIV, [each[xs.index(of[0])], total], group)
-        elif kind == LOGSUMEXP and tuple(flat.of(row)) in shared:
+        elif kind == LOGSUMEXP and (wide[row] or tuple(flat.of(row)) in shared):
             top, _, total = pieces(tuple(of), group)
             moved[row] = add(DOT, _alone([top, add(LOG, [total], group)]), group)
         else:
-            moved[row] = add(kind, of, group)
+            moved[row] = (fold if wide[row] else add)(kind, of, group)
     return rewritten(flat, moved, kinds, operands, groups), moved
 
 

@@ -117,7 +117,7 @@ class Tape(Memory):
         flat, kept = self.flat, lives_on(self.sections)
         self.kept = kept
         self.lane_slots: dict[int, dict[Slot, int]] = {group: {} for group in self.fed}
-        self.most_slots: dict[int, int] = dict.fromkeys(self.fed, 0)
+        self.most_slots = {group: len(rows) for group, rows in self.fed.items()}  # fed even where nothing is computed
         self._load(np.array([flat.sources[row] for row in self.loads], np.int32))
         begun: set[int] = set()
         last = {part.group: part.stage for part in self.sections}

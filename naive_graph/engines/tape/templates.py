@@ -17,10 +17,11 @@ import numpy as np
 
 from ...core.number import number
 from ...core.rules import BY_NUMBER, Arithmetic, Rule
-from ..llvm.emit import opaque
+from ..llvm.emit import Opaque, opaque
 from .flat import Array
 
 PLAIN, NOTHING = -1, -2  # a partial of 1, and none at all
+MOST_SLOPES = 1_000  # of a row, each of which is a row of as many operands
 FIRST_NUMBER = -3  # from here down: constants, by their place in a list
 
 
@@ -72,6 +73,8 @@ def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
     >>> template(sin, 1, {}) == Template([(cos.number, [0])], [2])
     True
     """
+    if rule.arity is None and not rule.associative and arity > MOST_SLOPES:  # each would have all the operands
+        raise Opaque(f"The slopes of '{rule.name}' over {arity} operands are too many to be compiled.")
     writer = _Writer(arity + 1, numbers)
     operands = [_Stand(writer, place) for place in range(arity)]
     try:
