@@ -358,8 +358,28 @@ def _is_picture(output: Any) -> bool:
     return "image/png" in data or "<img" in "".join(data.get("text/html", ""))
 
 
+# Drawings, plots and formulas, and walks: every kind of output that a lesson shows is in these.
+QUICKLY_SEEN = ("01_", "03_", "05_")
+every_lesson_in_a_browser = pytest.mark.parametrize(
+    "lesson",
+    [
+        pytest.param(each, id=each.stem, marks=[] if each.name.startswith(QUICKLY_SEEN) else [pytest.mark.slow])
+        for each in LESSONS
+    ],
+)
+
+
+def kinds_of_output(lesson: Path) -> set[tuple[str, ...]]:
+    return {(each.output_type, *sorted(each.get("data", [])), _is_walk(each)) for each in outputs(lesson)}
+
+
+def test_the_lessons_that_are_always_seen_in_a_browser_hold_every_kind_of_output() -> None:
+    quickly = [each for each in LESSONS if each.name.startswith(QUICKLY_SEEN)]
+    assert set().union(*map(kinds_of_output, LESSONS)) == set().union(*map(kinds_of_output, quickly))
+
+
 @pytest.mark.browser
-@every_lesson
+@every_lesson_in_a_browser
 def test_a_lesson_runs_in_jupyterlab_and_its_pictures_are_seen(lesson: Path, laboratory: Any, browser: Any) -> None:
     address, token, folder = laboratory
     page = browser.new_page(viewport={"width": 1300, "height": 1000})
