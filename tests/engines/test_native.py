@@ -51,7 +51,7 @@ def grown(size, seed):
 
 
 @on_compiled_engines
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(size=st.integers(3, 300), seed=st.integers(0, 10**9))
 def test_values_are_the_references_bit_for_bit_where_no_library_function_is_used(engine, size, seed):
     with Graph.scratch():
@@ -62,7 +62,7 @@ def test_values_are_the_references_bit_for_bit_where_no_library_function_is_used
         check_same([node.value for node in nodes], expected)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(size=st.integers(3, 300), seed=st.integers(0, 10**9))
 def test_native_gradients_are_the_references_bit_for_bit(size, seed):
     with Graph.scratch():
@@ -72,7 +72,7 @@ def test_native_gradients_are_the_references_bit_for_bit(size, seed):
 
 
 @on_compiled_engines
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(recipe=any_graph())
 def test_any_graph_has_the_references_values_and_gradients(engine, recipe):
     with Graph.scratch():

@@ -39,7 +39,7 @@ def wide(flat, wanted, precision):
 
 
 @given(seeds, st.integers(2, 60), PRECISIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_scalars_have_the_bits_of_the_tape(seed, size, precision):
     with Graph.scratch():
         nodes = random_graph(seed, size)
@@ -48,7 +48,7 @@ def test_scalars_have_the_bits_of_the_tape(seed, size, precision):
 
 
 @given(seeds, st.integers(8, 40), PRECISIONS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_values_over_lanes_have_the_bits_of_the_tape(seed, samples, precision):
     with Graph.scratch():
         loss = unrolled(Habit(seed, samples))
@@ -57,7 +57,7 @@ def test_values_over_lanes_have_the_bits_of_the_tape(seed, samples, precision):
 
 
 @given(seeds, st.integers(1, 80), st.integers(0, 2**16), st.sampled_from([8, 16]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_every_row_comes_once_and_after_its_operands(seed, size, chosen, lanes):
     with Graph.scratch():
         flat = lowered([random_graph(seed, size)[-1]], []).flat

@@ -41,7 +41,7 @@ def agree_with_the_sweep(nodes, wanted_of):
 
 
 @given(seeds, sizes)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_rows_give_the_bits_of_the_reverse_sweep(seed, size):
     with Graph.scratch():
         nodes = random_graph(seed, size, odd=0.2)
@@ -61,7 +61,7 @@ def test_any_rows_may_be_asked_for_and_many_may_be_seeded(seed, size):
 
 
 @given(seeds, sizes)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_dots_and_sharing_keep_derivatives_within_the_bound(seed, size):
     with Graph.scratch():
         plan, values = plan_values([random_graph(seed, size)[-1]])

@@ -50,7 +50,7 @@ def magnitude(terms):
 
 
 @given(seeds, st.integers(2, 40), KINDS, st.booleans(), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_samples_that_begin_the_sum_keep_every_bit(seed, samples, data, own, library):
     with Graph.scratch():
         loss = unrolled(Habit(seed, samples, data=data, own=own, library=library))
@@ -60,7 +60,7 @@ def test_samples_that_begin_the_sum_keep_every_bit(seed, samples, data, own, lib
 
 
 @given(seeds, st.integers(8, 60), st.integers(1, 3), KINDS, st.booleans(), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_ragged_samples_keep_the_sum_within_the_bound(seed, samples, structures, data, own, begins):
     with Graph.scratch():
         loss = unrolled(Habit(seed, samples, structures, data, begins, own))

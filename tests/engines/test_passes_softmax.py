@@ -18,7 +18,7 @@ NUMBERS = st.one_of(st.floats(-800, 800), st.sampled_from(ODD))
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=6), st.integers(0, 5))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_shares_keep_every_bit(numbers, again):
     with Graph.scratch():
         xs = [Variable(each) for each in numbers]
@@ -33,7 +33,7 @@ def test_shares_keep_every_bit(numbers, again):
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=6))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_logsumexp_beside_its_shares_keeps_every_bit(numbers):
     with Graph.scratch():
         xs = [Variable(each) for each in numbers]

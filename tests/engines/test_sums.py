@@ -56,7 +56,7 @@ class Layer:
 
 
 @given(sizes, sizes, samples, seeds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_layer_of_any_shape_adds_up_in_the_written_order(outputs, inputs, samples, seed):
     with Graph.scratch():
         layer = Layer(outputs, inputs, samples, seed)
@@ -68,7 +68,7 @@ def test_a_layer_of_any_shape_adds_up_in_the_written_order(outputs, inputs, samp
 
 
 @given(sizes, sizes, samples, seeds, st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_gradients_of_a_layer_of_any_shape_are_its_sums_over_the_samples(outputs, inputs, samples, seed, in_order):
     with Graph.scratch():
         layer = Layer(outputs, inputs, samples, seed)
@@ -82,7 +82,7 @@ def test_the_gradients_of_a_layer_of_any_shape_are_its_sums_over_the_samples(out
 
 
 @given(st.integers(1, 10), st.integers(1, 10), seeds, st.sampled_from(["in order", "in disorder", "some twice"]), kinds)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_straight_line_code_sums_layers_of_any_shape_run_after_run(outputs, inputs, seed, order, dtype):
     """One chunk of samples or several; what a run leaves, were it NaN, does not come back in the next."""
     with Graph.scratch():
@@ -101,7 +101,7 @@ def test_straight_line_code_sums_layers_of_any_shape_run_after_run(outputs, inpu
 
 
 @given(sizes, sizes, samples, seeds, st.booleans(), st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_dense_does_what_its_source_says(outputs, inputs, samples, seed, fused, in_columns):
     random, count = np.random.default_rng(seed), whole(samples)
     fours = -(-outputs // 4) * 4
@@ -120,7 +120,7 @@ def test_dense_does_what_its_source_says(outputs, inputs, samples, seed, fused, 
 
 
 @given(sizes, sizes, samples, seeds, st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_outer_does_what_its_source_says_and_no_sample_too_many(lefts, rights, samples, seed, begins):
     random, count = np.random.default_rng(seed), whole(samples)
     slots, rows = random.permutation(lefts + rights), random.permutation(lefts)

@@ -70,7 +70,7 @@ def bits(number):
 
 
 @given(seeds, sizes, widths, st.booleans())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_windows_change_no_value(seed, size, width, wild):
     with Graph.scratch():
         nodes = grown(seed, size, TAKEN, wild)
@@ -79,7 +79,7 @@ def test_windows_change_no_value(seed, size, width, wild):
 
 
 @given(seeds, sizes, widths)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_windows_keep_the_gradients_within_the_bound(seed, size, width):
     with Graph.scratch():
         Graph.on_invalid = "ignore"
@@ -117,15 +117,17 @@ def test_a_row_alone_hands_on_the_bits_that_a_row_in_a_register_does(rule):
     code = backward.backward(shape)
     ways = [BACK(code.back), BACK(code.one)]
 
-    @given(st.lists(st.one_of(st.floats(), st.floats(-9, 9)), min_size=arity + 1, max_size=arity + 1), st.floats(-9, 9))
-    @settings(max_examples=60, deadline=None)
-    def law(numbers, adjoint):
-        scalars, results = np.array(numbers), []
-        for way in ways:
-            adjoints = np.array([0.5] * arity + [adjoint])
-            way(scalars.ctypes.data, adjoints.ctypes.data, index.ctypes.data, 0, arity, 1)
-            results.append([bits(each) for each in adjoints])
-        assert results[0] == results[1] and results[0][-1] == bits(0.0)
+    @given(st.randoms(use_true_random=True))
+    @settings(max_examples=5, deadline=None)
+    def law(dice):
+        for _ in range(20):
+            anywhere, near = struct.unpack(f"{arity + 1}d", dice.randbytes(8 * arity + 8)), dice.uniform(-9, 9)
+            scalars, results = np.array([dice.choice([each, dice.uniform(-9, 9)]) for each in anywhere]), []
+            for way in ways:
+                adjoints = np.array([0.5] * arity + [near])
+                way(scalars.ctypes.data, adjoints.ctypes.data, index.ctypes.data, 0, arity, 1)
+                results.append([bits(each) for each in adjoints])
+            assert results[0] == results[1] and results[0][-1] == bits(0.0)
 
     law()
 

@@ -75,7 +75,7 @@ def test_merging_stores_no_edge_twice():
     assert len(CURRENT.tables.sources) == 60
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(any_graph())
 def test_merging_changes_no_value(recipe):
     """Every node, absorbed or not, has the value that its own expression has on numbers."""

@@ -19,7 +19,7 @@ from naive_graph import (
 )
 from naive_graph.errors import NodeError, NumericError
 
-LAW = settings(max_examples=120, deadline=None)
+LAW = settings(max_examples=40, deadline=None)
 
 
 def alike(one, other):
@@ -147,14 +147,6 @@ def test_gradients_leave_the_learners_nodes_live():
     f = (a + b) * c
     gradients(f, [a, b, c])
     assert not any(node.absorbed for node in (a, b, c, f))
-
-
-def test_a_chain_of_a_hundred_thousand_has_a_gradient_graph():
-    x = Variable(0.5)
-    y = x
-    for _ in range(50_000):
-        y = (y * x).sin()
-    assert gradients(y, x).in_deg
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def differentiate(model, y):
         assert leaf.grad == pytest.approx(model.slope(y, leaf), rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(ACTIONS, max_size=25))
 def test_a_graph_lives_as_its_learner_believes(actions):
     with Graph.scratch():

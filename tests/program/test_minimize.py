@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from test_histories import LOG, VALLEY, check
+from histories import LOG, VALLEY, check
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable, operator

@@ -13,7 +13,7 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable, gradients, hessian, operator, where
 from naive_graph.core.rules import RULES
 
-LAW = settings(max_examples=30, deadline=None)
+LAW = settings(max_examples=15, deadline=None)
 SEEDS = st.integers(0, 10**6)
 SMALL = st.integers(3, 120)
 COMPILED = ["native", "tape", None]

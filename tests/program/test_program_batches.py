@@ -14,7 +14,7 @@ from naive_graph.program import questions
 
 SIZES = [1, 2, 7, 8, 9, 100, 1000]
 SEEDS = st.integers(0, 10**6)
-LAW = settings(max_examples=25, deadline=None)
+LAW = settings(max_examples=15, deadline=None)
 OF_ONE = {"total", "mean"}  # of one sample they are the sample itself
 
 

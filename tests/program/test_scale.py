@@ -73,6 +73,12 @@ def test_the_gradient_graph_of_a_long_chain_can_be_evaluated():
     assert node.value == pytest.approx(x.grad, rel=1e-9, abs=1e-300)
 
 
+@pytest.mark.slow
+def test_a_chain_of_a_hundred_thousand_has_a_gradient_graph():
+    x, y = chain(100_000)
+    assert gradients(y, x).in_deg
+
+
 def test_a_cleared_graph_holds_no_rows():
     tables = CURRENT.tables
     _, y = chain(1000)

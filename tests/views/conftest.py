@@ -11,7 +11,7 @@ from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip
 from stepping import Seen
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     with browser_or_skip()() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)

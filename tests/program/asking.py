@@ -10,7 +10,7 @@ from large_graphs import grown, leaves_of
 
 from naive_graph import PlaceHolder, Program
 
-LAW = settings(max_examples=30, deadline=None)
+LAW = settings(max_examples=12, deadline=None)
 SEEDS = st.integers(0, 10**6)
 SIZES = st.integers(3, 300)
 SAMPLES = st.sampled_from([1, 7, 8, 15, 16, 17, 33, 100, 300])
