@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -218,7 +219,9 @@ def test_tasks_that_are_too_small_to_be_sent_are_said_to_be_once(client, monkeyp
     engine, y = DaskEngine(client), network()
     with pytest.warns(ng.errors.EngineWarning, match=r"tasks took .* too small to be sent.*DAGExecutionEngine"):
         engine.backward(y)
-    engine.backward(y)  # a second warning would be an error here
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        engine.backward(y)
 
 
 def test_an_array_keeps_its_layout_on_the_way():
