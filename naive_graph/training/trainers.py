@@ -11,13 +11,15 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from ..core.files import path_of
 from ..errors import DivergedError, TrainingError
 from ..graph.nodes import Variable
 from ..program.update import memories_of
 from . import formulas
 from .scalars import Movable, Scalars
-from .stored import read, write
+from .stored import Shapes, read, write
 
+AVERAGE = -1  # stands where else the place of a weight does
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
 
 
@@ -206,40 +208,52 @@ class Trainer:
         if self.average is not None:
             arrays |= {f"average/{place}": value for place, value in enumerate(self.average.values)}
         about = {"average": None if self.average is None else [self.average.beta, self.average.count]}
-        return write(Path(path), type(self).__name__, {**self.settings(), "more": about}, arrays)
+        settings = {**self.settings(), "more": about}
+        return write(path_of(path, TrainingError), type(self).__name__, settings, arrays)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read what `save` wrote. The run goes on with the same bits as if it had not stopped."""
-        settings, arrays = read(Path(path), type(self).__name__)
+        settings, arrays = read(path_of(path, TrainingError), type(self).__name__, self._check_fitting)
         about = settings.pop("more")["average"]
-        if settings.keys() != self.settings().keys():
-            raise TrainingError(f"{path} was written by another version of {type(self).__name__}.")
         memory: dict[int, list[Any]] = {}
-        for name in sorted((name for name in arrays if not name.startswith("average/")), key=_place_in):
-            memory.setdefault(_place_in(name)[0], []).append(self._fitted(_place_in(name)[0], arrays[name]))
-        average = None
-        if about is not None:
-            average = Average(about[0])
-            average.count = about[1]
-            count = sum(name.startswith("average/") for name in arrays)
-            average.values = [self._fitted(place, arrays[f"average/{place}"]) for place in range(count)]
+        average = None if about is None else Average(about[0], about[1])
+        for name in sorted(arrays, key=_place_in):
+            of, at = _place_in(name)
+            if of == AVERAGE and average is not None:
+                average.values.append(self._fitted(at, arrays[name]))
+            else:
+                memory.setdefault(of, []).append(self._fitted(of, arrays[name]))
         vars(self).update(settings)
         self.memory, self.average = memory, average
 
+    def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
+        """A file's settings are this trainer's, and its arrays those of the weights that it moves."""
+        if settings.keys() != {*self.settings(), "more"} or not isinstance(settings["more"], dict):
+            raise TrainingError(f"The file has no settings of this version of {type(self).__name__}.")
+        shapes = [getattr(weight.zeros(), "shape", ()) for weight in self.model.weights]
+        averaged = (settings["more"].get("average") or [None, 0])[1]
+        kept = {name.partition("/")[0] for name in found if not name.startswith("average/")}
+        expected = {f"average/{at}": shape for at, shape in enumerate(shapes) if averaged}
+        expected |= {
+            f"{at}/{place}": shape
+            for at, shape in enumerate(shapes)
+            for place in range(self.memories)
+            if str(at) in kept
+        }
+        if expected != found:
+            raise TrainingError("The file remembers other weights than this trainer moves.")
+
     def _fitted(self, place: int, array: Any) -> Any:
         """A stored array as the memory of the weight at this place: a float for a Variable."""
-        zeros = self.model.weights[place].zeros() if place < len(self.model.weights) else None
-        if zeros is None or getattr(zeros, "shape", ()) != array.shape:
-            raise TrainingError("The file remembers other weights than this trainer moves.")
-        return float(array) if isinstance(zeros, float) else array
+        return float(array) if isinstance(self.model.weights[place].zeros(), float) else array
 
 
 class Average:
     """A moving average of all weights: exponential with `beta`, or the plain mean if it is None."""
 
-    def __init__(self, beta: float | None) -> None:
+    def __init__(self, beta: float | None, count: int = 0) -> None:
         self.beta = beta
-        self.count = 0
+        self.count = count
         self.values: list[Any] = []
         self.kept: list[Any] = []
         self.swapped = False
@@ -255,8 +269,8 @@ class Average:
 
 
 def _place_in(name: str) -> tuple[int, int]:
-    place, at = name.split("/")
-    return int(place), int(at)
+    of, at = name.split("/")
+    return AVERAGE if of == "average" else int(of), int(at)
 
 
 class SimpleSGDTrainer(Trainer, rule=formulas.sgd):
