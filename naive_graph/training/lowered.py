@@ -14,6 +14,10 @@ models the weights are copied into one array first.)
 
 from __future__ import annotations
 
+# First: it says which extra to install.
+from ..tensor.base import TensorNode
+
+# isort: split
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -24,7 +28,6 @@ import numpy as np
 from ..errors import ShapeError, TrainingError
 from ..graph.nodes import Node
 from ..program.program import Program
-from ..tensor.base import TensorNode
 from ..tensor.differentiate import ancestors
 from ..tensor.lower import lower
 from ..tensor.nodes import LeafNode, LeafType

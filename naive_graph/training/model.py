@@ -11,17 +11,20 @@ its gradient to the parameter's own.
 
 from __future__ import annotations
 
+# First: it says which extra to install.
+from ..tensor import nodes as tensors
+
+# isort: split
 import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np  # the tensor room says what is missing
+import numpy as np
 
 from ..core.files import path_of
 from ..errors import ShapeError, TrainingError
-from ..tensor import nodes as tensors
 from .initialisers import Initialiser, glorot
 from .parameters import LookupParameter, Parameter
 from .stored import Shapes, check_name, read, write

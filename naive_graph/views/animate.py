@@ -5,6 +5,10 @@ The ground is drawn once; on it only the walk moves.
 
 from __future__ import annotations
 
+# First: it says which extra to install.
+from .figure import COLOURS, Recorded, our_style, quiet_about_glyphs
+
+# isort: split
 import base64
 import io
 import json
@@ -19,7 +23,6 @@ import numpy as np
 
 from ..errors import HistoryError
 from ..graph.nodes import Node
-from .figure import COLOURS, Recorded, our_style, quiet_about_glyphs
 from .picture import write_whole
 from .progress import progress
 from .walk import Stage, set_stage, shown
