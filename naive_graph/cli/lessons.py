@@ -15,6 +15,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
+from ..core.files import write_whole
 from ..errors import LessonError, MissingToolError
 
 RECORD = ".naive-graph-lessons.json"
@@ -57,7 +58,7 @@ def hand_out(lessons: list[Path], folder: Path) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         record = _handed_out(folder)
         lines = [_hand_out_one(lesson, folder, record) for lesson in lessons]
-        _write(folder / RECORD, json.dumps(record, indent=1, sort_keys=True).encode())
+        write_whole(folder / RECORD, json.dumps(record, indent=1, sort_keys=True).encode(), LessonError)
     except OSError as error:
         raise LessonError(f"Cannot write lessons to '{folder}': {error.strerror}. Choose another folder.") from error
     return lines
@@ -68,7 +69,7 @@ def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
     before = record.get(lesson.name)
     record[lesson.name] = _digest(ours)
     if not os.path.lexists(mine):
-        _write(mine, ours)
+        write_whole(mine, ours, LessonError)
         return f"copied: {mine}"
     theirs = _digest(mine.read_bytes())
     if theirs == _digest(ours):
@@ -76,7 +77,7 @@ def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
     if before == _digest(ours):
         return f"kept, with your changes: {mine}"
     if theirs == before:
-        _write(mine, ours)
+        write_whole(mine, ours, LessonError)
         return f"renewed (you had not changed it): {mine}"
     return f"kept, with your changes: {mine}; the newer lesson is {_put_beside(mine, ours)}"
 
@@ -87,7 +88,7 @@ def _put_beside(mine: Path, ours: bytes) -> Path:
     while True:
         beside = mine.with_name(f"{mine.stem}-new{count if count > 1 else ''}{mine.suffix}")
         if not os.path.lexists(beside):
-            _write(beside, ours)
+            write_whole(beside, ours, LessonError)
             return beside
         if beside.read_bytes() == ours:
             return beside
@@ -103,13 +104,6 @@ def _handed_out(folder: Path) -> dict[str, str]:
     return (
         {name: digest for name, digest in record.items() if isinstance(digest, str)} if isinstance(record, dict) else {}
     )
-
-
-def _write(path: Path, content: bytes) -> None:
-    """All of it or nothing: written under another name, then moved into place."""
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    os.replace(part, path)
 
 
 def _digest(content: bytes) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,10 @@ examples:
   naive-graph step "log((x - 7)**2 + 10)" x=6
       walk through it, forwards and backwards, one event at a time
 """
+LESSONS_NOTES = """\
+What you changed is never overwritten: a newer lesson is put beside your own,
+under another name.
+"""
 STEP_NOTES = """\
 In a terminal the arrow keys go on and back. Where the output is a file or a
 pipe, all steps are listed.
@@ -39,13 +44,14 @@ examples:
 DRAW_NOTES = """\
 An expression has numbers, names, + - * / **, < and >, and the functions of
 naive_graph, such as log(x), maximum(x, y) or logsumexp([x, y]). It is read,
-never run as a program. Put it in quotes, and in brackets if it begins with a
-minus: "(-x**2)".
+never run as a program. Put it in quotes.
 
 examples:
   naive-graph draw "log((x - 7)**2 + 10)" x=6 -o f.svg
   naive-graph draw "where(x > y, x*y, x/y)" x=2 y=-0.5 -o choice.png
 """
+USUAL = " (default: %(default)s)"
+_AS_WRITTEN = argparse.RawDescriptionHelpFormatter
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,6 +83,8 @@ def _stopped() -> int:
 
 
 def _run(words: list[str]) -> int:
+    if words[:1] in (["draw"], ["step"]):  # an expression may begin with a minus
+        words = [re.sub(r"^-(?![-o]|h$)(?=.)", " -", word) for word in words]
     options, rest = command_line().parse_known_args(words)
     if options.command in ("draw", "step"):  # values may also stand after the options
         options.values += [word for word in rest if not word.startswith("-")]
@@ -116,81 +124,40 @@ def command_line() -> argparse.ArgumentParser:
         PROGRAM,
         description="A computation graph of single numbers that can be looked at from every side.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_AS_WRITTEN,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
-    commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
-    for add in (_add_tour, _add_lessons, _add_draw, _add_step):
-        command = add(commands)
-        command.set_defaults(parser=command)
     parser.set_defaults(parser=parser)
-    return parser
+    commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
 
+    def command(name: str, says: str, notes: str = "") -> _Parser:
+        described = f"{says[0].upper()}{says[1:]}."
+        own = commands.add_parser(name, help=says, description=described, epilog=notes, formatter_class=_AS_WRITTEN)
+        own.set_defaults(parser=own)
+        return own
 
-def _add_tour(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
-    says = "build two functions, draw them, minimise them, and compare with the known numbers"
-    tour = commands.add_parser("tour", help=says, description=says.capitalize() + ".")
-    tour.add_argument(
-        "--out", type=Path, default=Path("figures"), metavar="DIR", help="where the pictures go (default: figures)"
-    )
-    return tour
+    tour = command("tour", "build two functions, draw them, minimise them, and compare with the known numbers")
+    tour.add_argument("--out", type=Path, default=Path("figures"), metavar="DIR", help="where the pictures go" + USUAL)
 
-
-def _add_lessons(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
-    says = "copy the lessons to a folder of yours and open them in JupyterLab"
-    lessons = commands.add_parser(
-        "lessons",
-        help=says,
-        description=says.capitalize() + ". What you changed is never overwritten: "
-        "a newer lesson is put beside your own, under another name.",
-    )
-    lessons.add_argument(
-        "folder",
-        type=Path,
-        nargs="?",
-        default=Path("naive-graph-lessons"),
-        help="where your copies are kept (default: naive-graph-lessons)",
-    )
+    lessons = command("lessons", "copy the lessons to a folder of yours and open them in JupyterLab", LESSONS_NOTES)
+    default = Path("naive-graph-lessons")
+    lessons.add_argument("folder", type=Path, nargs="?", default=default, help="where your copies are kept" + USUAL)
     lessons.add_argument("--copy-only", action="store_true", help="copy the lessons; start nothing")
     lessons.add_argument("--no-browser", dest="browser", action="store_false", help="start JupyterLab without a window")
     lessons.add_argument("--port", type=_port, metavar="N", help="the port for JupyterLab (default: 8888 or the next)")
     lessons.add_argument("--allow-root", action="store_true", help="let JupyterLab run as root, in a container say")
-    return lessons
 
-
-def _add_draw(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
-    says = "draw an expression with its values and gradients"
-    draw = commands.add_parser(
-        "draw",
-        help=says,
-        description=says.capitalize() + ".",
-        epilog=DRAW_NOTES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    draw.add_argument("expression", help="in Python's notation, in quotes")
-    draw.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="a value for each name in the expression")
-    draw.add_argument(
-        "-o", "--output", type=Path, default=Path("graph.svg"), metavar="FILE",
-        help="ends in .svg, .png or .dot (default: graph.svg)",
-    )  # fmt: skip
-    return draw
-
-
-def _add_step(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
-    says = "walk through an expression, forwards and backwards, one event at a time"
-    step = commands.add_parser(
-        "step",
-        help=says,
-        description=says.capitalize() + ".",
-        epilog=STEP_NOTES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    step.add_argument("expression", help="in Python's notation, in quotes")
-    step.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="a value for each name in the expression")
+    draw = command("draw", "draw an expression with its values and gradients", DRAW_NOTES)
+    step = command("step", "walk through an expression, forwards and backwards, one event at a time", STEP_NOTES)
+    for each in (draw, step):
+        each.add_argument("expression", help="in Python's notation, in quotes")
+        each.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="a value for each name in the expression")
+    target = Path("graph.svg")
+    draw.add_argument("-o", "--output", type=Path, default=target, metavar="FILE", help="an .svg, .png or .dot" + USUAL)
     step.add_argument("--mode", choices=("both", "forward", "backward", "tangent"), default="both", help="what to walk")
     step.add_argument("--save", type=Path, metavar="FILE", help="write one HTML page that shows the walk in a browser")
     step.add_argument("--list", action="store_true", help="list all steps, also in a terminal")
-    return step
+    return parser
 
 
 def _port(text: str) -> int:

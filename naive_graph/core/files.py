@@ -2,33 +2,89 @@
 
 from __future__ import annotations
 
+import glob
 import os
-import tempfile
+import secrets
+import stat
+import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ..errors import NaiveGraphError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+JUST_NOW = 0.1  # seconds in which a part that was begun may not be locked yet
+
+
+def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:
+    """The path that somebody gave. Raises `failure` for what is none.
+
+    >>> path_of("model.npz", NaiveGraphError).name
+    'model.npz'
+    """
+    try:
+        return Path(path)
+    except TypeError:
+        raise failure(f"A file is named by a path such as 'folder/name', not by {path!r}.") from None
 
 
 def write_whole(target: Path, data: bytes, failure: type[NaiveGraphError]) -> None:
     """Write a file so that a kill or a full disk, at any byte, leaves the old file or the new one.
 
-    Raises `failure` with the reason if it cannot be written.
+    A link stays a link, an old file's permissions stay, and those of a new one
+    are what the umask leaves. Raises `failure` with the reason if it cannot be
+    written.
     """
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
+        target = Path(os.path.realpath(target))
+        if target.exists() and not target.is_file():  # a device, a pipe; a folder refuses
+            target.write_bytes(data)
+            return
+        _sweep(target)
+        _write_beside(target, data)
+    except FileNotFoundError as error:
         raise failure(f"Cannot write {target}: {error.strerror}. Choose a folder that exists.") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise failure(f"Cannot write {target}: {getattr(error, 'strerror', None) or error}.") from None
+
+
+def _write_beside(target: Path, data: bytes) -> None:
+    """Write a file of a name of its own, locked as long as somebody writes it, and move it into place."""
+    part = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(part, "xb") as file:  # so it has the permissions that the umask leaves
+            _lock(file)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())  # else the name could be on the disk before the bytes are
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException as error:
+            with suppress(OSError):
+                os.chmod(part, stat.S_IMODE(target.stat().st_mode))
+            if fcntl is not None:
+                os.replace(part, target)
+        if fcntl is None:  # Windows moves no open file
+            os.replace(part, target)
+    finally:
         with suppress(OSError):
-            os.unlink(name)
-        if isinstance(error, OSError):
-            raise failure(f"Cannot write {target}: {error.strerror}.") from None
-        raise
+            os.unlink(part)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what a killed write left: the parts of this file that nobody has locked."""
+    for part in target.parent.glob(f".{glob.escape(target.name[:200])}.????????.part"):
+        with suppress(OSError):
+            with open(part, "rb") as file:
+                _lock(file)
+                left = time.time() - os.fstat(file.fileno()).st_mtime > JUST_NOW
+            if left:
+                os.unlink(part)
+
+
+def _lock(file: Any) -> None:
+    """Hold the file until it is closed. Raises OSError if somebody else holds it, and where there are no locks."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -34,6 +34,7 @@ class TensorNode(Arithmetic):
         self.origin = Origin(frame.f_code, frame.f_lasti)
         self.scope = CURRENT.tables.scope_now
         self._home = CURRENT.tables
+        self._checkpoint = self._home.checkpoints[-1] if self._home.checkpoints else None
         self._value: Array | None = None
         self._grad: Array | None = None
         if self.sources and self._home.computes_at_once:  # subclasses end with this, so the node is whole
@@ -58,6 +59,8 @@ class TensorNode(Arithmetic):
         """The tables of the graph that the tensor was made in, which must be the current one."""
         if self._home.closed:
             raise StaleNodeError(f"{self.label} belongs to a graph that {self._home.closed}. Build it again.")
+        if self._checkpoint is not None and not any(each is self._checkpoint for each in self._home.checkpoints):
+            raise StaleNodeError(f"{self.label} was cut back by revert(). Build it again.")
         if self._home is not CURRENT.tables:
             raise ForeignNodeError(f"{self.label} belongs to another graph than the current one. Build it in this one.")
         return self._home

@@ -195,7 +195,7 @@ def _size(node: TensorNode) -> int:
         return node.size * sum(1 for kind in node.function.plan.kinds if kind >= 0)
     if isinstance(node, TransformNode):
         kept = node.size // size_of(extent for extent, each in zip(node.shape, node.index.dst) if each < 0)
-        return kept * ((node.DummyIndex > 0) + (node.alpha != 1.0))
+        return kept * ((node.index.counts[0] > 0) + (node.alpha != 1.0))
     assert isinstance(node, LinearNode)
     for source, ids in zip(node.sources, node.index[1:]):
         if isinstance(source, SelectionNode):

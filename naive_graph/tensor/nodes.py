@@ -23,7 +23,7 @@ from ..graph.nodes import Node
 from .arrays import Array, as_array
 from .base import TensorNode, check_tensors
 from .function import Function, function_of
-from .index import Ids, LinearIndex, Shape, TransformIndex
+from .index import LinearIndex, Shape, TransformIndex
 
 
 class LeafType(IntEnum):
@@ -139,28 +139,11 @@ class TransformNode(TensorNode):
         self.alpha = number(alpha, "A TransformNode's alpha")
         super().__init__(_checked_shape(self.index.shape(source.shape, shape)), (source,), name)
 
-    @property
-    def indexDst(self) -> Ids:
-        return self.index.dst
-
-    @property
-    def indexSrc(self) -> Ids:
-        return self.index.src
-
-    @property
-    def DummyIndex(self) -> int:
-        """How many indices of the source are summed."""
-        return self.index.counts[0]
-
-    @property
-    def NewIndex(self) -> int:
-        """How many indices of the destination are new."""
-        return self.index.counts[1]
-
-    @property
-    def RepeatedIndex(self) -> int:
-        """How many indices both have."""
-        return self.index.counts[2]
+    indexDst = property(lambda self: self.index.dst)
+    indexSrc = property(lambda self: self.index.src)
+    DummyIndex = property(lambda self: self.index.counts[0], doc="How many indices of the source are summed.")
+    NewIndex = property(lambda self: self.index.counts[1], doc="How many indices of the destination are new.")
+    RepeatedIndex = property(lambda self: self.index.counts[2], doc="How many indices both have.")
 
     def canonical(self) -> tuple[Any, ...]:
         """What two equal transforms of one source share."""
@@ -195,27 +178,11 @@ class LinearNode(TensorNode):
         self.index = LinearIndex(tuple(indexDst), tuple(indexSrcL), tuple(indexSrcR)).check()
         super().__init__(self.index.shape(left.shape, right.shape), (left, right), name)
 
-    @property
-    def indexDst(self) -> Ids:
-        return self.index.dst
-
-    @property
-    def indexSrcL(self) -> Ids:
-        return self.index.left
-
-    @property
-    def indexSrcR(self) -> Ids:
-        return self.index.right
-
-    @property
-    def DummyIndex(self) -> int:
-        """How many indices are summed."""
-        return self.index.counts[0]
-
-    @property
-    def RepeatedIndex(self) -> int:
-        """How many indices are in all three arrays."""
-        return self.index.counts[1]
+    indexDst = property(lambda self: self.index.dst)
+    indexSrcL = property(lambda self: self.index.left)
+    indexSrcR = property(lambda self: self.index.right)
+    DummyIndex = property(lambda self: self.index.counts[0], doc="How many indices are summed.")
+    RepeatedIndex = property(lambda self: self.index.counts[1], doc="How many indices are in all three arrays.")
 
     def canonical(self) -> tuple[Any, ...]:
         """What two equal linear nodes of the same sources share."""
@@ -253,9 +220,7 @@ class NonlinearNode(TensorNode):
         self.function = function_of(f, len(sources))
         super().__init__(sources[0].shape, sources, name)
 
-    @property
-    def f(self) -> Function:
-        return self.function
+    f = property(lambda self: self.function)
 
     def canonical(self) -> tuple[Any, ...]:
         """What two equal nonlinear nodes of the same sources share."""

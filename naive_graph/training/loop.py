@@ -11,11 +11,14 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
+from ..core.tables import Mark, Tables
 from ..errors import TrainingError
 from ..graph.graph import Graph
+from ..graph.handles import CURRENT
 from ..graph.nodes import Node
 from .trainers import Trainer
 
@@ -25,13 +28,14 @@ Schedule = Callable[[int], float]
 
 @dataclass
 class Outcome:
-    """How a loop ended."""
+    """How a loop ended, and where the next one goes on: plain numbers, which can be written down."""
 
-    steps: int
-    epochs: int
-    stopped: str  # "epochs", "patience" or "interrupt"
+    steps: int = 0
+    epochs: int = 0  # that were ended, all runs together
+    stopped: str = "epochs"  # or "patience" or "interrupt"
     best: float | None = None  # the lowest validation loss
     best_epoch: int | None = None
+    batches: int = 0  # of the epoch that was not ended
 
 
 def batches(samples: Sequence[Any], size: int, seed: int | None = None) -> Iterator[list[Any]]:
@@ -60,15 +64,23 @@ def fit(
     schedule: Schedule | None = None,
     report: Iterable[Report] = (),
     save: Callable[[], object] | None = None,
+    first_epoch: int = 0,
+    resume: Outcome | None = None,
 ) -> Outcome:
     """Train: for each minibatch build or feed the loss, go back, update, and tell it to the reporters.
 
     loss_of: gives the loss of a list of samples, a scalar node or a tensor of
-    one entry. seed: epoch e is shuffled by (seed, e), so a run can be repeated.
+    one entry; or a `LoweredLoss`, of samples with an array for each input. What
+    it adds to the scalar graph, and nobody holds, is cut back after each step.
+    seed: epoch e is shuffled by (seed, e), so a run can be repeated.
     validate: a loss on other samples, after each epoch; with `patience`, the
     loop ends after so many epochs without a new lowest. schedule: the learning
     rate for each epoch. save: called at the end, whatever ended the loop.
     Ctrl-C ends the loop after the step at hand; a second one ends it at once.
+    first_epoch: the number of the first epoch, where others were done before.
+    resume: the Outcome of an earlier run with the same trainer, also of one that
+    Ctrl-C ended in the middle of an epoch: the run goes on from there, with the
+    bits of one that was not interrupted.
 
     >>> from naive_graph import Variable
     >>> from naive_graph.training.trainers import SimpleSGDTrainer
@@ -77,23 +89,24 @@ def fit(
     >>> outcome.stopped, round(mean.value, 3)
     ('epochs', 2.0)
     """
-    _check(samples, epochs=epochs, batch_size=batch_size, patience=patience)
-    outcome = Outcome(0, 0, "epochs")
+    _check(samples, epochs=epochs, batch_size=batch_size, patience=patience, first_epoch=first_epoch + 1)
+    outcome = Outcome(epochs=first_epoch) if resume is None else replace(resume, stopped="epochs")
     tell = list(report)
     try:
         with _polite() as asked:
-            for epoch in range(epochs):
+            for epoch in range(outcome.epochs, outcome.epochs + epochs):
                 if schedule is not None:
                     trainer.learning_rate = schedule(epoch)
-                for batch in batches(samples, batch_size, _mixed(seed, epoch)):
-                    loss = _step(trainer, loss_of(batch))
+                for batch in islice(batches(samples, batch_size, _mixed(seed, epoch)), outcome.batches, None):
+                    loss = _step(trainer, loss_of, batch)
                     outcome.steps += 1
+                    outcome.batches += 1
                     for each in tell:
                         each(epoch=epoch, loss=loss, rate=trainer.learning_rate)
                     if asked.is_set():
                         outcome.stopped = "interrupt"
                         return outcome
-                outcome.epochs += 1
+                outcome.epochs, outcome.batches = epoch + 1, 0
                 if validate is not None and _enough(outcome, validate(), patience):
                     outcome.stopped = "patience"
                     return outcome
@@ -103,19 +116,34 @@ def fit(
     return outcome
 
 
-def _step(trainer: Trainer, loss: Any) -> float:
-    """One update from one loss; returns its value."""
+def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any]) -> float:
+    """One update from the loss of a batch; returns its value."""
+    tables = CURRENT.tables
+    mark = tables.mark()
+    loss = loss_of(batch)
     if isinstance(loss, Node):
         Graph.forward(loss)
         Graph.backward(loss)
         value = float(loss.value)
     elif hasattr(loss, "backward"):
-        value = float(loss.forward())
-        loss.backward()
+        found = loss.forward() if hasattr(loss, "forward") else None
+        back = loss.backward()
+        value = float(back if found is None else found)
     else:
         raise TrainingError(f"loss_of gives a node or a tensor, not {loss!r}. Does it forget to return?")
     trainer.update()
+    del loss
+    _let_go(tables, mark)
     return value
+
+
+def _let_go(tables: Tables, mark: Mark) -> None:
+    """Cut back what was added since the mark, if nobody holds a node of it."""
+    with tables.lock:
+        handles = [tables.handles.get(row) for row in range(mark.rows, len(tables))]
+        held = any(handle is not None and handle() is not None for handle in handles)
+        if handles and not held and tables is CURRENT.tables:
+            tables.cut(mark)
 
 
 def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:

@@ -4,6 +4,7 @@
     for images, labels in batches:
         loss.backward(images, labels)       # the numbers of loss.tensor.backward()
         trainer.update()
+    fit(trainer, loss, samples)             # the whole loop; a sample is (image, label)
 
 Every element of every tensor is a node of the graph, and a Program over these
 nodes runs them. It reads the weights in the model's own array, where they lie;
@@ -13,17 +14,20 @@ models the weights are copied into one array first.)
 
 from __future__ import annotations
 
+# First: it says which extra to install.
+from ..tensor.base import TensorNode
+
+# isort: split
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..errors import ShapeError, TrainingError
 from ..graph.nodes import Node
 from ..program.program import Program
-from ..tensor.base import TensorNode
 from ..tensor.differentiate import ancestors
 from ..tensor.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
@@ -89,6 +93,11 @@ class LoweredLoss:
                 leaf.receive(gradient[part].reshape(leaf.shape))
         return value
 
+    def __call__(self, samples: Sequence[Any]) -> Fed:
+        """The loss of some samples, as `fit` asks for it: each sample is an array for each input, or one for one."""
+        columns = zip(*samples) if len(self.inputs) > 1 else [samples]
+        return Fed(self, [np.stack([np.asarray(each) for each in column]) for column in columns])
+
     def _ask(self, arrays: tuple[Any, ...]) -> tuple[float, Any]:
         if len(arrays) != len(self.inputs):
             raise TrainingError(self._wrong_number(len(arrays)))
@@ -135,6 +144,16 @@ class LoweredLoss:
 
     def __repr__(self) -> str:
         return f"<LoweredLoss of {len(self.parameters)} parameters and {len(self.inputs)} inputs>"
+
+
+class Fed(NamedTuple):
+    """A LoweredLoss and what it is fed with."""
+
+    loss: LoweredLoss
+    arrays: list[Any]
+
+    def backward(self) -> float:
+        return self.loss.backward(*self.arrays)
 
 
 def _parameters(tensor: Any) -> list[ParameterLeaf]:

@@ -11,18 +11,23 @@ its gradient to the parameter's own.
 
 from __future__ import annotations
 
+# First: it says which extra to install.
+from ..tensor import nodes as tensors
+
+# isort: split
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np  # the tensor room says what is missing
+import numpy as np
 
+from ..core.files import path_of
 from ..errors import ShapeError, TrainingError
-from ..tensor import nodes as tensors
 from .initialisers import Initialiser, glorot
 from .parameters import LookupParameter, Parameter
-from .stored import read, write
+from .stored import Shapes, check_name, read, write
 
 
 class Model:
@@ -76,7 +81,7 @@ class Model:
         wanted = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
         if len(wanted) < 1 + rows or not all(type(each) is int and each > 0 for each in wanted):
             raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shape!r}.")
-        name = name or f"p{len(self.weights)}"
+        name = check_name(name or f"p{len(self.weights)}")
         if any(each.name == name for each in self.weights):
             raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
         make = init or glorot()
@@ -103,23 +108,27 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the weights as .npz. A kill or a full disk leaves the old file or the new one."""
-        arrays = {each.name: each.values for each in self.weights}
-        return write(Path(path), "model", {"decay": self.weight_decay_lambda}, arrays)
+        arrays = {check_name(each.name): each.values for each in self.weights}
+        return write(path_of(path, TrainingError), "model", {"decay": float(self.weight_decay_lambda)}, arrays)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read weights of the same names and shapes. On an error nothing is changed."""
-        settings, arrays = read(Path(path), "model")
-        expected = {each.name: each.shape for each in self.weights}
-        found = {name: array.shape for name, array in arrays.items()}
-        if expected != found:
-            differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
-            raise TrainingError(
-                f"{path} holds other parameters than this model: "
-                + "; ".join(f"{name!r} is {found.get(name)} there and {expected.get(name)} here" for name in differing)
-            )
+        settings, arrays = read(path_of(path, TrainingError), "model", self._check_fitting)
         for each in self.weights:
             each.values[...] = arrays[each.name]
         self.weight_decay_lambda = float(settings["decay"])
+
+    def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
+        """A file's settings and shapes are this model's."""
+        expected = {each.name: each.shape for each in self.weights}
+        if settings.keys() != {"decay"} or not isinstance(settings["decay"], float) or not settings["decay"] < math.inf:
+            raise TrainingError(f"The file has no settings of a model: a finite 'decay', and not {settings!r:.80}.")
+        if expected != found:
+            differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+            raise TrainingError(
+                "The file holds other parameters than this model: "
+                + "; ".join(f"{name!r} is {found.get(name)} there and {expected.get(name)} here" for name in differing)
+            )
 
     def __repr__(self) -> str:
         return f"<Model of {len(self.weights)} parameters, {len(self.held):,} weights>"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+# First: it says which extra to install.
+from ..tensor.arrays import as_array
+
+# isort: split
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import numpy as np  # the tensor room says what is missing
+import numpy as np
 
 from ..errors import ShapeError
-from ..tensor.arrays import as_array
 from ..tensor.base import size_of
 
 SMALLEST_FACTOR = 0.25  # of a table that decays lazily

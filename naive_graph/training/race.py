@@ -9,32 +9,23 @@ from typing import Any
 from ..errors import DivergedError, TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Node, Variable
+from . import trainers
 from .surfaces import SURFACES, Ground
-from .trainers import (
-    AdadeltaTrainer,
-    AdagradTrainer,
-    AdamTrainer,
-    CyclicalSGDTrainer,
-    MomentumSGDTrainer,
-    RMSPropTrainer,
-    SimpleSGDTrainer,
-    Trainer,
-)
 
-Make = Callable[[list[Variable]], Trainer]
+Make = Callable[[list[Variable]], trainers.Trainer]
 FAR = 1e6  # beyond which a walk has left every picture
 
 
 def seven(rate: float = 0.01) -> dict[str, Make]:
     """The seven trainers, with rates of one size for all that have one."""
     return {
-        "SGD": lambda leaves: SimpleSGDTrainer(leaves, rate),
-        "cyclical SGD": lambda leaves: CyclicalSGDTrainer(leaves, rate / 10, rate, step_size=25),
-        "momentum": lambda leaves: MomentumSGDTrainer(leaves, rate),
-        "Adagrad": lambda leaves: AdagradTrainer(leaves, 10 * rate),
-        "Adadelta": lambda leaves: AdadeltaTrainer(leaves, eps=1e-4),
-        "RMSProp": lambda leaves: RMSPropTrainer(leaves, rate),
-        "Adam": lambda leaves: AdamTrainer(leaves, 10 * rate),
+        "SGD": lambda leaves: trainers.SimpleSGDTrainer(leaves, rate),
+        "cyclical SGD": lambda leaves: trainers.CyclicalSGDTrainer(leaves, rate / 10, rate, step_size=25),
+        "momentum": lambda leaves: trainers.MomentumSGDTrainer(leaves, rate),
+        "Adagrad": lambda leaves: trainers.AdagradTrainer(leaves, 10 * rate),
+        "Adadelta": lambda leaves: trainers.AdadeltaTrainer(leaves, eps=1e-4),
+        "RMSProp": lambda leaves: trainers.RMSPropTrainer(leaves, rate),
+        "Adam": lambda leaves: trainers.AdamTrainer(leaves, 10 * rate),
     }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,19 @@ from ..core.files import write_whole
 from ..errors import MissingToolError, TrainingError
 
 FORMAT = 1
+MOST_SETTINGS = 1_000_000  # bytes
+MOST_LETTERS = 200  # of an array's name; a zip file's names end at 65,535 bytes
+Shapes = dict[str, tuple[int, ...]]
+
+
+def check_name(name: object) -> str:
+    """The name, if it can be that of an array in a file. Raises TrainingError."""
+    if not isinstance(name, str) or not name.isprintable() or "/" in name or "\\" in name or len(name) > MOST_LETTERS:
+        raise TrainingError(
+            f"A parameter's name is also its name in a file: up to {MOST_LETTERS} letters that can be printed, without "
+            f"slashes; not {name!r:.60}."
+        )
+    return name
 
 
 def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:
@@ -20,26 +34,84 @@ def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[st
     np = _numpy()
     head = json.dumps({"naive_graph": FORMAT, "kind": kind, "settings": settings}, allow_nan=True)
     named = {f"array/{name}": np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
+    for name, array in named.items():
+        if not np.isfinite(array).all():
+            raise TrainingError(
+                f"{name.removeprefix('array/')!r} has numbers that are not finite, so nothing was saved."
+            )
     memory = io.BytesIO()
     np.savez(memory, head=np.frombuffer(head.encode(), dtype=np.uint8), **named)
     write_whole(path, memory.getvalue(), TrainingError)
     return path
 
 
-def read(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings and arrays of a file that `write` made."""
+def read(
+    path: Path, kind: str, check: Callable[[dict[str, Any], Shapes], None]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings and arrays of a file that `write` made. check: is told settings and shapes before any array is read.
+
+    Raises TrainingError for anything else. What a file claims is never
+    believed: its arrays lie in it as they are, so none is larger than the file.
+    """
     np = _numpy()
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            head = json.loads(bytes(file["head"]).decode())
-            arrays = {name.removeprefix("array/"): file[name] for name in file.files if name != "head"}
+        with zipfile.ZipFile(path) as file:
+            _check_sizes(file, path)
+            head = json.loads(_array(np, file, "head", "|u1").tobytes())
+            about = head.get("naive_graph"), head.get("kind")
+            if about != (FORMAT, kind):
+                raise TrainingError(f"{path} holds a {about[1]} of format {about[0]}, not a {kind}.")
+            names = [name.removesuffix(".npy") for name in file.namelist() if name != "head.npy"]
+            settings, inside = head.get("settings"), {name.removeprefix("array/"): name for name in names}
+            check(settings if isinstance(settings, dict) else {}, {
+                name: _header(np, file, entry, "<f8")[0] for name, entry in inside.items()
+            })  # fmt: skip
+            arrays = {name: _array(np, file, entry, "<f8") for name, entry in inside.items()}
     except FileNotFoundError:
         raise TrainingError(f"There is no file {path}.") from None
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
+    except TrainingError:
+        raise
+    except (OSError, ValueError, KeyError, AttributeError, RecursionError, zipfile.BadZipFile, EOFError) as error:
         raise TrainingError(f"{path} is no file of naive_graph, or it is damaged: {error}") from None
-    if head.get("naive_graph") != FORMAT or head.get("kind") != kind:
-        raise TrainingError(f"{path} holds a {head.get('kind')} of format {head.get('naive_graph')}, not a {kind}.")
-    return head["settings"], arrays
+    _check_finite(np, path, arrays)
+    return settings, arrays
+
+
+def _check_finite(np: Any, path: Path, arrays: Mapping[str, Any]) -> None:
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise TrainingError(f"{path}: {name!r} has numbers that are not finite, so nothing was done.")
+
+
+def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
+    """Nothing is packed, and nothing lies in the file twice."""
+    entries = file.infolist()
+    packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
+    if packed or sum(entry.file_size for entry in entries) > path.stat().st_size:
+        raise ValueError("it would unpack to more than it is")
+    if any(entry.file_size > MOST_SETTINGS for entry in entries if entry.filename == "head.npy"):
+        raise ValueError("its settings are too long")
+
+
+def _header(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[tuple[int, ...], bool, int]:
+    """The shape of an array, whether it lies column by column, and where it begins. It must be as large as it says."""
+    with file.open(f"{name}.npy") as entry:
+        form = np.lib.format
+        version = form.read_magic(entry)
+        read_header = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
+        shape, by_columns, found = read_header(entry)
+        size, begin = file.getinfo(f"{name}.npy").file_size, entry.tell()
+    if found != np.dtype(dtype):
+        raise ValueError(f"{name!r} is an array of {found}, not of {np.dtype(dtype)}")
+    if begin + math.prod(shape) * found.itemsize != size:
+        raise ValueError(f"{name!r} claims {math.prod(shape):,} numbers, which are not there")
+    return shape, by_columns, begin
+
+
+def _array(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> Any:
+    shape, by_columns, begin = _header(np, file, name, dtype)
+    flat = np.frombuffer(file.read(f"{name}.npy"), dtype, offset=begin)
+    return flat.reshape(shape, order="F" if by_columns else "C").copy()
 
 
 def _numpy() -> Any:

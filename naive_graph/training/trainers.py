@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from ..core.files import path_of
 from ..errors import DivergedError, TrainingError
 from ..graph.nodes import Variable
+from ..program.update import memories_of
 from . import formulas
 from .scalars import Movable, Scalars
-from .stored import read, write
+from .stored import Shapes, read, write
+
+AVERAGE = -1  # stands where else the place of a weight does
+CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
 
 
 class Change(NamedTuple):
@@ -28,7 +34,10 @@ class Change(NamedTuple):
 
 
 class Trainer:
-    """What the seven have in common. `update()` makes one step downhill.
+    """A formula, applied to all weights of a model. `update()` makes one step downhill.
+
+    A trainer is its formula: `class AdamTrainer(Trainer, rule=formulas.adam)`
+    takes the formula's settings, in their order, and remembers what it remembers.
 
     model: a Model, or a list of Variables. sparse_updates: whether a lookup
     table moves only the rows that have a gradient. lazy_decay: whether weight
@@ -36,16 +45,36 @@ class Trainer:
     an array taken from `table.values` is then good until the next update.
     """
 
-    memories: ClassVar[int] = 0  # how many numbers the formula remembers of each weight
+    rule: ClassVar[Callable[..., tuple[Any, ...]]]
+    memories: ClassVar[int]  # how many numbers the formula remembers of each weight
+    counts: ClassVar[bool]  # whether it asks for the number of the step
+    called: ClassVar[dict[str, str]]  # its settings, and what the trainer calls them
+    takes: ClassVar[inspect.Signature]  # the settings, by the trainer's names
+    __signature__: ClassVar[inspect.Signature]
 
-    def __init__(self, model: Any, learning_rate: float = 0.1, *, edecay: float = 0.0) -> None:
+    def __init_subclass__(cls, rule: Callable[..., tuple[Any, ...]] | None = None) -> None:
+        own = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        if rule is not None:
+            taken = [each for each in inspect.signature(rule).parameters.values() if each.default is not each.empty]
+            cls.rule, (cls.memories, cls.counts) = staticmethod(rule), memories_of(rule)
+            cls.called = {each.name: CALLED.get(each.name, each.name) for each in taken}
+            plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            cls.takes = inspect.Signature([each.replace(name=cls.called[each.name], kind=plain) for each in taken])
+        if "__init__" not in vars(cls):  # say which settings they are
+            own = [own[0], *cls.takes.parameters.values(), own[2]]
+        cls.__signature__ = inspect.Signature(own)
+
+    def __init__(self, model: Any, *settings: float, edecay: float = 0.0, **named: float) -> None:
         if hasattr(model, "minimize"):
             raise TrainingError(
                 "A trainer moves a Model or a list of Variables, not a Program. Write AdamTrainer(program.wrt), or "
                 "program.minimize(formulas.adam), which needs no trainer."
             )
         self.model: Any = model if hasattr(model, "weights") else Scalars(_listed(model))
-        self.learning_rate = self.first_rate = _positive(learning_rate, "learning_rate")
+        given = self.takes.bind(*settings, **named)
+        given.apply_defaults()
+        vars(self).update(given.arguments)
+        self.learning_rate = self.first_rate = _positive(given.arguments.get("learning_rate", 1.0), "learning_rate")
         self.edecay, self.epoch = edecay, 0.0
         self.clip_threshold, self.clips, self.updates = 5.0, 0, 0
         self.sparse_updates, self.lazy_decay = True, False
@@ -86,7 +115,8 @@ class Trainer:
 
     def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
         """The new weight and the new memory."""
-        raise NotImplementedError
+        settings = {name: getattr(self, called) for name, called in self.called.items()}
+        return self.rule(w, g, *memory, **settings, **({"t": self.updates + 1} if self.counts else {}))
 
     def _change(self, place: int, weight: Movable, where: Any, slope: Any) -> Change:
         memory = self.memory.get(place) or [weight.zeros() for _ in range(self.memories)]
@@ -178,40 +208,52 @@ class Trainer:
         if self.average is not None:
             arrays |= {f"average/{place}": value for place, value in enumerate(self.average.values)}
         about = {"average": None if self.average is None else [self.average.beta, self.average.count]}
-        return write(Path(path), type(self).__name__, {**self.settings(), "more": about}, arrays)
+        settings = {**self.settings(), "more": about}
+        return write(path_of(path, TrainingError), type(self).__name__, settings, arrays)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read what `save` wrote. The run goes on with the same bits as if it had not stopped."""
-        settings, arrays = read(Path(path), type(self).__name__)
+        settings, arrays = read(path_of(path, TrainingError), type(self).__name__, self._check_fitting)
         about = settings.pop("more")["average"]
-        if settings.keys() != self.settings().keys():
-            raise TrainingError(f"{path} was written by another version of {type(self).__name__}.")
         memory: dict[int, list[Any]] = {}
-        for name in sorted((name for name in arrays if not name.startswith("average/")), key=_place_in):
-            memory.setdefault(_place_in(name)[0], []).append(self._fitted(_place_in(name)[0], arrays[name]))
-        average = None
-        if about is not None:
-            average = Average(about[0])
-            average.count = about[1]
-            count = sum(name.startswith("average/") for name in arrays)
-            average.values = [self._fitted(place, arrays[f"average/{place}"]) for place in range(count)]
+        average = None if about is None else Average(about[0], about[1])
+        for name in sorted(arrays, key=_place_in):
+            of, at = _place_in(name)
+            if of == AVERAGE and average is not None:
+                average.values.append(self._fitted(at, arrays[name]))
+            else:
+                memory.setdefault(of, []).append(self._fitted(of, arrays[name]))
         vars(self).update(settings)
         self.memory, self.average = memory, average
 
+    def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
+        """A file's settings are this trainer's, and its arrays those of the weights that it moves."""
+        if settings.keys() != {*self.settings(), "more"} or not isinstance(settings["more"], dict):
+            raise TrainingError(f"The file has no settings of this version of {type(self).__name__}.")
+        shapes = [getattr(weight.zeros(), "shape", ()) for weight in self.model.weights]
+        averaged = (settings["more"].get("average") or [None, 0])[1]
+        kept = {name.partition("/")[0] for name in found if not name.startswith("average/")}
+        expected = {f"average/{at}": shape for at, shape in enumerate(shapes) if averaged}
+        expected |= {
+            f"{at}/{place}": shape
+            for at, shape in enumerate(shapes)
+            for place in range(self.memories)
+            if str(at) in kept
+        }
+        if expected != found:
+            raise TrainingError("The file remembers other weights than this trainer moves.")
+
     def _fitted(self, place: int, array: Any) -> Any:
         """A stored array as the memory of the weight at this place: a float for a Variable."""
-        zeros = self.model.weights[place].zeros() if place < len(self.model.weights) else None
-        if zeros is None or getattr(zeros, "shape", ()) != array.shape:
-            raise TrainingError("The file remembers other weights than this trainer moves.")
-        return float(array) if isinstance(zeros, float) else array
+        return float(array) if isinstance(self.model.weights[place].zeros(), float) else array
 
 
 class Average:
     """A moving average of all weights: exponential with `beta`, or the plain mean if it is None."""
 
-    def __init__(self, beta: float | None) -> None:
+    def __init__(self, beta: float | None, count: int = 0) -> None:
         self.beta = beta
-        self.count = 0
+        self.count = count
         self.values: list[Any] = []
         self.kept: list[Any] = []
         self.swapped = False
@@ -227,11 +269,11 @@ class Average:
 
 
 def _place_in(name: str) -> tuple[int, int]:
-    place, at = name.split("/")
-    return int(place), int(at)
+    of, at = name.split("/")
+    return AVERAGE if of == "average" else int(of), int(at)
 
 
-class SimpleSGDTrainer(Trainer):
+class SimpleSGDTrainer(Trainer, rule=formulas.sgd):
     """w <- w - rate * g.
 
     >>> from naive_graph import Graph, Variable
@@ -242,9 +284,6 @@ class SimpleSGDTrainer(Trainer):
     >>> x.value
     0.8
     """
-
-    def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
-        return formulas.sgd(w, g, rate=self.learning_rate)
 
 
 class CyclicalSGDTrainer(SimpleSGDTrainer):
@@ -267,81 +306,32 @@ class CyclicalSGDTrainer(SimpleSGDTrainer):
         self.it += 1
 
 
-class MomentumSGDTrainer(Trainer):
+class MomentumSGDTrainer(Trainer, rule=formulas.momentum):
     """A heavy ball, which keeps most of its speed: see `formulas.momentum`."""
 
-    memories = 1
 
-    def __init__(self, model: Any, learning_rate: float = 0.01, mom: float = 0.9, *, edecay: float = 0.0) -> None:
-        super().__init__(model, learning_rate, edecay=edecay)
-        self.mom = mom
-
-    def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
-        return formulas.momentum(w, g, *memory, rate=self.learning_rate, mom=self.mom)
-
-
-class AdagradTrainer(Trainer):
+class AdagradTrainer(Trainer, rule=formulas.adagrad):
     """A rate of its own for each weight, smaller the more it has moved: see `formulas.adagrad`."""
 
-    memories = 1
 
-    def __init__(self, model: Any, learning_rate: float = 0.1, eps: float = 1e-20, *, edecay: float = 0.0) -> None:
-        super().__init__(model, learning_rate, edecay=edecay)
-        self.eps = eps
-
-    def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
-        return formulas.adagrad(w, g, *memory, rate=self.learning_rate, eps=self.eps)
-
-
-class AdadeltaTrainer(Trainer):
+class AdadeltaTrainer(Trainer, rule=formulas.adadelta):
     """Steps whose unit comes from earlier steps, without a rate: see `formulas.adadelta`."""
 
-    memories = 2
 
-    def __init__(self, model: Any, eps: float = 1e-6, rho: float = 0.95, *, edecay: float = 0.0) -> None:
-        super().__init__(model, 1.0, edecay=edecay)
-        self.eps, self.rho = eps, rho
-
-    def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
-        return formulas.adadelta(w, g, *memory, eps=self.eps, rho=self.rho)
-
-
-class RMSPropTrainer(Trainer):
+class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
     """A gradient divided by its usual size: see `formulas.rmsprop`. legacy: other defaults, 0.001, 1e-8 and 0.9."""
-
-    memories = 1
 
     def __init__(
         self, model: Any, learning_rate: float | None = None, eps: float | None = None, rho: float | None = None,
         *, legacy: bool = False, edecay: float = 0.0,
     ) -> None:  # fmt: skip
         usual = (0.001, 1e-8, 0.9) if legacy else (0.1, 1e-20, 0.95)
-        rate, self.eps, self.rho = (
-            preset if given is None else given for given, preset in zip((learning_rate, eps, rho), usual)
-        )
-        super().__init__(model, rate, edecay=edecay)
-
-    def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
-        return formulas.rmsprop(w, g, *memory, rate=self.learning_rate, eps=self.eps, rho=self.rho)
+        chosen = (preset if given is None else given for given, preset in zip((learning_rate, eps, rho), usual))
+        super().__init__(model, *chosen, edecay=edecay)
 
 
-class AdamTrainer(Trainer):
+class AdamTrainer(Trainer, rule=formulas.adam):
     """Momentum divided by the gradient's usual size: see `formulas.adam`."""
-
-    memories = 2
-
-    def __init__(
-        self, model: Any, learning_rate: float = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
-        eps: float = 1e-8, *, edecay: float = 0.0,
-    ) -> None:  # fmt: skip
-        super().__init__(model, learning_rate, edecay=edecay)
-        self.beta_1, self.beta_2, self.eps = beta_1, beta_2, eps
-
-    def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
-        return formulas.adam(
-            w, g, *memory, t=self.updates + 1, rate=self.learning_rate,
-            beta1=self.beta_1, beta2=self.beta_2, eps=self.eps,
-        )  # fmt: skip
 
 
 def _listed(model: Any) -> list[Variable]:

@@ -5,19 +5,25 @@ The ground is drawn once; on it only the walk moves.
 
 from __future__ import annotations
 
+# First: it says which extra to install.
+from .figure import COLOURS, Recorded, our_style, quiet_about_glyphs
+
+# isort: split
 import base64
 import io
 import json
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..core.progress import progress
 from ..errors import HistoryError
 from ..graph.nodes import Node
-from .figure import COLOURS, Recorded, our_style, quiet_about_glyphs
 from .picture import write_whole
 from .walk import Stage, set_stage, shown
 
@@ -63,48 +69,58 @@ def _said(stage: Stage, name: str, at: int) -> str:
 
 
 def _gif(stage: Stage, moments: list[Frame]) -> bytes:
-    pictures = _pictures(stage, moments)
-    # One palette for all, without dithering: what stands still must not flicker.
-    palette = pictures[-1].quantize(colors=128)
-    images = [picture.quantize(palette=palette, dither=0) for picture in pictures]
-    nearly_white = 250  # Pillow finds the nearest colour only roughly; paper must be white
-    for image in images:
-        image.putpalette([255 if part >= nearly_white else part for part in image.getpalette()])
-    buffer = io.BytesIO()
-    pace = [PACE] * (len(images) - 1) + [PAUSE]
-    images[0].save(buffer, format="GIF", save_all=True, append_images=images[1:], duration=pace, loop=0)
-    return buffer.getvalue()
-
-
-def _pictures(stage: Stage, moments: list[Frame]) -> list[Any]:
-    """The ground with the walk so far, once for each moment."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from numpy import array
-    from PIL import Image
-
-    figure, panel = stage.figure, stage.panel
-    with our_style([*(moment.text for moment in moments)]), quiet_about_glyphs():
-        title = panel.set_title("step 0", loc="left", fontsize=10.5)
+    """The walk so far, once for each moment."""
+    with our_style([*(moment.text for moment in moments)]):
+        title = stage.panel.set_title("step 0", loc="left", fontsize=10.5)
         title.set_parse_math(False)
-        (way,) = panel.plot([], [], color=COLOURS[1], linewidth=1.6, zorder=5)
-        (here,) = panel.plot([], [], "o", color=COLOURS[1], markeredgecolor="black", markersize=10, zorder=6)
-        moving = [way, here, title]
-        for artist in moving:
-            artist.set_animated(True)
-        figure.set_dpi(DPI)
-        canvas: Any = FigureCanvasAgg(figure)
-        canvas.draw()
-        ground = canvas.copy_from_bbox(figure.bbox)
-        pictures = []
-        for moment in progress(moments, label="frames"):
-            canvas.restore_region(ground)
+        (way,) = stage.panel.plot([], [], color=COLOURS[1], linewidth=1.6, zorder=5)
+        (here,) = stage.panel.plot([], [], "o", color=COLOURS[1], markeredgecolor="black", markersize=10, zorder=6)
+
+        def show(moment: Frame) -> None:
             way.set_data(*zip(*stage.spots[: moment.reached + 1]))
             here.set_data(*zip(stage.spots[moment.reached]))
             title.set_text(moment.text)
+
+        return film(stage, [way, here, title], moments, show, PACE, PAUSE)
+
+
+def film(
+    stage: Stage, moving: Sequence[Any], moments: Sequence[Any], show: Callable[[Any], None], pace: int, pause: int
+) -> bytes:
+    """A gif with a frame for each moment. moving: what `show` changes on the ground, which is drawn once."""
+    from PIL import Image
+
+    pictures = [Image.fromarray(each) for each in _frames(stage, moving, moments, show)]
+    # One palette for all, without dithering: what stands still must not flicker.
+    palette = pictures[-1].quantize(colors=128)
+    images = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    nearly_white = 250  # Pillow finds the nearest colour only roughly; paper must be white
+    for image in images:
+        image.putpalette([255 if part >= nearly_white else part for part in image.getpalette() or ()])
+    buffer = io.BytesIO()
+    paces = [pace] * (len(images) - 1) + [pause]
+    images[0].save(buffer, format="GIF", save_all=True, append_images=images[1:], duration=paces, loop=0)
+    return buffer.getvalue()
+
+
+def _frames(
+    stage: Stage, moving: Sequence[Any], moments: Sequence[Any], show: Callable[[Any], None]
+) -> Iterator[np.ndarray]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with quiet_about_glyphs():
+        for artist in moving:
+            artist.set_animated(True)
+        stage.figure.set_dpi(DPI)
+        canvas: Any = FigureCanvasAgg(stage.figure)
+        canvas.draw()
+        ground = canvas.copy_from_bbox(stage.figure.bbox)
+        for moment in progress(moments, label="frames"):
+            canvas.restore_region(ground)
+            show(moment)
             for artist in moving:
-                panel.draw_artist(artist)
-            pictures.append(Image.fromarray(array(canvas.buffer_rgba())).convert("RGB"))
-    return pictures
+                stage.panel.draw_artist(artist)
+            yield np.array(canvas.buffer_rgba())[..., :3]
 
 
 # --- a page -------------------------------------------------------------------

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from ..core.progress import progress
 from ..errors import HistoryError, TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Variable
 from ..training.race import Make, Path, ground_of, race, seven
 from ..training.surfaces import Ground
+from .animate import film
 from .figure import COLOURS, MARKERS, STYLES, Plot, add_legend, finished, our_style
 from .picture import write_whole
 from .surface import Surface
@@ -85,8 +84,7 @@ class Comparison:
         """All walks on the contours of the surface."""
         stage = self._stage()
         with our_style([self.name, title, *(path.name for path in self.paths)]):
-            for place, path in enumerate(self.paths):
-                stage.explain(_line_of(stage, place, path), path.name)
+            self._lines(stage)
             _mark_ends(stage, self)
             add_legend(stage.figure, stage.handles, stage.texts)
             return finished(stage.figure, title, save)
@@ -99,14 +97,25 @@ class Comparison:
         stage = self._stage()
         longest = max(len(each.points) for each in self.paths)
         with our_style([self.name]):
-            lines = [_line_of(stage, place, each) for place, each in enumerate(self.paths)]
-            for line, each in zip(lines, self.paths):
-                stage.explain(line, each.name)
+            lines = self._lines(stage)
             add_legend(stage.figure, stage.handles, stage.texts)
+            title = stage.panel.set_title("step 0", loc="right", fontsize=10)
+
+            def show(moment: int) -> None:
+                for line, each in zip(lines, self.paths):
+                    line.set_data(*zip(*each.points[: moment + 1]))
+                title.set_text(f"step {shown(moment)}")
+
             moments = sorted({round((longest - 1) * at / max(1, frames - 1)) for at in range(frames)})
-            pictures = [_picture(stage, lines, self.paths, moment) for moment in progress(moments, label="frames")]
-        write_whole(target, _gif(pictures))
+            write_whole(target, film(stage, [*lines, title], moments, show, PACE, PAUSE))
         return target
+
+    def _lines(self, stage: Stage) -> list[Any]:
+        """Every walk in the picture, explained."""
+        lines = [_line_of(stage, place, each) for place, each in enumerate(self.paths)]
+        for line, each in zip(lines, self.paths):
+            stage.explain(line, each.name)
+        return lines
 
     def _stage(self) -> Stage:
         """The contours around all walks. A walk that ran away is cut where the others' picture ends."""
@@ -167,24 +176,3 @@ def _mark_ends(stage: Stage, comparison: Comparison) -> None:
             xs, ys, "*", color="#f0e442", markeredgecolor="black", markersize=15, linestyle="none", zorder=5
         )
         stage.explain(lowest[0], "minimum")
-
-
-def _picture(stage: Stage, lines: list[Any], paths: list[Path], moment: int) -> bytes:
-    for line, path in zip(lines, paths):
-        xs, ys = zip(*path.points[: moment + 1])
-        line.set_data(xs, ys)
-    stage.panel.set_title(f"step {shown(moment)}", loc="right", fontsize=10)
-    return stage.figure.drawn("png", dpi=80)
-
-
-def _gif(pictures: list[bytes]) -> bytes:
-    """The frames in one palette, so that what stands still does not flicker."""
-    from PIL import Image
-
-    frames = [Image.open(io.BytesIO(each)).convert("RGB") for each in pictures]
-    palette = frames[-1].quantize(colors=128)
-    images = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    buffer = io.BytesIO()
-    pace = [PACE] * (len(images) - 1) + [PAUSE]
-    images[0].save(buffer, format="GIF", save_all=True, append_images=images[1:], duration=pace, loop=0)
-    return buffer.getvalue()

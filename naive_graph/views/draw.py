@@ -78,18 +78,14 @@ def draw(
             from .tensors import tensor_scene  # brings NumPy
 
             described = tensor_scene(what, wishes, open)
-            described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-            return Picture(described, direction)
-        if _is_tasks(what):
+        elif _is_tasks(what):
             from .tasks import task_scene  # brings NumPy
 
             described = task_scene(what, wishes)
-            described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-            return Picture(described, direction)
-        rows, results = _chosen(what, absorbed)
-        described = scene(tables, rows, results, wishes)
-        described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-        return Picture(described, direction)
+        else:
+            described = scene(tables, *_chosen(what, absorbed), wishes)
+    described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
+    return Picture(described, direction)
 
 
 def _is_tensor(what: Any) -> bool:

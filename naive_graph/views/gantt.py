@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+# First: it says which extra to install.
+from .figure import Plot, add_legend, finished, label_axes, our_style
+
+# isort: split
 import os
 from typing import Any
 
@@ -10,7 +14,6 @@ from matplotlib.patches import Patch
 from ..errors import DrawingError
 from ..tensor.tasks.engine import DAGExecutionEngine
 from ..tensor.tasks.scheduling import Bar, TaskRun
-from .figure import Plot, add_legend, finished, label_axes, our_style
 
 # Colour, hatching and what it is; hatching, so that colour is not the only sign.
 LOOKS = {

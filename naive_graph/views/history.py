@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import weakref
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,8 @@ from .picture import write_whole
 
 if TYPE_CHECKING:
     from .figure import Plot
+
+MOST_ENTRIES = 1000  # of an array that become series
 
 
 class History(Sequence[dict[str, float]]):
@@ -43,14 +47,15 @@ class History(Sequence[dict[str, float]]):
         self.steps: list[dict[str, float]] = []
         self._nodes: dict[str, weakref.ref[Node]] = {}  # which node a series was taken from, while somebody holds it
 
-    def record(self, **series: Node | float) -> None:
+    def record(self, **series: Any) -> None:
         """Note one step: numbers, or nodes whose present values are meant. All or nothing is noted.
 
-        Raises HistoryError for a node that has no value yet, NumberError for what is no number.
+        An array or tensor of several entries becomes a series for each: `w[0]`, `w[1]`. Raises
+        HistoryError for a node that has no value yet, NumberError for what is no number.
         """
         if not series:
             raise HistoryError("There is nothing to record. Name what to keep: history.record(f=f.value, x=x.value).")
-        self.steps.append({name: _taken(name, value) for name, value in series.items()})
+        self.steps.append({each: found for name, value in series.items() for each, found in _taken(name, value)})
         for name, value in series.items():
             if isinstance(value, Node):
                 self._nodes[name] = weakref.ref(value)
@@ -215,15 +220,27 @@ class History(Sequence[dict[str, float]]):
         )
 
 
-def _taken(name: str, value: Node | float) -> float:
+def _taken(name: str, value: Any) -> Iterator[tuple[str, float]]:
+    """The numbers of one series, or of one for each entry."""
     if isinstance(value, Node):
-        current: float | None = value.value
-        if current is None:
+        value = value.value
+        if value is None:
             raise HistoryError(f"Series {name!r}: the node has no value yet. Call Graph.forward() before recording.")
-        return current
     if value is None:
         raise HistoryError(f"Series {name!r}: None cannot be recorded. Call Graph.forward() first, or leave it out.")
-    return number(value, f"Series {name!r}")
+    if not hasattr(value, "reshape"):
+        yield name, number(value, f"Series {name!r}")
+        return
+    if math.prod(value.shape) > MOST_ENTRIES:
+        raise HistoryError(
+            f"Series {name!r} would be {math.prod(value.shape):,} series, and {MOST_ENTRIES} is the most. "
+            f"Record some of its entries, or its size: history.record({name}=abs({name}).max())."
+        )
+    array = value.eval() if hasattr(value, "eval") else value  # of a tensor
+    places = product(*map(range, array.shape))
+    for place, entry in zip(places, array.reshape(-1).tolist()):
+        label = f"{name}[{','.join(map(str, place))}]" if math.prod(array.shape) > 1 else name
+        yield label, number(entry, f"Series {label!r}")
 
 
 def _shown(value: float | None) -> str:

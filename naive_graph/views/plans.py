@@ -6,7 +6,7 @@ it stands on a lower floor: this file gives it its drawer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.rules import BY_NUMBER
@@ -18,7 +18,7 @@ from ..program.program import Program
 from ..program.questions import ByMachine
 from .lettering import shown, visible
 from .picture import Picture
-from .scene import KIND_NAMES, NEAREST, READABLE, TOGETHER, Arrow, Box, Scene, check_wishes, ordinal, sign
+from .scene import KIND_NAMES, NEAREST, READABLE, Arrow, Box, Scene, check_wishes, nearest_first, ordinal, sign, stubs
 
 BOX_KINDS = {**KIND_NAMES, DOT: "dot", TOTAL: "total", REDUCE: "total"}
 MOST_TERMS = 4  # of a sum that are written in its box
@@ -46,27 +46,16 @@ def plan_scene(stage: Stage, tables: Tables, labels: dict[int, str], most: int |
     """
     flat = stage.flat
     assert flat is not None  # `ByMachine.stages` makes it again where it was not kept
-    needed = list(_backwards(flat, stage.results))
+    needed = list(nearest_first(stage.results, lambda row: (each for each in flat.of(row) if each != NONE)))
     rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
     names = {row: labels.get(row) or _leaf_name(flat, tables, row) or f"r{row}" for row in needed}
     described = Scene(caption=_caption(len(flat), len(needed), len(rows), most))
     for row in rows:
         described.boxes.append(_box(flat, tables, row, names, row in labels))
         described.arrows += _arrows(flat, row, set(rows))
-    described.boxes += _stubs(described)
+    described.boxes += stubs(described)
     described.scope_names = {f"samples-{group}": _samples(flat.samples[group]) for group in range(1, len(flat.samples))}
     return described
-
-
-def _backwards(flat: Flat, results: Sequence[int]) -> Iterator[int]:
-    """The results and all rows that they depend on, nearest first; outputs before derivatives."""
-    seen = {NONE}
-    for start in range(0, len(results), TOGETHER):
-        wave = list(dict.fromkeys(results[start : start + TOGETHER]))
-        while wave := [row for row in wave if row not in seen]:
-            seen.update(wave)
-            yield from wave
-            wave = list(dict.fromkeys(operand for row in wave for operand in flat.of(row)))
 
 
 def _caption(rows: int, needed: int, drawn: int, most: int | None) -> str:
@@ -205,10 +194,3 @@ def _ordinals(kind: int, count: int) -> list[str]:
     """Which operand is which, where their order matters."""
     ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and count > 1
     return [ordinal(place) if ordered else "" for place in range(count)]
-
-
-def _stubs(described: Scene) -> list[Box]:
-    """Where rows are left out."""
-    around = {box.id: box.scope for box in described.boxes}
-    cut = [arrow for arrow in described.arrows if arrow.source not in around]
-    return [Box(arrow.source, "rest", ["..."], around[arrow.target]) for arrow in cut]

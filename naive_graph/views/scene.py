@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ..core.rules import BY_NUMBER, Rule
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
@@ -11,6 +13,7 @@ from ..errors import DrawingError
 from .folding import Folder
 from .lettering import shown, visible
 
+Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}
 DIRECTIONS = ("LR", "RL", "TB", "BT")
 READABLE = 300  # boxes that are drawn whole if nobody says how many
@@ -80,10 +83,7 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
     for name, members in boxes.items():
         described.boxes.append(scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder))
     described.arrows = _arrows(tables, folder, boxes, wishes)
-    around = {box.id: box.scope for box in described.boxes}
-    for arrow in described.arrows:
-        if arrow.source not in around:
-            described.boxes.append(Box(arrow.source, "rest", ["..."], around[arrow.target]))
+    described.boxes += stubs(described)
     described.scope_names = folder.names()
     described.box_of = folder.box
     return described
@@ -112,7 +112,7 @@ def _kept(
         folder.grouped([])  # refuses a path that leads nowhere
         total, what = len(rows), "nodes"
     near: dict[str, int] = {}
-    for row in backwards(tables, results):
+    for row in nearest_first(results[::-1], tables.operands):
         near.setdefault(folder.box(row), row)
         if len(near) == (wishes.most or NEAREST):
             break
@@ -125,24 +125,39 @@ def _kept(
     return {name: [row] for name, row in sorted(near.items(), key=lambda entry: entry[1])}, said
 
 
-def backwards(tables: Tables, results: Sequence[int]) -> Iterator[int]:
-    """The results and all that they depend on, nearest first; the last results before the others."""
-    seen: set[int] = set()
-    for end in range(len(results), 0, -TOGETHER):
-        wave = list(dict.fromkeys(results[max(0, end - TOGETHER) : end]))
-        while wave:
-            wave = [row for row in wave if row not in seen]
+def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[Item]]) -> Iterator[Item]:
+    """The results and all that they depend on, nearest first; the first results before the others."""
+    seen: set[Item] = set()
+    for start in range(0, len(results), TOGETHER):
+        wave = list(dict.fromkeys(results[start : start + TOGETHER]))
+        while wave := [each for each in wave if each not in seen]:
             seen.update(wave)
             yield from wave
-            wave = list(dict.fromkeys(operand for row in wave for operand in tables.operands(row)))
+            wave = list(dict.fromkeys(operand for each in wave for operand in operands(each)))
 
 
-def scope_box(folder: Folder, name: str, members: Sequence[int]) -> Box | None:
+def stubs(described: Scene) -> list[Box]:
+    """A box for each place where something is left out."""
+    around = {box.id: box.scope for box in described.boxes}
+    return [
+        Box(each.source, "rest", ["..."], around[each.target]) for each in described.arrows if each.source not in around
+    ]
+
+
+def bundled(counts: Mapping[tuple[str, str], int]) -> list[Arrow]:
+    """One arrow for several alike."""
+    return [
+        Arrow(f"bundle-{source}-{target}", source, target, f"{count}×" if count > 1 else "")
+        for (source, target), count in counts.items()
+    ]
+
+
+def scope_box(folder: Folder, name: str, members: Sequence[int], what: str = "node") -> Box | None:
     """The box of a folded scope; None if the name is a node's."""
     scope = folder.scopes().get(name) if name.startswith("scope-") else None
     if scope is None:
         return None
-    size = f"{len(members):,} node{'s' if len(members) > 1 else ''}"
+    size = f"{len(members):,} {what}{'s' if len(members) > 1 else ''}"
     return Box(name, "scope", [visible(scope.name), size], folder.open_path(scope.parent))
 
 
@@ -175,7 +190,7 @@ def sign(rule: Rule) -> str:
 def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wishes: Wishes) -> list[Arrow]:
     """An arrow for each operand position; those that meet a folded box, or what is left out, are bundled."""
     arrows: list[Arrow] = []
-    bundles: dict[tuple[str, str], int] = {}
+    bundles = Counter[tuple[str, str]]()
     for target, members in boxes.items():
         for row in members:
             operands = tables.operands(row)
@@ -184,10 +199,8 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
                 arrows += node_arrows(tables, row, operands, sources, wishes)
             for source in sources:
                 if source != target and not (source.startswith("row-") and target.startswith("row-")):
-                    bundles[source, target] = bundles.get((source, target), 0) + 1
-    for (source, target), count in bundles.items():
-        arrows.append(Arrow(f"bundle-{source}-{target}", source, target, f"{count}×" if count > 1 else ""))
-    return arrows
+                    bundles[source, target] += 1
+    return arrows + bundled(bundles)
 
 
 def node_arrows(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ..core.tables import Scope, Tables
@@ -16,7 +18,20 @@ from ..tensor.selection import SelectionNode
 from ..tensor.sides import TEXT, Writing
 from .folding import Folder
 from .lettering import shown, visible
-from .scene import NEAREST, READABLE, Arrow, Box, Scene, Wishes, node_arrows, node_box, ordinal
+from .scene import (
+    NEAREST,
+    READABLE,
+    Arrow,
+    Box,
+    Scene,
+    Wishes,
+    bundled,
+    nearest_first,
+    node_arrows,
+    node_box,
+    ordinal,
+    scope_box,
+)
 
 LEAF_BOXES = {LeafType.INPUT: "placeholder", LeafType.PARAMETER: "variable", LeafType.CONSTANT: "constant"}
 MOST_LETTERS = 60  # of an equation in a box
@@ -31,7 +46,10 @@ class Drawn:
         self.names = names_among(everything)
         visible_nodes = [node for node in everything if not isinstance(node, SelectionNode)]
         self.left_out = max(0, len(visible_nodes) - most)
-        self.nodes = _nearest(results, most) if self.left_out else visible_nodes
+        if self.left_out:
+            near = nearest_first(results, lambda node: (each for each in node.sources if each in visible_nodes))
+            visible_nodes = sorted(islice(near, most), key=lambda node: node.serial)
+        self.nodes = visible_nodes
         self.place = {node: place for place, node in enumerate(self.nodes)}
         self.scopes: list[tuple[int, Scope | None]] = [(place, node.scope) for node, place in self.place.items()]
 
@@ -61,16 +79,6 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
     return described
 
 
-def _nearest(results: Sequence[TensorNode], most: int) -> list[TensorNode]:
-    """The tensors nearest the results, in an order in which sources come first."""
-    found: dict[TensorNode, None] = {}
-    wave = list(results)
-    while wave and len(found) < most:
-        found |= dict.fromkeys(node for node in wave if not isinstance(node, SelectionNode))
-        wave = [source for node in wave for source in node.sources if source not in found]
-    return sorted(list(found)[:most], key=lambda node: node.serial)
-
-
 # --- boxes --------------------------------------------------------------------
 
 
@@ -82,10 +90,9 @@ def _boxes(
     rows: Mapping[TensorNode, list[int]],
     wishes: Wishes,
 ) -> list[Box]:
-    scope = folder.scopes().get(name)
-    if scope is not None:
-        size = f"{len(members)} tensor{'s' if len(members) > 1 else ''}"
-        return [Box(name, "scope", [visible(scope.name), size], folder.open_path(scope.parent))]
+    folded = scope_box(folder, name, members, "tensor")
+    if folded is not None:
+        return [folded]
     node = drawn.nodes[members[0]]
     around = folder.open_path(node.scope)
     if node in rows:
@@ -180,7 +187,7 @@ def _steps(tables: Tables, row: int, first: int, end: int) -> list[int]:
 def _arrows(drawn: Drawn, folder: Folder, rows: Mapping[TensorNode, list[int]], wishes: Wishes) -> list[Arrow]:
     """An arrow for each source of each tensor, and for each operand of each scalar; several alike are bundled."""
     arrows: list[Arrow] = []
-    bundles: dict[tuple[str, str], int] = {}
+    bundles = Counter[tuple[str, str]]()
     box_of = {row: f"row-{row}" for shown_rows in rows.values() for row in shown_rows}
     for node, place in drawn.place.items():
         if node in rows:
@@ -193,16 +200,12 @@ def _arrows(drawn: Drawn, folder: Folder, rows: Mapping[TensorNode, list[int]], 
             if source in rows:
                 for row in rows[source]:
                     if CURRENT.tables.unfolded[source].place_of(row) is not None:
-                        bundles[box_of[row], target] = bundles.get((box_of[row], target), 0) + 1
+                        bundles[box_of[row], target] += 1
             elif folder.box(drawn.place[source]) != target:
                 at = ordinal(position) if _ordered(node) else ""
                 start = folder.box(drawn.place[source])
                 arrows.append(Arrow(f"edge-{start}-{target}-{place}-{position}", start, target, "", at))
-    arrows += [
-        Arrow(f"bundle-{source}-{target}", source, target, f"{count}×" if count > 1 else "")
-        for (source, target), count in bundles.items()
-    ]
-    return arrows
+    return arrows + bundled(bundles)
 
 
 def _scalar_arrows(
@@ -212,7 +215,7 @@ def _scalar_arrows(
     box_of: Mapping[int, str],
     wishes: Wishes,
     arrows: list[Arrow],
-    bundles: dict[tuple[str, str], int],
+    bundles: Counter[tuple[str, str]],
 ) -> None:
     tables = CURRENT.tables
     for row in shown_rows:
@@ -225,7 +228,7 @@ def _scalar_arrows(
             owner = block.owner.tensor if block is not None else None
             if owner in drawn.place:
                 start = folder.box(drawn.place[owner])
-                bundles[start, box_of[row]] = bundles.get((start, box_of[row]), 0) + 1
+                bundles[start, box_of[row]] += 1
 
 
 def _ordered(node: TensorNode) -> bool:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+# First: it says which extra to install.
+from .figure import COLOURS, Plot, Recorded, add_legend, finished, label_axes, our_style
+
+# isort: split
 import math
 import os
 from collections.abc import Sequence
@@ -15,7 +19,6 @@ from matplotlib.ticker import FuncFormatter
 
 from ..errors import HistoryError
 from ..graph.nodes import Node
-from .figure import COLOURS, Plot, Recorded, add_legend, finished, label_axes, our_style
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
 
 CURVE_POINTS, GRID_POINTS = 400, 70

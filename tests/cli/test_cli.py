@@ -95,6 +95,11 @@ def test_draw_writes_the_format_of_the_suffix(tmp_path, name, beginning):
     assert (tmp_path / name).read_bytes().lstrip().startswith(beginning)
 
 
+def test_an_expression_may_begin_with_a_minus(tmp_path, capsys):
+    assert main(["draw", "-x+1", "x=2", "-o", str(tmp_path / "f.svg")]) == 0
+    assert capsys.readouterr().out.startswith("f = -x + 1\nf = -1\n")
+
+
 def test_the_picture_has_the_value_and_the_gradient(tmp_path):
     main(["draw", "x*x + 1", "x=3", "-o", str(tmp_path / "f.svg")])
     picture = (tmp_path / "f.svg").read_text(encoding="utf-8")

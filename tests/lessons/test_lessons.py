@@ -160,7 +160,9 @@ def test_a_lesson_stands_alone_and_shows_what_was_committed(lesson: Path, rebuil
 def test_two_builds_give_the_same_bytes(lesson: Path, rebuilt: Path, tmp_path: Path) -> None:
     """The committed notebook is a build as well, and another is made where this machine's fonts draw otherwise."""
     fresh = (rebuilt / lesson.name).read_bytes()
-    assert lesson.read_bytes() == fresh or (folder_of_lessons(tmp_path, lesson.stem) / lesson.name).read_bytes() == fresh
+    assert (
+        lesson.read_bytes() == fresh or (folder_of_lessons(tmp_path, lesson.stem) / lesson.name).read_bytes() == fresh
+    )
 
 
 PICTURE = "__import__('IPython').display.Image(b'a picture', format='png')"

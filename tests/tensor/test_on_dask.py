@@ -1,8 +1,10 @@
 """Tasks on Dask: the same bits, in threads here and in processes elsewhere; data-parallel training."""
 
 import os
+import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +19,11 @@ from naive_graph.errors import EngineError, MissingToolError
 from naive_graph.tensor.differentiate import ancestors
 from naive_graph.tensor.tasks.graph import task_graph
 from naive_graph.tensor.tasks.on_dask import DaskEngine, dask_graph
+from naive_graph.tensor.tasks.sending import packed
 
 FEWER = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 HOUSE = Path(__file__).parent.parent.parent
+pytestmark = pytest.mark.filterwarnings("ignore:.* tasks took:naive_graph.errors.EngineWarning")
 PATIENCE = 60  # seconds for a cluster to come up
 
 
@@ -188,7 +192,41 @@ def test_training_on_two_processes_gives_the_numbers_of_one(client):
     assert len(who) == 2
 
 
-def test_an_operator_that_the_workers_do_not_know_is_named(client):
+def test_an_operator_of_ones_own_travels_with_its_functions(client):
     cube = ng.operator("cube_known_here_alone", lambda a: a * a * a, [lambda a, y: 3.0 * a * a])
-    with pytest.raises(ng.errors.OperatorNameError, match="no operator 'cube_known_here_alone'"):
-        DaskEngine(client).forward(cube(LeafNode.parameter([1.0, 2.0])))
+
+    def build():
+        return (cube(LeafNode.parameter([1.0, 2.0])) * cube(LeafNode.parameter([3.0, 0.5]))).sum()
+
+    assert found_by(DaskEngine(client).backward, build) == found_by(simple, build)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_workers_sum_in_the_order_of_this_process_however_many_threads_multiply(client, threads):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(300, 500)), rng.normal(size=(500, 300))
+
+    def build():
+        return (LeafNode.parameter(a) @ LeafNode.constant(b)).sum()
+
+    with pytest.importorskip("threadpoolctl").threadpool_limits(threads, user_api="blas"):
+        assert found_by(DaskEngine(client).backward, build) == found_by(simple, build)
+
+
+def test_tasks_that_are_too_small_to_be_sent_are_said_to_be_once(client, monkeypatch):
+    monkeypatch.setattr("naive_graph.tensor.tasks.on_dask.SHORT", 0.0)
+    monkeypatch.setattr("naive_graph.tensor.tasks.on_dask.OVERHEAD", 0.0)
+    engine, y = DaskEngine(client), network()
+    with pytest.warns(ng.errors.EngineWarning, match=r"tasks took .* too small to be sent.*DAGExecutionEngine"):
+        engine.backward(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        engine.backward(y)
+
+
+def test_an_array_keeps_its_layout_on_the_way():
+    pytest.importorskip("cloudpickle")
+    spread = np.broadcast_to(np.array([[1.0], [2.0]]), (2, 3)).T
+    there = pickle.loads(packed(spread))
+    assert there.strides == spread.strides
+    assert there.tolist() == spread.tolist()

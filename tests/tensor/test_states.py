@@ -224,3 +224,21 @@ def test_random_programs_mean_the_same_on_arrays_of_other_libraries(make):
                 assert np.asarray(one) == pytest.approx(other, rel=1e-12, abs=1e-12)
 
     law()
+
+
+def test_a_tensor_that_was_reverted_is_stale():
+    with Graph.scratch():
+        kept = LeafNode.parameter([1.0, 2.0], "kept")
+        Graph.checkpoint()
+        outer = kept * 2.0
+        Graph.checkpoint()
+        inner = kept * 3.0
+        Graph.revert()
+        for use in (inner.eval, inner.forward, lambda: inner + 1.0, lambda: lower(inner)):
+            with pytest.raises(StaleNodeError, match=r"cut back by revert\(\)"):
+                use()
+        assert outer.eval().tolist() == [2.0, 4.0]
+        Graph.revert()
+        with pytest.raises(StaleNodeError):
+            outer.eval()
+        assert (kept * 2.0).eval().tolist() == [2.0, 4.0]

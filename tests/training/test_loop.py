@@ -1,14 +1,29 @@
 """The training loop: order, validation, patience, schedules, reporters, and Ctrl-C."""
 
+import json
 import os
 import signal
 import threading
+from dataclasses import asdict
 
 import pytest
 
-from naive_graph import AdamTrainer, Bar, Graph, History, Model, PlaceHolder, SimpleSGDTrainer, Variable, parameter
-from naive_graph.errors import TrainingError
-from naive_graph.training.loop import batches, cosine, fit
+from naive_graph import (
+    AdamTrainer,
+    Bar,
+    Graph,
+    History,
+    LeafNode,
+    LoweredLoss,
+    Model,
+    PlaceHolder,
+    SimpleSGDTrainer,
+    Variable,
+    parameter,
+)
+from naive_graph.errors import ShapeError, TrainingError
+from naive_graph.training.initialisers import const
+from naive_graph.training.loop import Outcome, batches, cosine, fit
 
 POINTS = [(x / 10, 2.0 * x / 10 - 1.0) for x in range(20)]
 
@@ -161,3 +176,90 @@ def test_a_wrong_wish_is_named(wrong, says):
     given = {"trainer": line.trainer, "loss_of": line.loss, "samples": POINTS, "batch_size": 1, **wrong}
     with pytest.raises(TrainingError, match=says):
         fit(**given)
+
+
+# --- going on -------------------------------------------------------------------
+
+
+def state(line):
+    return line.a.value, line.b.value, line.trainer.memory
+
+
+class Swift(Line):
+    def __init__(self):
+        super().__init__()
+        self.trainer = AdamTrainer([self.a, self.b], 0.05)
+
+
+def test_three_epochs_and_three_are_six():
+    whole, first, second = Swift(), Swift(), Swift()
+    wishes = {"samples": POINTS, "batch_size": 1, "schedule": cosine(0.1, 0.0, 6)}
+    fit(whole.trainer, whole.loss, epochs=6, **wishes)
+    fit(first.trainer, first.loss, epochs=3, **wishes)
+    fit(first.trainer, first.loss, epochs=3, first_epoch=3, **wishes)
+    outcome = fit(second.trainer, second.loss, epochs=3, **wishes)
+    done = fit(second.trainer, second.loss, epochs=3, resume=outcome, **wishes)
+    assert state(first) == state(second) == state(whole)
+    assert (done.steps, done.epochs) == (120, 6)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGINT to oneself")
+@pytest.mark.parametrize("at", [1, 27, 40, 59])
+def test_a_run_that_ctrl_c_ended_goes_on_with_the_bits_of_one_that_was_not(at):
+    whole, stopped, steps = Swift(), Swift(), []
+
+    def interrupt(**numbers):
+        steps.append(numbers)
+        if len(steps) == at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    checked = {"batch_size": 1, "validate": lambda: 1.0}
+    expected = fit(whole.trainer, whole.loss, POINTS, epochs=3, **checked)
+    outcome = fit(stopped.trainer, stopped.loss, POINTS, epochs=3, report=[interrupt], **checked)
+    assert (outcome.stopped, outcome.steps) == ("interrupt", at)
+    outcome = Outcome(**json.loads(json.dumps(asdict(outcome))))
+    done = fit(stopped.trainer, stopped.loss, POINTS, epochs=3 - outcome.epochs, resume=outcome, **checked)
+    assert state(stopped) == state(whole)
+    assert done == expected
+
+
+def test_a_graph_for_each_batch_does_not_grow_for_ever():
+    with Graph.scratch():
+        mean = Variable(0.0)
+        trainer = SimpleSGDTrainer([mean], 0.1)
+        fit(trainer, lambda batch: (mean - batch[0][0]) ** 2, POINTS, epochs=20, batch_size=1)
+        assert len(Graph.node_list) == 1
+        assert mean.value == pytest.approx(0.95, abs=0.5)
+
+
+def test_nodes_that_somebody_holds_stay():
+    with Graph.scratch():
+        mean, kept = Variable(0.0), {}
+
+        def loss(batch):
+            if len(batch) not in kept:  # a graph for each size of a batch, made when it is needed
+                x = [PlaceHolder() for _ in batch]
+                kept[len(batch)] = x, sum(((mean - each) ** 2 for each in x), start=Variable(0.0))
+            x, total = kept[len(batch)]
+            for holder, (value, _) in zip(x, batch):
+                holder.value = value
+            return total
+
+        fit(SimpleSGDTrainer([mean], 0.01), loss, POINTS, epochs=3, batch_size=6)
+        nodes = len(Graph.node_list)
+        fit(SimpleSGDTrainer([mean], 0.01), loss, POINTS, epochs=3, batch_size=6)
+        assert len(Graph.node_list) == nodes
+
+
+def test_a_lowered_loss_with_inputs_is_trained():
+    def line():
+        model, x, y = Model(), LeafNode.input((5,), "x"), LeafNode.input((5,), "y")
+        w = model.add_parameters(2, init=const(0.0))
+        return model, x, y, ((parameter(w)[0] * x + parameter(w)[1] - y) ** 2).mean()
+
+    with Graph.scratch():
+        model, x, y, loss = line()
+        fit(AdamTrainer(model, 0.1), LoweredLoss(loss, inputs=[x, y]), POINTS, epochs=100, batch_size=5)
+        assert model.values == pytest.approx([2.0, -1.0], abs=1e-2)
+        with pytest.raises(ShapeError, match="compiled for one number of samples"):
+            fit(AdamTrainer(model, 0.1), LoweredLoss(loss, inputs=[x, y]), POINTS, batch_size=6)

@@ -1,5 +1,7 @@
 """Models: one flat array, initialisers, sparse lookups, averages, files that survive, and runs that go on."""
 
+import io
+import json
 import math
 import os
 import signal
@@ -7,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -467,6 +470,135 @@ def test_a_missing_file_a_pickle_and_another_kind_are_refused(tmp_path):
         model.load(tmp_path / "trainer.npz")
     with pytest.raises(TrainingError, match="not a MomentumSGDTrainer"):
         trainers.MomentumSGDTrainer(model).load(tmp_path / "trainer.npz")
+
+
+def rewritten(path, **changed):
+    """A saved file with some of its entries changed; None takes one out."""
+    with np.load(path) as file:
+        entries = {name: file[name] for name in file.files}
+    entries |= {name.replace("__", "/"): each for name, each in changed.items()}
+    np.savez(path, **{name: each for name, each in entries.items() if each is not None})
+
+
+def head_with(**changed):
+    text = json.dumps({"naive_graph": 1, "kind": "model", "settings": {"decay": 0.0}} | changed)
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("changed", [
+    {"array__b": np.array(["a", "b", "c"])}, {"array__b": np.array([1, 2, 3])}, {"array__b": np.zeros(3, complex)},
+    {"array__b": np.array([1.0, math.nan, 2.0])}, {"array__b": np.zeros(4)}, {"array__b": None},
+    {"head": head_with(settings={})}, {"head": head_with(settings={"decay": "much"})}, {"head": head_with(settings=7)},
+    {"head": head_with(settings={"decay": math.nan})}, {"head": np.frombuffer(b"[]", np.uint8)}, {"head": None},
+    {"array__more": np.zeros(2)}, {"array__b": np.array([object()] * 3)},
+])  # fmt: skip
+def test_a_file_with_anything_wrong_changes_nothing(changed, tmp_path):
+    path = small_model().save(tmp_path / "model.npz")
+    rewritten(path, **changed)
+    other = small_model(seed=5)
+    other.weight_decay_lambda = 0.25
+    before = other.values.copy()
+    with pytest.raises(TrainingError):
+        other.load(path)
+    assert other.values.tobytes() == before.tobytes()
+    assert other.weight_decay_lambda == 0.25
+
+
+def claims(shape):
+    """A .npy entry that says it has this shape, and holds three numbers."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return buffer.getvalue() + bytes(24)
+
+
+@pytest.mark.parametrize("shape", [(10**12,), (3, 10**9), (2**62, 4)])
+def test_an_array_that_claims_more_numbers_than_there_are_is_refused_unread(shape, tmp_path):
+    path = small_model().save(tmp_path / "model.npz")
+    with np.load(path) as file:
+        head, w = file["head"], file["array/W"]
+    np.savez(path, **{"head": head, "array/W": w})
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("array/b.npy", claims(shape))
+    with pytest.raises(TrainingError, match=r"claims .* which are not there"):
+        small_model().load(path)
+
+
+def test_a_file_that_unpacks_to_gigabytes_is_refused_unread(tmp_path):
+    path = tmp_path / "model.npz"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file,
+        file.open("head.npy", "w", force_zip64=True) as entry,
+    ):
+        for _ in range(200):
+            entry.write(bytes(10_000_000))
+    begin = time.perf_counter()
+    with pytest.raises(TrainingError, match="would unpack to more than it is"):
+        small_model().load(path)
+    assert time.perf_counter() - begin < 1.0
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a/b", "a\\b", "n" * 70_000, "two\nlines", 7, "\ud800"])
+def test_a_name_that_no_file_could_hold_is_refused(name):
+    with pytest.raises(TrainingError, match="name in a file"):
+        Model().add_parameters(2, name=name)
+
+
+def test_a_name_that_was_changed_later_is_refused_when_it_is_saved(tmp_path):
+    model = small_model()
+    model["W"].name = "a/b"
+    with pytest.raises(TrainingError, match="name in a file"):
+        model.save(tmp_path / "model.npz")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", [None, 7, [], "a\0b"])
+def test_what_is_no_path_is_named(path):
+    with pytest.raises(TrainingError, match=r"named by a path|Cannot write"):
+        small_model().save(path)
+
+
+def test_a_diverged_model_is_not_saved(tmp_path):
+    model = small_model()
+    model.values[0] = math.inf
+    with pytest.raises(TrainingError, match="not finite"):
+        model.save(tmp_path / "model.npz")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="umask and links")
+def test_a_file_has_the_permissions_of_the_umask_and_keeps_its_own(tmp_path):
+    before = os.umask(0o027)
+    try:
+        path = small_model().save(tmp_path / "model.npz")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
+    path.chmod(0o600)
+    small_model().save(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="umask and links")
+def test_a_link_stays_a_link_and_what_it_leads_to_is_written(tmp_path):
+    (tmp_path / "there").mkdir()
+    link, target = tmp_path / "latest.npz", tmp_path / "there" / "model.npz"
+    link.symlink_to(target)
+    small_model().save(link)
+    assert link.is_symlink()
+    small_model().load(target)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open files")
+def test_what_a_killed_save_left_is_swept_and_what_is_being_written_is_not(tmp_path):
+    import fcntl
+
+    left, held = tmp_path / ".model.npz.0123abcd.part", tmp_path / ".model.npz.89abcdef.part"
+    for each in (left, held):
+        each.write_bytes(b"half a file")
+        os.utime(each, (0, 0))
+    with open(held, "rb") as writing:
+        fcntl.flock(writing, fcntl.LOCK_EX)
+        small_model().save(tmp_path / "model.npz")
+    assert sorted(each.name for each in tmp_path.iterdir()) == [held.name, "model.npz"]
 
 
 SAVES = """

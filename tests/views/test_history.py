@@ -261,3 +261,31 @@ else:
     raise SystemExit("no error")
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+# --- arrays and tensors ---------------------------------------------------------
+
+
+def test_an_array_becomes_a_series_for_each_entry():
+    np, history = pytest.importorskip("numpy"), History()
+    history.record(w=np.array([[1.0, 2.0], [3.0, 4.0]]), loss=np.float64(0.5), one=np.array([7.0]), zero=np.array(8))
+    assert dict(history[0]) == {"w[0,0]": 1.0, "w[0,1]": 2.0, "w[1,0]": 3.0, "w[1,1]": 4.0,
+                                "loss": 0.5, "one": 7.0, "zero": 8.0}  # fmt: skip
+
+
+def test_a_tensor_is_recorded_by_its_entries():
+    pytest.importorskip("opt_einsum")
+    from naive_graph import LeafNode
+
+    history, w = History(), LeafNode.parameter([3.0, 4.0])
+    history.record(loss=(w * w).sum(), w=w)
+    assert dict(history[0]) == {"loss": 25.0, "w[0]": 3.0, "w[1]": 4.0}
+
+
+@pytest.mark.parametrize("wrong, error", [("zeros(1001)", HistoryError), ("array([1j, 2])", NumberError),
+                                          ("array(['a', 'b'])", NumberError)])  # fmt: skip
+def test_an_array_that_cannot_be_recorded_is_refused_and_nothing_is_noted(wrong, error):
+    np, history = pytest.importorskip("numpy"), History()
+    with pytest.raises(error, match="Series 'w"):
+        history.record(f=1.0, w=eval(f"np.{wrong}", {"np": np}))
+    assert len(history) == 0

@@ -186,7 +186,7 @@ def test_any_part_of_the_walk_is_that_part_of_the_whole(recipe):
 
 @LAWS
 @given(any_graph(), st.sampled_from(["both", "tangent"]), st.data())
-def test_leaping_to_a_step_leads_to_the_state_that_walking_leads_to(recipe, mode, data):
+def test_a_step_that_is_asked_for_alone_has_the_state_that_walking_leads_to(recipe, mode, data):
     with Graph.scratch():
         y = build(recipe)[-1]
         try:

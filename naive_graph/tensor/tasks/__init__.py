@@ -4,7 +4,6 @@ graph       who needs whose result
 work        what each task computes
 scheduling  running them level by level
 engine      `DAGExecutionEngine`
-strides     arrays that keep their layout on the way to another process
-sending     nodes on the way to another process
+sending     works, results and arrays on the way to another process
 on_dask     `DaskEngine`
 """

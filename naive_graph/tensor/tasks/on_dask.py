@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import pickle
+import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 from threading import get_ident
 from time import time
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from ...errors import EngineError, MissingToolError
+from ...errors import EngineError, EngineWarning, MissingToolError
 from .engine import DAGExecutionEngine
 from .graph import TaskGraph
 from .scheduling import Bar, TaskRun
-from .strides import received_result, sent_result
-from .work import Work
+from .sending import packed
+from .work import Evaluate, Given, Kept, Work
 
+SHORT, OVERHEAD = 0.1, 10.0  # a run of less seconds, or of less times its work, needs no advice
 Get = Callable[[Mapping[str, Any], list[str]], Any]  # what every Dask scheduler has: the results of some keys
 
 
@@ -25,7 +28,8 @@ class DaskEngine(DAGExecutionEngine):
 
     client: a `distributed.Client`, whose workers need naive_graph too; without
     it Dask's threads in this process run them. An operator of the learner's own
-    must be defined in a module that the workers import.
+    travels with its functions. Workers compute with as many BLAS threads as this
+    process, since the order of a sum, and so its last bits, depend on them.
 
     >>> from .. import LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0], "w")
@@ -36,7 +40,7 @@ class DaskEngine(DAGExecutionEngine):
         super().__init__()
         if client is not None and not callable(getattr(client, "get", None)):
             raise EngineError(f"A DaskEngine takes a distributed.Client, or nothing, not {client!r}.")
-        self.client = client
+        self.client, self.advised = client, False
         self._get: Get = _threads() if client is None else client.get
 
     def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:
@@ -45,7 +49,20 @@ class DaskEngine(DAGExecutionEngine):
         wanted = [key if graph.tasks[at].key.kind != "B" else f"when {key}" for at, key in enumerate(tasks)]
         times = {f"when {key}": (Measured.when, key) for key in tasks}  # a contribution itself can stay where it is
         found: list[Measured] = list(self._get({**tasks, **times}, wanted))
-        return [each.result for each in found], TaskRun(graph, _bars(found, begin))
+        run = TaskRun(graph, _bars(found, begin))
+        self._advise(run, time() - begin)
+        return [each.result for each in found], run
+
+    def _advise(self, run: TaskRun, waited: float) -> None:
+        """Say once that the tasks are too small to be sent, if they are."""
+        if self.client is not None and not self.advised and waited > max(SHORT, OVERHEAD * run.work):
+            self.advised = True
+            warnings.warn(
+                f"{len(run.graph)} tasks took {1000 * waited:.0f} ms on Dask, and {1000 * run.work:.0f} ms of work: "
+                "they are too small to be sent. Compute them here, with DAGExecutionEngine(), or send larger arrays.",
+                EngineWarning,
+                stacklevel=5,
+            )
 
     def __repr__(self) -> str:
         return f"<DaskEngine on {'threads of this process' if self.client is None else self.client}>"
@@ -79,11 +96,11 @@ class Measured(NamedTuple):
         return self._replace(result=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _received_measured, (sent_result(self.result), *self[1:])
+        return _received, (packed(tuple(self)),)
 
 
-def _received_measured(result: Any, *when: Any) -> Measured:
-    return Measured(received_result(result), *when)
+def _received(data: bytes) -> Measured:
+    return Measured(*pickle.loads(data))
 
 
 class Measure:
@@ -93,17 +110,37 @@ class Measure:
     rebuilt there fails as its task, and the error reaches the learner.
     """
 
-    def __init__(self, work: Work | bytes) -> None:
+    def __init__(self, work: Work | bytes, threads: int | None = None) -> None:
         self.work = work
+        self.threads = threads  # of BLAS, where the work came from
 
     def __call__(self, *needs: Measured) -> Measured:
         start = time()
         work: Work = pickle.loads(self.work) if isinstance(self.work, bytes) else self.work
+        if self.threads is not None:
+            _blas().limit(limits=self.threads)
         result = work(*(need.result for need in needs))
         return Measured(result, start, time(), (os.getpid(), get_ident()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Measure, (self.work if isinstance(self.work, bytes) else pickle.dumps(self.work),)
+        if isinstance(self.work, bytes):
+            return Measure, (self.work, self.threads)
+        return Measure, (_sent(self.work), max((each["num_threads"] for each in _blas().info()), default=None))
+
+
+@cache
+def _blas() -> Any:
+    """The libraries that multiply matrices in this process."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _sent(work: Any) -> bytes:
+    """A work as bytes; of a value that is known here, the value."""
+    if isinstance(work, Kept):
+        return packed(Given(work()))
+    return packed(work, work.recipe.node if isinstance(work, Evaluate) else work.node)
 
 
 def _bars(found: list[Measured], begin: float) -> list[Bar]:

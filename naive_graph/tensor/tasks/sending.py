@@ -1,58 +1,85 @@
-"""Nodes that travel to another process: without the graph around them, with all that one task computes with.
+"""Works and results on the way to another process: without the graph around them, with all that is computed with.
 
 A tensor node belongs to its process and cannot be pickled. What is sent is
 plain data: one node, and of those around it the shapes, and which of them are
-selections. The nodes that are made of it there are in no graph.
+selections. The nodes that are made of it there are in no graph. An operator of
+the learner's own travels with its functions, also from `__main__`. An array
+keeps its layout in memory, on which a sum's order, and so its last bits, depend.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import pickle
+from functools import cache
+from math import prod
 from typing import Any
 
-from ...core.rules import BY_NUMBER, rule_named
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ...core.catalogue import BUILT_IN
+from ...core.rules import BY_NUMBER, RULES, Rule, define, rule_named
 from ...core.tables import CONSTANT, PLACEHOLDER, Tables
+from ..arrays import Array
 from ..base import TensorNode
 from ..function import Function, add_row, constant_row
 from ..index import Shape
 from ..selection import SelectionNode
 
-OWN = ("index", "op", "alpha", "pickers")  # what the kinds of node compute with, besides sources and a function
-Sent = tuple[type[TensorNode], Shape, dict[str, Any]]
+OWN = ("index", "op", "alpha", "pickers", "function", "sources")  # what a node computes with
+DEFINED = ("name", "value", "partials", "domain", "kink", "symbol", "tex")  # what an operator is defined with
 
 
-def sent(node: TensorNode, others: Sequence[TensorNode]) -> tuple[Any, ...]:
-    """A node as plain data, and with it those that it is computed with (its sources among them)."""
-    around = [(SelectionNode if isinstance(each, SelectionNode) else TensorNode, each) for each in others]
-    bare = [(kind, each.shape, _own(each)) for kind, each in [(type(node), node), *around]]
-    function = _sent_function(node.function) if "function" in vars(node) else None
-    return bare, [others.index(source) for source in node.sources], function
+def packed(thing: Any, whole: TensorNode | None = None) -> bytes:
+    """A work or a result as bytes, which `pickle.loads` opens. whole: the node that is sent with its sources."""
+    buffer = io.BytesIO()
+    sender = _sender()(buffer)
+    sender.whole = whole
+    sender.dump(thing)
+    return buffer.getvalue()
 
 
-def received(bare: Sequence[Sent], sources: Sequence[int], function: Any) -> tuple[TensorNode, list[TensorNode]]:
-    """The node again, and the others."""
-    node, *others = map(_made, bare)
-    node.sources = tuple(others[place] for place in sources)
-    if function is not None:
-        vars(node)["function"] = _received_function(*function)
-    return node, others
+@cache
+def _sender() -> Any:
+    import cloudpickle  # comes with Dask
+
+    class Sender(cloudpickle.Pickler):  # type: ignore[misc]
+        whole: TensorNode | None
+
+        def reducer_override(self, thing: Any) -> Any:
+            if isinstance(thing, TensorNode):
+                return _sent_node(thing, thing is self.whole)
+            if isinstance(thing, Rule):
+                return (rule_named, (thing.name,)) if thing.number < BUILT_IN else (_rule, (_definition(thing),))
+            if isinstance(thing, Function):
+                return _sent_function(thing)
+            if type(thing) is np.ndarray and not _is_plain(thing):
+                return _stretch(thing)
+            return super().reducer_override(thing)
+
+    return Sender
 
 
-def _own(node: TensorNode) -> dict[str, Any]:
-    return {name: value for name, value in vars(node).items() if name in OWN}
+# --- nodes ----------------------------------------------------------------------
 
 
-def _made(bare: Sent) -> TensorNode:
-    kind, shape, own = bare
+def _sent_node(node: TensorNode, whole: bool) -> tuple[Any, ...]:
+    selection = isinstance(node, SelectionNode)
+    kind = type(node) if whole else SelectionNode if selection else TensorNode
+    own = {name: value for name, value in vars(node).items() if name in OWN} if whole or selection else {}
+    return _made, (kind, node.shape), own
+
+
+def _made(kind: type[TensorNode], shape: Shape) -> TensorNode:
     node = object.__new__(kind)
     node.shape = shape
-    vars(node).update(own)
     return node
 
 
 # --- functions of entries -------------------------------------------------------
 
-Row = tuple[str, Any]  # a rule's name and its operands, or what kind of leaf it is
+Row = tuple[Rule | int, Any]  # a rule and its operands, or a kind of leaf and its value
 
 
 def _sent_function(function: Function) -> tuple[Any, ...]:
@@ -61,28 +88,62 @@ def _sent_function(function: Function) -> tuple[Any, ...]:
     with tables.lock:
         rows = [_sent_row(tables, row) for row in range(len(tables))]
         slopes = {at: each.result if isinstance(each, Function) else each for at, each in function.slopes.items()}
-    return rows, list(function.arguments), function.result, slopes
+    return _received_function, (rows, list(function.arguments), function.result, slopes)
 
 
 def _sent_row(tables: Tables, row: int) -> Row:
     kind = tables.operators[row]
-    if kind == CONSTANT:
-        return "constant", tables.value(row)
-    return ("argument", None) if kind == PLACEHOLDER else (BY_NUMBER[kind].name, tables.operands(row))
+    return (BY_NUMBER[kind], tables.operands(row)) if kind >= 0 else (kind, tables.value(row))
 
 
-def _received_function(
-    rows: Sequence[Row], arguments: list[int], result: int, slopes: dict[int, int | float]
-) -> Function:
+def _received_function(rows: list[Row], arguments: list[int], result: int, slopes: dict[int, int | float]) -> Function:
     tables = Tables()
     for what, given in rows:
-        if what == "constant":
+        if what == CONSTANT:
             constant_row(tables, given)
-        elif what == "argument":
-            add_row(tables, PLACEHOLDER, ())
         else:
-            add_row(tables, rule_named(what).number, given)
+            add_row(tables, what.number if isinstance(what, Rule) else PLACEHOLDER, given or ())
     function = Function(tables, arguments, result)
     for at, slope in slopes.items():
         function.slopes[at] = slope if isinstance(slope, float) else Function(tables, arguments, slope)
     return function
+
+
+@cache
+def _definition(rule: Rule) -> bytes:
+    return packed([getattr(rule, name) for name in DEFINED])
+
+
+@cache
+def _rule(definition: bytes) -> Rule:
+    """The learner's operator; one of its name that is known here keeps the name."""
+    name, value, partials, *rest = pickle.loads(definition)
+    known = RULES.get(name)
+    rule = define(name, value, partials, **dict(zip(DEFINED[3:], rest)))
+    RULES[name] = known or rule
+    return rule
+
+
+# --- arrays ---------------------------------------------------------------------
+
+
+def _stretch(array: np.ndarray[Any, Any]) -> Any:
+    """The memory from an array's lowest entry to its highest, and how to look at it."""
+    steps = [stride // array.itemsize for stride in array.strides]
+    if not array.size or any(stride % array.itemsize for stride in array.strides):
+        return NotImplemented
+    reaches = [step * (extent - 1) for step, extent in zip(steps, array.shape)]
+    below = -sum(reach for reach in reaches if reach < 0)
+    lowest = array[(*(-1 if reach < 0 else 0 for reach in reaches), ...)]
+    flat = as_strided(lowest, (below + 1 + sum(reach for reach in reaches if reach > 0),), (array.itemsize,))
+    return _looked_at, (flat.copy(), below, array.shape, array.strides)
+
+
+def _looked_at(flat: Array, start: int, shape: Shape, strides: tuple[int, ...]) -> Array:
+    return as_strided(flat[start:], shape, strides, writeable=False)
+
+
+def _is_plain(array: np.ndarray[Any, Any]) -> bool:
+    """Whether it lies row by row, as a pickle would lay it."""
+    rows = [prod(array.shape[axis + 1 :]) * array.itemsize for axis in range(array.ndim)]
+    return list(array.strides) == rows

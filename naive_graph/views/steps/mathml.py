@@ -28,7 +28,7 @@ def mathml(tex: str) -> str:
     '<math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mn>1</mn><mi>a</mi></mfrac></math>'
     """
     tokens = [token for token in TOKEN.findall(tex) if not token.isspace()]
-    inside = "".join(_Reader(tokens, tex).items(""))
+    inside = "".join(_Reader(tokens, tex).items()[0])
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{inside}</math>'
 
 
@@ -39,30 +39,27 @@ class _Reader:
         self.tokens: Iterator[str] = iter(tokens)
         self.texts = iter(re.findall(r"\\(?:text|operatorname)\{((?:\\.|[^{}])*)\}", tex))
 
-    def items(self, end: str) -> list[str]:
-        """The elements up to a closing token."""
+    def items(self, *ends: str) -> tuple[list[str], str]:
+        """The elements up to a closing token, and that."""
         found: list[str] = []
         for token in self.tokens:
-            if token == end:
-                break
+            if token in ends:
+                return found, token
             if token in "^_":
                 base = found.pop() if found else "<mrow></mrow>"
                 name = "msup" if token == "^" else "msub"
                 found.append(f"<{name}>{base}{self.group()}</{name}>")
-            elif token == r"\begin":
-                found.append(self._cases())
             else:
-                found.append(self._one(token))
-        return found
+                found.append(self._cases() if token == r"\begin" else self._one(token))
+        return found, ""
 
     def group(self) -> str:
         """What stands in braces, or one token."""
-        token = next(self.tokens, "")
-        return _row(self.items("}")) if token == "{" else self._one(token)
+        return self._one(next(self.tokens, ""))
 
     def _one(self, token: str) -> str:
         if token == "{":
-            return _row(self.items("}"))
+            return _row(self.items("}")[0])
         if token == r"\frac":
             return f"<mfrac>{self.group()}{self.group()}</mfrac>"
         if token == r"\sqrt":
@@ -85,21 +82,11 @@ class _Reader:
     def _cases(self) -> str:
         """Lines of two cells after a brace."""
         self.group()
-        rows, cells = [], [list[str]()]
-        while True:
-            token = next(self.tokens, r"\end")
-            if token in (r"\end", "\\\\"):
-                rows.append("".join(f"<mtd>{_row(cell)}</mtd>" for cell in cells))
-                cells = [[]]
-                if token == r"\end":
-                    break
-            elif token == "&":
-                cells.append([])
-            elif token in "^_":
-                name = "msup" if token == "^" else "msub"
-                cells[-1].append(f"<{name}>{cells[-1].pop()}{self.group()}</{name}>")
-            else:
-                cells[-1].append(self._one(token))
+        rows, end = [""], "&"
+        while end in ("&", r"\\"):
+            cell, end = self.items("&", r"\\", r"\end")
+            rows[-1] += f"<mtd>{_row(cell)}</mtd>"
+            rows += [""] * (end == r"\\")
         self.group()
         table = "".join(f"<mtr>{row}</mtr>" for row in rows)
         return f"<mrow><mo>{{</mo><mtable columnalign='left'>{table}</mtable></mrow>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Run
@@ -61,34 +60,3 @@ class State:
         for each in waiting:
             self.waiting[each] -= 1
         return waiting
-
-    def leap(self, run: Run, count: int) -> None:
-        """The state after the first `count` events of a run, as if each had been taken."""
-        self.begin(run)
-        rows, values = run.log.rows[:count], run.log.numbers[3][:count]
-        kinds = run.log.kinds[:count]
-        if run.phase == UPDATE:
-            self.values |= {row: value for kind, row, value in zip(kinds, rows, values) if kind == MOVED}
-        elif run.phase == BACKWARD:
-            told = (CONTRIBUTED, FINISHED)
-            self.grads = {row: value for kind, row, value in zip(kinds, rows, values) if kind in told}
-            for place, (kind, row) in enumerate(zip(kinds, rows)):
-                if kind == CONTRIBUTED:
-                    self.terms.setdefault(row, []).append(place)
-            self._settle(run, kinds, rows, len(run.cast.rows) - kinds.count(FINISHED))
-        else:
-            self.values = {row: value for kind, row, value in zip(kinds, rows, values) if kind in COMPUTED}
-            slopes = {row: run.slopes.get(row) for row in self.values} if run.slopes else {}
-            self.grads = {row: slope for row, slope in slopes.items() if slope is not None}
-            self._settle(run, kinds, rows, len(self.values))
-
-    def _settle(self, run: Run, kinds: Sequence[int], rows: Sequence[int], turn: int) -> None:
-        """Who is in the queue and who waits, when it is the turn of this step of the plan."""
-        cast, back = run.cast, run.phase == BACKWARD
-        ready = [row for kind, row in zip(kinds, rows) if kind == ENQUEUED]
-        done = range(turn, len(cast.rows)) if back else range(turn)
-        self.queue = OrderedDict.fromkeys(row for row in ready if cast.step_of[row] not in done)
-        for step in done:
-            row = cast.rows[step]
-            for each in cast.operands(row) if back else cast.consumers(row):
-                self.waiting[each] -= 1

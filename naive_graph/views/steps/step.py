@@ -86,17 +86,3 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
         origin=cast.origin(entry.row),
         taken=entry.taken,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """An event, before anybody asked to see it as a step."""
-
-    index: int
-    run: Run
-    entry: Entry
-    state: State
-    changed: list[int]
-
-    def step(self) -> Step:
-        return make_step(self.index, self.run, self.entry, self.state, self.changed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import overload
 
@@ -10,9 +10,7 @@ from ...errors import NodeError
 from ...graph.nodes import Node, rows_of
 from .run import KINDS, UPDATE, Run
 from .state import State
-from .step import Step, Visit
-
-LEAP = 8  # so many times faster an event is leapt over than taken
+from .step import Step, make_step
 
 
 def _whole(starts: Sequence[tuple[Run, int]], at: int) -> int:
@@ -20,17 +18,6 @@ def _whole(starts: Sequence[tuple[Run, int]], at: int) -> int:
     while at > 0 and starts[at][0].phase == UPDATE:
         at -= 1
     return max(0, at)
-
-
-def _neighbours(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The places in groups; between two groups it is cheaper to leap than to walk."""
-    first = 0
-    for at in range(1, len(places)):
-        if LEAP * (places[at] - places[at - 1]) > places[at]:
-            yield places[first:at]
-            first = at
-    if places:
-        yield places[first:]
 
 
 class StepLog(Sequence[Step]):
@@ -78,22 +65,26 @@ class StepLog(Sequence[Step]):
 
     def states(self, first: int, end: int) -> Iterator[tuple[Step, State]]:
         """Steps with the state after each. The state is one object that moves on."""
-        for visit in self._visits(first, end):
-            yield visit.step(), visit.state
+        return self._at(range(first, min(end, len(self))))
 
-    def _visits(self, first: int, end: int) -> Iterator[Visit]:
-        """Every event from `first` up to `end`; what comes before is leapt over."""
+    def _at(self, places: Sequence[int]) -> Iterator[tuple[Step, State]]:
+        """The steps at these places, which ascend. Runs before them are passed over, up to one that begins anew."""
         starts, state = list(self._starts()), State()
-        at = bisect_right([start for _, start in starts], first) - 1
-        for run, _ in starts[_whole(starts, at) : at]:
-            state.leap(run, len(run))
-        for run, start in starts[max(0, at) :]:
-            if start >= end:
-                return
-            begun = max(0, first - start)
-            state.leap(run, begun)
-            for place in range(begun, min(len(run), end - start)):
-                yield Visit(start + place, run, run.entry(place), state, state.take(run, place))
+        needed = set[int]()
+        for at, (run, start) in enumerate(starts):
+            if bisect_left(places, start) < bisect_left(places, start + len(run)):
+                needed.update(range(_whole(starts, at), at + 1))
+        waiting = iter(places)
+        place = next(waiting, None)
+        for run, start in (starts[at] for at in sorted(needed)):
+            state.begin(run)
+            for index in range(start, start + len(run)):
+                if place is None:
+                    return
+                changed = state.take(run, index - start)
+                if index == place:
+                    yield make_step(index, run, run.entry(index - start), state, changed), state
+                    place = next(waiting, None)
 
     def find(
         self,
@@ -144,11 +135,7 @@ class StepLog(Sequence[Step]):
 
     def at(self, places: Sequence[int]) -> list[Step]:
         """The steps at these places, which ascend."""
-        found: list[Step] = []
-        for near in _neighbours(places):
-            wanted = set(near)
-            found += [visit.step() for visit in self._visits(near[0], near[-1] + 1) if visit.index in wanted]
-        return found
+        return [step for step, _ in self._at(places)]
 
     def table(self, first: int = 0, count: int = 60) -> str:
         """The steps as lines of text."""
