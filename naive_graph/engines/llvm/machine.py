@@ -83,10 +83,6 @@ class Machine:
             self._call = self._function()
         return self._call(*[each.ctypes.data if hasattr(each, "ctypes") else each for each in arguments])
 
-    def address(self) -> int:
-        """Where the machine code starts."""
-        return library_of(self.python.__module__).address(self.python.__name__)
-
     def _function(self) -> Callable[..., Any]:
         tree = syntax(self.python)
         words = scalars(DOUBLE)
