@@ -1,10 +1,12 @@
 """minimize runs on the engine that a Program was asked for."""
 
+import math
+
 import pytest
 
 pytest.importorskip("llvmlite")
 
-from naive_graph import Graph, Program
+from naive_graph import Graph, Program, atan2, where
 from naive_graph.engines.llvm import repeat
 from naive_graph.program import descent
 
@@ -38,6 +40,13 @@ def test_every_engine_takes_the_same_steps():
         history = Program((x - 7.0) ** 2, wrt=[x], engine=engine).minimize(0.1, 20)
         walks.append([*history.tolist(), x.value])
     assert walks[0] == walks[1] == walks[2]
+
+
+def test_minus_zero_in_a_formula_is_not_zero():
+    for engine in ("reference", "tape", "native"):
+        x = Graph.Variable(6.0)
+        Program(x * x, wrt=[x], engine=engine).minimize(lambda w, g: atan2(where(g, -0.0, 0.0), -1.0), 1)
+        assert x.value == -math.pi
 
 
 def test_the_native_engine_also_takes_a_graph_that_is_larger_than_worth_it(monkeypatch):

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.number import number
-from ...core.rules import BY_NUMBER, Arithmetic, Rule
+from ...core.rules import BY_NUMBER, Rule
 from ..llvm.emit import opaque
 from .flat import Array
+from .stand import Rows, Stand
 
 PLAIN, NOTHING = -1, -2  # a partial of 1, and none at all
 FIRST_NUMBER = -3  # from here down: constants, by their place in a list
@@ -31,60 +31,35 @@ class Template(NamedTuple):
     partials: list[int]
 
 
-class _Stand(Arithmetic):
-    """Stands for an operand, the result, or what a partial made of them."""
+class _Template(Rows):
+    """The rows of a template, behind its operands and its result."""
 
-    __slots__ = ("place", "writer")
+    def constant(self, value: float) -> int:
+        return FIRST_NUMBER - len(self.numbers)
 
-    def __init__(self, writer: _Writer, place: int) -> None:
-        self.writer = writer
-        self.place = place
-
-    def apply(self, rule: Rule, *operands: Any) -> Any:
-        return self.writer.row(rule, operands)
-
-
-class _Writer:
-    """Writes one template down."""
-
-    def __init__(self, first: int, numbers: dict[str, int]) -> None:
-        self.first, self.numbers = first, numbers
-        self.rows: list[tuple[int, list[int]]] = []
-
-    def row(self, rule: Rule, operands: Sequence[Any]) -> _Stand:
-        rule.check_arity(len(operands))
-        self.rows.append((rule.number, [self.place(each) for each in operands]))
-        return _Stand(self, self.first + len(self.rows) - 1)
-
-    def place(self, value: Any) -> int:
-        if isinstance(value, _Stand):
-            return value.place
-        return FIRST_NUMBER - self.numbers.setdefault(number(value).hex(), len(self.numbers))  # -0.0 is not 0.0
+    def reference(self, partial: Any) -> int:
+        if partial is None:
+            return NOTHING
+        return PLAIN if isinstance(partial, float) and partial == 1.0 else self.place(partial)
 
 
 def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
     """The template of a rule over so many operands.
 
-    numbers: constants so far, as `float.hex` writes them, and their places.
+    numbers: constants so far, as `float.hex` writes them, and what refers to each.
 
     >>> from ...core.rules import RULES
     >>> sin, cos = RULES["sin"], RULES["cos"]
     >>> template(sin, 1, {}) == Template([(cos.number, [0])], [2])
     True
     """
-    writer = _Writer(arity + 1, numbers)
-    operands = [_Stand(writer, place) for place in range(arity)]
+    rows = _Template(arity + 1, numbers)
+    operands = [Stand(rows, place) for place in range(arity)]
     try:
-        partials = rule.partials_at(operands, _Stand(writer, arity), [True] * arity)
+        partials = rule.partials_at(operands, Stand(rows, arity), [True] * arity)
     except Exception as error:  # whatever a learner's function does when it meets something else than numbers
         raise opaque(rule, error) from error
-    return Template(writer.rows, [_reference(writer, partial) for partial in partials])
-
-
-def _reference(writer: _Writer, partial: Any) -> int:
-    if partial is None:
-        return NOTHING
-    return PLAIN if isinstance(partial, float) and partial == 1.0 else writer.place(partial)
+    return Template(rows.made, [rows.reference(partial) for partial in partials])
 
 
 class Templates(NamedTuple):
@@ -105,7 +80,7 @@ def templates(kinds: Array, degrees: Array) -> Templates:
     """The templates for rows of these kinds, with so many operands each."""
     keys = np.where(kinds >= 0, kinds.astype(np.int64) * 2**32 + degrees, -1)
     unique, of_row = np.unique(keys, return_inverse=True)
-    numbers = {(1.0).hex(): 0, (0.0).hex(): 1}
+    numbers = {(1.0).hex(): FIRST_NUMBER, (0.0).hex(): FIRST_NUMBER - 1}
     found = [
         Template([], []) if key < 0 else template(BY_NUMBER[key >> 32], key & 0xFFFFFFFF, numbers)
         for key in unique.tolist()
