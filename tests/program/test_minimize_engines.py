@@ -45,7 +45,7 @@ def test_every_engine_takes_the_same_steps():
 def test_minus_zero_in_a_formula_is_not_zero():
     for engine in ("reference", "tape", "native"):
         x = Graph.Variable(6.0)
-        Program(x * x, wrt=[x], engine=engine).minimize(lambda w, g: atan2(where(g, -0.0, 0.0), -1.0), 1)
+        Program(x * x, wrt=[x], engine=engine).minimize(lambda w, g: atan2(where(0.0 * g, 0.0, -0.0), -1.0), 1)
         assert x.value == -math.pi
 
 
