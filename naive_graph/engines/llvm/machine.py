@@ -17,8 +17,9 @@ from typing import Any
 
 from . import registers
 from .compile import Library, compiled
+from .fields import flattened, syntax
 from .precision import DOUBLE, Precision
-from .python import Program, result_type, scalars, syntax
+from .python import Program, result_type, scalars
 
 # A call of the kernel at a place of a table of addresses.
 CALLS = """
@@ -81,7 +82,7 @@ class Machine:
         """
         if self._call is None:
             self._call = self._function()
-        return self._call(*[each.ctypes.data if hasattr(each, "ctypes") else each for each in arguments])
+        return self._call(*[each.ctypes.data if hasattr(each, "ctypes") else each for each in flattened(arguments)])
 
     def _function(self) -> Callable[..., Any]:
         tree = syntax(self.python)
