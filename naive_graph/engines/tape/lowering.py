@@ -17,10 +17,10 @@ import numpy as np
 from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints
+from ..llvm.python import Bytes
 from .adjoint import Count, adjoint
 from .dots import dots
-from .flat import DOT, NONE, TOTAL, Array, Flat, rewritten
+from .flat import DOT, NONE, TOTAL, Array, Columns, Flat, rewritten
 from .lanes import Sample, lanes
 from .powers import powers
 from .rows import flat_of_tables
@@ -121,7 +121,7 @@ class Lowering:
         flat = replace(flat, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
         if not batched:
             return flat, place
-        vary(len(flat), flat.kinds, flat.starts, flat.operands, groups, *SUMS)
+        vary(len(flat), flat.columns, *SUMS)
         flat, moved = with_totals(flat)
         self._note("batch", flat, moved[place[self._outputs]])
         return flat, np.where(place >= 0, moved[place], NONE).astype(np.int32)
@@ -149,7 +149,7 @@ class Lowering:
         self.flat, self.values, rest = flat, now[: len(values)], now[len(values) :]
         kept = np.zeros(len(flat), np.uint8)
         kept[[at.row for at in self.values]] = 1
-        serve(len(flat), flat.starts, flat.operands, kept)
+        serve(len(flat), flat.columns, kept)
         flat.loose = np.ones_like(kept) if self.fused else 1 - kept
         self.slopes = [rest[k * len(wrt) : (k + 1) * len(wrt)] for k in range(len(slopes))]
 
@@ -160,23 +160,23 @@ def _elsewhere(flat: Flat, leaf: int, row: int, places: Mapping[int, int]) -> An
 
 
 @machine
-def vary(rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, total: int, mean: int) -> None:
+def vary(rows: int, of: Columns, total: int, mean: int) -> None:
     """Spread the group of the batched leaves to all that depends on them; a total has one value again."""
     for row in range(rows):
-        if kinds[row] != total and kinds[row] != mean:
-            for at in range(starts[row], starts[row + 1]):
-                if groups[operands[at]] > groups[row]:
-                    groups[row] = groups[operands[at]]
+        if of.kinds[row] != total and of.kinds[row] != mean:
+            for at in range(of.starts[row], of.starts[row + 1]):
+                if of.groups[of.operands[at]] > of.groups[row]:
+                    of.groups[row] = of.groups[of.operands[at]]
 
 
 @machine
-def serve(rows: int, starts: Ints, operands: Ints, kept: Bytes) -> None:
+def serve(rows: int, of: Columns, kept: Bytes) -> None:
     """Mark everything that a marked row depends on."""
     for row in range(rows - 1, -1, -1):
         if kept[row]:
-            for at in range(starts[row], starts[row + 1]):
-                if operands[at] >= 0:
-                    kept[operands[at]] = 1
+            for at in range(of.starts[row], of.starts[row + 1]):
+                if of.operands[at] >= 0:
+                    kept[of.operands[at]] = 1
 
 
 def with_totals(flat: Flat) -> tuple[Flat, Array]:

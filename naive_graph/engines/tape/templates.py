@@ -17,6 +17,7 @@ import numpy as np
 
 from ...core.rules import BY_NUMBER, Rule
 from ..llvm.emit import opaque
+from ..llvm.python import Bytes, Ints
 from .flat import Array
 from .stand import Rows, Stand
 
@@ -65,19 +66,18 @@ def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
 class Templates(NamedTuple):
     """The templates of a plan as columns."""
 
-    of_row: Array  # which template each row follows
-    selects: Array  # whether its rule is differentiated along the branch taken only
-    row_starts: Array  # per template, into kinds
-    kinds: Array
-    operand_starts: Array  # per template row, into operands
-    operands: Array
-    partial_starts: Array  # per template, into partials
-    partials: Array
-    numbers: list[float]
+    of_row: Ints  # which template each row follows
+    selects: Bytes  # whether its rule is differentiated along the branch taken only
+    row_starts: Ints  # per template, into kinds
+    kinds: Ints
+    operand_starts: Ints  # per template row, into operands
+    operands: Ints
+    partial_starts: Ints  # per template, into partials
+    partials: Ints
 
 
-def templates(kinds: Array, degrees: Array) -> Templates:
-    """The templates for rows of these kinds, with so many operands each."""
+def templates(kinds: Array, degrees: Array) -> tuple[Templates, list[float]]:
+    """The templates for rows of these kinds, with so many operands each; and the constants that they refer to."""
     keys = np.where(kinds >= 0, kinds.astype(np.int64) * 2**32 + degrees, -1)
     unique, of_row = np.unique(keys, return_inverse=True)
     numbers = {(1.0).hex(): FIRST_NUMBER, (0.0).hex(): FIRST_NUMBER - 1}
@@ -86,7 +86,7 @@ def templates(kinds: Array, degrees: Array) -> Templates:
         for key in unique.tolist()
     ]
     rows = [row for each in found for row in each.rows]
-    return Templates(
+    made = Templates(
         of_row.astype(np.int32),
         np.array([key >= 0 and BY_NUMBER[key >> 32].selects for key in unique.tolist()], np.uint8),
         _starts([each.rows for each in found]),
@@ -95,8 +95,8 @@ def templates(kinds: Array, degrees: Array) -> Templates:
         _column([operand for _, operands in rows for operand in operands]),
         _starts([each.partials for each in found]),
         _column([partial for each in found for partial in each.partials]),
-        list(map(float.fromhex, numbers)),
     )
+    return made, list(map(float.fromhex, numbers))
 
 
 def _column(entries: list[int]) -> Array:
