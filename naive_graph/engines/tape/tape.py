@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..llvm.machine import library_of
+from ..llvm.machine import library_of, packed
 from ..llvm.precision import DOUBLE, Precision
 from . import kernels
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO
+from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO, Numbers, Steps, Tables
 from .memory import Memory
 from .operators import Shape
 from .operators import kernels as kernels_of
@@ -209,17 +209,14 @@ class Tape(Memory):
     def _pack(self) -> None:
         """Write all arguments of the kernel into one array."""
         self.history = np.zeros(1, self.precision.name)
-        arrays = (
-            self.parts, len(self._parts), self.code, self.index, self.table, self.scalars, self.lanes, self.feeds,
-            self.moving, 0, self.out_lanes, self.moves, self.move_count, 1, self.watched, self.history,
-        )  # fmt: skip
-        entries = [each if isinstance(each, int) else each.ctypes.data for each in arrays]
-        self.arguments = np.array(entries, np.int64)
+        steps = Steps(1, self.history, self.watched, self.moves, self.move_count, self.moving)
+        todo = Tables(self.parts, len(self._parts), self.code, self.index, self.table)
+        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feeds, self.out_lanes))
         self.packed = self.arguments.ctypes.data
 
     def set_source(self, source: int) -> None:
         """Where the floats are that leaves are loaded from."""
-        self.arguments[SOURCE] = source
+        self.arguments[0] = source
 
     def run(self, source: int) -> None:
         """Run once. source: the address of the floats that leaves are loaded from."""
@@ -228,13 +225,6 @@ class Tape(Memory):
 
     def repeat(self, source: int, history: Array) -> None:
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
-        self.arguments[SOURCE], self.arguments[STEPS], self.arguments[HISTORY] = (
-            source,
-            len(history),
-            history.ctypes.data,
-        )
+        self.arguments[:3] = source, len(history), history.ctypes.data
         self._run(self.packed)
-        self.arguments[[STEPS, HISTORY]] = 1, self.history.ctypes.data
-
-
-SOURCE, STEPS, HISTORY = 9, 13, 15  # places among the kernel's arguments
+        self.arguments[1:3] = 1, self.history.ctypes.data
