@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from naive_graph import Graph, Program, atan2, where
-from naive_graph.engines.llvm import repeat
 from naive_graph.program import descent
 
 
@@ -59,11 +58,8 @@ def test_the_native_engine_also_takes_a_graph_that_is_larger_than_worth_it(monke
     assert gone == ["StraightLine"]
 
 
-@pytest.mark.parametrize("registers", [0, repeat.MOST_REGISTERS])
 @pytest.mark.parametrize("rows", [3, 60])
-def test_what_is_carried_over_in_registers_or_in_memory_is_the_same(registers, rows, monkeypatch):
-    monkeypatch.setattr(repeat, "MOST_REGISTERS", registers)
-
+def test_what_is_carried_over_in_machine_code_is_what_python_carries(rows):
     def momentum(w, g, v):
         return w - 0.1 * v, 0.5 * v + g
 

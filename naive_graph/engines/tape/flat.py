@@ -48,6 +48,13 @@ class Lanes(NamedTuple):
     sources: list[Any]
 
 
+class Sample(NamedTuple):
+    """Where to find a row that became one of many lanes, or that only moved (lane NONE)."""
+
+    row: int
+    lane: int
+
+
 @dataclass(repr=False)
 class Flat:
     """Rows in an order in which every operand comes before its consumers.

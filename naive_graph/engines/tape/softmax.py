@@ -9,7 +9,7 @@
    1 leaf
    2 softmax_share 0 0 1
    3 softmax_share 1 0 1
->>> print(softmax(flat)[0])
+>>> print(softmax(flat, wanted=[2, 3])[0])
    0 leaf
    1 leaf
    2 largest 0 1
@@ -37,7 +37,7 @@ SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
 DIV, LOG = RULES["div"].number, RULES["log"].number
 
 
-def softmax(flat: Flat) -> tuple[Flat, Array]:
+def softmax(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     """The plan with its softmax shares written out, and where each row went."""
     rows = len(flat)
     if not (flat.kinds == SHARE).any():

@@ -17,7 +17,7 @@ from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, LOAD, MOVE, PACK, PART, SA
 from .memory import Memory
 from .operators import Shape
 from .operators import kernels as kernels_of
-from .places import runs_of, side_by_side, with_room
+from .places import runs_of, side_by_side
 from .runs import LONG, Runs, runs
 from .scalars import encoded
 from .sections import Section, lives_on, sections
@@ -62,10 +62,7 @@ class Tape(Memory):
     # --- where things are ---
 
     def _place(self, wanted: Sequence[int]) -> None:
-        """Scalars: what is loaded, other leaves, then rows in the order in which they run.
-
-        Where most results are sums that lie side by side, the other ones get places beside them.
-        """
+        """Scalars: what is loaded, other leaves, then rows in the order in which they run; and room for the results."""
         flat = self.flat
         leaves = flat.leaves()
         alone = [row for row in leaves.tolist() if flat.groups[row] == 0]
@@ -77,9 +74,7 @@ class Tape(Memory):
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in self.fed}
         self.runs: dict[int, Runs] = {}
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
-        results = [row for row in wanted if flat.groups[row] == 0]
         order: list[Any] = [self.loads, others]
-        begin = NONE  # of the results
         for part in self.sections:
             rows = part.rows[flat.groups[part.rows] == 0]
             if part.group == 0:
@@ -87,19 +82,12 @@ class Tape(Memory):
                 rows = self.runs[part.stage].order
             else:
                 rows = side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
-                if begin == NONE:
-                    rows, at = with_room(rows, results)
-                    begin = sum(map(len, order)) + at if at != NONE else NONE
             order.append(rows)
-        if begin == NONE:
-            begin = sum(map(len, order))
-            order.append([NONE] * (len(results) + 1))
-        self.results = begin, len(results)
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
-        self.slots[NONE] = NONE
-        self.nothing = len(placed)
+        self.results = len(placed), sum(1 for row in wanted if flat.groups[row] == 0)
+        self.nothing = sum(self.results) + 1
 
     def _scalars(self) -> Array:
         """Room for all scalars: rows, three numbers that fill up, and those that are packed for a layer."""
