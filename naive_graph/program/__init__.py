@@ -7,6 +7,7 @@ replay     many samples once more, to find the node that went wrong
 questions  a question in the form in which an engine answers it
 windowed   who answers; a large plan without structure goes window by window
 again      the short way of a question that is asked again
+habit      when it may be taken: what was asked last
 update     how a weight moves
 descent    a whole walk downhill as compiled code
 program    `Program`, the face of it all

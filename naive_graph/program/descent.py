@@ -19,11 +19,12 @@ import numpy as np
 
 from ..core.number import number
 from ..core.plan import ancestors
-from ..core.rules import RULES, Arithmetic, Rule
+from ..core.rules import RULES
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.straight.line import PATIENCE, StraightLine, blocks, pays
 from ..engines.tape.flat import NONE, Flat
 from ..engines.tape.lowering import Lowering
+from ..engines.tape.stand import Rows, Stand
 from ..engines.tape.tape import Tape
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
@@ -41,17 +42,10 @@ class Carried(NamedTuple):
     place: int
 
 
-class _Stand(Arithmetic):
+class _Stand(Stand):
     """Stands for a row while a formula is called."""
 
-    __slots__ = ("grower", "row")
-
-    def __init__(self, grower: _Grower, row: int) -> None:
-        self.grower, self.row = grower, row
-
-    def apply(self, rule: Rule, *operands: Any) -> _Stand:
-        rule.check_arity(len(operands))
-        return _Stand(self.grower, self.grower.add(rule.number, [self.grower.place(each) for each in operands]))
+    __slots__ = ()
 
     def __bool__(self) -> NoReturn:
         raise OperandError(
@@ -68,32 +62,23 @@ class _Stand(Arithmetic):
     __int__ = __index__ = __float__
 
 
-class _Grower:
+class _Grower(Rows):
     """Appends rows to a plan."""
 
+    who = FORMULA
+
     def __init__(self, flat: Flat) -> None:
-        self.flat, self.first = flat, len(flat)
-        self.kinds: list[int] = []
-        self.operands: list[list[int]] = []
+        super().__init__(len(flat))
+        self.flat = flat
         self.constants, self.sources = dict(flat.constants), dict(flat.sources)
-        self.numbers: dict[float, int] = {}
 
     def __len__(self) -> int:
-        return self.first + len(self.kinds)
+        return self.first + len(self.made)
 
-    def add(self, kind: int, operands: list[int]) -> int:
-        self.kinds.append(kind)
-        self.operands.append(operands)
-        return self.first + len(self.kinds) - 1
-
-    def place(self, value: Any) -> int:
-        if isinstance(value, _Stand):
-            return value.row
-        held = number(value, FORMULA)
-        if held not in self.numbers:
-            self.numbers[held] = self.add(CONSTANT, [])
-            self.constants[self.numbers[held]] = held
-        return self.numbers[held]
+    def constant(self, value: float) -> int:
+        row = self.add(CONSTANT, [])
+        self.constants[row] = value
+        return row
 
     def carried(self, place: int) -> int:
         row = self.add(PLACEHOLDER, [])
@@ -102,18 +87,17 @@ class _Grower:
 
     def grown(self) -> Flat:
         flat = self.flat
-        lengths = np.cumsum([int(flat.starts[-1]), *map(len, self.operands)])
+        lengths = np.cumsum([int(flat.starts[-1]), *(len(operands) for _, operands in self.made)])
+        more = np.array([each for _, operands in self.made for each in operands], np.int32)
         return replace(
             flat,
-            kinds=np.concatenate([flat.kinds, np.array(self.kinds, np.int32)]).astype(np.int32),
+            kinds=np.concatenate([flat.kinds, np.array([kind for kind, _ in self.made], np.int32)]),
             starts=np.concatenate([flat.starts[:-1], lengths]).astype(np.int32),
-            operands=np.concatenate([flat.operands, [each for some in self.operands for each in some]]).astype(
-                np.int32
-            ),
-            groups=np.concatenate([flat.groups, np.zeros(len(self.kinds))]).astype(np.int32),
+            operands=np.concatenate([flat.operands, more]),
+            groups=np.concatenate([flat.groups, np.zeros(len(self.made), np.int32)]),
             constants=self.constants,
             sources=self.sources,
-            loose=np.ones(len(lengths) - 1 + len(flat), np.uint8) if flat.loose.all() else None,
+            loose=np.ones(len(self), np.uint8) if flat.loose.all() else None,
         )
 
 

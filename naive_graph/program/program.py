@@ -23,9 +23,10 @@ from ..graph.graph import GraphType
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from ..graph.running import complain
-from .again import AGE, again, never
+from .again import AGE, Again, again, never
 from .feeding import checked, input_rows, is_single, missing, nodes_of, too_many
 from .given import Inputs, Weights
+from .habit import Habit, form_of
 from .questions import Answers
 from .weights import InArray, InGraph
 from .windowed import question
@@ -145,9 +146,7 @@ class Program:
     def _begin(self) -> None:
         """As before the first question."""
         self._lock = RLock()
-        self._again, self._age = never, object()  # the short way, and since when it may be taken
-        self._form: Any = None  # of the last question,
-        self._short: Any = None  # and of the one that the short way is for
+        self._habit = Habit()
         self._nothing = Inputs(self._tables, {}, [])
         self._questions: dict[Any, Answers] = {}
 
@@ -170,10 +169,10 @@ class Program:
         has another shape or batches differ in length.
         """
         if feed is None:
-            tables = self._tables
+            tables, habit = self._tables, self._habit
             with tables.lock:
-                if tables.cache.get(AGE) is self._age:  # nobody has changed the graph
-                    found = self._again(*inputs)
+                if tables.cache.get(AGE) is habit.age:  # nobody has changed the graph
+                    found = habit.way(*inputs)
                     if found is not None:
                         return _answer(Answer, found)
         return self._asked(feed, inputs)
@@ -184,29 +183,24 @@ class Program:
             age = self._tables.cache.setdefault(AGE, object())
             given = self._given(feed, inputs) if feed or inputs else self._nothing
             answers = self._ask(given, self._kept.held)
-            form = None  # a question by name, or of lists, has no short way
-            if feed is None and (not inputs or hasattr(inputs[0], "ndim") or type(inputs[0]) is float):
-                form = (age, given.samples, [batch.rows for batch in given.batches], [*map(type, inputs)])
+            form = form_of(age, given, inputs) if feed is None else None  # a question by name has no short way
             with self._tables.lock:  # no column may move while machine code reads it
-                if form is None or form != self._short or not answers.stays:  # what the short way uses may change now
-                    self._again, self._short = never, None
+                self._habit.ask(form, answers.stays)
                 values, slopes, finite = answers(given)
-                if finite and form is not None and form == self._form and form != self._short:
-                    self._shorten(answers, given, inputs)
-                    self._age, self._short = age, form
-                self._form = form
+                self._habit.answer(age, finite, lambda: self._short_way(answers, given, inputs))
             if not finite and GraphType._on_invalid != "ignore":
                 complain(answers.culprit(given), GraphType._on_invalid)
         if self._single:
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
 
-    def _shorten(self, answers: Answers, given: Inputs, inputs: Sequence[Any]) -> None:
-        """Make the short way, if there is one: a question of one form that was asked twice will be asked again."""
+    def _short_way(self, answers: Answers, given: Inputs, inputs: Sequence[Any]) -> Again:
+        """The short way, if there is one: a question of one form that was asked twice will be asked again."""
         rows, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(each) is float for each in inputs)
         arrays = all(getattr(each, "ndim", 0) for each in inputs)
         if plain or (arrays and len(given.batches) in (0, len(inputs))):
-            self._again = again(answers, answers.source_at(), given.samples, self._single, rows, plain)
+            return again(answers, answers.source_at(), given.samples, self._single, rows, plain)
+        return never
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
         self._refuse_stale()
@@ -292,7 +286,7 @@ class Program:
             raise FeedError("This Program reads its Variables. Give it an array when you make it: weights=array.")
         with self._lock, self._tables.lock:
             self._kept.hold(array)
-            self._again, self._short = never, None
+            self._habit.close()
 
     def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
         """Move the Variables of wrt downhill, without returning to Python in between.

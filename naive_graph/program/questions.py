@@ -19,7 +19,7 @@ from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
 from ..engines.llvm.precision import DOUBLE, Precision
 from ..engines.straight.line import PATIENCE, StraightLine, blocks, fits, pays
-from ..engines.tape.lanes import Sample
+from ..engines.tape.flat import Sample
 from ..engines.tape.lowering import Lowering, Stage
 from ..engines.tape.report import report
 from ..engines.tape.tape import Tape

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..engines.llvm.precision import Precision
 from ..engines.straight.line import StraightLine
-from ..engines.tape.flat import NONE, Flat
-from ..engines.tape.lanes import Sample
+from ..engines.tape.flat import NONE, Flat, Sample
 from ..engines.tape.tape import Tape
 from .given import as_slice
 

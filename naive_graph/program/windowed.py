@@ -73,7 +73,7 @@ def by_windows(tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> ByWin
     flat, chosen = flat_of_tables(tables, [*rows, *wrt])
     if len(flat) < LEAST_ROWS:
         return None
-    flat = powers(flat)
+    flat, _ = powers(flat, rows)
     if repeats(flat):
         return None
     if (np.diff(chosen) < 0).any():  # an edge was drawn by hand, and the rows changed places

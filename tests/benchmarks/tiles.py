@@ -19,7 +19,7 @@ import numpy as np
 from naive_graph.engines.llvm.machine import machine
 from naive_graph.engines.llvm.python import LANES, Floats, Ints, unrolled
 from naive_graph.engines.tape.places import aligned
-from naive_graph.engines.tape.sums import dense, fma, many, outer
+from naive_graph.engines.tape.sums import Samples, dense, fma, many, outer
 
 ROUNDS, SECONDS = 15, 0.05
 SUMS = 16  # as many as hide the time that one addition takes
@@ -38,15 +38,15 @@ def fused_products(xs: Floats, times: int) -> None:
 
 
 @machine
-def layer(code: Ints, scalars: Floats, lanes: Floats, width: int, times: int) -> None:
+def layer(code: Ints, on: Samples, times: int) -> None:
     for _ in range(times):
-        dense(code, 0, scalars, lanes, width, width)
+        dense(code, 0, on)
 
 
 @machine
-def weights_gradients(code: Ints, scalars: Floats, lanes: Floats, width: int, times: int) -> None:
+def weights_gradients(code: Ints, on: Samples, times: int) -> None:
     for _ in range(times):
-        outer(code, 0, scalars, lanes, width, width, width, 1)
+        outer(code, 0, on)
 
 
 def rates(works) -> dict[str, float]:
@@ -71,10 +71,14 @@ def main(outputs: int = 32, inputs: int = 64, samples: int = 64) -> None:
     works = {"the peak": (partial(fused_products, aligned(SUMS * LANES)), SUMS * LANES)}
     for name, fused in (("values, each product rounded", 0), ("values, fused", 1)):
         code = np.array([outputs, inputs, fused, 1, *heads.reshape(-1), *read], np.int32)
-        works[name] = partial(layer, code, scalars, lanes, samples), many_products
+        works[name] = partial(layer, code, Samples(scalars, lanes, samples, samples, samples, 0)), many_products
     code = [outputs, inputs, outputs + inputs, *range(outputs), *read, *np.arange(outputs) * inputs]
     works["gradients of the weights"] = (
-        partial(weights_gradients, np.array(code, np.int32), np.zeros(len(scalars)), lanes, samples), many_products
+        partial(
+            weights_gradients, np.array(code, np.int32),
+            Samples(np.zeros(len(scalars)), lanes, samples, samples, samples, 1),
+        ),
+        many_products,
     )  # fmt: skip
     found = rates(works)
     print(f"| a layer of {outputs} outputs, {inputs} inputs, {samples} samples | products a second | of the peak |")

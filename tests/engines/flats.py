@@ -9,8 +9,7 @@ from naive_graph.core import ieee, reference
 from naive_graph.core.plan import plan_for
 from naive_graph.core.rules import BY_NUMBER
 from naive_graph.engines.tape.adjoint import Count
-from naive_graph.engines.tape.flat import DOT, EXP_BELOW, LARGEST, NONE, REDUCE, TOTAL
-from naive_graph.engines.tape.lanes import Lanes
+from naive_graph.engines.tape.flat import DOT, EXP_BELOW, LARGEST, NONE, REDUCE, TOTAL, Lanes
 from naive_graph.graph.handles import CURRENT
 
 EPS = 2.0**-53

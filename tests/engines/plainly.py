@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from naive_graph.engines.llvm.fields import flattened
+
 
 def check_same(function, *arguments):
     """The compiled function and the plain one give the same result, and leave the same in their arrays."""
@@ -11,11 +13,13 @@ def check_same(function, *arguments):
     with np.errstate(all="ignore"):
         expected = function.python(*plain)
     assert same(function(*ours), expected)
-    for one, other in zip(ours, plain, strict=True):
+    for one, other in zip(flattened(ours), flattened(plain), strict=True):
         assert not isinstance(one, np.ndarray) or np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
 def _copied(argument):
+    if isinstance(argument, tuple):
+        return type(argument)(*map(_copied, argument))
     return argument.copy() if isinstance(argument, np.ndarray) else argument
 
 

@@ -9,8 +9,7 @@ from unrolled import Habit, unrolled
 import naive_graph as ng
 from naive_graph import PlaceHolder
 from naive_graph.engines.straight.line import StraightLine
-from naive_graph.engines.tape.flat import NONE
-from naive_graph.engines.tape.lanes import Lanes
+from naive_graph.engines.tape.flat import NONE, Lanes
 from naive_graph.engines.tape.lowering import Fed, Lowering
 from naive_graph.engines.tape.tape import Tape
 from naive_graph.graph.handles import CURRENT

@@ -183,10 +183,6 @@ def test_branches_of_two_kinds_meet_in_a_float(a, x):
     check_same(either_kind, a, x)
 
 
-def test_a_machine_function_may_be_called_by_its_address():
-    assert whole_numbers.address() != 0
-
-
 def test_a_machine_function_that_another_calls_can_be_called_from_outside_too():
     seen = longs(1)
     assert marked(seen, 0, 5) == 5 and seen[0] == 1

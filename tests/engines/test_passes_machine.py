@@ -13,6 +13,7 @@ from unrolled import Habit, network, unrolled
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
+from naive_graph.engines.llvm.fields import flattened
 from naive_graph.engines.llvm.machine import Machine
 from naive_graph.engines.tape import adjoint, alike, dots, lowering, rows, runs, scalars, sections, share
 
@@ -23,14 +24,20 @@ PASSES = [(file, name) for file in FILES for name, each in vars(file).items() if
 def twice(function, called, *arguments):
     """Call the machine code and the plain function, each on arrays of its own; both leave the same numbers."""
     called.add(function.__name__)
-    lists = [each.tolist() if isinstance(each, np.ndarray) else each for each in arguments]
+    lists = [as_lists(each) for each in arguments]
     result = function(*arguments)
     plain = function.python(*lists)
     assert (result or 0) == (plain or 0)
-    for each, left in zip(arguments, lists, strict=True):
+    for each, left in zip(flattened(arguments), flattened(lists), strict=True):
         if isinstance(each, np.ndarray):
             assert each.tolist() == left
     return result
+
+
+def as_lists(argument):
+    if isinstance(argument, tuple):
+        return type(argument)(*map(as_lists, argument))
+    return argument.tolist() if isinstance(argument, np.ndarray) else argument
 
 
 @contextmanager

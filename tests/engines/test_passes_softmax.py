@@ -25,7 +25,7 @@ def test_shares_keep_every_bit(numbers, again):
         xs.append(xs[again % len(xs)])  # one of them twice
         shares = ng.softmax(xs)
         flat, _ = flat_of_tables(CURRENT.tables, [each.row for each in shares])
-        made, moved = softmax(flat)
+        made, moved = softmax(flat, [])
         edges(made)
         before, after = evaluated(flat, table_values()), evaluated(made, table_values())
         assert all(same(after[to], before[row]) for row, to in enumerate(moved.tolist()))
@@ -39,7 +39,7 @@ def test_a_logsumexp_beside_its_shares_keeps_every_bit(numbers):
         xs = [Variable(each) for each in numbers]
         rows = [each.row for each in (ng.logsumexp(xs), *ng.softmax(xs))]
         flat, _ = flat_of_tables(CURRENT.tables, rows)
-        made, moved = softmax(flat)
+        made, moved = softmax(flat, [])
         edges(made)
         before, after = evaluated(flat, table_values()), evaluated(made, table_values())
         assert all(same(after[to], before[row]) for row, to in enumerate(moved.tolist()))
@@ -53,7 +53,7 @@ def test_a_logsumexp_alone_stays_as_it_is():
         2 logsumexp 0 1
         3 softmax_share 1 1 0
     """)
-    made, _ = softmax(flat)
+    made, _ = softmax(flat, [])
     assert made.counts()["logsumexp"] == 1
 
 
@@ -64,7 +64,7 @@ def test_a_share_of_something_else_stays_as_it_is():
         2 leaf
         3 softmax_share 0 1 2
     """)
-    made, moved = softmax(flat)
+    made, moved = softmax(flat, [])
     assert str(made) == str(flat) and moved.tolist() == [0, 1, 2, 3]
 
 
@@ -81,7 +81,7 @@ def test_shares_of_samples_have_a_value_for_each():
         [2],
     )
     given_values = [1.0, [1.0, 2.0], [3.0, -1.0]]
-    made, moved = softmax(flat)
+    made, moved = softmax(flat, [])
     edges(made)
     before, after = evaluated(flat, given_values), evaluated(made, given_values)
     assert all(same(after[to], before[row]) for row, to in enumerate(moved.tolist()))

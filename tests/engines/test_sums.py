@@ -7,8 +7,8 @@ from plainly import check_same
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
 from naive_graph.engines.llvm.machine import machine
-from naive_graph.engines.llvm.python import LANES, Floats, Ints
-from naive_graph.engines.tape.sums import dense, outer
+from naive_graph.engines.llvm.python import LANES, Ints
+from naive_graph.engines.tape.sums import Samples, dense, outer
 
 sizes, samples, seeds = st.integers(1, 40), st.integers(1, 70), st.integers(0, 2**32 - 1)
 kinds = st.sampled_from(["float64", "float32"])
@@ -16,13 +16,13 @@ EPS = 2.0**-52
 
 
 @machine
-def run_dense(code: Ints, scalars: Floats, lanes: Floats, width: int, count: int) -> None:
-    dense(code, 0, scalars, lanes, width, count)
+def run_dense(code: Ints, on: Samples) -> None:
+    dense(code, 0, on)
 
 
 @machine
-def run_outer(code: Ints, scalars: Floats, lanes: Floats, width: int, real: int, count: int, begins: int) -> None:
-    outer(code, 0, scalars, lanes, width, real, count, begins)
+def run_outer(code: Ints, on: Samples) -> None:
+    outer(code, 0, on)
 
 
 def whole(count):
@@ -111,8 +111,9 @@ def test_dense_does_what_its_source_says(outputs, inputs, samples, seed, fused, 
     heads = np.stack([slots[:fours], starts, bias], axis=1).reshape(-1)
     code = np.array([fours, inputs, fused, fours if in_columns else 1, *heads, *slots[fours:]], np.int32)
     scalars, lanes = numbers(random, fours * inputs), numbers(random, (fours + inputs) * count)
-    check_same(run_dense, code, scalars, lanes, count, count)
-    run_dense(code, scalars, lanes, count, count)
+    on = Samples(scalars, lanes, count, count, count, 0)
+    check_same(run_dense, code, on)
+    run_dense(code, on)
     weights = scalars.reshape((inputs, fours) if in_columns else (fours, inputs))
     lines = lanes.reshape(-1, count)
     expected = (weights.T if in_columns else weights) @ lines[slots[fours:]] + scalars[bias][:, None]
@@ -132,6 +133,7 @@ def test_outer_does_what_its_source_says_and_no_sample_too_many(lefts, rights, s
         scalars[:] = np.nan  # what was there is nobody's either
     expected = np.zeros((lefts, rights)) if begins else scalars.reshape(lefts, rights).copy()
     expected[rows] += lines[slots[:lefts], :samples] @ lines[slots[lefts:], :samples].T
-    check_same(run_outer, code, scalars, lines.reshape(-1), count, samples, count, begins)
-    run_outer(code, scalars, lines.reshape(-1), count, samples, count, begins)
+    on = Samples(scalars, lines.reshape(-1), count, samples, count, begins)
+    check_same(run_outer, code, on)
+    run_outer(code, on)
     assert np.array_equal(scalars.reshape(lefts, rights), expected)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Protocol
 
+from .fields import syntax
 from .precision import Precision
-from .typed import Typed, Writing, is_fixed, result_type, scalars, syntax
+from .typed import Typed, Writing, is_fixed, result_type, scalars
 from .unrolled import whole_number
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}

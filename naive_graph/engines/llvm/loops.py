@@ -26,18 +26,18 @@ WORDS = 8  # of 64 bits, in a line of the cache
 # of its feeds, how many make a chunk, and where its feeds, its columns and its results are.
 HEAD = ("count", "stride", "most", "feeds", "lanes", "outs")
 TALL, BROAD = 4, 4  # a tile's lefts and rights
-TILE = "ptr %adjoints, ptr %scratch, ptr %lanes, i64 %first, i64 %here"
+TILE = "ptr %scratch, ptr %lanes, i64 %first, i64 %here"
 
 
 class Tile(NamedTuple):
-    """Sums over the samples of every left times every right: their columns, and where each left's sums lie.
+    """Sums over the samples of every left times every right: their columns, and where in scratch they lie.
 
-    lines: for each left an array, `scratch` or the results `adjoints`, and its sums' first place there.
+    Each left's sums take BROAD places there, some of them idle.
     """
 
     lefts: list[int]
     rights: list[int]
-    lines: list[tuple[str, int]]
+    place: int
 
 
 class Total(NamedTuple):
@@ -248,34 +248,14 @@ def _tile(name: str, tile: Tile, columns: int, precision: Precision) -> str:
     for first in range(0, len(names), lanes):
         some = [*names[first : first + lanes], *["zeroinitializer"] * lanes][:lanes]
         lines.append(f"%sums{first} = call {vector} @sums({', '.join(f'{vector} {each}' for each in some)})")
-    for at, length, array, place in _pieces(tile, lanes):
-        register, lane = at - at % lanes, at % lanes
-        kind, mask = f"<{length} x {real}>", ", ".join(f"i32 {lane + k}" for k in range(length))
         lines += [
-            f"%here{at} = shufflevector {vector} %sums{register}, {vector} poison, <{length} x i32> <{mask}>",
-            f"%to{at} = getelementptr {real}, ptr %{array}, i64 {place}",
-            f"%held{at} = load {kind}, ptr %to{at}, align {align}",
-            f"%before{at} = select i1 %is.first, {kind} zeroinitializer, {kind} %held{at}",
-            f"%after{at} = fadd {kind} %before{at}, %here{at}",
-            f"store {kind} %after{at}, ptr %to{at}, align {align}",
+            f"%to{first} = getelementptr {real}, ptr %scratch, i64 {tile.place + first}",
+            f"%held{first} = load {vector}, ptr %to{first}, align {align}",
+            f"%before{first} = select i1 %is.first, {vector} zeroinitializer, {vector} %held{first}",
+            f"%after{first} = fadd {vector} %before{first}, %sums{first}",
+            f"store {vector} %after{first}, ptr %to{first}, align {align}",
         ]
     return "\n  ".join([*lines, "ret void"]) + "\n}"
-
-
-def _pieces(tile: Tile, lanes: int) -> list[tuple[int, int, str, int]]:
-    """What is stored at once: from which sum on how many go to which array, to which place.
-
-    That is a line, or as many as fill a register and lie one behind the other.
-    """
-    found: list[tuple[int, int, str, int]] = []
-    for at, (array, place) in zip(range(0, BROAD * len(tile.lines), BROAD), tile.lines, strict=True):
-        many = len(tile.rights) if array == "adjoints" else BROAD
-        first, length, before, behind = found[-1] if found and at % lanes else (0, 0, "", 0)
-        if (before, behind + length, first + length) == (array, place, at):
-            found[-1] = (first, length + many, array, behind)
-        else:
-            found.append((at, many, array, place))
-    return found
 
 
 def _summed(name: str, first: int, to: int, precision: Precision) -> list[str]:

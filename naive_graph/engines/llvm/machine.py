@@ -8,7 +8,7 @@ the same numbers, slowly.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache as once
 from functools import update_wrapper
 from hashlib import sha256
@@ -17,8 +17,9 @@ from typing import Any
 
 from . import registers
 from .compile import Library, compiled
+from .fields import flattened, syntax
 from .precision import DOUBLE, Precision
-from .python import Program, result_type, scalars, syntax
+from .python import Program, result_type, scalars
 
 # A call of the kernel at a place of a table of addresses.
 CALLS = """
@@ -81,11 +82,7 @@ class Machine:
         """
         if self._call is None:
             self._call = self._function()
-        return self._call(*[each.ctypes.data if hasattr(each, "ctypes") else each for each in arguments])
-
-    def address(self) -> int:
-        """Where the machine code starts."""
-        return library_of(self.python.__module__).address(self.python.__name__)
+        return self._call(*addresses(arguments))
 
     def _function(self) -> Callable[..., Any]:
         tree = syntax(self.python)
@@ -94,6 +91,18 @@ class Machine:
         types = [C_TYPES[words[kind]] if kind in words else ctypes.c_void_p for kind in kinds]
         library = library_of(self.python.__module__)
         return library.function(self.python.__name__, C_TYPES[result_type(tree)], types)
+
+
+def addresses(arguments: Sequence[Any]) -> list[Any]:
+    """Arguments as machine code takes them: where arrays lie, and numbers."""
+    return [each.ctypes.data if hasattr(each, "ctypes") else each for each in flattened(arguments)]
+
+
+def packed(*arguments: Any) -> Any:
+    """All arguments of NAME.packed in one array, which keeps none of them alive."""
+    import numpy as np
+
+    return np.array(addresses(arguments), np.int64)
 
 
 def machine(function: Callable[..., Any]) -> Machine:

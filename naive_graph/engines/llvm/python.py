@@ -9,7 +9,7 @@
 Arguments are `int`, `float`, or arrays (`Floats`, `Doubles`, `Ints`, `Longs`, `Bytes`). Inside there may be
 arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
 `continue`, and calls of other such functions. A slice `xs[i : i + LANES]` is a
-register of floats, and `unrolled.py` has lists of them. Whatever runs here also
+register of floats, and `unrolled.py` has lists of them; `fields.py` has records. Whatever runs here also
 runs as plain Python over NumPy arrays, and gives the same numbers; whole numbers
 must stay below 2**63, `//` and `%` are for those that are not negative, and by 0
 nothing is divided. Arrays that are given together must not overlap where one is
@@ -27,6 +27,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .expressions import Expressions
+from .fields import syntax
 from .precision import DOUBLE, Precision
 from .typed import (
     LANES,
@@ -42,14 +43,13 @@ from .typed import (
     is_fixed,
     result_type,
     scalars,
-    syntax,
     unrolled,
 )
 from .unrolled import written_out
 
 __all__ = [
     "LANES", "Bytes", "Doubles", "Fixed", "Floats", "Ints", "Longs", "NotInSubset", "Program", "result_type",
-    "scalars", "syntax", "unrolled",
+    "scalars", "unrolled",
 ]  # fmt: skip
 
 

@@ -8,9 +8,6 @@ The same lines can be written for floats of either precision.
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from .precision import DOUBLE, Precision
@@ -45,12 +42,6 @@ class Typed(NamedTuple):
 
 class NotInSubset(Exception):
     """The function uses something that does not compile."""
-
-
-def syntax(function: Callable[..., Any]) -> ast.FunctionDef:
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    return tree
 
 
 def is_fixed(parameter: ast.arg) -> bool:

@@ -51,7 +51,7 @@ class Written:
         self.scalars = sum(map(len, self.sheet.results.values()))
         for part in self.sheet.sections:
             if part.group:
-                self.units.append(Sampled(self.sheet, part, self._next(), self.scalars > FEW))
+                self.units.append(Sampled(self.sheet, part, self._next()))
             else:
                 self._scalars(part)
         self._end()

@@ -93,7 +93,7 @@ class StraightLine:
         texts = [str(code), PACKED]
         if moves:
             places = [(result_of[a], self.given[b]) for a, b in moves]
-            texts.append(loop(places, result_of[watched], len(self.out), sheet.scratch.size, precision))
+            texts.append(loop(places, result_of[watched], precision))
         self.library = compiled("\n".join(texts), optimised=len(flat) <= 100 and len(flat.samples) == 1)
         if moves:
             kinds = [*[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p]

@@ -8,8 +8,6 @@ tiles. Every other sum has a register of its own in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 from ..llvm.block import Block
@@ -17,28 +15,20 @@ from ..llvm.loops import BROAD, TALL, Sums, Tile, Total, section
 from ..llvm.pairs import both
 from ..tape.flat import NONE, REDUCE, TOTAL, Flat, name_of
 from ..tape.sections import Section
-from ..tape.tiles import Dense, Outer, Step, tiles
+from ..tape.tiles import Outer, tiles
 from .packing import pairs
-from .sheet import ADD, MUL, Sheet, applied, dot_steps
-
-ABREAST = 4  # dots at a time
+from .sheet import ADD, MUL, Sheet, applied
 
 
 class Sampled:
-    """The code of one section of lanes; `functions()` once all sections are written.
+    """The code of one section of lanes; `functions()` once all sections are written."""
 
-    direct: whether tiles may put their sums among the results, because those are not looked at one by one.
-    """
-
-    def __init__(self, sheet: Sheet, part: Section, name: str, direct: bool) -> None:
+    def __init__(self, sheet: Sheet, part: Section, name: str) -> None:
         self.sheet, self.flat, self.part, self.name, self.group = sheet, sheet.flat, part, name, part.group
-        self.direct = direct
         self.width = sheet.precision.lanes  # samples in a block, floats in a line of scratch
         self.block = Block(sheet.many, f"{name}.block", sheet.scratch, sheet.whole)
         self.totals: list[Total] = []
-        found = tiles(self.flat, part)
-        self.grids = [each for each in found if isinstance(each, Outer) and _worth(each)]
-        self.layers = _abreast(found)
+        self.grids = [each for each in tiles(self.flat, part) if isinstance(each, Outer) and _worth(each)]
         self.pairs = pairs(self.flat, part.rows.tolist())
         self.tiled = dict.fromkeys(row for grid in self.grids for row in (*grid.lefts, *grid.rights))
         self.column_of: dict[int, int] = {}  # of what the tiles read
@@ -97,7 +87,7 @@ class Sampled:
         if row in self.pairs and sheet.registers[row] is None:
             self._both(*self.pairs[row])
         if sheet.registers[row] is None:
-            self._side_by_side(self.layers.get(row, [row]))
+            sheet.registers[row] = applied(sheet, self.block, row)
         if row in self.kept:
             self.block.store("lanes", self.kept[row], sheet.registers[row])
         if row in self.tiled:
@@ -106,16 +96,6 @@ class Sampled:
             self.block.store("outs", exported.index(row), sheet.registers[row])
             if self.checked:
                 self.amiss = self.block.fused(sheet.registers[row], 0.0, self.amiss)  # 0 times a finite number is 0
-
-    def _side_by_side(self, rows: list[int]) -> None:
-        """Dots that do not wait for one another, term by term: a sum waits for its last addition, four need not."""
-        registers = self.sheet.registers
-        if len(rows) == 1:
-            registers[rows[0]] = applied(self.sheet, self.block, rows[0])
-            return
-        for sums in zip_longest(*(dot_steps(self.sheet, self.block, row) for row in rows)):
-            for row, sum in zip(rows, sums, strict=True):
-                registers[row] = registers[row] if sum is None else sum
 
     def _both(self, first: int, second: int) -> None:
         """Two functions of one operand, when the first of them is due."""
@@ -165,25 +145,12 @@ class Sampled:
                     made.append(Tile(self._columns(lefts), self._columns(rights), self._lines(results)))
         return made
 
-    def _lines(self, sums: list[list[int]]) -> list[tuple[str, int]]:
-        """Where a tile's lines of sums lie: among the results, if they are handed out as they are, else in scratch."""
-        results = self.sheet.results
-        if self.direct and all(map(self._handed_out_so, sums)):
-            found = [("adjoints", results.pop(line[0])[0]) for line in sums]
-            for row in (row for line in sums for row in line[1:]):
-                del results[row]
-        else:
-            place = self.sheet.scratch.place(BROAD * len(sums))
-            found = [("scratch", place + BROAD * k) for k in range(len(sums))]
-        for line, (array, place) in zip(sums, found, strict=True):
-            self._lie(line, array, place)
-        return found
-
-    def _handed_out_so(self, rows: list[int]) -> bool:
-        """Whether the rows lie side by side among the results, and nowhere else."""
-        results = self.sheet.results
-        (first, *_) = results.get(rows[0], [NONE])
-        return all(results.get(row) == [at] for at, row in enumerate(rows, first))
+    def _lines(self, sums: list[list[int]]) -> int:
+        """Where in scratch a tile's sums lie, line by line."""
+        place = self.sheet.scratch.place(BROAD * len(sums))
+        for k, line in enumerate(sums):
+            self._lie(line, place + BROAD * k)
+        return place
 
     def _columns(self, rows: list[int]) -> list[int]:
         return [self.column_of[row] for row in rows]
@@ -194,24 +161,13 @@ class Sampled:
         for first in range(0, len(self.single), self.width):
             some = self.single[first : first + self.width]
             found.append((self.register_of[some[0]], self.sheet.scratch.place(self.width)))
-            self._lie(some, "scratch", found[-1][1])
+            self._lie(some, found[-1][1])
         return found
 
-    def _lie(self, rows: list[int], array: str, place: int) -> None:
+    def _lie(self, rows: list[int], place: int) -> None:
         """The rows' sums lie side by side there."""
         for at, row in enumerate(rows, place):
-            self.sheet.registers[row] = self.sheet.lying(self.sheet.alone, array, at)
-
-
-def _abreast(steps: Sequence[Step]) -> dict[int, list[int]]:
-    """For each output of a layer, the outputs that are computed beside it."""
-    found = {}
-    for step in steps:
-        if isinstance(step, Dense):
-            for first in range(0, len(step.outputs), ABREAST):
-                some = step.outputs[first : first + ABREAST]
-                found.update(dict.fromkeys(some, some))
-    return found
+            self.sheet.registers[row] = self.sheet.lying(self.sheet.alone, "scratch", at)
 
 
 def _worth(grid: Outer) -> bool:

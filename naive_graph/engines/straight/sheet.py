@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -94,8 +94,7 @@ def applied(sheet: Sheet, code: Straight, row: int) -> Any:
     """What a row computes, written down."""
     kind = int(sheet.flat.kinds[row])
     if kind == DOT:
-        (*_, total) = dot_steps(sheet, code, row)
-        return total
+        return _dot(sheet, code, row)
     operands = [sheet.registers[x] for x in sheet.flat.of(row)]
     if kind in PIECES:
         return code.rounded(name_of(kind), piece(kind), operands)
@@ -108,8 +107,8 @@ def applied(sheet: Sheet, code: Straight, row: int) -> Any:
         raise opaque(rule, error) from error
 
 
-def dot_steps(sheet: Sheet, code: Straight, row: int) -> Iterator[Any]:
-    """A dot's sum after each of its terms, from the left. What serves gradients alone is rounded once a term."""
+def _dot(sheet: Sheet, code: Straight, row: int) -> Any:
+    """A dot's sum, from the left. What serves gradients alone is rounded once a term."""
     operands = [sheet.registers[x] if x != NONE else None for x in sheet.flat.of(row)]
     fused = isinstance(code, Block) and bool(sheet.flat.loose[row])
     total = None
@@ -122,4 +121,4 @@ def dot_steps(sheet: Sheet, code: Straight, row: int) -> Iterator[Any]:
         else:
             term = code.apply(MUL, [x, y])
             total = term if total is None else code.apply(ADD, [total, term])
-        yield total
+    return total

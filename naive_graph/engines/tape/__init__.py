@@ -4,7 +4,7 @@ A plan is flattened into columns, rearranged by passes that change no value, and
 run by a few kernels that go along it. Read in this order: `flat` (the columns)
 and `rows` (filling them), `powers` (squares are products), `dots` (sums of
 products), `alike` and `lanes` (samples hidden in an unrolled graph), `adjoint`,
-`templates` and `terms` (the reverse sweep appends rows), `share` (nothing is
+`stand`, `templates` and `terms` (the reverse sweep appends rows), `share` (nothing is
 computed twice, or for nobody), `softmax`, `lowering` (all of these, one after the other),
 `sections` (what varies with the sample, and what does not), `tiles` (dots that
 share operands), `runs` and `scalars` (the rest, by operator), `blocks` and `places`

@@ -40,16 +40,24 @@ import numpy as np
 
 from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints, Longs
-from .flat import DOT, NONE, Array, Flat
+from ..llvm.python import Bytes, Ints
+from .flat import DOT, NONE, Array, Columns, Flat, room
 from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
-from .terms import chosen, give, guard, new_row, plant, push, summed
+from .terms import Growing, Terms, chosen, give, guard, new_row, plant, push, summed, wider
 
 
 class Count(NamedTuple):
     """Where a leaf's value comes from: it is how many samples the group has."""
 
     group: int
+
+
+class Asked(NamedTuple):
+    """By row: whether it leads to a wanted one, whether its adjoint is wanted, and the row of that adjoint."""
+
+    needed: Bytes
+    report: Bytes
+    adjoints: Ints
 
 
 def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
@@ -59,36 +67,25 @@ def adjoint(flat: Flat, seeds: list[int], wanted: Array) -> tuple[Flat, Array]:
     for. The adjoint of a row that has none is NONE: it is 0.
     """
     rows, samples = len(flat), len(flat.samples)
-    known = templates(flat.kinds, np.diff(flat.starts))
-    needed, report = (_marked(rows, wanted) for _ in range(2))
-    lead(rows, flat.kinds, flat.starts, flat.operands, known.of_row, known.partial_starts, known.partials, needed)
-    terms, made = len(flat.operands) + len(seeds), np.diff(known.row_starts)
-    numbers = rows + np.arange(len(known.numbers) + samples, dtype=np.int32)  # then how many samples each group has
-    counts = numbers[len(known.numbers) :].copy()
-    kinds, starts, operands, groups = _room(flat, known, numbers, terms)
-    kinds[counts] = PLACEHOLDER
-    end = np.array([rows + len(numbers), len(flat.operands), 0], np.int64)
-    adjoints, heads, tails = (np.full(rows, NONE, np.int32) for _ in range(3))
-    columns = [np.empty(terms, np.int32) for _ in range(5)]
+    known, constants = templates(flat.kinds, np.diff(flat.starts))
+    asked = Asked(_marked(rows, wanted), _marked(rows, wanted), np.full(rows, NONE, np.int32))
+    lead(rows, flat.columns, known, asked)
+    plan, terms = _room(flat, known, len(constants), len(flat.operands) + len(seeds))
     for seed in seeds:
-        plant(seed, int(numbers[0]), int(flat.groups[seed]), heads, tails, *columns, end)
-    sweep(
-        rows, samples, known.of_row, known.selects, known.row_starts, known.kinds, known.operand_starts, known.operands,
-        known.partial_starts, known.partials, numbers, counts, needed, report, heads, tails, *columns, kinds, starts,
-        operands, groups, adjoints, np.empty(made.max(initial=0) + 1, np.int32), end,
-    )  # fmt: skip
-    size, edges = int(end[0]), int(end[1])
-    starts[size] = edges
+        plant(seed, int(flat.groups[seed]), terms, plan)
+    sweep(rows, samples, known, asked, terms, plan, np.empty(np.diff(known.row_starts).max(initial=0) + 1, np.int32))
+    size, edges = plan.end.tolist()
+    plan.starts[size] = edges
     grown = replace(
         flat,
-        kinds=kinds[:size].copy(),
-        starts=starts[: size + 1].copy(),
-        operands=operands[:edges].copy(),
-        groups=groups[:size].copy(),
-        constants={**flat.constants, **dict(zip(numbers.tolist(), known.numbers))},
-        sources={**flat.sources, **{row: Count(group) for group, row in enumerate(counts.tolist())}},
+        kinds=plan.kinds[:size].copy(),
+        starts=plan.starts[: size + 1].copy(),
+        operands=plan.operands[:edges].copy(),
+        groups=plan.groups[:size].copy(),
+        constants={**flat.constants, **dict(zip(plan.numbers.tolist(), constants))},
+        sources={**flat.sources, **{row: Count(group) for group, row in enumerate(plan.counts.tolist())}},
     )
-    return grown, adjoints
+    return grown, asked.adjoints
 
 
 def _marked(rows: int, these: Array) -> Array:
@@ -97,113 +94,121 @@ def _marked(rows: int, these: Array) -> Array:
     return marks
 
 
-def _room(flat: Flat, known: Templates, numbers: Array, terms: int) -> tuple[Array, Array, Array, Array]:
-    """Kinds, starts, operands and groups, begun with the plan and the numbers, with room for all that may follow.
+def _room(flat: Flat, known: Templates, constants: int, most_terms: int) -> tuple[Growing, Terms]:
+    """Columns begun with the plan and the numbers, with room for all that may follow; and room for the terms.
 
     A term may need seven rows with 23 operands: a condition and its sum over
     the samples, the either-or of two of them, a product, a choice and its share
     in two sums. A row may need three with five: a sum and a choice.
     """
-    rows, made = len(flat), np.diff(known.row_starts)
-    per_template = known.operand_starts[known.row_starts[1:]] - known.operand_starts[known.row_starts[:-1]]
-    most = rows + len(numbers) + int(made[known.of_row].sum()) + 7 * terms + 3 * rows
-    edges = len(flat.operands) + int(per_template[known.of_row].sum()) + 23 * terms + 5 * rows
-    kinds, starts, operands, groups = (np.empty(size, np.int32) for size in (most, most + 1, edges, most))
-    kinds[:rows], starts[:rows], groups[:rows] = flat.kinds, flat.starts[:rows], flat.groups
-    operands[: len(flat.operands)] = flat.operands
-    after = slice(rows, rows + len(numbers))
-    kinds[after], starts[after], groups[after] = CONSTANT, len(flat.operands), 0
-    return kinds, starts, operands, groups
+    rows, of_row = len(flat), known.of_row
+    first = rows + constants + len(flat.samples)
+    operands = known.operand_starts[known.row_starts]
+    most = first + int(np.diff(known.row_starts)[of_row].sum()) + 7 * most_terms + 3 * rows
+    edges = len(flat.operands) + int(np.diff(operands)[of_row].sum()) + 23 * most_terms + 5 * rows
+    numbers = np.arange(rows, first, dtype=np.int32)
+    end = np.array([first, len(flat.operands)], np.int64)
+    plan = Growing(*room(most, edges), numbers[:constants].copy(), numbers[constants:].copy(), end)
+    for column, begun in zip(plan[:4], flat.columns, strict=True):
+        column[: len(begun)] = begun
+    plan.kinds[plan.numbers], plan.kinds[plan.counts] = CONSTANT, PLACEHOLDER
+    plan.starts[numbers], plan.groups[numbers] = len(flat.operands), 0
+    heads, tails = (np.full(rows, NONE, np.int32) for _ in range(2))
+    nexts, xs, ys, masks, groups = (np.empty(most_terms, np.int32) for _ in range(5))
+    return plan, Terms(heads, tails, nexts, xs, ys, masks, groups, np.zeros(1, np.int64))
 
 
 @machine
-def lead(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, of_row: Ints, partial_starts: Ints, partials: Ints,
-    needed: Bytes,
-) -> None:  # fmt: skip
+def lead(rows: int, of: Columns, known: Templates, asked: Asked) -> None:
     """Mark every row that a wanted one leads to, through operands that it responds to."""
     for row in range(rows):
-        for at in range(starts[row], starts[row + 1]):
-            if operands[at] >= 0 and needed[operands[at]] and needed[row] == 0:
-                if kinds[row] < 0 or partials[partial_starts[of_row[row]] + at - starts[row]] != NOTHING:
-                    needed[row] = 1
+        for at in range(of.starts[row], of.starts[row + 1]):
+            if of.operands[at] >= 0 and asked.needed[of.operands[at]] and asked.needed[row] == 0:
+                partial = known.partial_starts[known.of_row[row]] + at - of.starts[row]
+                if of.kinds[row] < 0 or known.partials[partial] != NOTHING:
+                    asked.needed[row] = 1
 
 
 @machine
-def sweep(
-    rows: int, samples: int, of_row: Ints, selects: Bytes, row_starts: Ints, made_kinds: Ints, made_starts: Ints,
-    made_operands: Ints, partial_starts: Ints, partials: Ints, numbers: Ints, counts: Ints, needed: Bytes,
-    report: Bytes, heads: Ints, tails: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, term_groups: Ints,
-    kinds: Ints, starts: Ints, operands: Ints, groups: Ints, adjoints: Ints, local: Ints, end: Longs,
-) -> None:  # fmt: skip
-    """Walk backwards: sum up each row's terms, and hand every operand its own."""
+def sweep(rows: int, samples: int, known: Templates, asked: Asked, terms: Terms, plan: Growing, local: Ints) -> None:
+    """Walk backwards: sum up each row's terms, and hand every operand its own. local: room for a template's rows."""
     for row in range(rows - 1, -1, -1):
-        head = heads[row]
-        if head < 0 or needed[row] == 0:
+        head = terms.heads[row]
+        if head < 0 or asked.needed[row] == 0:
             continue
-        mask = masks[head]
+        mask = terms.masks[head]
         same = 1
         term = head
         while term >= 0:
-            if masks[term] != mask or (mask >= 0 and groups[row] == 0 and term_groups[term] > 0):
+            if terms.masks[term] != mask or (mask >= 0 and plan.groups[row] == 0 and terms.groups[term] > 0):
                 same = 0
-            term = nexts[term]
+            term = terms.nexts[term]
         if same == 0:
-            mask = guard(head, groups[row] == 0, numbers, nexts, xs, ys, masks, kinds, starts, operands, groups, end)
-        incoming = summed(row, head, samples, counts, nexts, xs, ys, term_groups, kinds, starts, operands, groups, end)
-        if report[row]:
-            adjoints[row] = incoming
+            mask = guard(head, plan.groups[row] == 0, terms, plan)
+        incoming = summed(row, head, samples, terms, plan)
+        if asked.report[row]:
+            asked.adjoints[row] = incoming
             if mask >= 0 and same:  # terms that stand under masks of their own add up to 0 where none holds
-                adjoints[row] = chosen(mask, incoming, numbers[1], kinds, starts, operands, groups, end)
-        if kinds[row] <= DOT:
-            for at in range(starts[row], starts[row + 1], 2):
-                x, y = operands[at], operands[at + 1]
-                group = groups[row] if groups[row] > groups[x] else groups[x]
-                if y >= 0 and groups[y] > group:
-                    group = groups[y]
-                if needed[x]:
-                    give(x, incoming, y, numbers[0], mask, group, heads, tails, nexts, xs, ys, masks, term_groups, end)
-                if y >= 0 and needed[y]:
-                    give(y, incoming, x, numbers[0], mask, group, heads, tails, nexts, xs, ys, masks, term_groups, end)
-            continue
-        if kinds[row] < 0:
-            continue
-        shape = of_row[row]
-        degree = starts[row + 1] - starts[row]
-        first = row_starts[shape]
-        for made in range(first, row_starts[shape + 1]):
-            group = 0
-            new = new_row(made_kinds[made], 0, kinds, starts, groups, end)
-            for at in range(made_starts[made], made_starts[made + 1]):
-                operand = resolved(made_operands[at], row, degree, starts, operands, numbers, local)
-                push(operand, operands, end)
-                if groups[operand] > group:
-                    group = groups[operand]
-            groups[new] = group
-            local[made - first] = new
-        for place in range(degree):
-            operand = operands[starts[row] + place]
-            partial = partials[partial_starts[shape] + place]
-            if needed[operand] and partial != NOTHING:
+                asked.adjoints[row] = chosen(mask, incoming, plan.numbers[1], plan)
+        if plan.kinds[row] <= DOT:
+            hand_to_pairs(row, incoming, mask, asked, terms, plan)
+        elif plan.kinds[row] >= 0:
+            write_template(row, known, plan, local)
+            hand_on(row, incoming, mask, known, asked, terms, plan, local)
+
+
+def hand_to_pairs(row: int, incoming: int, mask: int, asked: Asked, terms: Terms, plan: Growing) -> None:
+    """The factors of a sum of products get their shares."""
+    for at in range(plan.starts[row], plan.starts[row + 1], 2):
+        x, y = plan.operands[at], plan.operands[at + 1]
+        group = wider(x, y, plan)
+        if plan.groups[row] > group:
+            group = plan.groups[row]
+        if asked.needed[x]:
+            give(x, incoming, y, mask, group, terms, plan)
+        if y >= 0 and asked.needed[y]:
+            give(y, incoming, x, mask, group, terms, plan)
+
+
+def write_template(row: int, known: Templates, plan: Growing, local: Ints) -> None:
+    """What the partials of a row's rule compute, as rows."""
+    first = known.row_starts[known.of_row[row]]
+    for made in range(first, known.row_starts[known.of_row[row] + 1]):
+        group = 0
+        new = new_row(known.kinds[made], 0, plan)
+        for at in range(known.operand_starts[made], known.operand_starts[made + 1]):
+            operand = resolved(known.operands[at], row, plan, local)
+            push(operand, plan)
+            if plan.groups[operand] > group:
+                group = plan.groups[operand]
+        plan.groups[new] = group
+        local[made - first] = new
+
+
+def hand_on(
+    row: int, incoming: int, mask: int, known: Templates, asked: Asked, terms: Terms, plan: Growing, local: Ints
+) -> None:
+    """Each operand that a wanted row leads to gets its share."""
+    shape = known.of_row[row]
+    for place in range(plan.starts[row + 1] - plan.starts[row]):
+        operand = plan.operands[plan.starts[row] + place]
+        partial = known.partials[known.partial_starts[shape] + place]
+        if asked.needed[operand] and partial != NOTHING:
+            below = resolved(partial, row, plan, local) if partial != PLAIN else NONE
+            under = mask
+            if known.selects[shape]:
+                under = below
                 below = NONE
-                if partial != PLAIN:
-                    below = resolved(partial, row, degree, starts, operands, numbers, local)
-                under = mask
-                if selects[shape]:
-                    under = below
-                    below = NONE
-                    if mask >= 0:
-                        under = chosen(under, mask, numbers[1], kinds, starts, operands, groups, end)
-                give(
-                    operand, incoming, below, numbers[0], under, groups[row], heads, tails, nexts, xs, ys, masks,
-                    term_groups, end,
-                )  # fmt: skip
+                if mask >= 0:
+                    under = chosen(under, mask, plan.numbers[1], plan)
+            give(operand, incoming, below, under, plan.groups[row], terms, plan)
 
 
-def resolved(reference: int, row: int, degree: int, starts: Ints, operands: Ints, numbers: Ints, local: Ints) -> int:
+def resolved(reference: int, row: int, plan: Growing, local: Ints) -> int:
     """The row that a template's reference stands for."""
+    degree = plan.starts[row + 1] - plan.starts[row]
     if reference <= FIRST_NUMBER:
-        return numbers[FIRST_NUMBER - reference]
+        return plan.numbers[FIRST_NUMBER - reference]
     if reference < degree:
-        return operands[starts[row] + reference]
+        return plan.operands[plan.starts[row] + reference]
     return row if reference == degree else local[reference - degree - 1]

@@ -18,7 +18,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints, Longs
-from .flat import DOT, NONE, Array, Flat
+from .flat import DOT, NONE, Array, Columns, Flat
 
 FEWEST = 8  # samples: below, lanes gain nothing
 MOST_TRIES = 8  # sums that are looked at in vain
@@ -35,6 +35,16 @@ class Alike(NamedTuple):
     shared: Array  # which template rows are the same in all
 
 
+class Walk(NamedTuple):
+    """A walk in lockstep. shared, inside: whether a template row is the same in all lanes; uses of it among them."""
+
+    template: Ints
+    position: Ints  # where a row stands in the template
+    rows: Ints  # [template row, lane], full of NONE at first
+    shared: Bytes
+    inside: Ints
+
+
 def alike(flat: Flat, wanted: Array, alone: Sequence[int], by_identity: bool) -> Alike | None:
     """The most work that is done alike for many samples; None if there is none.
 
@@ -44,12 +54,12 @@ def alike(flat: Flat, wanted: Array, alone: Sequence[int], by_identity: bool) ->
     """
     rows = len(flat)
     hashes, sizes = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-    hash_rows(rows, flat.kinds, flat.starts, flat.operands, flat.groups, hashes, sizes, int(by_identity))
+    hash_rows(rows, flat.columns, hashes, sizes, int(by_identity))
     best = np.zeros(3, np.int64)
     room = np.empty(4 * int(np.diff(flat.starts).max(initial=1)) + 16, np.int64)
     tried = np.zeros(rows, np.uint8)
     for _ in range(MOST_TRIES):
-        if not best_class(rows, flat.kinds, flat.starts, flat.operands, flat.groups, hashes, sizes, tried, best, room):
+        if not best_class(rows, flat.columns, hashes, sizes, tried, best, room):
             break
         found = _in_lockstep(flat, int(best[0]), int(best[1]), hashes, wanted, alone)
         if found is not None:
@@ -67,22 +77,19 @@ def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array,
         return None
     roots = pairs[places]
     template = _below(flat, roots[0])
-    rows = np.full((len(template), len(places)), NONE, np.int32)
-    position = np.full(len(flat), NONE, np.int32)
-    position[template] = np.arange(len(template))
+    size, count = len(template), len(places)
+    position, rows = np.full(len(flat), NONE, np.int32), np.full(size * count, NONE, np.int32)
+    walk = Walk(template, position, rows, np.zeros(size, np.uint8), np.zeros(size, np.int32))
+    walk.position[template] = np.arange(size)
     closed = (np.diff(flat.starts) > 0).astype(np.uint8)
     closed[wanted] = 1
     uses = np.bincount(flat.operands[flat.operands >= 0], minlength=len(flat)).astype(np.int32)
     closed[alone], uses[alone] = 1, len(flat.operands) + 1  # as if others used them
-    shared, inside = np.zeros(len(template), np.uint8), np.zeros(len(template), np.int32)
-    if not lockstep(
-        len(template), len(places), template, position, roots.reshape(-1), flat.kinds, flat.starts,
-        flat.operands, flat.groups, uses, closed, rows.reshape(-1), shared, inside,
-    ):  # fmt: skip
+    if not lockstep(size, count, flat.columns, roots.reshape(-1), uses, closed, walk):
         return None
-    if shared.all():  # one term again and again: nothing varies
+    if walk.shared.all():  # one term again and again: nothing varies
         return None
-    return Alike(dot, places, template, rows, shared.astype(bool))
+    return Alike(dot, places, template, walk.rows.reshape(size, count), walk.shared.astype(bool))
 
 
 def _begins(places: Array) -> bool:
@@ -118,17 +125,15 @@ def term_hash(x: int, y: int) -> int:
 
 
 @machine
-def hash_rows(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, hashes: Longs, sizes: Longs, by_identity: int
-) -> None:
+def hash_rows(rows: int, of: Columns, hashes: Longs, sizes: Longs, by_identity: int) -> None:
     """A number for what stands below each row, whatever numbers its leaves hold; and how much stands there."""
     for row in range(rows):
-        mixed = kinds[row] + 1013
+        mixed = of.kinds[row] + 1013
         size = 1
-        if starts[row] == starts[row + 1] and ((by_identity and kinds[row] == VARIABLE) or groups[row]):
+        if of.starts[row] == of.starts[row + 1] and ((by_identity and of.kinds[row] == VARIABLE) or of.groups[row]):
             mixed = row * 7919 + 104729
-        for at in range(starts[row], starts[row + 1]):
-            below = operands[at]
+        for at in range(of.starts[row], of.starts[row + 1]):
+            below = of.operands[at]
             mixed = ((mixed * 1000003) ^ (hashes[below] if below >= 0 else 12289)) & MASK
             mixed = mixed ^ (mixed >> 21)
             size += sizes[below] if below >= 0 else 0
@@ -137,20 +142,17 @@ def hash_rows(
 
 
 @machine
-def best_class(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, hashes: Longs, sizes: Longs, tried: Bytes,
-    best: Longs, room: Longs,
-) -> int:  # fmt: skip
+def best_class(rows: int, of: Columns, hashes: Longs, sizes: Longs, tried: Bytes, best: Longs, room: Longs) -> int:
     """The dot with the most work in terms that look alike, into best: (dot, first such term). 1 if there is one."""
     top = 0
     for row in range(rows):
-        terms = (starts[row + 1] - starts[row]) // 2
-        if kinds[row] == DOT and groups[row] == 0 and terms >= FEWEST and tried[row] == 0:
+        terms = (of.starts[row + 1] - of.starts[row]) // 2
+        if of.kinds[row] == DOT and of.groups[row] == 0 and terms >= FEWEST and tried[row] == 0:
             slots = 2 * terms + 1
             for slot in range(slots):
                 room[2 * slot] = NONE
             for term in range(terms):
-                x, y = operands[starts[row] + 2 * term], operands[starts[row] + 2 * term + 1]
+                x, y = of.operands[of.starts[row] + 2 * term], of.operands[of.starts[row] + 2 * term + 1]
                 mixed = ((hashes[x] * 1000003) ^ ((hashes[y] if y >= 0 else 0) * 31)) & MASK
                 slot = mixed % slots
                 while room[2 * slot] >= 0 and room[2 * slot] != mixed:
@@ -169,52 +171,49 @@ def best_class(
 
 
 @machine
-def lockstep(
-    size: int, count: int, template: Ints, position: Ints, roots: Ints, kinds: Ints, starts: Ints, operands: Ints,
-    groups: Ints, uses: Ints, closed: Bytes, rows: Ints, shared: Bytes, inside: Ints,
-) -> int:  # fmt: skip
+def lockstep(size: int, count: int, of: Columns, roots: Ints, uses: Ints, closed: Bytes, walk: Walk) -> int:
     """Walk all lanes along the template; 0 if they differ in more than leaves.
 
-    rows: [template row, lane], full of NONE at first. closed: rows that nothing outside their own lane may use.
+    closed: rows that nothing outside their own lane may use.
     """
     for lane in range(count):
         for side in range(2):
             root = roots[2 * lane + side]
             if root >= 0:
-                rows[position[roots[side]] * count + lane] = root
+                walk.rows[walk.position[roots[side]] * count + lane] = root
         for step in range(size - 1, -1, -1):
-            model, row = template[step], rows[step * count + lane]
-            degree = starts[model + 1] - starts[model]
-            if row < 0 or kinds[row] != kinds[model] or starts[row + 1] - starts[row] != degree:
+            model, row = walk.template[step], walk.rows[step * count + lane]
+            degree = of.starts[model + 1] - of.starts[model]
+            if row < 0 or of.kinds[row] != of.kinds[model] or of.starts[row + 1] - of.starts[row] != degree:
                 return 0
-            if groups[row] != 0 and row != model:
+            if of.groups[row] != 0 and row != model:
                 return 0
             for at in range(degree):
-                below, there = operands[starts[model] + at], operands[starts[row] + at]
+                below, there = of.operands[of.starts[model] + at], of.operands[of.starts[row] + at]
                 if (below < 0) != (there < 0):
                     return 0
                 if below >= 0:
-                    place = position[below] * count + lane
-                    if rows[place] >= 0 and rows[place] != there:
+                    place = walk.position[below] * count + lane
+                    if walk.rows[place] >= 0 and walk.rows[place] != there:
                         return 0
-                    rows[place] = there
+                    walk.rows[place] = there
     for step in range(size):
-        shared[step] = 1
+        walk.shared[step] = 1
         for lane in range(1, count):
-            if rows[step * count + lane] != template[step]:
-                shared[step] = 0
+            if walk.rows[step * count + lane] != walk.template[step]:
+                walk.shared[step] = 0
     for side in range(2):
         if roots[side] >= 0:
-            inside[position[roots[side]]] += 1
+            walk.inside[walk.position[roots[side]]] += 1
     for step in range(size):
-        if shared[step] == 0:
-            for at in range(starts[template[step]], starts[template[step] + 1]):
-                if operands[at] >= 0:
-                    inside[position[operands[at]]] += 1
+        if walk.shared[step] == 0:
+            for at in range(of.starts[walk.template[step]], of.starts[walk.template[step] + 1]):
+                if of.operands[at] >= 0:
+                    walk.inside[walk.position[of.operands[at]]] += 1
     for step in range(size):
-        if shared[step] == 0:
+        if walk.shared[step] == 0:
             for lane in range(count):
-                row = rows[step * count + lane]
-                if closed[row] and uses[row] != inside[step]:
+                row = walk.rows[step * count + lane]
+                if closed[row] and uses[row] != walk.inside[step]:
                     return 0
     return 1

@@ -10,7 +10,6 @@ instruction.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -24,7 +23,6 @@ from .runs import MOST_TERMS
 from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
 from .tiles import ONE, Dense, Outer, Step
 
-WORTH_SPREADING = 4  # rows that read a scalar; then it is laid into a slot once, as a lane that all may read
 MOST_WAITING = 64  # slots that rows of one kernel give back only when all are done
 
 
@@ -80,7 +78,6 @@ class Writer:
         self.packed: list[int] = []
         self.begun: list[int] = []
         self.known: set[Slot] = set()
-        self.uses: Counter[int] = Counter()  # how often single rows read each scalar
 
     def lane(self, row: int) -> Slot:
         """The slot of an operand; a scalar is spread out first."""
@@ -145,9 +142,8 @@ class Writer:
             self.instructions.append(Instruction(FIRST_KERNEL + self.kernel_of(shape), [Slot(row), *slots]))
 
     def has_kernel(self, operands: list[int]) -> bool:
-        """Whether a dot is short, and reads lanes, or scalars that are worth being spread out."""
-        scalars = [each for each in operands if each >= 0 and self.flat.groups[each] == 0]
-        return len(operands) <= 2 * MOST_TERMS and all(self.uses[each] >= WORTH_SPREADING for each in scalars)
+        """Whether a dot is short, and reads lanes only."""
+        return len(operands) <= 2 * MOST_TERMS and all(self.flat.groups[each] > 0 for each in operands if each >= 0)
 
     def total(self, row: int, kind: int, operands: list[int]) -> None:
         slots = [self.lane(each) if each >= 0 else NONE for each in operands]
@@ -187,8 +183,6 @@ def block(
     ones read ours.
     """
     writer = Writer(flat, kernel_of, scalar_of, nothing, pack_at, 2 * lanes)
-    single = [step.row for step in steps if not isinstance(step, (Dense, Outer))]
-    writer.uses.update(each for row in single for each in flat.of(row) if each >= 0 and flat.groups[each] == 0)
     if feeds:
         writer.instructions.append(Instruction(FEED, [Slot(row) for row in feeds]))
     for step in steps:

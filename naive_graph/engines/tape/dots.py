@@ -28,7 +28,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .flat import ADD, DOT, MUL, NONE, Array, Flat
+from .flat import ADD, DOT, MUL, NONE, Array, Columns, Flat, moved, room
 
 
 def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
@@ -36,17 +36,14 @@ def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
 
     keep: rows that somebody wants to see, by number.
     """
-    rows, edges = len(flat), len(flat.operands)
-    kept = np.zeros(rows, np.uint8)
+    rows, made = len(flat), room(len(flat), 2 * len(flat.operands))
+    kept, fused = np.zeros(rows, np.uint8), np.zeros(rows, np.uint8)
     kept[keep] = 1
-    place = np.empty(rows, np.int32)
-    kinds, starts = np.empty(rows, np.int32), np.empty(rows + 1, np.int32)
-    used = flat.operands[flat.operands != NONE]
-    operands, uses = np.empty(2 * edges, np.int32), np.bincount(used, minlength=rows).astype(np.int32)
-    fused, chain = np.zeros(rows, np.uint8), np.empty(rows, np.int32)
-    mark(rows, flat.kinds, flat.starts, flat.operands, kept, uses, fused)
-    size = gather(rows, flat.kinds, flat.starts, flat.operands, fused, chain, place, kinds, starts, operands)
-    return moved(flat, place, kinds[:size], starts[: size + 1], operands[: starts[size]]), place
+    place, chain = np.empty(rows, np.int32), np.empty(rows, np.int32)
+    uses = np.bincount(flat.operands[flat.operands != NONE], minlength=rows).astype(np.int32)
+    mark(rows, flat.columns, kept, uses, fused)
+    size = gather(rows, flat.columns, fused, chain, place, made)
+    return moved(flat, place, made, size), place
 
 
 def with_dots(flat: Flat) -> Flat:
@@ -60,41 +57,22 @@ def with_dots(flat: Flat) -> Flat:
     return replace(flat, kinds=np.where(apart == 2, DOT, flat.kinds).astype(np.int32), starts=starts, operands=operands)
 
 
-def moved(flat: Flat, place: Array, kinds: Array, starts: Array, operands: Array) -> Flat:
-    """The plan after its rows went to new places; what belonged to a row goes with it."""
-    stay = place >= 0
-    groups = np.zeros(len(kinds), np.int32)
-    groups[place[stay]] = flat.groups[stay]
-    return replace(
-        flat,
-        kinds=kinds.copy(),
-        starts=starts.copy(),
-        operands=operands.copy(),
-        groups=groups,
-        constants={int(place[row]): value for row, value in flat.constants.items() if stay[row]},
-        sources={int(place[row]): source for row, source in flat.sources.items() if stay[row]},
-    )
-
-
 @machine
-def mark(rows: int, kinds: Ints, starts: Ints, operands: Ints, keep: Bytes, uses: Ints, fused: Bytes) -> None:
+def mark(rows: int, of: Columns, keep: Bytes, uses: Ints, fused: Bytes) -> None:
     """Mark the rows that dissolve in the sum that uses them."""
     for row in range(rows):
-        if kinds[row] == ADD:
-            for place in range(starts[row], starts[row + 1]):
-                operand = operands[place]
+        if of.kinds[row] == ADD:
+            for place in range(of.starts[row], of.starts[row + 1]):
+                operand = of.operands[place]
                 if uses[operand] == 1 and keep[operand] == 0:
-                    if kinds[operand] == MUL and starts[operand + 1] - starts[operand] == 2:
+                    if of.kinds[operand] == MUL and of.starts[operand + 1] - of.starts[operand] == 2:
                         fused[operand] = 1
-                    if kinds[operand] == ADD and place == starts[row]:
+                    if of.kinds[operand] == ADD and place == of.starts[row]:
                         fused[operand] = 1
 
 
 @machine
-def gather(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, fused: Bytes, chain: Ints, place: Ints, new_kinds: Ints,
-    new_starts: Ints, new_operands: Ints,
-) -> int:  # fmt: skip
+def gather(rows: int, of: Columns, fused: Bytes, chain: Ints, place: Ints, made: Columns) -> int:
     """Write the rows that stay. chain: room for the sums that begin one another, the longest first."""
     size = 0
     edge = 0
@@ -102,37 +80,40 @@ def gather(
         place[row] = NONE
         if fused[row]:
             continue
-        new_starts[size] = edge
-        new_kinds[size] = kinds[row]
-        if kinds[row] == ADD and is_dot(row, starts, operands, fused):
-            new_kinds[size] = DOT
+        made.starts[size] = edge
+        made.groups[size] = of.groups[row]
+        made.kinds[size] = of.kinds[row]
+        if of.kinds[row] == ADD and is_dot(row, of, fused):
+            made.kinds[size] = DOT
             chain[0] = row
             length = 1
-            while fused[operands[starts[chain[length - 1]]]] and kinds[operands[starts[chain[length - 1]]]] == ADD:
-                chain[length] = operands[starts[chain[length - 1]]]
+            first = of.operands[of.starts[row]]
+            while fused[first] and of.kinds[first] == ADD:
+                chain[length] = first
                 length += 1
+                first = of.operands[of.starts[first]]
             for link in range(length - 1, -1, -1):
-                first = starts[chain[link]] + (0 if link == length - 1 else 1)
-                for at in range(first, starts[chain[link] + 1]):
-                    term = operands[at]
-                    new_operands[edge] = place[operands[starts[term]]] if fused[term] else place[term]
-                    new_operands[edge + 1] = place[operands[starts[term] + 1]] if fused[term] else NONE
+                first = of.starts[chain[link]] + (0 if link == length - 1 else 1)
+                for at in range(first, of.starts[chain[link] + 1]):
+                    term = of.operands[at]
+                    made.operands[edge] = place[of.operands[of.starts[term]]] if fused[term] else place[term]
+                    made.operands[edge + 1] = place[of.operands[of.starts[term] + 1]] if fused[term] else NONE
                     edge += 2
         else:
-            for at in range(starts[row], starts[row + 1]):
-                new_operands[edge] = place[operands[at]] if operands[at] >= 0 else NONE
+            for at in range(of.starts[row], of.starts[row + 1]):
+                made.operands[edge] = place[of.operands[at]] if of.operands[at] >= 0 else NONE
                 edge += 1
         place[row] = size
         size += 1
-    new_starts[size] = edge
+    made.starts[size] = edge
     return size
 
 
-def is_dot(row: int, starts: Ints, operands: Ints, fused: Bytes) -> int:
+def is_dot(row: int, of: Columns, fused: Bytes) -> int:
     """Whether a sum has more than two terms, or takes up another row."""
-    if starts[row + 1] - starts[row] > 2:
+    if of.starts[row + 1] - of.starts[row] > 2:
         return 1
-    for at in range(starts[row], starts[row + 1]):
-        if fused[operands[at]]:
+    for at in range(of.starts[row], of.starts[row + 1]):
+        if fused[of.operands[at]]:
             return 1
     return 0

@@ -89,8 +89,8 @@ def _backward(plan: Plan, seeds: dict[int, Any], wanted: Sequence[bool]) -> _Low
 
 
 def _lowered_forward(plan: Plan) -> _Lowered:
-    flat, place = softmax(with_dots(flat_of(plan)))
     steps = np.flatnonzero(np.array(plan.kinds) >= 0)
+    flat, place = softmax(with_dots(flat_of(plan)), steps)
     return _Lowered(Tape(flat, place[steps].tolist()), steps)
 
 
@@ -99,7 +99,7 @@ def _lowered_backward(plan: Plan, seeds: dict[int, Any], wanted: Sequence[bool])
     flat, asked = with_dots(flat_of(plan)), np.flatnonzero(np.array(wanted, bool)).astype(np.int32)
     grown, adjoints = adjoint(flat, list(seeds), asked)
     steps = asked[adjoints[asked] >= 0]
-    narrow, moved = softmax(grown)
+    narrow, moved = softmax(grown, adjoints[steps])
     rows = moved[adjoints[steps]]
     shared, place = share(narrow, rows)
     return _Lowered(Tape(shared, place[rows].tolist()), steps)

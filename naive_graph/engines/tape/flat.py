@@ -21,6 +21,7 @@ import numpy as np
 
 from ...core.plan import Plan
 from ...core.rules import BY_NUMBER, RULES
+from ..llvm.python import Ints
 
 Array = Any  # of NumPy's
 NONE = -1
@@ -31,11 +32,27 @@ NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce", LARGEST: "largest", EXP_B
 ADD, SUB, MUL, NEG, WHERE = (RULES[name].number for name in ("add", "sub", "mul", "neg", "where"))
 
 
+class Columns(NamedTuple):
+    """What kernels read of a plan, and write of a new one."""
+
+    kinds: Ints
+    starts: Ints
+    operands: Ints
+    groups: Ints
+
+
 class Lanes(NamedTuple):
     """What a leaf's lanes hold: a number each, and where it comes from (None: it is that number)."""
 
     numbers: list[float]
     sources: list[Any]
+
+
+class Sample(NamedTuple):
+    """Where to find a row that became one of many lanes, or that only moved (lane NONE)."""
+
+    row: int
+    lane: int
 
 
 @dataclass(repr=False)
@@ -66,6 +83,10 @@ class Flat:
 
     def __len__(self) -> int:
         return len(self.kinds)
+
+    @property
+    def columns(self) -> Columns:
+        return Columns(self.kinds, self.starts, self.operands, self.groups)
 
     def of(self, row: int) -> list[int]:
         """The operands of a row."""
@@ -112,20 +133,31 @@ def name_of(kind: int) -> str:
     return NAMES.get(kind) or (BY_NUMBER[kind].name if kind >= 0 else "leaf")
 
 
-def rewritten(
-    flat: Flat, moved: Array, kinds: Sequence[int], operands: Sequence[Sequence[int]], groups: Sequence[int]
-) -> Flat:
-    """The plan with these rows instead, each with its operands. moved: where each old row and its leaf went."""
+def room(rows: int, edges: int) -> Columns:
+    """Columns for so many rows and operands, with nothing in them yet."""
+    return Columns(*(np.empty(size, np.int32) for size in (rows, rows + 1, edges, rows)))
+
+
+def moved(flat: Flat, place: Array, made: Columns, size: int) -> Flat:
+    """The plan of the first rows of these columns. place: where each old row went, and its leaf with it."""
     return replace(
         flat,
-        kinds=np.array(kinds, np.int32),
-        starts=np.cumsum([0, *map(len, operands)]).astype(np.int32),
-        operands=np.array([each for some in operands for each in some], np.int32),
-        groups=np.array(groups, np.int32),
-        constants={int(moved[row]): value for row, value in flat.constants.items()},
-        sources={int(moved[row]): source for row, source in flat.sources.items()},
+        kinds=made.kinds[:size].copy(),
+        starts=made.starts[: size + 1].copy(),
+        operands=made.operands[: made.starts[size]].copy(),
+        groups=made.groups[:size].copy(),
+        constants={int(place[row]): value for row, value in flat.constants.items() if place[row] >= 0},
+        sources={int(place[row]): source for row, source in flat.sources.items() if place[row] >= 0},
         loose=None,
     )
+
+
+def rewritten(
+    flat: Flat, place: Array, kinds: Sequence[int], operands: Sequence[Sequence[int]], groups: Sequence[int]
+) -> Flat:
+    """The plan with these rows instead, each with its operands."""
+    columns = (kinds, np.cumsum([0, *map(len, operands)]), [each for some in operands for each in some], groups)
+    return moved(flat, place, Columns(*(np.array(column, np.int32) for column in columns)), len(kinds))
 
 
 def flat_of(plan: Plan) -> Flat:

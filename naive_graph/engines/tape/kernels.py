@@ -10,9 +10,11 @@ registers.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..llvm.machine import machine
 from ..llvm.python import LANES, Doubles, Floats, Ints, Longs
-from .sums import NOTHING_YET, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
+from .sums import NOTHING_YET, Samples, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
 
 # Instructions of scalars: (what, to, how many, from where in `index`, whether a kernel is to go one by one).
 LOAD, COPY, PACK, MOVE, CHECK, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 16
@@ -32,51 +34,78 @@ def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, wi
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
+class Tables(NamedTuple):
+    """What is to be done: parts, instructions, what they look up, and the addresses of kernels."""
+
+    parts: Ints
+    part_count: int
+    code: Ints
+    index: Ints
+    table: Longs
+
+
+class Numbers(NamedTuple):
+    """What it is done to."""
+
+    scalars: Floats
+    lanes: Floats
+    feeds: Floats
+    out_lanes: Floats
+
+
+class Steps(NamedTuple):
+    """How often; and what a run hands to the next one: pairs of scalars. watched: the one whose history is kept."""
+
+    times: int
+    history: Floats
+    watched: int
+    moves: Ints
+    move_count: int
+    moving: Floats  # room for them
+
+
 @machine
-def run(
-    parts: Ints, part_count: int, code: Ints, index: Ints, table: Longs, scalars: Floats, lanes: Floats, feeds: Floats,
-    moving: Floats, source: Doubles, out_lanes: Floats, moves: Ints, move_count: int, steps: int,
-    watched: int, history: Floats,
-) -> None:  # fmt: skip
-    """Run the tape `steps` times. After each run `moves` carry scalars over into the next one."""
-    for step in range(steps):
-        for part in range(0, part_count * PART, PART):
-            if parts[part + GROUP] == 0:
-                run_scalars(parts[part + FROM], parts[part + TO], code, index, table, scalars, source)
+def run(source: Doubles, steps: Steps, todo: Tables, at: Numbers) -> None:
+    """Run the tape again and again."""
+    for step in range(steps.times):
+        for part in range(0, todo.part_count * PART, PART):
+            if todo.parts[part + GROUP] == 0:
+                run_scalars(todo.parts[part + FROM], todo.parts[part + TO], todo, at, source)
             else:
-                run_lanes(part, parts, code, table, scalars, lanes, feeds, out_lanes)
-        if move_count > 0:
-            history[step] = scalars[watched]
-            for at in range(move_count):
-                moving[at] = scalars[moves[2 * at]]
-            for at in range(move_count):
-                scalars[moves[2 * at + 1]] = moving[at]
+                run_lanes(part, todo, at)
+        if steps.move_count > 0:
+            steps.history[step] = at.scalars[steps.watched]
+            for move in range(steps.move_count):
+                steps.moving[move] = at.scalars[steps.moves[2 * move]]
+            for move in range(steps.move_count):
+                at.scalars[steps.moves[2 * move + 1]] = steps.moving[move]
 
 
-def run_scalars(begin: int, end: int, code: Ints, index: Ints, table: Longs, scalars: Floats, source: Doubles) -> None:
+def run_scalars(begin: int, end: int, todo: Tables, on: Numbers, source: Doubles) -> None:
     """Run the instructions from `begin` to `end`."""
     for at in range(begin, end, 5):
-        what, to, length, base = code[at], code[at + 1], code[at + 2], code[at + 3]
+        what, to, length, base = todo.code[at], todo.code[at + 1], todo.code[at + 2], todo.code[at + 3]
         if what >= FIRST_KERNEL:
-            call_run(table, 3 * (what - FIRST_KERNEL) + code[at + 4], scalars, index, base, to, length)
+            kernel = 3 * (what - FIRST_KERNEL) + todo.code[at + 4]
+            call_run(todo.table, kernel, on.scalars, todo.index, base, to, length)
         elif what == LOAD:
             for i in range(length):
-                scalars[to + i] = source[index[base + i]]
+                on.scalars[to + i] = source[todo.index[base + i]]
         elif what == PACK:
             for i in range(length):
-                scalars[to + i] = scalars[index[base + i]]
+                on.scalars[to + i] = on.scalars[todo.index[base + i]]
         elif what == COPY:
             for i in range(length):
-                scalars[to + i] = source[base + i]
+                on.scalars[to + i] = source[base + i]
         elif what == MOVE:
             for i in range(length):
-                scalars[to + i] = scalars[base + i]
+                on.scalars[to + i] = on.scalars[base + i]
         elif what == CHECK:
-            scalars[to + length] = amiss(scalars, to, length)
+            on.scalars[to + length] = amiss(on.scalars, to, length)
         elif what == BEGIN:
-            begin_sums(scalars, to, length)
+            begin_sums(on.scalars, to, length)
         elif what == LONG_DOT:
-            long_dot(to, length, base, index, scalars)
+            long_dot(to, length, base, todo.index, on.scalars)
 
 
 def begin_sums(scalars: Floats, first: int, length: int) -> None:
@@ -121,51 +150,50 @@ def long_dot(to: int, length: int, base: int, index: Ints, scalars: Floats) -> N
         scalars[to + i] = sum
 
 
-def run_lanes(
-    part: int, parts: Ints, code: Ints, table: Longs, scalars: Floats, lanes: Floats, feeds: Floats, out_lanes: Floats
-) -> None:
-    """Run a part's instructions for one block of samples after the other."""
-    samples, width = parts[part + SAMPLES], parts[part + WIDTH]
+def run_lanes(part: int, todo: Tables, at: Numbers) -> None:
+    """Run a part's instructions for one block of samples after the other; lanes beyond the last fill a register."""
+    samples, width, stride = todo.parts[part + SAMPLES], todo.parts[part + WIDTH], todo.parts[part + STRIDE]
     for block in range(0, samples, width):
         real = samples - block if samples - block < width else width
+        lanes_at, whole = todo.parts[part + LANES_AT], (real + LANES - 1) // LANES * LANES
+        feeds_at, out_at = todo.parts[part + FEEDS_AT] + block, todo.parts[part + OUT_AT] + block
         run_block(
-            parts[part + FROM], parts[part + TO], block, real, width, parts[part + STRIDE], code, table, scalars,
-            lanes[parts[part + LANES_AT] :], feeds[parts[part + FEEDS_AT] :], out_lanes[parts[part + OUT_AT] :],
+            todo.parts[part + FROM], todo.parts[part + TO], stride, todo.code, todo.table,
+            Samples(at.scalars, at.lanes[lanes_at:], width, real, whole, block == 0),
+            at.feeds[feeds_at:], at.out_lanes[out_at:],
         )  # fmt: skip
 
 
 def run_block(
-    begin: int, end: int, block: int, real: int, width: int, stride: int, code: Ints, table: Longs, scalars: Floats,
-    lanes: Floats, feeds: Floats, out_lanes: Floats,
-) -> None:  # fmt: skip
-    """Run the instructions for `real` samples; lanes beyond, up to a whole register, compute what nobody reads."""
-    count = (real + LANES - 1) // LANES * LANES
+    begin: int, end: int, stride: int, code: Ints, table: Longs, on: Samples, feeds: Floats, out_lanes: Floats
+) -> None:
+    """Run the instructions for one block."""
     at = begin
     while at < end:
         what, size = code[at], code[at + 1]
         if what >= FIRST_KERNEL:
-            call_lanes(table, 3 * (what - FIRST_KERNEL) + 2, code, at + 2, lanes, width, count)
+            call_lanes(table, 3 * (what - FIRST_KERNEL) + 2, code, at + 2, on.lanes, on.width, on.whole)
         elif what == DENSE:
-            dense(code, at + 2, scalars, lanes, width, count)
+            dense(code, at + 2, on)
         elif what == OUTER:
-            outer(code, at + 2, scalars, lanes, width, real, count, block == 0)
+            outer(code, at + 2, on)
         elif what == DOT_MIXED:
-            dot_mixed(code, at + 2, scalars, lanes, width, count)
+            dot_mixed(code, at + 2, on)
         elif what == REDUCE_PAIRS:
-            reduce_pairs(code, at + 2, scalars, lanes, width, real, count)
+            reduce_pairs(code, at + 2, on)
         elif what == SPREAD:
-            to, value = code[at + 2] * width, scalars[code[at + 3]]
-            for i in range(0, count, LANES):
-                lanes[to + i : to + i + LANES] = many(value)
+            to, value = code[at + 2] * on.width, on.scalars[code[at + 3]]
+            for i in range(0, on.whole, LANES):
+                on.lanes[to + i : to + i + LANES] = many(value)
         elif what == FEED:
             for line in range(size - 2):
-                to, start = code[at + 2 + line] * width, line * stride + block
-                for i in range(0, count, LANES):
-                    lanes[to + i : to + i + LANES] = feeds[start + i : start + i + LANES]
+                to, start = code[at + 2 + line] * on.width, line * stride
+                for i in range(0, on.whole, LANES):
+                    on.lanes[to + i : to + i + LANES] = feeds[start + i : start + i + LANES]
         elif what == SUM:
-            sum_in_order(code, at + 2, scalars, lanes, width, real)
+            sum_in_order(code, at + 2, on)
         elif what == EXPORT:
-            to, start = code[at + 3] * stride + block, code[at + 2] * width
-            for i in range(real):
-                out_lanes[to + i] = lanes[start + i]
+            to, start = code[at + 3] * stride, code[at + 2] * on.width
+            for i in range(on.real):
+                out_lanes[to + i] = on.lanes[start + i]
         at += size

@@ -35,22 +35,14 @@ for each sample. A sum that a comparison depends on keeps its order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from .alike import Alike, alike
-from .flat import NONE, TOTAL, Array, Flat, Lanes, rewritten
+from .flat import NONE, TOTAL, Array, Flat, Lanes, Sample, rewritten
 from .share import needed
 
 MOST_GROUPS = 16
-
-
-class Sample(NamedTuple):
-    """Where to find a row that became one of many lanes, or that only moved (lane NONE)."""
-
-    row: int
-    lane: int
 
 
 def lanes(flat: Flat, wanted: Array, keep: Array, alone: Sequence[int] = ()) -> tuple[Flat, dict[int, Sample]]:

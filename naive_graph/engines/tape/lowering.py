@@ -1,13 +1,24 @@
 """From a graph to a tape: the passes, one after the other.
 
-Each pass takes a plan and gives a plan, and what it made can be looked at:
-`stages` keeps every one, in order.
+A pass takes a plan and what is wanted of it, and gives a plan and where the
+wanted rows are now. What each made can be looked at: `stages` keeps them, in order.
+
+>>> for each in PASSES:
+...     print(f"{each.name:<8} {each.said}")
+powers   squares became products
+batch    what depends on a batch has a value for every sample
+dots     sums of products became dot products
+lanes    samples hidden in the graph became lanes
+share    nothing twice, nothing for nobody
+adjoint  the derivatives' rows were appended
+softmax  what the shares of a softmax have in common stands there once
+share    nothing twice, nothing for nobody
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -17,11 +28,11 @@ import numpy as np
 from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints
+from ..llvm.python import Bytes
 from .adjoint import Count, adjoint
 from .dots import dots
-from .flat import DOT, NONE, TOTAL, Array, Flat, rewritten
-from .lanes import Sample, lanes
+from .flat import DOT, NONE, TOTAL, Array, Columns, Flat, Sample, rewritten
+from .lanes import lanes
 from .powers import powers
 from .rows import flat_of_tables
 from .share import share
@@ -29,9 +40,92 @@ from .softmax import softmax
 
 SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the sum is divided by the count
 DIV = RULES["div"].number
-
-
 MOST_KEPT = 100_000  # rows of a plan that is kept for who wants to look at it; a larger one is made again
+
+
+class Wanted(NamedTuple):
+    """What is wanted of a plan: the outputs' rows, and of each its derivatives with respect to wrt.
+
+    slopes: these derivatives, once there are rows for them; until then wrt is there.
+    """
+
+    outputs: list[Sample]
+    wrt: list[Sample]
+    slopes: list[list[Sample]]
+
+    @property
+    def results(self) -> list[Sample]:
+        return [*self.outputs, *(each for line in self.slopes for each in line)]
+
+    @property
+    def rows(self) -> Array:
+        return np.array([at.row for at in (*self.results, *self.wrt)], np.int32)
+
+    def moved(self, place: Any) -> Wanted:
+        """The same after a pass. place: where each row went, or of which lane it is now."""
+
+        def now(at: Sample) -> Sample:
+            found = place[at.row]
+            return found if isinstance(found, Sample) else Sample(int(found), at.lane)
+
+        return Wanted([*map(now, self.outputs)], [*map(now, self.wrt)], [[*map(now, line)] for line in self.slopes])
+
+
+class Pass(NamedTuple):
+    """One pass, and what it does, in words. quiet: whether it makes no stage of its own to be looked at."""
+
+    name: str
+    said: str
+    run: Callable[[Flat, Wanted], tuple[Flat, Wanted]]
+    quiet: bool = False
+
+
+def moving(rearrange: Callable[[Flat, Array], tuple[Flat, Array]]) -> Callable[[Flat, Wanted], tuple[Flat, Wanted]]:
+    """A pass made of a function that says where each row went."""
+
+    def run(flat: Flat, wanted: Wanted) -> tuple[Flat, Wanted]:
+        made, place = rearrange(flat, wanted.rows)
+        return made, wanted.moved(place)
+
+    return run
+
+
+def batch(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
+    """What depends on a batched PlaceHolder varies with the sample, up to a total or a mean."""
+    vary(len(flat), flat.columns, *SUMS)
+    return with_totals(flat)
+
+
+def rolled_up(flat: Flat, wanted: Wanted) -> tuple[Flat, Wanted]:
+    """The samples hidden in the plan become lanes; what is to be differentiated stays alone."""
+    wrt = np.array([at.row for at in wanted.wrt], np.int32)
+    flat, found = lanes(flat, wrt, wanted.rows, [at.row for at in wanted.outputs] if len(wrt) else ())
+    return flat, wanted.moved(found)
+
+
+def differentiated(flat: Flat, wanted: Wanted) -> tuple[Flat, Wanted]:
+    """The derivatives of each output are appended."""
+    slopes: list[list[Sample]] = []
+    leaves = np.array([at.row for at in wanted.wrt], np.int32)
+    for at in wanted.outputs if wanted.wrt else ():
+        zero = len(flat) + 1  # where `adjoint` puts the constant 0
+        flat, adjoints = adjoint(flat, [at.row], leaves)
+        found = np.where(adjoints[leaves] >= 0, adjoints[leaves], zero).tolist()
+        slopes.append([Sample(row, leaf.lane) for row, leaf in zip(found, wanted.wrt, strict=True)])
+    return flat, Wanted(wanted.outputs, [], slopes)
+
+
+SHARE = Pass("share", "nothing twice, nothing for nobody", moving(share))
+PASSES = (
+    Pass("powers", "squares became products", moving(powers), quiet=True),
+    Pass("batch", "what depends on a batch has a value for every sample", moving(batch)),
+    Pass("dots", "sums of products became dot products", moving(dots)),
+    Pass("lanes", "samples hidden in the graph became lanes", rolled_up),
+    SHARE,
+    Pass("adjoint", "the derivatives' rows were appended", differentiated),
+    Pass("softmax", "what the shares of a softmax have in common stands there once", moving(softmax), quiet=True),
+    SHARE,
+)
 
 
 class Stage(NamedTuple):
@@ -74,6 +168,7 @@ class Lowering:
         outputs: Sequence[int],
         wrt: Sequence[int],
         batched: frozenset[int],
+        *,
         find: bool = True,
         keep: bool = False,
         places: Mapping[int, int] | None = None,
@@ -81,102 +176,63 @@ class Lowering:
     ) -> None:
         self.stages: list[Stage] = []
         self._most_kept = sys.maxsize if keep else MOST_KEPT
-        self._outputs, self.fused = list(outputs), fused
-        self._since = perf_counter()
+        self._since, self.fused = perf_counter(), fused
         flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
         place = np.full(len(tables) + 1, NONE, np.int32)
         place[chosen] = np.arange(len(chosen))
-        self._note("plan", flat, place[self._outputs])
+        asked, leaves = ([Sample(int(place[row]), NONE) for row in rows] for rows in (outputs, wrt))
+        wanted = Wanted(asked, leaves, [])
+        self._note("plan", flat, wanted)
         self.placeholders = [row for leaf, row in flat.sources.items() if flat.kinds[leaf] == PLACEHOLDER]
-        if places is not None:
-            flat.sources = {leaf: _elsewhere(flat, leaf, row, places) for leaf, row in flat.sources.items()}
-        flat = powers(flat)
-        flat, place = self._batched(flat, place, batched)
-        asked = [int(place[row]) for row in (*outputs, *wrt)]
-        flat, moved = dots(flat, np.array(asked, np.int32))
-        self._note("dots", flat, moved[asked[: len(outputs)]])
-        now = [Sample(int(moved[row]), NONE) for row in asked]
-        if find and not batched:
-            rows = np.array([at.row for at in now], np.int32)
-            flat, found = lanes(flat, rows[len(outputs) :], rows, rows[: len(outputs)].tolist() if len(wrt) else ())
-            now = [found[at.row] for at in now]
-            self._note("lanes", flat, [at.row for at in now[: len(outputs)]])
-        flat, now = self._shared(flat, now, len(outputs))
-        self._differentiate(flat, now[: len(outputs)], now[len(outputs) :])
-
-    def _note(self, name: str, flat: Flat, results: Iterable[int]) -> None:
-        now = perf_counter()
-        kept = flat if len(flat) <= self._most_kept else None
-        found = len(flat), int((flat.kinds == DOT).sum()), list(flat.samples)
-        self.stages.append(Stage(name, kept, now - self._since, list(map(int, results)), *found))
-        self._since = perf_counter()
-
-    def _batched(self, flat: Flat, place: Array, batched: frozenset[int]) -> tuple[Flat, Array]:
-        """What depends on a batched PlaceHolder varies with the sample, up to a total or a mean."""
         groups = np.zeros(len(flat), np.int32)
         groups[[int(place[row]) for row in batched if place[row] >= 0]] = 1
-        sources = {
-            row: Fed(source) if flat.kinds[row] == PLACEHOLDER else source for row, source in flat.sources.items()
-        }
+        sources = {leaf: _source(int(flat.kinds[leaf]), row, places) for leaf, row in flat.sources.items()}
         flat = replace(flat, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
-        if not batched:
-            return flat, place
-        vary(len(flat), flat.kinds, flat.starts, flat.operands, groups, *SUMS)
-        flat, moved = with_totals(flat)
-        self._note("batch", flat, moved[place[self._outputs]])
-        return flat, np.where(place >= 0, moved[place], NONE).astype(np.int32)
-
-    def _shared(self, flat: Flat, now: list[Sample], results: int) -> tuple[Flat, list[Sample]]:
-        """results: how many of `now`, from the first, are results."""
-        flat, moved = share(flat, np.array([at.row for at in now], np.int32))
-        now = [Sample(int(moved[at.row]), at.lane) for at in now]
-        self._note("share", flat, [at.row for at in now[:results]])
-        return flat, now
-
-    def _differentiate(self, flat: Flat, values: list[Sample], wrt: list[Sample]) -> None:
-        slopes: list[list[Sample]] = []
-        leaves = np.array([at.row for at in wrt], np.int32)
-        for at in values if wrt else ():
-            zero = len(flat) + 1  # where `adjoint` puts the constant 0
-            flat, adjoints = adjoint(flat, [at.row], leaves)
-            found = [int(adjoints[leaf]) for leaf in leaves.tolist()]
-            slopes.append([Sample(row if row >= 0 else zero, leaf.lane) for row, leaf in zip(found, wrt, strict=True)])
-        asked = [*values, *(each for row in slopes for each in row)]
-        self._note("adjoint", flat, [at.row for at in asked])
-        flat, moved = softmax(flat)
-        asked = [Sample(int(moved[at.row]), at.lane) for at in asked]
-        flat, now = self._shared(flat, asked, len(asked))
-        self.flat, self.values, rest = flat, now[: len(values)], now[len(values) :]
+        skipped = {name for name, skip in (("batch", not batched), ("lanes", batched or not find)) if skip}
+        for each in PASSES:
+            if each.name not in skipped:
+                flat, wanted = each.run(flat, wanted)
+                if not each.quiet:
+                    self._note(each.name, flat, wanted)
         kept = np.zeros(len(flat), np.uint8)
-        kept[[at.row for at in self.values]] = 1
-        serve(len(flat), flat.starts, flat.operands, kept)
-        flat.loose = np.ones_like(kept) if self.fused else 1 - kept
-        self.slopes = [rest[k * len(wrt) : (k + 1) * len(wrt)] for k in range(len(slopes))]
+        kept[[at.row for at in wanted.outputs]] = 1
+        serve(len(flat), flat.columns, kept)
+        flat.loose = np.ones_like(kept) if fused else 1 - kept
+        self.flat, self.values, self.slopes = flat, wanted.outputs, wanted.slopes
+
+    def _note(self, name: str, flat: Flat, wanted: Wanted) -> None:
+        now = perf_counter()
+        kept = flat if len(flat) <= self._most_kept else None
+        results, dots = [at.row for at in wanted.results], int((flat.kinds == DOT).sum())
+        self.stages.append(Stage(name, kept, now - self._since, results, len(flat), dots, list(flat.samples)))
+        self._since = perf_counter()
 
 
-def _elsewhere(flat: Flat, leaf: int, row: int, places: Mapping[int, int]) -> Any:
-    """The source of a leaf, where Variables are read from an array: its place there, or that it is fed."""
-    return Fed(row) if flat.kinds[leaf] == VARIABLE and row not in places else places.get(row, row)
+def _source(kind: int, row: int, places: Mapping[int, int] | None) -> Any:
+    """Where a leaf's value comes from: the tables, or that it is fed; of Variables in an array, their place there."""
+    if kind == PLACEHOLDER or (kind == VARIABLE and places is not None and row not in places):
+        return Fed(row)
+    return row if places is None else places.get(row, row)
 
 
 @machine
-def vary(rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, total: int, mean: int) -> None:
+def vary(rows: int, of: Columns, total: int, mean: int) -> None:
     """Spread the group of the batched leaves to all that depends on them; a total has one value again."""
     for row in range(rows):
-        if kinds[row] != total and kinds[row] != mean:
-            for at in range(starts[row], starts[row + 1]):
-                if groups[operands[at]] > groups[row]:
-                    groups[row] = groups[operands[at]]
+        if of.kinds[row] != total and of.kinds[row] != mean:
+            for at in range(of.starts[row], of.starts[row + 1]):
+                if of.groups[of.operands[at]] > of.groups[row]:
+                    of.groups[row] = of.groups[of.operands[at]]
 
 
 @machine
-def serve(rows: int, starts: Ints, operands: Ints, kept: Bytes) -> None:
+def serve(rows: int, of: Columns, kept: Bytes) -> None:
     """Mark everything that a marked row depends on."""
     for row in range(rows - 1, -1, -1):
         if kept[row]:
-            for at in range(starts[row], starts[row + 1]):
-                if operands[at] >= 0:
-                    kept[operands[at]] = 1
+            for at in range(of.starts[row], of.starts[row + 1]):
+                if of.operands[at] >= 0:
+                    kept[of.operands[at]] = 1
 
 
 def with_totals(flat: Flat) -> tuple[Flat, Array]:

@@ -53,10 +53,6 @@ define internal void @stored(ptr %scalars, i64 %at, i64 %left, {vector} %values)
   call void @llvm.masked.store{suffix}.p0({vector} %values, ptr %place, i32 {bytes}, {mask} %mask)
   ret void
 }}
-define internal {real} @first_lane({vector} %x) alwaysinline {{
-  %one = extractelement {vector} %x, i64 0
-  ret {real} %one
-}}
 """
 
 
@@ -73,7 +69,6 @@ def known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
     """What a kernel may call them."""
     return {
         "gathered": ("gathered", ["ptr", "ptr", "i64", "i64"], precision.vector),
-        "first_lane": ("first_lane", [precision.vector], precision.type),
         "stored": ("stored", ["ptr", "i64", "i64", precision.vector], "void"),
     }
 

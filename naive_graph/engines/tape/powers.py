@@ -8,7 +8,7 @@
    0 leaf
    1 leaf 2.0
    2 pow 0 1
->>> print(powers(flat))
+>>> print(powers(flat, wanted=[2])[0])
    0 leaf
    1 leaf 2.0
    2 mul 0 0
@@ -24,20 +24,20 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.rules import RULES
-from .flat import MUL, Flat
+from .flat import MUL, Array, Flat
 
 POW = RULES["pow"].number
 
 
-def powers(flat: Flat) -> Flat:
-    """The plan with products for squares."""
-    rows = np.flatnonzero(flat.kinds == POW)
+def powers(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
+    """The plan with products for squares, and where each row went: it stays where it is."""
+    stay, rows = np.arange(len(flat), dtype=np.int32), np.flatnonzero(flat.kinds == POW)
     if not len(rows):
-        return flat
+        return flat, stay
     exponents = flat.operands[flat.starts[rows] + 1]
     twos = [row for row, value in flat.constants.items() if value == 2.0]
     rows = rows[np.isin(exponents, twos)]
     kinds, operands = flat.kinds.copy(), flat.operands.copy()
     kinds[rows] = MUL
     operands[flat.starts[rows] + 1] = operands[flat.starts[rows]]
-    return replace(flat, kinds=kinds, operands=operands)
+    return replace(flat, kinds=kinds, operands=operands), stay

@@ -18,7 +18,7 @@ import numpy as np
 from ..llvm.machine import machine
 from ..llvm.python import Ints, Longs
 from .alike import MASK
-from .flat import ADD, Flat
+from .flat import ADD, Columns, Flat
 
 PART = 16  # a part of the plan, one in so many rows, that is worth looking at
 SLOTS = 1 << 18  # marks that are counted at once; a rare one makes way for others
@@ -30,13 +30,11 @@ def repeats(flat: Flat) -> bool:
     rows = len(flat)
     hashes, sizes = np.empty(rows, np.int64), np.empty(rows, np.int32)
     marks, counts = np.zeros(SLOTS, np.int64), np.zeros(SLOTS, np.int64)
-    return bool(alike_terms(rows, flat.kinds, flat.starts, flat.operands, hashes, sizes, marks, counts))
+    return bool(alike_terms(rows, flat.columns, hashes, sizes, marks, counts))
 
 
 @machine
-def alike_terms(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, hashes: Longs, sizes: Ints, marks: Longs, counts: Longs
-) -> int:  # fmt: skip
+def alike_terms(rows: int, of: Columns, hashes: Longs, sizes: Ints, marks: Longs, counts: Longs) -> int:
     """1 as soon as the terms of one mark are many enough. marks, counts: room for SLOTS of each, all 0.
 
     A leaf alone is no term, and a row counts once, however many sums it is in:
@@ -44,21 +42,21 @@ def alike_terms(
     other's count down, and takes the slot when nothing is left of it.
     """
     for row in range(rows):
-        mixed = kinds[row] + 1013
+        mixed = of.kinds[row] + 1013
         size = 1
-        for at in range(starts[row], starts[row + 1]):
-            below = operands[at]
+        for at in range(of.starts[row], of.starts[row + 1]):
+            below = of.operands[at]
             mixed = ((mixed * 1000003) ^ hashes[below]) & MASK  # no bit is lost: a long chain never comes round
             mixed = mixed ^ (mixed >> 21)
             size += sizes[below] if sizes[below] > 0 else -sizes[below]
         hashes[row] = mixed
         sizes[row] = size if size < MOST else MOST
-        if kinds[row] == ADD:
-            for at in range(starts[row], starts[row + 1]):
-                mark = hashes[operands[at]]
-                weight = sizes[operands[at]]
+        if of.kinds[row] == ADD:
+            for at in range(of.starts[row], of.starts[row + 1]):
+                mark = hashes[of.operands[at]]
+                weight = sizes[of.operands[at]]
                 if weight > 1:
-                    sizes[operands[at]] = -weight
+                    sizes[of.operands[at]] = -weight
                     slot = (mark ^ (mark >> 23)) % SLOTS
                     if marks[slot] == mark:
                         counts[slot] += 1

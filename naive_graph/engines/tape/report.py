@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .flat import Flat
+from .lowering import PASSES, Lowering, Stage
 from .runs import LONG
 from .sections import Section
 from .tape import Tape
 from .tiles import Dense, Outer
 
-if TYPE_CHECKING:
-    from .lowering import Lowering, Stage
-
-SAID = {
-    "plan": "the rows that the results depend on",
-    "batch": "what depends on a batch has a value for every sample",
-    "dots": "sums of products became dot products",
-    "lanes": "samples hidden in the graph became lanes",
-    "share": "nothing twice, nothing for nobody",
-    "adjoint": "the derivatives' rows were appended",
-}
+SAID = {"plan": "the rows that the results depend on", **{each.name: each.said for each in PASSES}}
 
 
 def report(lowering: Lowering, tape: Any, times: bool = True) -> str:

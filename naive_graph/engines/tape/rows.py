@@ -8,6 +8,8 @@ operands come before their consumers, unless an edge was drawn by hand.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...core.plan import check_complete, plan_for
@@ -15,7 +17,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .flat import Array, Flat
+from .flat import Array, Columns, Flat, room
 
 BY_HAND, SORTED, MIXED = 0, 1, 2  # how the edges of the tables stand
 
@@ -48,15 +50,14 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
         edges = np.empty(len(sources), np.int32)
         by_consumer(len(sources), sources, consumers, begins, edges, np.zeros(rows + 1, np.int32))
     del sources, consumers
-    live, chain = np.zeros(rows, np.uint8), np.empty(rows, np.int32)
-    live[targets] = 1
-    size = reach(rows, begins, edges, live)
-    kinds, starts = np.array(tables.operators, np.int32), np.empty(rows + 1, np.int32)
-    operands, chosen, place = np.empty(size, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int32)
-    count = write(rows, kinds, begins, edges, live, chain, place, starts, operands, chosen)
+    drawn = Drawn(begins, edges, np.zeros(rows, np.uint8))
+    drawn.live[targets] = 1
+    made = room(rows, reach(rows, drawn))._replace(kinds=np.array(tables.operators, np.int32))
+    chosen, place, chain = (np.empty(rows, np.int32) for _ in range(3))
+    count = write(rows, drawn, chain, place, chosen, made)
     if count == rows:
-        return kinds, starts, operands, chosen
-    return kinds[:count].copy(), starts[: count + 1].copy(), operands, chosen[:count].copy()
+        return made.kinds, made.starts, made.operands, chosen
+    return made.kinds[:count].copy(), made.starts[: count + 1].copy(), made.operands, chosen[:count].copy()
 
 
 def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
@@ -100,52 +101,62 @@ def by_consumer(edges: int, sources: Ints, consumers: Ints, begins: Ints, sorted
         filled[consumer] += 1
 
 
+class Drawn(NamedTuple):
+    """Edges by consumer; and which rows are live, or absorbed by a live one (2), so that its operands are."""
+
+    begins: Ints
+    edges: Ints
+    live: Bytes
+
+
 @machine
-def reach(rows: int, begins: Ints, edges: Ints, live: Bytes) -> int:
-    """Mark what the live rows depend on; how many operands they have, all told. 2: absorbed, its operands are live."""
+def reach(rows: int, of: Drawn) -> int:
+    """Mark what the live rows depend on; how many operands they have, all told."""
     for row in range(rows - 1, -1, -1):
-        if live[row]:
-            for at in range(begins[row], begins[row + 1]):
-                source = edges[at]
+        if of.live[row]:
+            for at in range(of.begins[row], of.begins[row + 1]):
+                source = of.edges[at]
                 if source >= 0:
-                    live[source] = 1
-                elif live[-1 - source] == 0:
-                    live[-1 - source] = 2
+                    of.live[source] = 1
+                elif of.live[-1 - source] == 0:
+                    of.live[-1 - source] = 2
     size = 0
     for row in range(rows):
-        if live[row] == 1:
+        if of.live[row] == 1:
             link = row
-            while begins[link] < begins[link + 1] and edges[begins[link]] < 0:
-                size += begins[link + 1] - begins[link] - 1
-                link = -1 - edges[begins[link]]
-            size += begins[link + 1] - begins[link]
+            while begins_with_absorbed(link, of):
+                size += of.begins[link + 1] - of.begins[link] - 1
+                link = -1 - of.edges[of.begins[link]]
+            size += of.begins[link + 1] - of.begins[link]
     return size
 
 
+def begins_with_absorbed(row: int, of: Drawn) -> int:
+    """Whether the first edge into a row stands for all operands of a row that it absorbed."""
+    return 1 if of.begins[row] < of.begins[row + 1] and of.edges[of.begins[row]] < 0 else 0
+
+
 @machine
-def write(
-    rows: int, kinds: Ints, begins: Ints, edges: Ints, live: Bytes, chain: Ints, place: Ints, starts: Ints,
-    operands: Ints, chosen: Ints,
-) -> int:  # fmt: skip
+def write(rows: int, of: Drawn, chain: Ints, place: Ints, chosen: Ints, made: Columns) -> int:
     """Write the live rows, their kinds in place. chain: room for rows that absorbed one another, the last first."""
     size = 0
     edge = 0
     for row in range(rows):
-        if live[row] == 1:
+        if of.live[row] == 1:
             place[row] = size
             chosen[size] = row
-            kinds[size] = kinds[row]
-            starts[size] = edge
+            made.kinds[size] = made.kinds[row]
+            made.starts[size] = edge
             chain[0] = row
             length = 1
-            while begins[chain[length - 1]] < begins[chain[length - 1] + 1] and edges[begins[chain[length - 1]]] < 0:
-                chain[length] = -1 - edges[begins[chain[length - 1]]]
+            while begins_with_absorbed(chain[length - 1], of):
+                chain[length] = -1 - of.edges[of.begins[chain[length - 1]]]
                 length += 1
             for link in range(length - 1, -1, -1):
-                first = begins[chain[link]] + (0 if link == length - 1 else 1)
-                for at in range(first, begins[chain[link] + 1]):
-                    operands[edge] = place[edges[at]]
+                first = of.begins[chain[link]] + (0 if link == length - 1 else 1)
+                for at in range(first, of.begins[chain[link] + 1]):
+                    made.operands[edge] = place[of.edges[at]]
                     edge += 1
             size += 1
-    starts[size] = edge
+    made.starts[size] = edge
     return size

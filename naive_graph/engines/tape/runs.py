@@ -28,7 +28,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Ints, Longs
-from .flat import ADD, DOT, MUL, NEG, NONE, SUB, Array, Flat
+from .flat import ADD, DOT, MUL, NEG, NONE, SUB, Array, Columns, Flat
 from .operators import Shape
 
 MOST_TERMS = 6  # of a dot that has a kernel of its own; longer ones have one that counts; even
@@ -46,7 +46,7 @@ class Runs(NamedTuple):
 def shapes_of(flat: Flat, rows: Array) -> tuple[Array, list[Shape]]:
     """For each of the rows the place of its shape in the list that follows."""
     codes = np.zeros(len(rows), np.int64)
-    code_rows(len(rows), rows, flat.kinds, flat.starts, flat.operands, codes)
+    code_rows(len(rows), rows, flat.columns, codes)
     unique, first, of_row = np.unique(codes, return_index=True, return_inverse=True)
     return of_row.astype(np.int32), [_shape(flat, int(rows[at]), int(code)) for at, code in zip(first, unique)]
 
@@ -60,26 +60,31 @@ def _shape(flat: Flat, row: int, code: int) -> Shape:
 def runs(flat: Flat, rows: Array) -> Runs:
     """The rows of a section of scalars, in runs."""
     of_row, shapes = shapes_of(flat, rows)
-    size, kinds = len(rows), len(shapes)
     position = np.full(len(flat), NONE, np.int32)
-    position[rows] = np.arange(size)
+    order, starts = in_runs(flat, rows, of_row, len(shapes), position)
+    return Runs(order, starts.copy(), [shapes[int(of_row[at])] for at in position[order[starts[:-1]]].tolist()])
+
+
+def in_runs(flat: Flat, rows: Array, of_row: Array, shapes: int, position: Array) -> tuple[Array, Array]:
+    """The rows in an order of long runs, and where the runs start. position: room for where each row stands."""
+    size = len(rows)
+    position[rows] = np.arange(size, dtype=np.int32)
+    edges = int(flat.starts[rows[-1] + 1] - flat.starts[rows[0]]) if size else 0
     order, starts = np.empty(size, np.int32), np.empty(size + 1, np.int32)
-    count = schedule(
-        size, kinds, rows, of_row, position, flat.starts, flat.operands, np.zeros(size + 2, np.int32),
-        np.empty(int(flat.starts[-1]) + 1, np.int32), np.zeros(size, np.int32), np.full(size, NONE, np.int32),
-        np.full(3 * kinds, NONE, np.int32), order, starts,
-    )  # fmt: skip
-    chosen = [shapes[int(of_row[position[int(row)]])] for row in rows[order[starts[:count]]].tolist()]
-    return Runs(rows[order], starts[: count + 1].copy(), chosen)
+    nexts, heads, tails = (np.full(each, NONE, np.int32) for each in (size, shapes, shapes))
+    queue = Queues(nexts, heads, tails, np.zeros(shapes, np.int32))
+    wait = Waiting(np.zeros(size + 2, np.int32), np.empty(edges + 1, np.int32), np.zeros(size, np.int32))
+    count = schedule(Some(rows, of_row, position, size), flat.columns, wait, queue, shapes, order, starts)
+    return rows[order], starts[: count + 1]
 
 
 @machine
-def code_rows(size: int, rows: Ints, kinds: Ints, starts: Ints, operands: Ints, codes: Longs) -> None:
+def code_rows(size: int, rows: Ints, of: Columns, codes: Longs) -> None:
     """A number for each row's shape; of dots, minus the even number of terms that they are filled up to, or -1."""
     for at in range(size):
         row = rows[at]
-        degree = starts[row + 1] - starts[row]
-        kind = kinds[row]
+        degree = of.starts[row + 1] - of.starts[row]
+        kind = of.kinds[row]
         codes[at] = kind * 1048576 + degree
         if kind == NEG or (degree == 2 and (kind == ADD or kind == SUB or kind == MUL)):  # noqa: SIM109
             codes[at] = -2
@@ -87,68 +92,90 @@ def code_rows(size: int, rows: Ints, kinds: Ints, starts: Ints, operands: Ints, 
             codes[at] = -1 if degree > 2 * MOST_TERMS else -((degree // 2 + 1) // 2 * 2)
 
 
-@machine
-def schedule(
-    size: int, shapes: int, rows: Ints, of_row: Ints, position: Ints, starts: Ints, operands: Ints, begins: Ints,
-    followers: Ints, waiting: Ints, nexts: Ints, queues: Ints, order: Ints, run_starts: Ints,
-) -> int:  # fmt: skip
-    """Kahn's sort with a queue for each shape: drain the fullest, again and again. Returns how many runs there are.
+class Some(NamedTuple):
+    """Some rows of a plan, their shapes by number, and where each stands among them."""
 
-    queues: the head, the tail and the length of each, in three parts.
-    """
-    for at in range(size):
-        for edge in range(starts[rows[at]], starts[rows[at] + 1]):
-            if operands[edge] >= 0 and position[operands[edge]] >= 0:
-                begins[position[operands[edge]] + 2] += 1
-                waiting[at] += 1
-    for at in range(size):
-        begins[at + 2] += begins[at + 1]
-    for at in range(size):
-        for edge in range(starts[rows[at]], starts[rows[at] + 1]):
-            if operands[edge] >= 0 and position[operands[edge]] >= 0:
-                source = position[operands[edge]]
-                followers[begins[source + 1]] = at
-                begins[source + 1] += 1
-    for shape in range(shapes):
-        queues[2 * shapes + shape] = 0
-    for at in range(size):
-        if waiting[at] == 0:
-            enqueue(at, of_row[at], shapes, nexts, queues)
+    rows: Ints
+    shapes: Ints
+    position: Ints
+    size: int
+
+
+class Waiting(NamedTuple):
+    """Who waits for each row, followers[begins[row] : begins[row + 1]]; and for how many operands each row waits."""
+
+    begins: Ints
+    followers: Ints
+    missing: Ints
+
+
+class Queues(NamedTuple):
+    """Rows that are ready, a queue for each shape: the next one of each row, and the first, the last and how many."""
+
+    nexts: Ints
+    heads: Ints
+    tails: Ints
+    lengths: Ints
+
+
+@machine
+def schedule(some: Some, of: Columns, wait: Waiting, queue: Queues, shapes: int, order: Ints, run_starts: Ints) -> int:
+    """Kahn's sort with a queue for each shape: drain the fullest, again and again. Returns how many runs there are."""
+    find_followers(some, of, wait)
+    for at in range(some.size):
+        if wait.missing[at] == 0:
+            enqueue(at, some.shapes[at], queue)
     done = 0
     count = 0
-    while done < size:
+    while done < some.size:
         shape = 0
         for each in range(1, shapes):
-            if queues[2 * shapes + each] > queues[2 * shapes + shape]:
+            if queue.lengths[each] > queue.lengths[shape]:
                 shape = each
         run_starts[count] = done
         count += 1
-        at = queues[shape]
+        at = queue.heads[shape]
         first = done
         while at >= 0:
             order[done] = at
             done += 1
-            at = nexts[at]
-        queues[shape] = NONE
-        queues[shapes + shape] = NONE
-        queues[2 * shapes + shape] = 0
+            at = queue.nexts[at]
+        queue.heads[shape] = NONE
+        queue.tails[shape] = NONE
+        queue.lengths[shape] = 0
         for place in range(first, done):
-            source = order[place]
-            for edge in range(begins[source], begins[source + 1]):
-                follower = followers[edge]
-                waiting[follower] -= 1
-                if waiting[follower] == 0:
-                    enqueue(follower, of_row[follower], shapes, nexts, queues)
-    run_starts[count] = size
+            for edge in range(wait.begins[order[place]], wait.begins[order[place] + 1]):
+                follower = wait.followers[edge]
+                wait.missing[follower] -= 1
+                if wait.missing[follower] == 0:
+                    enqueue(follower, some.shapes[follower], queue)
+    run_starts[count] = some.size
     return count
 
 
-def enqueue(at: int, shape: int, shapes: int, nexts: Ints, queues: Ints) -> None:
+def find_followers(some: Some, of: Columns, wait: Waiting) -> None:
+    """The edges among these rows, by the row that they lead from. begins, missing: full of 0."""
+    for at in range(some.size):
+        for edge in range(of.starts[some.rows[at]], of.starts[some.rows[at] + 1]):
+            if of.operands[edge] >= 0 and some.position[of.operands[edge]] >= 0:
+                wait.begins[some.position[of.operands[edge]] + 2] += 1
+                wait.missing[at] += 1
+    for at in range(some.size):
+        wait.begins[at + 2] += wait.begins[at + 1]
+    for at in range(some.size):
+        for edge in range(of.starts[some.rows[at]], of.starts[some.rows[at] + 1]):
+            if of.operands[edge] >= 0 and some.position[of.operands[edge]] >= 0:
+                source = some.position[of.operands[edge]]
+                wait.followers[wait.begins[source + 1]] = at
+                wait.begins[source + 1] += 1
+
+
+def enqueue(at: int, shape: int, queue: Queues) -> None:
     """Put a row at the end of its shape's queue."""
-    nexts[at] = NONE
-    if queues[shapes + shape] >= 0:
-        nexts[queues[shapes + shape]] = at
+    queue.nexts[at] = NONE
+    if queue.tails[shape] >= 0:
+        queue.nexts[queue.tails[shape]] = at
     else:
-        queues[shape] = at
-    queues[shapes + shape] = at
-    queues[2 * shapes + shape] += 1
+        queue.heads[shape] = at
+    queue.tails[shape] = at
+    queue.lengths[shape] += 1

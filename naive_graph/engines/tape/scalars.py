@@ -13,7 +13,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .flat import DOT, MUL, NEG, SUB, Array, Flat
+from .flat import DOT, MUL, NEG, SUB, Array, Columns, Flat
 from .kernels import FIRST_KERNEL, LONG_DOT
 from .operators import Shape
 from .runs import LONG, Runs
@@ -40,10 +40,8 @@ def encoded(flat: Flat, runs: Runs, slots: Array, base: int, kernel_of: dict[Sha
     terms = np.array([len(shape.terms) if shape.kind == DOT else 0 for shape in runs.shapes], np.int32)
     degrees = np.diff(flat.starts)[runs.order]
     index = np.empty(int(degrees.sum()) + len(degrees) + 2 * int((terms * rows_per_run).sum()), np.int32)
-    used = write_index(
-        len(runs.shapes), runs.starts, runs.order, long, terms, flat.kinds, flat.starts, flat.operands, slots, nothing,
-        bases, index,
-    )  # fmt: skip
+    each = Each(runs.starts, runs.order, long, terms, bases)
+    used = write_index(len(runs.shapes), each, flat.columns, slots, nothing, index)
     what = [LONG_DOT if shape == LONG else FIRST_KERNEL + kernel_of[shape] for shape in runs.shapes]
     code = np.zeros((len(runs.shapes), 5), np.int32)
     if len(what):
@@ -52,59 +50,66 @@ def encoded(flat: Flat, runs: Runs, slots: Array, base: int, kernel_of: dict[Sha
     return Encoded(code.reshape(-1), index[:used])
 
 
+class Each(NamedTuple):
+    """Runs: where each starts in the order, whether its dots are long, how many terms a dot has, where its index is."""
+
+    starts: Ints
+    order: Ints
+    long: Bytes
+    terms: Ints
+    bases: Ints
+
+
 @machine
-def write_index(
-    runs: int, run_starts: Ints, order: Ints, long: Bytes, terms: Ints, kinds: Ints, starts: Ints, operands: Ints,
-    slots: Ints, nothing: int, bases: Ints, index: Ints,
-) -> int:  # fmt: skip
+def write_index(runs: int, each: Each, of: Columns, slots: Ints, nothing: int, index: Ints) -> int:
     """For each run the first operand of every row, then the second, and so on; of long dots, row by row."""
     used = 0
     for run in range(runs):
-        bases[run] = used
-        first, last = run_starts[run], run_starts[run + 1]
-        if long[run]:
+        each.bases[run] = used
+        first, last = each.starts[run], each.starts[run + 1]
+        if each.long[run]:
             for at in range(first, last):
-                row = order[at]
-                index[used] = (starts[row + 1] - starts[row]) // 2
+                row = each.order[at]
+                index[used] = (of.starts[row + 1] - of.starts[row]) // 2
                 used += 1
-                for edge in range(starts[row], starts[row + 1]):
-                    index[used] = slots[operands[edge]] if operands[edge] >= 0 else -1
+                for edge in range(of.starts[row], of.starts[row + 1]):
+                    index[used] = slots[of.operands[edge]] if of.operands[edge] >= 0 else -1
                     used += 1
-        elif terms[run] > 0:
-            for term in range(terms[run]):
+        elif each.terms[run] > 0:
+            for term in range(each.terms[run]):
                 for at in range(first, last):
-                    index[used] = left(order[at], term, kinds, starts, operands, slots, nothing)
+                    index[used] = left(each.order[at], term, of, slots, nothing)
                     used += 1
                 for at in range(first, last):
-                    index[used] = right(order[at], term, kinds, starts, operands, slots, nothing)
+                    index[used] = right(each.order[at], term, of, slots, nothing)
                     used += 1
         else:
-            for place in range(starts[order[first] + 1] - starts[order[first]]):
+            for place in range(of.starts[each.order[first] + 1] - of.starts[each.order[first]]):
                 for at in range(first, last):
-                    index[used] = slots[operands[starts[order[at]] + place]]
+                    index[used] = slots[of.operands[of.starts[each.order[at]] + place]]
                     used += 1
     return used
 
 
-def left(row: int, term: int, kinds: Ints, starts: Ints, operands: Ints, slots: Ints, nothing: int) -> int:
+def left(row: int, term: int, of: Columns, slots: Ints, nothing: int) -> int:
     """Where the first factor of a term is: of a dot's, a sum's, a product's; -0.0 beyond the last term."""
-    size = starts[row + 1] - starts[row]
-    if kinds[row] == DOT:
-        return slots[operands[starts[row] + 2 * term]] if 2 * term < size else nothing
-    if kinds[row] == MUL:
-        return slots[operands[starts[row]]] if term == 0 else nothing
-    return slots[operands[starts[row] + term]] if term < size else nothing
+    size = of.starts[row + 1] - of.starts[row]
+    if of.kinds[row] == DOT:
+        return slots[of.operands[of.starts[row] + 2 * term]] if 2 * term < size else nothing
+    if of.kinds[row] == MUL:
+        return slots[of.operands[of.starts[row]]] if term == 0 else nothing
+    return slots[of.operands[of.starts[row] + term]] if term < size else nothing
 
 
-def right(row: int, term: int, kinds: Ints, starts: Ints, operands: Ints, slots: Ints, nothing: int) -> int:
+def right(row: int, term: int, of: Columns, slots: Ints, nothing: int) -> int:
     """Where the second factor of a term is: 1 where a term is alone, -1 where it is taken away."""
-    size = starts[row + 1] - starts[row]
-    if kinds[row] == DOT:
-        if 2 * term < size and operands[starts[row] + 2 * term + 1] >= 0:
-            return slots[operands[starts[row] + 2 * term + 1]]
-    elif kinds[row] == MUL:
+    size = of.starts[row + 1] - of.starts[row]
+    if of.kinds[row] == DOT:
+        if 2 * term < size and of.operands[of.starts[row] + 2 * term + 1] >= 0:
+            return slots[of.operands[of.starts[row] + 2 * term + 1]]
+    elif of.kinds[row] == MUL:
         if term == 0:
-            return slots[operands[starts[row] + 1]]
-    elif (kinds[row] == SUB and term == 1) or (kinds[row] == NEG and term == 0):
+            return slots[of.operands[of.starts[row] + 1]]
+    elif (of.kinds[row] == SUB and term == 1) or (of.kinds[row] == NEG and term == 0):
         return nothing + 2
     return nothing + 1

@@ -35,7 +35,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Ints
-from .flat import DOT, REDUCE, TOTAL, Array, Flat
+from .flat import DOT, REDUCE, TOTAL, Array, Columns, Flat
 
 
 class Section(NamedTuple):
@@ -49,7 +49,7 @@ class Section(NamedTuple):
 def sections(flat: Flat) -> list[Section]:
     """The plan's sections, in the order in which they run; leaves belong to none."""
     stages = np.zeros(len(flat), np.int32)
-    stage_rows(len(flat), flat.kinds, flat.starts, flat.operands, flat.groups, stages)
+    stage_rows(len(flat), flat.columns, stages)
     computed = (flat.kinds >= 0) | (flat.kinds <= DOT)
     collecting = (flat.kinds == TOTAL) | (flat.kinds == REDUCE)
     runs_in = np.where(collecting, stages - 1, stages)
@@ -73,18 +73,17 @@ def lives_on(parts: list[Section]) -> set[int]:
 
 
 @machine
-def stage_rows(rows: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, stages: Ints) -> None:
+def stage_rows(rows: int, of: Columns, stages: Ints) -> None:
     """After how many sections each row is known: an even number of scalars, an odd one of lanes."""
     for row in range(rows):
-        stage = 1 if groups[row] > 0 else 0
-        for at in range(starts[row], starts[row + 1]):
-            operand = operands[at]
+        collects = of.kinds[row] == TOTAL or of.kinds[row] == REDUCE
+        stage = 1 if of.groups[row] > 0 else 0
+        for at in range(of.starts[row], of.starts[row + 1]):
+            operand = of.operands[at]
             if operand >= 0:
                 before = stages[operand]
-                if groups[operand] == 0 and (groups[row] > 0 or kinds[row] == TOTAL or kinds[row] == REDUCE):
+                if of.groups[operand] == 0 and (of.groups[row] > 0 or collects):
                     before += 1
                 if before > stage:
                     stage = before
-        if kinds[row] == TOTAL or kinds[row] == REDUCE:
-            stage += 1
-        stages[row] = stage
+        stages[row] = stage + 1 if collects else stage

@@ -27,8 +27,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .dots import moved
-from .flat import NONE, Array, Flat, Lanes
+from .flat import NONE, Array, Columns, Flat, Lanes, moved, room
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
 
@@ -37,7 +36,7 @@ def share(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     """The plan without what is there twice or for nobody, and where each row went (NONE: nowhere)."""
     same, slots = _sames(flat), 1 << (2 * len(flat) + 1).bit_length()
     table = np.full(slots, NONE, np.int32)
-    unify(len(flat), flat.kinds, flat.starts, flat.operands, same, flat.groups, table, slots)
+    unify(len(flat), flat.columns, same, table, slots)
     return _packed(flat, same, wanted)
 
 
@@ -48,15 +47,13 @@ def needed(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
 
 def _packed(flat: Flat, same: Array, wanted: Array) -> tuple[Flat, Array]:
     """The rows that the wanted ones depend on, each in place of those that equal it."""
-    rows, edges = len(flat), len(flat.operands)
+    rows, made = len(flat), room(len(flat), len(flat.operands))
     live, kept = np.zeros(rows, np.uint8), np.zeros(rows, np.uint8)
     kept[wanted] = 1
-    spread(rows, flat.starts, flat.operands, same, kept, live)
-    place, kinds = np.empty(rows, np.int32), np.empty(rows, np.int32)
-    starts, operands = np.empty(rows + 1, np.int32), np.empty(edges, np.int32)
-    size = pack(rows, flat.kinds, flat.starts, flat.operands, same, live, place, kinds, starts, operands)
-    only = np.where(same == np.arange(rows), place, NONE)
-    return moved(flat, only, kinds[:size], starts[: size + 1], operands[: starts[size]]), place
+    spread(rows, flat.columns, same, kept, live)
+    place = np.empty(rows, np.int32)
+    size = pack(rows, flat.columns, same, live, place, made)
+    return moved(flat, np.where(same == np.arange(rows), place, NONE), made, size), place
 
 
 def _sames(flat: Flat) -> Array:
@@ -73,19 +70,17 @@ def _sames(flat: Flat) -> Array:
 
 
 @machine
-def unify(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, same: Ints, groups: Ints, table: Ints, slots: int
-) -> None:
+def unify(rows: int, of: Columns, same: Ints, table: Ints, slots: int) -> None:
     """Find for each row the first that computes the same. table: room for a hash table, full of NONE."""
     for row in range(rows):
-        if starts[row + 1] == starts[row]:
+        if of.starts[row + 1] == of.starts[row]:
             continue
-        mixed = kinds[row] + LEAST_KIND + groups[row] * 977
-        for at in range(starts[row], starts[row + 1]):
-            operand = operands[at]
+        mixed = of.kinds[row] + LEAST_KIND + of.groups[row] * 977
+        for at in range(of.starts[row], of.starts[row + 1]):
+            operand = of.operands[at]
             mixed = ((mixed * 1000003) ^ (same[operand] if operand >= 0 else 7919)) & 0x3FFFFFFFFFFF
         slot = ((mixed * 40503) >> 7) % slots
-        while table[slot] >= 0 and equal(row, table[slot], kinds, starts, operands, same, groups) == 0:
+        while table[slot] >= 0 and equal(row, table[slot], of, same) == 0:
             slot = (slot + 1) % slots
         if table[slot] >= 0:
             same[row] = table[slot]
@@ -93,36 +88,35 @@ def unify(
             table[slot] = row
 
 
-def equal(one: int, two: int, kinds: Ints, starts: Ints, operands: Ints, same: Ints, groups: Ints) -> int:
+def equal(one: int, two: int, of: Columns, same: Ints) -> int:
     """Whether two rows have one kind and the same operands."""
-    size = starts[one + 1] - starts[one]
-    if kinds[one] != kinds[two] or groups[one] != groups[two] or starts[two + 1] - starts[two] != size:
+    size = of.starts[one + 1] - of.starts[one]
+    if of.kinds[one] != of.kinds[two] or of.groups[one] != of.groups[two]:
+        return 0
+    if of.starts[two + 1] - of.starts[two] != size:
         return 0
     for at in range(size):
-        a, b = operands[starts[one] + at], operands[starts[two] + at]
+        a, b = of.operands[of.starts[one] + at], of.operands[of.starts[two] + at]
         if (same[a] if a >= 0 else a) != (same[b] if b >= 0 else b):
             return 0
     return 1
 
 
 @machine
-def spread(rows: int, starts: Ints, operands: Ints, same: Ints, kept: Bytes, live: Bytes) -> None:
+def spread(rows: int, of: Columns, same: Ints, kept: Bytes, live: Bytes) -> None:
     """Mark what the wanted rows depend on."""
     for row in range(rows - 1, -1, -1):
         if kept[row]:
             live[same[row]] = 1
     for row in range(rows - 1, -1, -1):
         if live[row] and same[row] == row:
-            for at in range(starts[row], starts[row + 1]):
-                if operands[at] >= 0:
-                    live[same[operands[at]]] = 1
+            for at in range(of.starts[row], of.starts[row + 1]):
+                if of.operands[at] >= 0:
+                    live[same[of.operands[at]]] = 1
 
 
 @machine
-def pack(
-    rows: int, kinds: Ints, starts: Ints, operands: Ints, same: Ints, live: Bytes, place: Ints, new_kinds: Ints,
-    new_starts: Ints, new_operands: Ints,
-) -> int:  # fmt: skip
+def pack(rows: int, of: Columns, same: Ints, live: Bytes, place: Ints, made: Columns) -> int:
     """Write the rows that stay."""
     size = 0
     edge = 0
@@ -132,11 +126,12 @@ def pack(
             place[row] = place[same[row]]
         elif live[row]:
             place[row] = size
-            new_kinds[size] = kinds[row]
-            new_starts[size] = edge
-            for at in range(starts[row], starts[row + 1]):
-                new_operands[edge] = place[operands[at]] if operands[at] >= 0 else NONE
+            made.kinds[size] = of.kinds[row]
+            made.groups[size] = of.groups[row]
+            made.starts[size] = edge
+            for at in range(of.starts[row], of.starts[row + 1]):
+                made.operands[edge] = place[of.operands[at]] if of.operands[at] >= 0 else NONE
                 edge += 1
             size += 1
-    new_starts[size] = edge
+    made.starts[size] = edge
     return size

@@ -9,7 +9,7 @@
    1 leaf
    2 softmax_share 0 0 1
    3 softmax_share 1 0 1
->>> print(softmax(flat)[0])
+>>> print(softmax(flat, wanted=[2, 3])[0])
    0 leaf
    1 leaf
    2 largest 0 1
@@ -43,7 +43,7 @@ DIV, LOG = RULES["div"].number, RULES["log"].number
 WIDEST = 8  # operands of a row that has a kernel of its own
 
 
-def softmax(flat: Flat) -> tuple[Flat, Array]:
+def softmax(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     """The plan with its softmax shares written out, and where each row went."""
     rows = len(flat)
     wide = np.isin(flat.kinds, (MUL, LOGSUMEXP)) & (np.diff(flat.starts) > WIDEST)

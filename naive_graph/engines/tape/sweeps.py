@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.tables import PLACEHOLDER, VARIABLE
-from ..llvm.machine import library_of, machine
+from ..llvm.machine import library_of, machine, packed
 from ..llvm.python import Floats, Ints, Longs
 from .backward import backward
-from .flat import Array, Flat
+from .flat import Flat
 from .kernels import amiss, call_run
 from .operators import kernels as kernels_of
 from .sums import NOTHING_YET
@@ -42,7 +42,6 @@ from .windows import (
     Windows,
 )  # fmt: skip
 
-SOURCE = 6  # its place among the arguments
 RUN, ONE, OF_ONE, BACK, BACK_ONE = 0, 1, 2, 3, 4  # the places of a shape's addresses: of many rows, of one...
 ENTRIES = 5
 
@@ -70,7 +69,6 @@ class WindowTape:
         self.rows, self.code, self.index = len(flat), made.code, made.index
         loaded = made.leaves[flat.kinds[made.leaves] == VARIABLE].tolist()
         self.loads = np.array([flat.sources[row] for row in loaded] or [0], np.int32)
-        self.load_count, self.leaf_count = len(loaded), len(made.leaves)
         fed = [(row, leaf) for leaf, row in flat.sources.items() if flat.kinds[leaf] == PLACEHOLDER]
         self.fed = [(row, int(made.slots[leaf])) for row, leaf in fed]
         self.shapes = made.shapes
@@ -80,21 +78,16 @@ class WindowTape:
         for row, value in flat.constants.items():
             self.scalars[made.slots[row]] = value
         self.out = np.zeros(len(self.wanted) + 1)
-        self.arguments = self._packed()
+        self.leaf_count = len(made.leaves)
+        leaves = Leaves(0, self.loads, len(loaded), self.leaf_count)
+        line = Line(self.code, len(self.code), self.index, self.table, self.scalars, self.adjoints)
+        self.arguments = packed(leaves, line, self.wanted, len(self.wanted), self.out)
         self._arguments_at = self.arguments.ctypes.data
         self._run = library_of(__name__).function("there_and_back.packed", None, [ctypes.c_void_p])
 
-    def _packed(self) -> Array:
-        """All arguments of the sweeps, in one array."""
-        entries = (
-            self.code, len(self.code), self.index, self.table, self.scalars, self.adjoints, 0, self.loads,
-            self.load_count, self.leaf_count, self.wanted, len(self.wanted), self.out,
-        )  # fmt: skip
-        return np.array([each if isinstance(each, int) else each.ctypes.data for each in entries], np.int64)
-
     def run(self, source: int) -> None:
         """Run once. source: the address of the floats that leaves are loaded from."""
-        self.arguments[SOURCE] = source
+        self.arguments[0] = source
         self._run(self._arguments_at)
 
 
@@ -105,154 +98,167 @@ def _addresses(shape: Any) -> tuple[int, ...]:
     return there.run, there.one, there.of_one, back.back, back.one
 
 
+class Leaves(NamedTuple):
+    """Where leaves' values come from: source[loads[k]] is the k-th one's; those behind are there already."""
+
+    source: Floats
+    loads: Ints
+    load_count: int
+    many: int
+
+
+class Line(NamedTuple):
+    """Instructions, one after the other, and the columns that they go along."""
+
+    code: Ints
+    size: int
+    index: Ints
+    table: Longs
+    scalars: Floats
+    adjoints: Floats
+
+
 @machine
-def there_and_back(
-    code: Ints, size: int, index: Ints, table: Longs, scalars: Floats, adjoints: Floats, source: Floats, loads: Ints,
-    load_count: int, leaf_count: int, wanted: Ints, wanted_count: int, out: Floats,
-) -> None:  # fmt: skip
+def there_and_back(leaves: Leaves, line: Line, wanted: Ints, wanted_count: int, out: Floats) -> None:
     """Every value; then, from the output back, every adjoint."""
-    for at in range(load_count):
-        scalars[at] = source[loads[at]]
-    to = leaf_count
+    for at in range(leaves.load_count):
+        line.scalars[at] = leaves.source[leaves.loads[at]]
+    to = leaves.many
     base = 0
-    last = scalars[leaf_count - 1] if leaf_count > 0 else 0.0  # the first row may take the last leaf
-    for at in range(0, size, 3):
-        what, length = code[at], code[at + 1]
-        last = there(what // HOWS, to, length, base, what % HOWS, last, index, table, scalars)
+    last = line.scalars[leaves.many - 1] if leaves.many > 0 else 0.0  # the first row may take the last leaf
+    for at in range(0, line.size, 3):
+        what, length = line.code[at], line.code[at + 1]
+        last = there(what // HOWS, to, length, base, what % HOWS, last, line)
         to += length
-        base += code[at + 2]
-    out[0] = scalars[wanted[0]]
+        base += line.code[at + 2]
+    out[0] = line.scalars[wanted[0]]
     if wanted_count > 1:
-        for at in range(leaf_count):
-            adjoints[at] = 0.0
-        adjoints[wanted[0]] = 1.0
-        for at in range(size - 3, -3, -3):
-            what, length = code[at], code[at + 1]
+        for at in range(leaves.many):
+            line.adjoints[at] = 0.0
+        line.adjoints[wanted[0]] = 1.0
+        for at in range(line.size - 3, -3, -3):
+            what, length = line.code[at], line.code[at + 1]
             to -= length
-            base -= code[at + 2]
-            back(what // HOWS, to, length, base, what % HOWS, index, table, scalars, adjoints)
+            base -= line.code[at + 2]
+            back(what // HOWS, to, length, base, what % HOWS, line)
         for at in range(1, wanted_count):
-            out[at] = adjoints[wanted[at]]
+            out[at] = line.adjoints[wanted[at]]
     out[wanted_count] = amiss(out, 0, wanted_count)
 
 
-def there(
-    shape: int, to: int, length: int, base: int, how: int, last: float, index: Ints, table: Longs, scalars: Floats
-) -> float:
+def there(shape: int, to: int, length: int, base: int, how: int, last: float, line: Line) -> float:
     """One instruction forwards. Gives and takes the last result: what waits for it need not wait for memory."""
     if how == ADD_TWO:
-        last = scalars[index[base]] + scalars[index[base + 1]]
+        last = line.scalars[line.index[base]] + line.scalars[line.index[base + 1]]
     elif how == ADD_LAST:
-        last = scalars[index[base]] + last
+        last = line.scalars[line.index[base]] + last
     elif how == LAST_ADD:
-        last = last + scalars[index[base + 1]]
+        last = last + line.scalars[line.index[base + 1]]
     elif how == SUB_TWO:
-        last = scalars[index[base]] - scalars[index[base + 1]]
+        last = line.scalars[line.index[base]] - line.scalars[line.index[base + 1]]
     elif how == SUB_LAST:
-        last = scalars[index[base]] - last
+        last = line.scalars[line.index[base]] - last
     elif how == LAST_SUB:
-        last = last - scalars[index[base + 1]]
+        last = last - line.scalars[line.index[base + 1]]
     elif how == MUL_TWO:
-        last = scalars[index[base]] * scalars[index[base + 1]]
+        last = line.scalars[line.index[base]] * line.scalars[line.index[base + 1]]
     elif how == MUL_LAST:
-        last = scalars[index[base]] * last
+        last = line.scalars[line.index[base]] * last
     elif how == LAST_MUL:
-        last = last * scalars[index[base + 1]]
+        last = last * line.scalars[line.index[base + 1]]
     elif how == ALONE_LAST:
-        last = call_value(table, ENTRIES * shape + OF_ONE, last)
+        last = call_value(line.table, ENTRIES * shape + OF_ONE, last)
     else:
-        return run(shape, to, length, base, how, index, table, scalars)
-    scalars[to] = last
+        return run(shape, to, length, base, how, line)
+    line.scalars[to] = last
     return last
 
 
-def run(shape: int, to: int, length: int, base: int, how: int, index: Ints, table: Longs, scalars: Floats) -> float:
+def run(shape: int, to: int, length: int, base: int, how: int, line: Line) -> float:
     """The same for those that leave their results in memory."""
     if how == SUM:
-        add_up(to, length, base, index, scalars)
+        add_up(to, length, base, line)
     elif how == PRODUCT:
-        multiply(to, length, base, index, scalars)
+        multiply(to, length, base, line)
     else:
-        call_run(table, ENTRIES * shape + (RUN if how == MANY else ONE), scalars, index, base, to, length)
-    return scalars[to + length - 1]
+        way = RUN if how == MANY else ONE
+        call_run(line.table, ENTRIES * shape + way, line.scalars, line.index, base, to, length)
+    return line.scalars[to + length - 1]
 
 
-def back(
-    shape: int, first: int, length: int, base: int, how: int, index: Ints, table: Longs, scalars: Floats,
-    adjoints: Floats,
-) -> None:  # fmt: skip
+def back(shape: int, first: int, length: int, base: int, how: int, line: Line) -> None:
     """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
     if how == ADD_TWO or how == ADD_LAST or how == LAST_ADD:  # noqa: SIM109
-        incoming = adjoints[first]
-        adjoints[first] = 0.0
-        adjoints[index[base]] += incoming
-        adjoints[index[base + 1]] += incoming
+        incoming = line.adjoints[first]
+        line.adjoints[first] = 0.0
+        line.adjoints[line.index[base]] += incoming
+        line.adjoints[line.index[base + 1]] += incoming
     elif how == SUB_TWO or how == SUB_LAST or how == LAST_SUB:  # noqa: SIM109
-        incoming = adjoints[first]
-        adjoints[first] = 0.0
-        adjoints[index[base]] += incoming
-        adjoints[index[base + 1]] -= incoming
+        incoming = line.adjoints[first]
+        line.adjoints[first] = 0.0
+        line.adjoints[line.index[base]] += incoming
+        line.adjoints[line.index[base + 1]] -= incoming
     elif how == MUL_TWO or how == MUL_LAST or how == LAST_MUL:  # noqa: SIM109
-        incoming = adjoints[first]
-        adjoints[first] = 0.0
-        adjoints[index[base]] += incoming * scalars[index[base + 1]]
-        adjoints[index[base + 1]] += incoming * scalars[index[base]]
+        incoming = line.adjoints[first]
+        line.adjoints[first] = 0.0
+        line.adjoints[line.index[base]] += incoming * line.scalars[line.index[base + 1]]
+        line.adjoints[line.index[base + 1]] += incoming * line.scalars[line.index[base]]
     elif how == SUM:
-        spread(first, length, base, index, adjoints)
+        spread(first, length, base, line)
     elif how == PRODUCT:
-        share_out(first, length, base, index, scalars, adjoints)
+        share_out(first, length, base, line)
     else:
         way = BACK if how == MANY else BACK_ONE
-        call_back(table, ENTRIES * shape + way, scalars, adjoints, index, base, first, length)
+        call_back(line.table, ENTRIES * shape + way, line.scalars, line.adjoints, line.index, base, first, length)
 
 
-def add_up(to: int, length: int, base: int, index: Ints, scalars: Floats) -> None:
+def add_up(to: int, length: int, base: int, line: Line) -> None:
     """Sums of any number of terms, from the left."""
     at = base
     for i in range(length):
-        end = at + 1 + index[at]
+        end = at + 1 + line.index[at]
         sum = NOTHING_YET
         for term in range(at + 1, end):
-            sum += scalars[index[term]]
-        scalars[to + i] = sum
+            sum += line.scalars[line.index[term]]
+        line.scalars[to + i] = sum
         at = end
 
 
-def spread(first: int, length: int, base: int, index: Ints, adjoints: Floats) -> None:
+def spread(first: int, length: int, base: int, line: Line) -> None:
     """Each term of a sum gets the sum's adjoint."""
     at = base
     for i in range(length):
-        end = at + 1 + index[at]
-        incoming = adjoints[first + i]
-        adjoints[first + i] = 0.0
+        end = at + 1 + line.index[at]
+        incoming = line.adjoints[first + i]
+        line.adjoints[first + i] = 0.0
         for term in range(at + 1, end):
-            adjoints[index[term]] += incoming
+            line.adjoints[line.index[term]] += incoming
         at = end
 
 
-def multiply(to: int, length: int, base: int, index: Ints, scalars: Floats) -> None:
+def multiply(to: int, length: int, base: int, line: Line) -> None:
     """Products of any number of factors, from the left."""
     at = base
     for i in range(length):
-        end = at + 1 + index[at]
-        product = scalars[index[at + 1]]
+        end = at + 1 + line.index[at]
+        product = line.scalars[line.index[at + 1]]
         for factor in range(at + 2, end):
-            product *= scalars[index[factor]]
-        scalars[to + i] = product
+            product *= line.scalars[line.index[factor]]
+        line.scalars[to + i] = product
         at = end
 
 
-def share_out(first: int, length: int, base: int, index: Ints, scalars: Floats, adjoints: Floats) -> None:
+def share_out(first: int, length: int, base: int, line: Line) -> None:
     """Each factor gets the product's adjoint times all the others; a factor of 0 is harmless."""
     at = base
     for i in range(length):
-        end = at + 1 + index[at]
-        incoming = adjoints[first + i]
-        adjoints[first + i] = 0.0
+        end = at + 1 + line.index[at]
+        incoming = line.adjoints[first + i]
+        line.adjoints[first + i] = 0.0
         for mine in range(at + 1, end):
             others = 1.0
             for factor in range(at + 1, end):
                 if factor != mine:
-                    others *= scalars[index[factor]]
-            adjoints[index[mine]] += incoming * others
+                    others *= line.scalars[line.index[factor]]
+            line.adjoints[line.index[mine]] += incoming * others
         at = end

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..llvm.machine import library_of
+from ..llvm.machine import library_of, packed
 from ..llvm.precision import DOUBLE, Precision
 from . import kernels
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO
+from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO, Numbers, Steps, Tables
 from .memory import Memory
 from .operators import Shape
 from .operators import kernels as kernels_of
-from .places import runs_of, side_by_side, with_room
+from .places import runs_of, side_by_side
 from .runs import LONG, Runs, runs
 from .scalars import encoded
 from .sections import Section, lives_on, sections
@@ -62,10 +62,7 @@ class Tape(Memory):
     # --- where things are ---
 
     def _place(self, wanted: Sequence[int]) -> None:
-        """Scalars: what is loaded, other leaves, then rows in the order in which they run.
-
-        Where most results are sums that lie side by side, the other ones get places beside them.
-        """
+        """Scalars: what is loaded, other leaves, then rows in the order in which they run; and room for the results."""
         flat = self.flat
         leaves = flat.leaves()
         alone = [row for row in leaves.tolist() if flat.groups[row] == 0]
@@ -77,9 +74,7 @@ class Tape(Memory):
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in self.fed}
         self.runs: dict[int, Runs] = {}
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
-        results = [row for row in wanted if flat.groups[row] == 0]
         order: list[Any] = [self.loads, others]
-        begin = NONE  # of the results
         for part in self.sections:
             rows = part.rows[flat.groups[part.rows] == 0]
             if part.group == 0:
@@ -87,19 +82,12 @@ class Tape(Memory):
                 rows = self.runs[part.stage].order
             else:
                 rows = side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
-                if begin == NONE:
-                    rows, at = with_room(rows, results)
-                    begin = sum(map(len, order)) + at if at != NONE else NONE
             order.append(rows)
-        if begin == NONE:
-            begin = sum(map(len, order))
-            order.append([NONE] * (len(results) + 1))
-        self.results = begin, len(results)
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
-        self.slots[NONE] = NONE
-        self.nothing = len(placed)
+        self.results = len(placed), sum(1 for row in wanted if flat.groups[row] == 0)
+        self.nothing = sum(self.results) + 1
 
     def _scalars(self) -> Array:
         """Room for all scalars: rows, three numbers that fill up, and those that are packed for a layer."""
@@ -209,17 +197,14 @@ class Tape(Memory):
     def _pack(self) -> None:
         """Write all arguments of the kernel into one array."""
         self.history = np.zeros(1, self.precision.name)
-        arrays = (
-            self.parts, len(self._parts), self.code, self.index, self.table, self.scalars, self.lanes, self.feeds,
-            self.moving, 0, self.out_lanes, self.moves, self.move_count, 1, self.watched, self.history,
-        )  # fmt: skip
-        entries = [each if isinstance(each, int) else each.ctypes.data for each in arrays]
-        self.arguments = np.array(entries, np.int64)
+        steps = Steps(1, self.history, self.watched, self.moves, self.move_count, self.moving)
+        todo = Tables(self.parts, len(self._parts), self.code, self.index, self.table)
+        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feeds, self.out_lanes))
         self.packed = self.arguments.ctypes.data
 
     def set_source(self, source: int) -> None:
         """Where the floats are that leaves are loaded from."""
-        self.arguments[SOURCE] = source
+        self.arguments[0] = source
 
     def run(self, source: int) -> None:
         """Run once. source: the address of the floats that leaves are loaded from."""
@@ -228,13 +213,6 @@ class Tape(Memory):
 
     def repeat(self, source: int, history: Array) -> None:
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
-        self.arguments[SOURCE], self.arguments[STEPS], self.arguments[HISTORY] = (
-            source,
-            len(history),
-            history.ctypes.data,
-        )
+        self.arguments[:3] = source, len(history), history.ctypes.data
         self._run(self.packed)
-        self.arguments[[STEPS, HISTORY]] = 1, self.history.ctypes.data
-
-
-SOURCE, STEPS, HISTORY = 9, 13, 15  # places among the kernel's arguments
+        self.arguments[1:3] = 1, self.history.ctypes.data

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.number import number
-from ...core.rules import BY_NUMBER, Arithmetic, Rule
+from ...core.rules import BY_NUMBER, Rule
 from ..llvm.emit import Opaque, opaque
+from ..llvm.python import Bytes, Ints
 from .flat import Array
+from .stand import Rows, Stand
 
 PLAIN, NOTHING = -1, -2  # a partial of 1, and none at all
 MOST_SLOPES = 1_000  # of a row, each of which is a row of as many operands
@@ -32,41 +33,22 @@ class Template(NamedTuple):
     partials: list[int]
 
 
-class _Stand(Arithmetic):
-    """Stands for an operand, the result, or what a partial made of them."""
+class _Template(Rows):
+    """The rows of a template, behind its operands and its result."""
 
-    __slots__ = ("place", "writer")
+    def constant(self, value: float) -> int:
+        return FIRST_NUMBER - len(self.numbers)
 
-    def __init__(self, writer: _Writer, place: int) -> None:
-        self.writer = writer
-        self.place = place
-
-    def apply(self, rule: Rule, *operands: Any) -> Any:
-        return self.writer.row(rule, operands)
-
-
-class _Writer:
-    """Writes one template down."""
-
-    def __init__(self, first: int, numbers: dict[str, int]) -> None:
-        self.first, self.numbers = first, numbers
-        self.rows: list[tuple[int, list[int]]] = []
-
-    def row(self, rule: Rule, operands: Sequence[Any]) -> _Stand:
-        rule.check_arity(len(operands))
-        self.rows.append((rule.number, [self.place(each) for each in operands]))
-        return _Stand(self, self.first + len(self.rows) - 1)
-
-    def place(self, value: Any) -> int:
-        if isinstance(value, _Stand):
-            return value.place
-        return FIRST_NUMBER - self.numbers.setdefault(number(value).hex(), len(self.numbers))  # -0.0 is not 0.0
+    def reference(self, partial: Any) -> int:
+        if partial is None:
+            return NOTHING
+        return PLAIN if isinstance(partial, float) and partial == 1.0 else self.place(partial)
 
 
 def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
     """The template of a rule over so many operands.
 
-    numbers: constants so far, as `float.hex` writes them, and their places.
+    numbers: constants so far, as `float.hex` writes them, and what refers to each.
 
     >>> from ...core.rules import RULES
     >>> sin, cos = RULES["sin"], RULES["cos"]
@@ -75,46 +57,39 @@ def template(rule: Rule, arity: int, numbers: dict[str, int]) -> Template:
     """
     if rule.arity is None and not rule.associative and arity > MOST_SLOPES:  # each would have all the operands
         raise Opaque(f"The slopes of '{rule.name}' over {arity} operands are too many to be compiled.")
-    writer = _Writer(arity + 1, numbers)
-    operands = [_Stand(writer, place) for place in range(arity)]
+    rows = _Template(arity + 1, numbers)
+    operands = [Stand(rows, place) for place in range(arity)]
     try:
-        partials = rule.partials_at(operands, _Stand(writer, arity), [True] * arity)
+        partials = rule.partials_at(operands, Stand(rows, arity), [True] * arity)
     except Exception as error:  # whatever a learner's function does when it meets something else than numbers
         raise opaque(rule, error) from error
-    return Template(writer.rows, [_reference(writer, partial) for partial in partials])
-
-
-def _reference(writer: _Writer, partial: Any) -> int:
-    if partial is None:
-        return NOTHING
-    return PLAIN if isinstance(partial, float) and partial == 1.0 else writer.place(partial)
+    return Template(rows.made, [rows.reference(partial) for partial in partials])
 
 
 class Templates(NamedTuple):
     """The templates of a plan as columns."""
 
-    of_row: Array  # which template each row follows
-    selects: Array  # whether its rule is differentiated along the branch taken only
-    row_starts: Array  # per template, into kinds
-    kinds: Array
-    operand_starts: Array  # per template row, into operands
-    operands: Array
-    partial_starts: Array  # per template, into partials
-    partials: Array
-    numbers: list[float]
+    of_row: Ints  # which template each row follows
+    selects: Bytes  # whether its rule is differentiated along the branch taken only
+    row_starts: Ints  # per template, into kinds
+    kinds: Ints
+    operand_starts: Ints  # per template row, into operands
+    operands: Ints
+    partial_starts: Ints  # per template, into partials
+    partials: Ints
 
 
-def templates(kinds: Array, degrees: Array) -> Templates:
-    """The templates for rows of these kinds, with so many operands each."""
+def templates(kinds: Array, degrees: Array) -> tuple[Templates, list[float]]:
+    """The templates for rows of these kinds, with so many operands each; and the constants that they refer to."""
     keys = np.where(kinds >= 0, kinds.astype(np.int64) * 2**32 + degrees, -1)
     unique, of_row = np.unique(keys, return_inverse=True)
-    numbers = {(1.0).hex(): 0, (0.0).hex(): 1}
+    numbers = {(1.0).hex(): FIRST_NUMBER, (0.0).hex(): FIRST_NUMBER - 1}
     found = [
         Template([], []) if key < 0 else template(BY_NUMBER[key >> 32], key & 0xFFFFFFFF, numbers)
         for key in unique.tolist()
     ]
     rows = [row for each in found for row in each.rows]
-    return Templates(
+    made = Templates(
         of_row.astype(np.int32),
         np.array([key >= 0 and BY_NUMBER[key >> 32].selects for key in unique.tolist()], np.uint8),
         _starts([each.rows for each in found]),
@@ -123,8 +98,8 @@ def templates(kinds: Array, degrees: Array) -> Templates:
         _column([operand for _, operands in rows for operand in operands]),
         _starts([each.partials for each in found]),
         _column([partial for each in found for partial in each.partials]),
-        list(map(float.fromhex, numbers)),
     )
+    return made, list(map(float.fromhex, numbers))
 
 
 def _column(entries: list[int]) -> Array:

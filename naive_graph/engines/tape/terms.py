@@ -12,180 +12,184 @@ sample: then a row that all samples share adds it up over them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..llvm.machine import machine
 from ..llvm.python import Ints, Longs
 from .flat import DOT, MUL, NONE, REDUCE, WHERE
 
 
+class Terms(NamedTuple):
+    """For each row its first term and its last; for each term the next one, and what it is. count: of terms."""
+
+    heads: Ints
+    tails: Ints
+    nexts: Ints
+    xs: Ints
+    ys: Ints
+    masks: Ints
+    groups: Ints
+    count: Longs
+
+
+class Growing(NamedTuple):
+    """A plan that grows.
+
+    numbers: the rows of 1, of 0, and of other constants. counts: those that say
+    how many samples each group has. end: how many rows and operands there are.
+    """
+
+    kinds: Ints
+    starts: Ints
+    operands: Ints
+    groups: Ints
+    numbers: Ints
+    counts: Ints
+    end: Longs
+
+
 @machine
-def plant(
-    row: int, one: int, group: int, heads: Ints, tails: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints,
-    term_groups: Ints, end: Longs,
-) -> None:  # fmt: skip
+def plant(row: int, group: int, terms: Terms, plan: Growing) -> None:
     """The adjoint of `row` begins at 1."""
-    give(row, one, NONE, one, NONE, group, heads, tails, nexts, xs, ys, masks, term_groups, end)
+    give(row, plan.numbers[0], NONE, NONE, group, terms, plan)
 
 
-def give(
-    row: int, x: int, y: int, one: int, mask: int, group: int, heads: Ints, tails: Ints, nexts: Ints, xs: Ints,
-    ys: Ints, masks: Ints, term_groups: Ints, end: Longs,
-) -> None:  # fmt: skip
-    """One more term of a row's adjoint: x * y (x alone if y is NONE), where `mask` holds. one: the row of 1."""
-    if x == one and y >= 0:
+def give(row: int, x: int, y: int, mask: int, group: int, terms: Terms, plan: Growing) -> None:
+    """One more term of a row's adjoint: x * y (x alone if y is NONE), where `mask` holds."""
+    if x == plan.numbers[0] and y >= 0:
         x, y = y, NONE
-    term = end[2]
-    end[2] += 1
-    nexts[term] = NONE
-    xs[term] = x
-    ys[term] = y
-    masks[term] = mask
-    term_groups[term] = group
-    if tails[row] >= 0:
-        nexts[tails[row]] = term
+    term = terms.count[0]
+    terms.count[0] += 1
+    terms.nexts[term] = NONE
+    terms.xs[term] = x
+    terms.ys[term] = y
+    terms.masks[term] = mask
+    terms.groups[term] = group
+    if terms.tails[row] >= 0:
+        terms.nexts[terms.tails[row]] = term
     else:
-        heads[row] = term
-    tails[row] = term
+        terms.heads[row] = term
+    terms.tails[row] = term
 
 
-def new_row(kind: int, group: int, kinds: Ints, starts: Ints, groups: Ints, end: Longs) -> int:
+def new_row(kind: int, group: int, plan: Growing) -> int:
     """Begin a row; its operands are pushed next."""
-    row = end[0]
-    kinds[row] = kind
-    groups[row] = group
-    starts[row] = end[1]
-    end[0] += 1
+    row = plan.end[0]
+    plan.kinds[row] = kind
+    plan.groups[row] = group
+    plan.starts[row] = plan.end[1]
+    plan.end[0] += 1
     return row
 
 
-def push(operand: int, operands: Ints, end: Longs) -> None:
-    operands[end[1]] = operand
-    end[1] += 1
+def push(operand: int, plan: Growing) -> None:
+    plan.operands[plan.end[1]] = operand
+    plan.end[1] += 1
 
 
-def chosen(
-    mask: int, value: int, other: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, end: Longs
-) -> int:
+def pair(kind: int, group: int, x: int, y: int, plan: Growing) -> int:
+    """A row of two operands, or of one and NONE."""
+    row = new_row(kind, group, plan)
+    push(x, plan)
+    push(y, plan)
+    return row
+
+
+def wider(one: int, two: int, plan: Growing) -> int:
+    """The group of what depends on both rows; the second may be NONE."""
+    return plan.groups[two] if two >= 0 and plan.groups[two] > plan.groups[one] else plan.groups[one]
+
+
+def chosen(mask: int, value: int, other: int, plan: Growing) -> int:
     """where(mask, value, other) as a row."""
-    group = groups[mask]
-    if groups[value] > group:
-        group = groups[value]
-    if groups[other] > group:
-        group = groups[other]
-    row = new_row(WHERE, group, kinds, starts, groups, end)
-    push(mask, operands, end)
-    push(value, operands, end)
-    push(other, operands, end)
+    group = wider(mask, value, plan)
+    if plan.groups[other] > group:
+        group = plan.groups[other]
+    row = pair(WHERE, group, mask, value, plan)
+    push(other, plan)
     return row
 
 
-def how_many(mask: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, end: Longs) -> int:
-    """In how many samples a mask holds: what they share is taken unless this is 0."""
-    row = new_row(REDUCE, 0, kinds, starts, groups, end)
-    push(mask, operands, end)
-    push(NONE, operands, end)
-    return row
-
-
-def guard(
-    head: int, alone: int, numbers: Ints, nexts: Ints, xs: Ints, ys: Ints, masks: Ints, kinds: Ints, starts: Ints,
-    operands: Ints, groups: Ints, end: Longs,
-) -> int:  # fmt: skip
+def guard(head: int, alone: int, terms: Terms, plan: Growing) -> int:
     """Put each term under its own mask; the mask of their sum, NONE if one is certain. alone: the row has one value."""
     either = NONE
     term = head
     while term >= 0:
-        mask = masks[term]
+        mask = terms.masks[term]
         taken = mask
-        if alone and mask >= 0 and groups[mask] > 0:
-            taken = how_many(mask, kinds, starts, operands, groups, end)
+        if alone and mask >= 0 and plan.groups[mask] > 0:
+            taken = pair(REDUCE, 0, mask, NONE, plan)  # taken, unless it holds in no sample
         if term == head:
             either = taken
         elif taken < 0 or either < 0:
             either = NONE
         elif taken != either:
-            either = chosen(either, numbers[0], taken, kinds, starts, operands, groups, end)
+            either = chosen(either, plan.numbers[0], taken, plan)
         if mask >= 0:
-            value = xs[term]
-            if ys[term] >= 0:
-                group = groups[xs[term]] if groups[xs[term]] > groups[ys[term]] else groups[ys[term]]
-                value = new_row(MUL, group, kinds, starts, groups, end)
-                push(xs[term], operands, end)
-                push(ys[term], operands, end)
-            xs[term] = chosen(mask, value, numbers[1], kinds, starts, operands, groups, end)
-            ys[term] = NONE
-            masks[term] = NONE
-        term = nexts[term]
+            x, y = terms.xs[term], terms.ys[term]
+            value = pair(MUL, wider(x, y, plan), x, y, plan) if y >= 0 else x
+            terms.xs[term] = chosen(mask, value, plan.numbers[1], plan)
+            terms.ys[term] = NONE
+            terms.masks[term] = NONE
+        term = terms.nexts[term]
     return either
 
 
-def summed(
-    row: int, head: int, samples: int, counts: Ints, nexts: Ints, xs: Ints, ys: Ints, term_groups: Ints, kinds: Ints,
-    starts: Ints, operands: Ints, groups: Ints, end: Longs,
-) -> int:  # fmt: skip
+def summed(row: int, head: int, samples: int, terms: Terms, plan: Growing) -> int:
     """The sum of a row's terms, as one row."""
-    group = groups[row]
+    group = plan.groups[row]
     if group == 0:
         term = head
         while term >= 0:
-            times(term, counts, xs, ys, term_groups, kinds, starts, operands, groups, end)
-            term = nexts[term]
-    if nexts[head] < 0 and ys[head] < 0 and (group != 0 or term_groups[head] == 0):
-        return xs[head]
-    first = NONE
-    second = 0
-    if group == 0:
-        for each in range(1, samples):
-            made = NONE
-            term = head
-            while term >= 0:
-                if term_groups[term] == each:
-                    if made < 0:
-                        made = new_row(REDUCE, 0, kinds, starts, groups, end)
-                    push(xs[term], operands, end)
-                    push(ys[term], operands, end)
-                term = nexts[term]
-            if made >= 0:
-                if first >= 0:
-                    made = with_first(made, first, kinds, starts, operands, groups, end)
-                first = made
-                second += 1
+            times(term, terms, plan)
+            term = terms.nexts[term]
+    if terms.nexts[head] < 0 and terms.ys[head] < 0 and (group != 0 or terms.groups[head] == 0):
+        return terms.xs[head]
+    first = over_samples(head, samples, terms, plan) if group == 0 else NONE
     made = first
     term = head
     while term >= 0:
-        if group != 0 or term_groups[term] == 0:
+        if group != 0 or terms.groups[term] == 0:
             if made == first:
-                made = new_row(DOT, group, kinds, starts, groups, end)
+                made = new_row(DOT, group, plan)
                 if first >= 0:
-                    push(first, operands, end)
-                    push(NONE, operands, end)
-            push(xs[term], operands, end)
-            push(ys[term], operands, end)
-        term = nexts[term]
+                    push(first, plan)
+                    push(NONE, plan)
+            push(terms.xs[term], plan)
+            push(terms.ys[term], plan)
+        term = terms.nexts[term]
     return made
 
 
-def times(
-    term: int, counts: Ints, xs: Ints, ys: Ints, term_groups: Ints, kinds: Ints, starts: Ints, operands: Ints,
-    groups: Ints, end: Longs,
-) -> None:  # fmt: skip
+def over_samples(head: int, samples: int, terms: Terms, plan: Growing) -> int:
+    """The sum of the terms that have a value for each sample, group by group; NONE if there are none."""
+    found = NONE
+    for group in range(1, samples):
+        made = NONE
+        term = head
+        while term >= 0:
+            if terms.groups[term] == group:
+                if made < 0:
+                    made = new_row(REDUCE, 0, plan)
+                push(terms.xs[term], plan)
+                push(terms.ys[term], plan)
+            term = terms.nexts[term]
+        if made >= 0 and found >= 0:
+            last = pair(DOT, 0, found, NONE, plan)
+            push(made, plan)
+            push(NONE, plan)
+            made = last
+        if made >= 0:
+            found = made
+    return found
+
+
+def times(term: int, terms: Terms, plan: Growing) -> None:
     """A term that is the same for all samples counts once for each."""
-    group = term_groups[term]
-    if group == 0 or groups[xs[term]] != 0 or (ys[term] >= 0 and groups[ys[term]] != 0):
+    group, x, y = terms.groups[term], terms.xs[term], terms.ys[term]
+    if group == 0 or wider(x, y, plan) != 0:
         return
-    if ys[term] >= 0:
-        product = new_row(MUL, 0, kinds, starts, groups, end)
-        push(xs[term], operands, end)
-        push(ys[term], operands, end)
-        xs[term] = product
-    ys[term] = counts[group]
-    term_groups[term] = 0
-
-
-def with_first(made: int, first: int, kinds: Ints, starts: Ints, operands: Ints, groups: Ints, end: Longs) -> int:
-    """first + made as a row."""
-    row = new_row(DOT, 0, kinds, starts, groups, end)
-    push(first, operands, end)
-    push(NONE, operands, end)
-    push(made, operands, end)
-    push(NONE, operands, end)
-    return row
+    if y >= 0:
+        terms.xs[term] = pair(MUL, 0, x, y, plan)
+    terms.ys[term] = plan.counts[group]
+    terms.groups[term] = 0

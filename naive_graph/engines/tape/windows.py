@@ -47,9 +47,9 @@ from ...core.tables import VARIABLE
 from ..llvm.machine import machine
 from ..llvm.python import Ints, Longs
 from .backward import suits
-from .flat import ADD, MUL, NONE, SUB, Array, Flat
+from .flat import ADD, MUL, NONE, SUB, Array, Columns, Flat
 from .operators import Shape
-from .runs import schedule
+from .runs import in_runs
 
 WINDOW = 16_384  # rows: their values and adjoints stay in the cache
 FEW = 4  # rows of a run that are quicker one by one: each is an instruction of its own
@@ -81,6 +81,15 @@ class Windows(NamedTuple):
     shapes: list[Shape]
 
 
+class Written(NamedTuple):
+    """What is written so far. end: how much there is of the index, of the code, and of the slots."""
+
+    slots: Ints
+    index: Ints
+    code: Ints
+    end: Longs
+
+
 def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
     """The plan in runs, window by window; None if it has a rule whose derivatives need more than that."""
     size, leaves = len(flat), flat.leaves()
@@ -91,21 +100,19 @@ def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
     inner = size - len(leaves)
     # Room that nothing is written into takes no memory.
     index, code = np.empty(len(flat.operands) + inner, np.int32), np.empty(3 * inner, np.int32)
-    end = np.array([0, 0, len(leaves)], np.int64)
+    made = Written(slots, index, code, np.array([0, 0, len(leaves)], np.int64))
     for begin in range(0, size, window):
         rows = begin + np.flatnonzero(flat.kinds[begin : begin + window] >= 0).astype(np.int32)
         of_row = np.empty(len(rows), np.int32)
-        before, found = found, classes(len(rows), rows, flat.kinds, flat.starts, known, found, of_row)
+        before, found = found, classes(len(rows), rows, flat.columns, known, found, of_row)
         if found > MOST_SHAPES or not all(map(_suits, known[2 * before : 2 * found].reshape(-1, 2).tolist())):
             return None
-        order, starts = _scheduled(flat, rows, of_row, found, position)
-        write(
-            len(starts) - 1, starts, order, of_row, position, known, flat.starts, flat.operands, slots, index, code, end
-        )
+        order, starts = in_runs(flat, rows, of_row, found, position)
+        write(len(starts) - 1, starts, order, of_row[position[order]], known, flat.columns, made)
         position[rows] = NONE
     pairs = known[: 2 * found].reshape(-1, 2).tolist()
     shapes = [Shape(kind, (0,) * arity) for kind, arity in pairs]
-    return Windows(leaves, code[: end[1]], index[: end[0]], slots, shapes)
+    return Windows(leaves, code[: made.end[1]], index[: made.end[0]], slots, shapes)
 
 
 def _suits(shape: Sequence[int]) -> bool:
@@ -113,26 +120,12 @@ def _suits(shape: Sequence[int]) -> bool:
     return arity <= MOST_OPERANDS and suits(BY_NUMBER[kind], arity)
 
 
-def _scheduled(flat: Flat, rows: Array, of_row: Array, shapes: int, position: Array) -> tuple[Array, Array]:
-    """A window's rows in runs, and where the runs start."""
-    size = len(rows)
-    position[rows] = np.arange(size, dtype=np.int32)
-    edges = int(flat.starts[rows[-1] + 1] - flat.starts[rows[0]]) if size else 0
-    order, starts = np.empty(size, np.int32), np.empty(size + 1, np.int32)
-    count = schedule(
-        size, shapes, rows, of_row, position, flat.starts, flat.operands, np.zeros(size + 2, np.int32),
-        np.empty(edges + 1, np.int32), np.zeros(size, np.int32), np.full(size, NONE, np.int32),
-        np.full(3 * shapes, NONE, np.int32), order, starts,
-    )  # fmt: skip
-    return rows[order], starts[: count + 1]
-
-
 @machine
-def classes(size: int, rows: Ints, kinds: Ints, starts: Ints, known: Ints, count: int, of_row: Ints) -> int:
+def classes(size: int, rows: Ints, of: Columns, known: Ints, count: int, of_row: Ints) -> int:
     """The place of each row's shape among the known ones, pairs of a kind and an arity; how many there are now."""
     for at in range(size):
-        kind = kinds[rows[at]]
-        arity = starts[rows[at] + 1] - starts[rows[at]]
+        kind = of.kinds[rows[at]]
+        arity = of.starts[rows[at] + 1] - of.starts[rows[at]]
         if kind == MUL and arity > MOST_FACTORS:
             return MOST_SHAPES + 1
         if (kind == ADD and arity != 2) or (kind == MUL and (arity < 2 or arity > MOST_OPERANDS)):
@@ -152,57 +145,46 @@ def classes(size: int, rows: Ints, kinds: Ints, starts: Ints, known: Ints, count
 
 
 @machine
-def write(
-    runs: int, run_starts: Ints, order: Ints, of_row: Ints, position: Ints, known: Ints, starts: Ints, operands: Ints,
-    slots: Ints, index: Ints, code: Ints, end: Longs,
-) -> None:  # fmt: skip
-    """An instruction for each run, or for each of a few rows, and where their operands are.
-
-    end: how much there is of the index, of the code, and of the slots.
-    """
+def write(runs: int, run_starts: Ints, order: Ints, shapes: Ints, known: Ints, of: Columns, made: Written) -> None:
+    """An instruction for each run, or for each of a few rows, and where their operands are. shapes: of each of them."""
     for run in range(runs):
         first, last = run_starts[run], run_starts[run + 1]
-        shape = of_row[position[order[first]]]
+        shape = shapes[first]
         arity = known[2 * shape + 1]
         for at in range(first, last):
-            slots[order[at]] = end[2]
-            end[2] += 1
+            made.slots[order[at]] = made.end[2]
+            made.end[2] += 1
         length = 1 if arity != ANY_NUMBER and last - first <= FEW else last - first
         for at in range(first, last, length):
-            before = end[0]
+            before = made.end[0]
             if arity == ANY_NUMBER:
-                end[0] = row_by_row(at, at + length, order, starts, operands, slots, index, before)
+                row_by_row(at, at + length, order, of, made)
             else:
-                end[0] = place_by_place(arity, at, at + length, order, starts, operands, slots, index, before)
+                place_by_place(arity, at, at + length, order, of, made)
             alone = how(known[2 * shape], arity, length)
-            code[end[1]] = HOWS * shape + after(alone, arity, slots[order[at]] - 1, index, before)
-            code[end[1] + 1] = length
-            code[end[1] + 2] = end[0] - before
-            end[1] += 3
+            what = after(alone, arity, made.slots[order[at]] - 1, made.index, before)
+            made.code[made.end[1]] = HOWS * shape + what
+            made.code[made.end[1] + 1] = length
+            made.code[made.end[1] + 2] = made.end[0] - before
+            made.end[1] += 3
 
 
-def place_by_place(
-    arity: int, first: int, last: int, order: Ints, starts: Ints, operands: Ints, slots: Ints, index: Ints, used: int
-) -> int:
+def place_by_place(arity: int, first: int, last: int, order: Ints, of: Columns, made: Written) -> None:
     """The first operand of every row, then the second, and so on."""
     for place in range(arity):
         for at in range(first, last):
-            index[used] = slots[operands[starts[order[at]] + place]]
-            used += 1
-    return used
+            made.index[made.end[0]] = made.slots[of.operands[of.starts[order[at]] + place]]
+            made.end[0] += 1
 
 
-def row_by_row(
-    first: int, last: int, order: Ints, starts: Ints, operands: Ints, slots: Ints, index: Ints, used: int
-) -> int:
+def row_by_row(first: int, last: int, order: Ints, of: Columns, made: Written) -> None:
     """A row that takes any number of operands has them together, behind their number."""
     for at in range(first, last):
-        index[used] = starts[order[at] + 1] - starts[order[at]]
-        used += 1
-        for edge in range(starts[order[at]], starts[order[at] + 1]):
-            index[used] = slots[operands[edge]]
-            used += 1
-    return used
+        made.index[made.end[0]] = of.starts[order[at] + 1] - of.starts[order[at]]
+        made.end[0] += 1
+        for edge in range(of.starts[order[at]], of.starts[order[at] + 1]):
+            made.index[made.end[0]] = made.slots[of.operands[edge]]
+            made.end[0] += 1
 
 
 def how(kind: int, arity: int, length: int) -> int:

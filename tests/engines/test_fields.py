@@ -1,0 +1,70 @@
+"""A record's fields are parameters in machine code, and fields in plain Python."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import numpy as np
+
+from naive_graph.engines.llvm.machine import machine
+from naive_graph.engines.llvm.python import Floats, Longs, NotInSubset, Program
+
+
+class Points(NamedTuple):
+    xs: Floats
+    ys: Floats
+    size: int
+
+
+class Seen(NamedTuple):
+    most: Longs
+
+
+@machine
+def area(of: Points, seen: Seen) -> float:
+    sum = 0.0
+    for at in range(of.size):
+        sum += product(of, at)
+        seen.most[0] = at
+    return sum + product(Points(of.ys, of.xs[1:], 1), 0)
+
+
+def product(of: Points, at: int) -> float:
+    return of.xs[at] * of.ys[at]
+
+
+def test_a_record_gives_what_its_fields_give():
+    points, seen = Points(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]), 3), Seen(np.zeros(1, np.int64))
+    assert area(points, seen) == area.python(points, seen) == 32.0 + 8.0
+    assert seen.most[0] == 2
+
+
+def written_into(of: Points) -> int:
+    of.size = 3
+    return of.size
+
+
+def of_no_such_field(of: Points) -> int:
+    return of.depth
+
+
+def a_record_alone(of: Points) -> int:
+    n = of
+    return n
+
+
+@pytest.mark.parametrize(
+    "function, message",
+    [
+        (written_into, "`of.size` cannot be compiled"),
+        (of_no_such_field, "`of.depth` cannot be compiled"),
+        (a_record_alone, "the name of cannot be compiled"),
+    ],
+)
+def test_of_a_record_only_fields_are_read(function, message):
+    with pytest.raises(NotInSubset, match=message):
+        Program().add(function)
