@@ -3,10 +3,12 @@
 An engine has `evaluate(plan, values)` and `differentiate(plan, values, seeds,
 wanted)`, as reference.py has. While somebody watches, the watcher is the engine.
 
-Compiled code pays once it has run often enough. So a plan starts on the
-reference engine, and moves to machine code when the reference engine has spent
-as long on it as compiling will take: whatever comes next, the choice costs at
-most about twice what the better engine would have cost from the start.
+Compiled code pays once it has run often enough. So a process starts on the
+reference engine, and moves to the direct engine, which is compiled for no graph,
+when the reference engine has spent as long as getting it ready will take. A
+graph that is run again and again moves on to code of its own in the same way:
+whatever comes next, the choice costs at most about twice what the better engine
+would have cost from the start.
 """
 
 from __future__ import annotations
@@ -18,28 +20,46 @@ from functools import cache as once
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from ..core import reference
 from ..core.imports import uninterrupted
 from ..core.plan import Plan
+from ..core.tables import Tables
 from ..errors import EngineError, MissingToolError
 
 Engine = Any
-ENGINES = {"reference": "..core.reference", "tape": ".tape.engine", "native": ".native"}  # name -> module
+ENGINES = {  # name -> module
+    "reference": "..core.reference", "direct": ".direct.engine", "tape": ".tape.engine", "native": ".native",
+}  # fmt: skip
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile, and the tape is as quick
-PATIENCE = 25_000  # steps run by the reference engine (some 3 us each) before compiling (some 50 ms) pays
+PATIENCE = 25_000  # rows run by the reference engine (some 3 us each) before compiling (some 50 ms) pays
 WATCHERS: list[Engine] = []
-_steps_run: WeakKeyDictionary[Plan, int] = WeakKeyDictionary()
+OPAQUE = "direct cannot"  # kept in the cache of a graph that has a rule which direct cannot compile
+RUN = "rows run"  # through this very graph, kept in its cache: a graph that changes starts anew
 
 
 class Setting:
     """The engine that runs where none is named; None chooses. $NAIVE_GRAPH_ENGINE sets it from outside."""
 
     default: str | None = os.environ.get("NAIVE_GRAPH_ENGINE") or None
+    rows_run = 0  # by the whole process, through any graph
 
 
-def engine_named(name: str | None, plan: Plan) -> Engine:
+def without_plan(name: str | None, tables: Tables) -> Engine | None:
+    """The direct engine, which needs no plan, if it is asked for or pays; None where a plan is needed."""
+    name = Setting.default if name is None else name
+    if WATCHERS or name not in (None, "direct"):
+        return None
+    if name is None:
+        Setting.rows_run += len(tables)
+        again = tables.cache[RUN] = tables.cache.get(RUN, 0) + len(tables)
+        first = again - len(tables)
+        if first > PATIENCE or Setting.rows_run <= PATIENCE or OPAQUE in tables.cache or not _can_compile():
+            return None
+    return _engine("direct")
+
+
+def engine_named(name: str | None, plan: Plan, tables: Tables) -> Engine:
     """The engine of that name; None chooses one for the plan.
 
     Raises EngineError if there is none of that name, and MissingToolError from
@@ -51,7 +71,9 @@ def engine_named(name: str | None, plan: Plan) -> Engine:
         raise EngineError(f"There is no engine {name!r}. The engines are: {known}.")
     if WATCHERS:
         return WATCHERS[-1]
-    return _paying(plan) if name is None else _engine(name)
+    if name == "direct":
+        return reference  # sees to what it could not run
+    return _paying(plan, tables) if name is None else _engine(name)
 
 
 def is_native(engine: Engine) -> bool:
@@ -69,12 +91,8 @@ def watched(watcher: Engine) -> Iterator[None]:
         WATCHERS.remove(watcher)
 
 
-def _paying(plan: Plan) -> Engine:
-    steps = _steps_run.get(plan, 0)
-    if steps <= PATIENCE:
-        _steps_run[plan] = steps + len(plan) + len(plan.operand_steps) // 2
-        return reference
-    if not _can_compile():
+def _paying(plan: Plan, tables: Tables) -> Engine:
+    if tables.cache.get(RUN, 0) <= PATIENCE + len(tables) or not _can_compile():
         return reference
     engine = _engine("native" if is_short(plan, LARGEST) else "tape")
     return engine if engine.compiles(plan) else reference

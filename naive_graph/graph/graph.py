@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.plan import plan_for
 from ..core.tables import Scope, Tables
-from ..engines.choice import WATCHERS, engine_named, is_native
+from ..engines.choice import WATCHERS, engine_named, is_native, without_plan
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes
 from .by_name import ByName
@@ -28,6 +28,7 @@ from .running import (
     checked_feed,
     commit_grads,
     commit_values,
+    show_grads,
 )
 
 ON_INVALID = ("warn", "raise", "ignore")
@@ -129,11 +130,14 @@ class Graph(ByName, metaclass=GraphType):
         rows = rows_of(targets, "Graph.forward")
         fed = checked_feed(feed or {})
         with tables.lock:
+            direct = without_plan(engine, tables)
+            if direct is not None and direct.forward(tables, rows, fed, engine is not None):
+                return
             plan = plan_for(tables, rows)
             check_ready(tables, plan, fed)
             tables.grow_values()
             values = [fed[row] if row in fed else tables.values[row] for row in plan.rows]
-            engine_named(engine, plan).evaluate(plan, values)
+            engine_named(engine, plan, tables).evaluate(plan, values)
             check_values(tables, plan, values, cls.on_invalid)
             commit_values(tables, plan, values, fed)
 
@@ -160,13 +164,21 @@ class Graph(ByName, metaclass=GraphType):
         if isinstance(y, Constant):
             raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
         with tables.lock:
+            direct = without_plan(engine, tables)
+            results = None if direct is None else rows or direct.results(tables)
+            if direct is not None and results is not None:
+                if y is None:
+                    check_results(tables, results)
+                grads = direct.backward(tables, results, engine is not None)
+                if grads is not None:
+                    return show_grads(tables, grads, accumulate)
             plan = plan_for(tables, rows)
-            if y is None:
-                check_results(tables, plan)
+            if y is None and results is None:
+                check_results(tables, [plan.rows[step] for step in plan.targets])
             check_fresh(tables, plan)
             values = [tables.values[row] for row in plan.rows]
             seeds = dict.fromkeys(plan.targets, 1.0)
-            chosen = engine_named(engine, plan)
+            chosen = engine_named(engine, plan, tables)
             adjoints = chosen.differentiate(plan, values, seeds, plan.varies())
             check_grads(tables, plan, values, adjoints, cls.on_invalid)
             commit_grads(tables, plan, adjoints, accumulate)
@@ -203,7 +215,7 @@ class Graph(ByName, metaclass=GraphType):
         tables = CURRENT.tables
         with tables.lock:
             plan = plan_for(tables, rows_of([y], "Graph.machine_code"))
-        native = engine_named("native", plan)
+        native = engine_named("native", plan, tables)
         text: str = native.ir(plan) if form == "llvm" else native.assembly(plan)
         return text
 

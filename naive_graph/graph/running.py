@@ -68,14 +68,14 @@ def _folded(tables: Tables, row: int) -> float:
     return value
 
 
-def check_results(tables: Tables, plan: Plan) -> None:
+def check_results(tables: Tables, results: Sequence[int]) -> None:
     """There is something to differentiate; a warning names the results if they are several."""
-    if not plan.targets:
+    if not results:
         raise StaleGraphError("There is nothing to differentiate: the graph has no operators.")
-    if len(plan.targets) > 1:
-        names = ", ".join(tables.label(plan.rows[step]) for step in plan.targets[:5])
+    if len(results) > 1:
+        names = ", ".join(map(tables.label, results[:5]))
         warnings.warn(
-            f"The graph has {len(plan.targets)} results ({names}); their sum is differentiated. "
+            f"The graph has {len(results)} results ({names}); their sum is differentiated. "
             "Name one: Graph.backward(y).",
             stacklevel=learners_level(),
         )
@@ -103,6 +103,11 @@ def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumula
         grads[row] = adjoint
     for absorber, row, added in tables.absorbed_by(plan.rows):
         grads[row] += grads[absorber] * _slope_along(tables, absorber, row, added)
+    show_grads(tables, grads, accumulate)
+
+
+def show_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:
+    """Make a whole column of gradients the tables' own."""
     if accumulate:
         for row, earlier in enumerate(tables.grads):
             if tables.operators[row] in (VARIABLE, PLACEHOLDER):

@@ -162,7 +162,7 @@ class Expressions(Writing):
             return Typed(self.resized(value, element, self.real), self.real)
         if element == "i64":
             return Typed(value, element)
-        return Typed(self.emit(f"{'sext' if element == 'i32' else 'zext'} {element} {value} to i64"), "i64")
+        return Typed(self.emit(f"{'zext' if element == 'i8' else 'sext'} {element} {value} to i64"), "i64")
 
     def place(self, node: ast.Subscript) -> tuple[str, str]:
         array, at = self.array(node.value), node.slice

@@ -49,6 +49,18 @@ define internal double @call_value(ptr %table, i64 %k, double %x) {
   %y = call double %kernel(double %x)
   ret double %y
 }
+define internal double @call_rule(ptr %table, i64 %k, ptr %xs, i64 %count) {
+  %place = getelementptr ptr, ptr %table, i64 %k
+  %kernel = load ptr, ptr %place
+  %y = call double %kernel(ptr %xs, i64 %count)
+  ret double %y
+}
+define internal void @call_partials(ptr %table, i64 %k, ptr %xs, i64 %count, double %y, ptr %wanted, ptr %partials) {
+  %place = getelementptr ptr, ptr %table, i64 %k
+  %kernel = load ptr, ptr %place
+  call void %kernel(ptr %xs, i64 %count, double %y, ptr %wanted, ptr %partials)
+  ret void
+}
 """
 
 
@@ -59,6 +71,8 @@ def _known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
         "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
         "call_back": ("call_back", ["ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
         "call_value": ("call_value", ["ptr", "i64", "double"], "double"),
+        "call_rule": ("call_rule", ["ptr", "i64", "ptr", "i64"], "double"),
+        "call_partials": ("call_partials", ["ptr", "i64", "ptr", "i64", "double", "ptr", "ptr"], "void"),
     }
 
 

@@ -6,7 +6,7 @@
             sum += xs[i]
         return sum
 
-Arguments are `int`, `float`, or arrays (`Floats`, `Doubles`, `Ints`, `Longs`, `Bytes`). Inside there may be
+Arguments are `int`, `float`, or arrays (`Floats`, `Doubles`, `Ints`, `Longs`, `Shorts`, `Bytes`). Inside there may be
 arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
 `continue`, and calls of other such functions. A slice `xs[i : i + LANES]` is a
 register of floats, and `unrolled.py` has lists of them; `fields.py` has records. Whatever runs here also
@@ -38,6 +38,7 @@ from .typed import (
     Ints,
     Longs,
     NotInSubset,
+    Shorts,
     Typed,
     elements,
     is_fixed,
@@ -48,8 +49,8 @@ from .typed import (
 from .unrolled import written_out
 
 __all__ = [
-    "LANES", "Bytes", "Doubles", "Fixed", "Floats", "Ints", "Longs", "NotInSubset", "Program", "result_type",
-    "scalars", "unrolled",
+    "LANES", "Bytes", "Doubles", "Fixed", "Floats", "Ints", "Longs", "NotInSubset", "Program", "Shorts",
+    "result_type", "scalars", "unrolled",
 ]  # fmt: skip
 
 
@@ -177,7 +178,7 @@ class _Translation(Expressions):
             text = self.resized(self.cast(value, self.real).text, self.real, element)
         else:
             text = self.cast(value, "i64").text
-        if element in ("i32", "i8"):
+        if element in ("i32", "i16", "i8"):
             text = self.emit(f"trunc i64 {text} to {element}")
         self.lines.append(f"store {element} {text}, ptr {place}")
         return None

@@ -17,9 +17,10 @@ Floats: TypeAlias = Any  # arrays of floats of the precision that is compiled fo
 Doubles: TypeAlias = Any  # float64, whatever it is: rounded where they are read,
 Ints: TypeAlias = Any  # int32,
 Longs: TypeAlias = Any  # int64,
+Shorts: TypeAlias = Any  # int16,
 Bytes: TypeAlias = Any  # uint8
 Fixed: TypeAlias = int  # a parameter that a function is compiled for, once for each of its values
-WHOLE = {"Ints": "i32", "Longs": "i64", "Bytes": "i8"}
+WHOLE = {"Ints": "i32", "Longs": "i64", "Shorts": "i16", "Bytes": "i8"}
 WORDS = {"i64": "a whole number", "i1": "a bool", "void": "nothing"}
 
 
