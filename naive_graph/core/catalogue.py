@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any
 
 from . import ieee
+from .number import listed, number
 from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_methods, define
 
 Value = Any
@@ -202,27 +204,43 @@ OVER_A_BATCH = (total.name, mean.name)
 # --- compositions -------------------------------------------------------------
 
 
+def _composed(function: Callable[..., Value]) -> Callable[..., Value]:
+    """A function of operands that rules can be applied to, checked before anything is built."""
+
+    @wraps(function)
+    def checked(*operands: Any, **named: Any) -> Value:
+        given = [x if isinstance(x, Arithmetic) else number(x, f"'{function.__name__}'") for x in operands]
+        return function(*given, **{name: number(x, f"'{function.__name__}', {name}") for name, x in named.items()})
+
+    return checked
+
+
+@_composed
 def gelu(x: Value) -> Value:
     """x times the normal distribution function of x: x * (1 + erf(x / sqrt(2))) / 2."""
     return 0.5 * x * (1.0 + erf(math.sqrt(0.5) * x))
 
 
+@_composed
 def silu(x: Value) -> Value:
     """x * sigmoid(x), also called swish."""
     return x * sigmoid(x)
 
 
+@_composed
 def leaky_relu(x: Value, alpha: float = 0.01) -> Value:
     """x where x > 0, else alpha * x."""
     return where(greater(x, 0.0), x, alpha * x)
 
 
+@_composed
 def elu(x: Value, alpha: float = 1.0) -> Value:
     """x where x > 0, else alpha * (exp(x) - 1)."""
     below = expm1(x) if alpha == 1.0 else alpha * expm1(x)
     return where(greater(x, 0.0), x, below)
 
 
+@_composed
 def selu(x: Value) -> Value:
     """elu, scaled so that a layer keeps mean 0 and variance 1. Source: Klambauer et al., 2017."""
     return 1.05070102214813232421875 * elu(x, 1.67326319217681884765625)
@@ -234,9 +252,9 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     >>> softmax([0.0, 0.0])
     [0.5, 0.5]
     """
-    if hasattr(xs, "softmax"):
+    if isinstance(xs, Arithmetic) and hasattr(xs, "softmax"):
         return xs.softmax()  # type: ignore[no-any-return] # a tensor, along its last axis
-    operands = list(xs)
+    operands = listed(xs, "'softmax'", "a list of numbers or nodes")
     return [softmax_share(x, *operands) for x in operands]
 
 

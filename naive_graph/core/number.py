@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
+from typing import Any
 
-from ..errors import NumberError
+from ..errors import NumberError, OperandError
 
 
 def number(value: object, who: str = "A node") -> float:
@@ -45,6 +48,25 @@ def truth(value: object) -> object:
     1.0
     """
     return float(value) if type(value).__name__ in ("bool", "bool_") else value  # type: ignore[arg-type]
+
+
+def listed(things: Any, who: str, what: str) -> list[Any]:
+    """The things, as a list; an OperandError where they cannot be gone through. what: such as "a list of nodes".
+
+    >>> listed((1, 2), "sum", "a list of numbers")
+    [1, 2]
+    """
+    if not isinstance(things, (str, bytes, Mapping)):
+        with suppress(TypeError):
+            return list(things)
+    raise OperandError(f"{who} takes {what}, not {type(things).__name__} {_shortened(things)}.")
+
+
+def whole(value: Any, who: str, least: int = 0) -> int:
+    """The value as an int; an OperandError where it is no whole number from `least` on."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
+        raise OperandError(f"{who} is a whole number from {least} on, not {type(value).__name__} {_shortened(value)}.")
+    return int(value.__index__())
 
 
 def _is_finite(value: Real | Decimal) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sized
 from time import monotonic
 from typing import Any, TypeVar
 
+from ..errors import OperandError
+
 Item = TypeVar("Item")
 PATIENCE = 1.0  # seconds before anything is shown
 PACE = 0.1  # seconds between two looks
@@ -29,6 +31,8 @@ class Progress:
     shown = True
 
     def __call__(self, items: Iterable[Item], label: str = "", total: int | None = None) -> Iterator[Item]:
+        if not isinstance(items, Iterable) or getattr(items, "shape", None) == ():
+            raise OperandError(f"progress goes through a list or a loop's items, not {type(items).__name__} {items!r}.")
         if not is_watched():
             return iter(items)
         bar = _tqdm()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
-from .number import number, truth
+from .number import listed, number, truth
 from .numpys import COMPARISONS, METHODS, compared, refusal, rule_for
 
 Value = Any  # a float, or whatever the arithmetic at hand computes with
@@ -69,7 +69,7 @@ class Rule:
         if self.selects:
             operands = (*map(truth, operands[:1]), *operands[1:])
         if self.arity is None and len(operands) == 1 and isinstance(operands[0], Iterable):
-            operands = tuple(operands[0])
+            operands = tuple(listed(operands[0], f"'{self.name}'", "a list of numbers or nodes"))
         for operand in operands:
             if isinstance(operand, Arithmetic):
                 result = operand.apply(self, *operands)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..core.catalogue import COMPOSITIONS, softmax
-from ..core.number import number
+from ..core.number import listed, number
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
 from ..errors import ArityError, OperatorNameError
 from .nodes import Constant, Node, build, rows_of
@@ -86,7 +86,8 @@ class ByName:
         """exp(x) / (sum of all exp) for each x of a list, as nodes."""
         if isinstance(xs, Arithmetic):
             return softmax(xs)
-        checked = [x if isinstance(x, Arithmetic) else number(x, "'softmax'") for x in xs]
+        operands = listed(xs, "'softmax'", "a list of numbers or nodes")
+        checked = [x if isinstance(x, Arithmetic) else number(x, "'softmax'") for x in operands]
         return softmax([_operand(x) for x in checked])
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..core.arithmetics.dual import Dual, slope_of
+from ..core.number import listed, number, whole
 from ..core.plan import Plan, plan_for
 from ..core.reference import differentiate, evaluate
 from ..core.rules import Rule, rule_named
@@ -97,7 +98,13 @@ def gradcheck(
     >>> print(gradcheck((x * x).sin()).count)
     1
     """
-    losses = rows_of([loss] if isinstance(loss, Node) else list(loss), "gradcheck")
+    losses = rows_of([loss] if isinstance(loss, Node) else loss, "gradcheck")
+    eps, max_rel, min_abs = (number(each, "gradcheck's tolerance") for each in (eps, max_rel, min_abs))
+    most = None if max_per_param is None else whole(max_per_param, "gradcheck's max_per_param", 1)
+    if not eps > 0.0:
+        raise NodeError(f"gradcheck moves each leaf by eps, a number above 0, not {eps!r}.")
+    if mask is not None and not callable(mask):
+        raise NodeError(f"gradcheck's mask is a function of a leaf that is true for those to leave out, not {mask!r}.")
     if not losses:
         raise NodeError("gradcheck needs at least one loss.")
     if subset not in SUBSETS:
@@ -106,7 +113,7 @@ def gradcheck(
     with tables.lock:
         question = _Question(tables, plan_for(tables, losses), eps)
         leaves = [step for step in question.leaves() if question.plan.rows[step] not in skipped]
-        leaves = _sampled(question, leaves, max_per_param, subset, seed)
+        leaves = _sampled(question, leaves, most, subset, seed)
         report = Report()
         modes = question.derivatives(leaves)
         for place, step in enumerate(leaves):
@@ -130,9 +137,10 @@ def check_operator(operator: str | Rule, points: Iterable[Sequence[float]]) -> R
     >>> bool(check_operator("sin", [(0.3,), (2.0,)]))
     True
     """
-    rule = rule_named(operator) if isinstance(operator, str) else operator
+    rule = operator if isinstance(operator, Rule) else rule_named(operator)
     total = Report()
-    for point in points:
+    for each in listed(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
+        point = [number(x, "check_operator") for x in listed(each, "A point", "a number for each operand")]
         rule.check_arity(len(point))
         if rule.partials_at(point, rule(*point), [True] * len(point)) != rule.partials_at(
             point, rule(*point), [True] * len(point)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.arithmetics.dual import Dual, slope_of
-from ..core.number import number
+from ..core.number import listed, number
 from ..core.plan import Plan, check_set, plan_for
 from ..core.reference import differentiate, evaluate
 from ..core.rules import Arithmetic
@@ -36,7 +36,7 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     if isinstance(y, Arithmetic) and not isinstance(y, Node):
         return y.gradients(wrt)  # a tensor differentiates itself, a floor above
     one = isinstance(wrt, Node)
-    chosen: list[Node] = [wrt] if isinstance(wrt, Node) else list(wrt)
+    chosen = [wrt] if isinstance(wrt, Node) else listed(wrt, "gradients", "a node or a list of nodes")
     with CURRENT.tables.lock:
         plan, steps = _plan([y], chosen, "gradients")
         book, answers = drafted(CURRENT.tables, plan, steps)
@@ -63,7 +63,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     if isinstance(x, Arithmetic) and not isinstance(x, Node):
         return x.tangents(outputs)
     one = isinstance(outputs, Node)
-    chosen: list[Node] = [outputs] if isinstance(outputs, Node) else list(outputs)
+    chosen = [outputs] if isinstance(outputs, Node) else listed(outputs, "tangents", "a node or a list of nodes")
     with CURRENT.tables.lock:
         plan, (start,) = _plan(chosen, [x], "tangents")
         book = Book(CURRENT.tables)
@@ -110,6 +110,7 @@ def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     >>> jacobian([a * b, a - b], [a, b])
     [[3.0, 2.0], [1.0, -1.0]]
     """
+    ys, xs = listed(ys, "jacobian", "two lists of nodes"), listed(xs, "jacobian", "two lists of nodes")
     plan, steps = _plan(ys, xs, "jacobian")
     values = leaf_values(plan)
     evaluate(plan, values)
@@ -129,6 +130,7 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
     >>> hessian(a * a * b, [a, b])
     [[6.0, 4.0], [4.0, 0.0]]
     """
+    xs = listed(xs, "hessian", "a node and a list of leaves")
     plan, steps = _plan([y], xs, "hessian")
     wanted = plan.leads_from(step for step in steps if step is not None)
     columns = [_hessian_column(plan, step, steps, wanted) for step in steps]

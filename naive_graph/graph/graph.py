@@ -128,7 +128,7 @@ class Graph(ByName, metaclass=GraphType):
         ):
             return
         rows = rows_of(targets, "Graph.forward")
-        fed = checked_feed(feed or {})
+        fed = checked_feed({} if feed is None else feed)
         with tables.lock:
             direct = without_plan(engine, tables)
             if direct is not None and direct.forward(tables, rows, fed, engine is not None):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from ..core.catalogue import UNARY
-from ..core.number import number
+from ..core.number import listed, number
 from ..core.numpys import INSTEAD, refusal
 from ..core.origin import Origin
 from ..core.plan import plan_for
@@ -427,7 +427,7 @@ def _row_in(node: Node, home: Tables) -> int:
 def rows_of(nodes: Iterable[Any], who: str) -> list[int]:
     """The rows of some nodes of the current graph; an error that says what is not a node."""
     home, rows = CURRENT.tables, []
-    for node in nodes:
+    for node in listed([nodes] if isinstance(nodes, Node) else nodes, who, "a node or a list of nodes"):
         if not isinstance(node, Node):
             raise NodeError(f"{who} takes nodes, not {type(node).__name__} {node!r}.")
         rows.append(_row_in(node, home))

@@ -21,6 +21,8 @@ from .nodes import Node, PlaceHolder
 def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
     """The rows and numbers of a feed; an error that says what cannot be fed."""
     fed: dict[int, float] = {}
+    if not isinstance(feed, Mapping):
+        raise FeedError(f"A feed is a dictionary from PlaceHolders to numbers: feed={{p: 1.0}}, not {feed!r}.")
     for node, value in feed.items():
         if not isinstance(node, PlaceHolder):
             what = CURRENT.tables.label(node.row) if isinstance(node, Node) else repr(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def nodes_of(given: Any, who: str) -> list[Any]:
         raise NodeError(
             f"{who} takes nodes of the scalar graph, not {given!r}. Unfold the tensor first: Program(lower(loss), ...)."
         )
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, str) or not _is_iterable(given):
         raise _no_node(given, who)
     nodes = list(given)
     for each in nodes:
@@ -39,6 +40,14 @@ def _no_node(given: Any, who: str) -> NodeError:
     return NodeError(f"{who} takes nodes, not {type(given).__name__} {given!r}.{hint}")
 
 
+def _is_iterable(given: Any) -> bool:
+    """Whether it can be gone through, as an array without axes cannot."""
+    with suppress(TypeError):
+        iter(given)
+        return True
+    return False
+
+
 def is_single(given: Any) -> bool:
     """Whether it is one node, or an unfolded tensor of one."""
     return isinstance(given, Node) or getattr(given, "shape", None) == ()
@@ -46,7 +55,7 @@ def is_single(given: Any) -> bool:
 
 def input_rows(inputs: Any) -> list[tuple[int, ...] | int]:
     """For each input the row of a PlaceHolder, or the rows of a list of them."""
-    if not isinstance(inputs, Iterable) or isinstance(inputs, (str, Node)):
+    if not _is_iterable(inputs) or isinstance(inputs, (str, Node)):
         inputs = [inputs]
     found = [_rows_of_input(each) for each in inputs]
     seen: set[int] = set()
@@ -58,7 +67,7 @@ def input_rows(inputs: Any) -> list[tuple[int, ...] | int]:
 
 
 def _rows_of_input(input: Any) -> tuple[int, ...] | int:
-    alone = isinstance(input, (str, Node)) or not isinstance(input, Iterable)
+    alone = isinstance(input, (str, Node)) or not _is_iterable(input)
     many = [input] if alone else list(input)
     for each in many or [input]:
         if not isinstance(each, PlaceHolder):

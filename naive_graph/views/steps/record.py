@@ -171,7 +171,7 @@ def step(
     >>> print(steps.find(kind="contributed")[-1].running)
     dy/dx = 3.0 (left) + 3.0 (right) = 6.0
     """
-    if mode not in MODES:
+    if not isinstance(mode, str) or mode not in MODES:
         raise NodeError(f"step runs in mode {', '.join(map(repr, MODES))}, not {mode!r}.")
     (row,) = rows_of([f], "step")
     if isinstance(f, Constant) and mode != "forward":
@@ -179,7 +179,7 @@ def step(
     tables, recorder = CURRENT.tables, Recorder()
     with tables.lock:
         plan = plan_for(tables, [row])
-        values = _started(plan, feed or {})
+        values = _started(plan, {} if feed is None else feed)
         if mode == "tangent":
             _set_off(plan, values, wrt)
         recorder.evaluate(plan, values)
