@@ -13,14 +13,15 @@ a fresh kernel of this very Python, in an empty folder. Needs the extra
 from __future__ import annotations
 
 import argparse
+import asyncio
 import hashlib
 import json
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -75,18 +76,6 @@ def read(source: Path) -> Any:
     return notebook
 
 
-@contextmanager
-def environment(changes: dict[str, str]) -> Any:
-    """These environment variables for a while: kernels inherit them."""
-    before = dict(os.environ)
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
 def own_kernel(folder: Path) -> Any:
     """The kernel of the Python that runs this file, whatever else is called python3 on this machine."""
     # Sockets in a folder need no ports, and nobody else can listen; Windows has none.
@@ -111,8 +100,7 @@ def execute(notebook: Any, name: str) -> None:
         )
         client.owns_km = True  # so it also ends the kernel
         try:
-            with environment(settings):
-                client.execute()
+            asyncio.run(client.async_execute(env={**os.environ, **settings}))
             without_widgets(notebook)
         except CellExecutionError as error:
             plain = re.sub(r"\x1b\[[0-9;]*m", "", error.traceback)
@@ -129,6 +117,12 @@ def build(source: Path, folder: Path) -> Path:
     target = folder / f"{source.stem}.ipynb"
     target.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8", newline="\n")
     return target
+
+
+def build_all(sources: Sequence[Path], folder: Path) -> Iterator[Path]:
+    """Build lessons side by side, for each has a kernel of its own; they come in the order of their sources."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(build, sources, [folder] * len(sources))
 
 
 def difference(source: Path, fresh: Path, committed: Path) -> str | None:
@@ -173,9 +167,9 @@ def check(sources: Sequence[Path]) -> None:
     """
     stale = []
     with tempfile.TemporaryDirectory() as folder:
-        for source in sources:
-            print(f"checking {source.stem}", flush=True)
-            fresh, committed = build(source, Path(folder)), HERE / f"{source.stem}.ipynb"
+        for source, fresh in zip(sources, build_all(sources, Path(folder))):
+            print(f"checked {source.stem}", flush=True)
+            committed = HERE / f"{source.stem}.ipynb"
             reason = difference(source, fresh, committed)
             if reason:
                 stale.append(f"  lessons/{source.stem}.ipynb: {reason}")
@@ -215,8 +209,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.check:
             check(chosen(options.lessons))
         else:
-            for source in chosen(options.lessons):
-                print(f"built {build(source, HERE).relative_to(HERE.parent)}", flush=True)
+            for built in build_all(chosen(options.lessons), HERE):
+                print(f"built {built.relative_to(HERE.parent)}", flush=True)
     except LessonError as error:
         print(error, file=sys.stderr)
         return 1

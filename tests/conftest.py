@@ -1,15 +1,35 @@
 """Every test starts from an empty graph, and leaves the session's as it was."""
 
 import pytest
+from hypothesis import settings
 
 from naive_graph import Graph
 from naive_graph.engines.choice import ENGINES, Setting
+
+settings.register_profile("house", max_examples=40, deadline=None)  # where a law names no number of its own
+settings.load_profile("house")
 
 # Files whose laws hold on every engine: each of their tests runs once for each.
 ON_EVERY_ENGINE = {
     "test_accuracy", "test_conventions", "test_graph", "test_histories", "test_merging", "test_modes",
     "test_on_invalid", "test_seed_defects", "test_staleness", "test_lower",
 }  # fmt: skip
+
+
+# Daily work: the laws of these rooms on the reference engine, and of these files beside them.
+QUICK_ROOMS = {"core", "graph"}
+QUICK_FILES = {
+    "test_exceptions", "test_floors", "test_expression", "test_cli", "test_native", "test_passes_share", "test_program",
+    "test_minimize", "test_evaluate", "test_losses", "test_trainers", "test_steps", "test_draw", "test_history",
+}  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        engine = item.callspec.params.get("engine") if hasattr(item, "callspec") else None
+        of_a_room = item.path.parent.name in QUICK_ROOMS and engine in (None, "reference")
+        if (of_a_room or item.path.stem in QUICK_FILES) and not item.get_closest_marker("slow"):
+            item.add_marker("quick")
 
 
 def pytest_generate_tests(metafunc):
@@ -27,12 +47,11 @@ def engine(request):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def compiled_code_apart(tmp_path_factory):
-    """Tests keep compiled code in a folder of their own."""
-    patch = pytest.MonkeyPatch()
-    patch.setenv("NAIVE_GRAPH_CACHE", str(tmp_path_factory.mktemp("compiled")))
-    yield
-    patch.undo()
+def compiled_code_apart(pytestconfig):
+    """Tests keep compiled code in a folder of their own, from one run to the next: its names tell its sources."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NAIVE_GRAPH_CACHE", str(pytestconfig.cache.mkdir("compiled")))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,8 @@
 """The tour meets every known number, draws every picture, and says so when it does not."""
 
+import io
 import xml.etree.ElementTree as ET
+from contextlib import redirect_stdout
 from dataclasses import replace
 
 import pytest
@@ -20,12 +22,10 @@ PICTURES = [
 @pytest.fixture(scope="module")
 def taken(tmp_path_factory):
     """One tour: its exit code, its text, its folder, and the nodes that it left."""
-    with pytest.MonkeyPatch.context() as patch:
-        lines = []
-        patch.setattr("builtins.print", lambda *words, **_: lines.append(" ".join(map(str, words))))
-        out = tmp_path_factory.mktemp("tour") / "new" / "figures"
-        before = len(Graph.node_list)
-        return main(["tour", "--out", str(out)]), "\n".join(lines), out, len(Graph.node_list) - before
+    out, before = tmp_path_factory.mktemp("tour") / "new" / "figures", len(Graph.node_list)
+    with redirect_stdout(io.StringIO()) as said:
+        status = main(["tour", "--out", str(out)])
+    return status, said.getvalue(), out, len(Graph.node_list) - before
 
 
 def test_a_tour_ends_well(taken):

@@ -42,12 +42,13 @@ def test_a_chain_of_a_million_needs_no_recursion():
     run_through(1_000_000)
 
 
-def test_a_node_used_by_a_hundred_thousand_others_works():
+@pytest.mark.parametrize("others", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_a_node_used_by_ever_so_many_others_works(others):
     x = Variable(2.0)
-    y = Graph.sum([x * 3.0 for _ in range(100_000)])
+    y = Graph.sum([x * 3.0 for _ in range(others)])
     Graph.forward()
     Graph.backward(y)
-    assert (y.value, x.grad, x.out_deg, y.in_deg) == (600_000.0, 300_000.0, 100_000, 100_000)
+    assert (y.value, x.grad, x.out_deg, y.in_deg) == (6.0 * others, 3.0 * others, others, others)
 
 
 def test_a_formula_of_a_doubling_chain_stays_linear():
@@ -66,7 +67,7 @@ def test_a_wide_product_has_all_its_gradients():
 
 
 def test_the_gradient_graph_of_a_long_chain_can_be_evaluated():
-    x, y = chain(20_000)
+    x, y = chain(10_000)
     node = gradients(y, x)
     Graph.forward(node, y)
     Graph.backward(y)
