@@ -180,7 +180,7 @@ def pow_(a: Any, b: Any) -> Any:
 def pow_slope(a: Any, b: Any) -> Any:
     """b * a**(b - 1), where b is a number and b - 1 is exact: then the bits are the rule's own."""
     number = known(b)
-    if number is None or (number - 1.0) + 1.0 != number:
+    if number is None or not ieee.less_one_is_exact(number):
         return None
     return 0.0 if number == 0.0 else c.mul(number, c.pow(a, number - 1.0))
 
