@@ -14,7 +14,7 @@ from typing import Any
 from ..core.plan import plan_for
 from ..core.rules import RULES, rule_named
 from ..core.tables import Scope, Tables
-from ..engines.choice import WATCHERS, engine_named, is_native
+from ..engines.choice import WATCHERS, engine_named, is_native, is_short
 from ..errors import ArityError, EngineError, NodeError, OperatorNameError, ThreadError
 from . import nodes
 from .handles import CURRENT, abandon, handle
@@ -30,6 +30,7 @@ from .running import (
     commit_values,
 )
 
+MOST_SHOWN = 3_000  # nodes of which machine code is shown, which take LLVM half a second
 ON_INVALID = ("warn", "raise", "ignore")
 
 
@@ -181,7 +182,7 @@ class Graph(metaclass=GraphType):
 
         form: "llvm" for LLVM's language, which looks alike on every machine, or
         "assembly" for the instructions of this one. Raises NodeError for
-        another form, and MissingToolError where llvmlite is not installed.
+        another form, or more than some 3,000 nodes, and MissingToolError where llvmlite is not installed.
 
         >>> x = Graph.Variable(3.0)
         >>> print(Graph.machine_code(x * x))  # doctest: +ELLIPSIS
@@ -198,6 +199,11 @@ class Graph(metaclass=GraphType):
         tables = CURRENT.tables
         with tables.lock:
             plan = plan_for(tables, rows_of([y], "Graph.machine_code"))
+        if not is_short(plan, MOST_SHOWN):
+            raise NodeError(
+                f"The machine code of {tables.label(y.row)} and its {len(plan):,} nodes would be too long to be read. "
+                f"Ask for a part of up to some {MOST_SHOWN:,}: Graph.machine_code(y.last[0])."
+            )
         native = engine_named("native", plan)
         text: str = native.ir(plan) if form == "llvm" else native.assembly(plan)
         return text

@@ -29,7 +29,10 @@ def known(x: Any) -> float | None:
 
 def foldable(*xs: Any) -> bool:
     """Whether all are numbers, none of them a learner's own 0."""
-    return all(isinstance(x, float) or known(x) not in (None, 0.0) for x in xs)
+    for x in xs:
+        if type(x) is not float and (x.known is None or x.known == 0.0):
+            return False
+    return True
 
 
 def is_rule(x: Any, name: str) -> bool:

@@ -220,7 +220,8 @@ SECOND = {
     "asin": (0.7, lambda x: mp.diff(mp.asin, x, 2)), "acos": (0.7, lambda x: mp.diff(mp.acos, x, 2)),
     "atan": (0.7, lambda x: mp.diff(mp.atan, x, 2)), "asinh": (0.7, lambda x: mp.diff(mp.asinh, x, 2)),
     "acosh": (1.7, lambda x: mp.diff(mp.acosh, x, 2)), "atanh": (0.7, lambda x: mp.diff(mp.atanh, x, 2)),
-    "softplus": (-4.0, lambda x: share(x) * share(-x)), "log1p": (0.7, lambda x: -1 / (1 + x) ** 2), "expm1": (0.7, mp.exp),
+    "softplus": (-4.0, lambda x: share(x) * share(-x)), "log1p": (0.7, lambda x: -1 / (1 + x) ** 2),
+    "expm1": (0.7, mp.exp),
     "sin": (0.7, lambda x: -mp.sin(x)), "cos": (0.7, lambda x: -mp.cos(x)), "sinh": (0.7, mp.sinh),
     "cosh": (0.7, mp.cosh), "square": (0.7, lambda x: mp.mpf(2)), "reciprocal": (0.7, lambda x: 2 / x**3),
 }  # fmt: skip
