@@ -54,6 +54,13 @@ def _products_of_others(xs: tuple[Value, ...], y: Value) -> list[Value]:
     return partials[::-1]
 
 
+def _shares(xs: tuple[Value, ...]) -> list[Value]:
+    """Each operand's share of a softmax; of numbers all at once, for each alone takes as long as all."""
+    if all(type(x) is float for x in xs):
+        return ieee.softmax_shares(xs)
+    return [softmax_share(x, *xs) for x in xs]
+
+
 add: Rule = define("add", _total, lambda xs, y: [1.0] * len(xs),
     associative=True, infix="+", onnx="Add", tensorflow=("AddV2", "Add"))
 sub: Rule = define("sub", lambda a, b: a - b, [lambda a, b, y: 1.0, lambda a, b, y: -1.0],
@@ -93,7 +100,7 @@ asin: Rule = define("asin", ieee.asin, [lambda a, y: div(1.0, sqrt((1.0 - a) * (
     domain=Interval(-1.0, 1.0), tex=r"\arcsin", onnx="Asin", tensorflow=("Asin",))
 acos: Rule = define("acos", ieee.acos, [lambda a, y: div(-1.0, sqrt((1.0 - a) * (1.0 + a)))],
     domain=Interval(-1.0, 1.0), tex=r"\arccos", onnx="Acos", tensorflow=("Acos",))
-atan: Rule = define("atan", math.atan, [lambda a, y: div(1.0, 1.0 + a * a)],
+atan: Rule = define("atan", math.atan, [lambda a, y: atan_slope(a)],
     tex=r"\arctan", onnx="Atan", tensorflow=("Atan",))
 sinh: Rule = define("sinh", ieee.sinh, [lambda a, y: cosh(a)], onnx="Sinh", tensorflow=("Sinh",))
 cosh: Rule = define("cosh", ieee.cosh, [lambda a, y: sinh(a)], onnx="Cosh", tensorflow=("Cosh",))
@@ -117,8 +124,7 @@ softplus: Rule = define("softplus", ieee.softplus, [lambda a, y: sigmoid(a)], on
 erf: Rule = define("erf", math.erf, [lambda a, y: 1.1283791670955126 * gaussian(a)],  # 2 / sqrt(pi)
     onnx="Erf", tensorflow=("Erf",))
 relu: Rule = define("relu", ieee.relu, [lambda a, y: heaviside(a)], kink=lambda a: a, onnx="Relu", tensorflow=("Relu",))
-logsumexp: Rule = define("logsumexp", ieee.logsumexp, lambda xs, y: [softmax_share(x, *xs) for x in xs],
-    onnx="ReduceLogSumExp")
+logsumexp: Rule = define("logsumexp", ieee.logsumexp, lambda xs, y: _shares(xs), onnx="ReduceLogSumExp")
 
 # --- pieces, comparisons, choice ----------------------------------------------
 
@@ -165,6 +171,8 @@ sech_squared: Rule = define("sech_squared", ieee.sech_squared, [lambda a, y: -2.
 sigmoid_slope: Rule = define("sigmoid_slope", ieee.sigmoid_slope, [lambda a, y: -tanh(0.5 * a) * y],
     reads_as=lambda a: sigmoid(a) * (1.0 - sigmoid(a)))
 gaussian: Rule = define("gaussian", ieee.gaussian, [lambda a, y: -2.0 * a * y], reads_as=lambda a: exp(-pow(a, 2.0)))
+atan_slope: Rule = define("atan_slope", ieee.atan_slope, [lambda a, y: -2.0 * (a * y) * y],
+    reads_as=lambda a: div(1.0, 1.0 + a * a))
 hypot_share: Rule = define("hypot_share", ieee.hypot_share,
     [lambda a, b, y: hypot_share(b, a) * inverse_radius(b, a),
     lambda a, b, y: -hypot_share(a, b) * inverse_radius(b, a)],

@@ -161,18 +161,39 @@ def softplus(a: float) -> float:
     return relu(a) + math.log1p(math.exp(-abs(a)))
 
 
+def atan_slope(a: float) -> float:
+    """1 / (1 + a*a), also where a*a would overflow."""
+    return 1.0 / (1.0 + a * a) if abs(a) < 1e150 else 1.0 / a / a
+
+
 def hypot_share(a: float, b: float) -> float:
     """a / hypot(a, b), and 0 at the origin: the slope of hypot along a."""
     if isinf(a) and not isinf(b):
         return copysign(1.0, a) if b == b else nan
-    h = math.hypot(a, b)
-    return div(a, h) if h != 0 else 0.0
+    k = middling(a, b)
+    h = math.hypot(k * a, k * b)
+    return div(k * a, h) if h != 0 else 0.0
 
 
 def inverse_radius(a: float, b: float) -> float:
     """a / (a*a + b*b), and 0 at the origin: the slope of the angle atan2(b, a) along b."""
-    h = math.hypot(a, b)
-    return div(div(a, h), h) if h != 0 else 0.0
+    k = middling(a, b)
+    h = math.hypot(k * a, k * b)
+    if h == 0:
+        return 0.0
+    share = div(k * a, h)
+    if abs(share) < 1e-290:  # which may be too small for all its digits, and what follows not
+        return k * (div(div(LIFT * (k * a), h), h) / LIFT)
+    return k * div(share, h)
+
+
+LIFT = 2.0**600
+
+
+def middling(a: float, b: float) -> float:
+    """A power of two by which hypot(a, b) neither overflows nor loses digits."""
+    size = maximum(abs(a), abs(b))
+    return 0.25 if size > 1e300 else LIFT if size < 1e-150 else 1.0
 
 
 def pow_slope(a: float, b: float) -> float:
@@ -183,11 +204,25 @@ def pow_slope(a: float, b: float) -> float:
     """
     if b == 0:
         return 0.0
-    if (b - 1.0) + 1.0 != b and a != 0:
+    if a != 0 and not less_one_is_exact(b):
         y = pow(a, b)
         if 1e-290 < abs(y) < 1e290:
-            return y * div(b, a)
+            return times_ratio(y, b, a)
+        if 0 < a < inf:
+            half = pow(a, 0.5 * b)
+            return times_ratio(half, b, a) * half
     return scaled_pow(b, a, b - 1.0)
+
+
+def less_one_is_exact(b: float) -> bool:
+    """Whether b - 1 is a float; a large b is taken for its neighbour."""
+    return (b - 1.0) + 1.0 == b and not 2.0**53 < abs(b) < inf
+
+
+def times_ratio(y: float, b: float, a: float) -> float:
+    """y * (b/a), also where b/a alone leaves the range of normal floats."""
+    ratio = div(b, a)
+    return y * ratio if 1e-290 < abs(ratio) < inf else div(y, a) * b
 
 
 def pow_log(a: float, b: float) -> float:
@@ -207,14 +242,32 @@ def scaled_pow(factor: float, a: float, b: float) -> float:
 
 
 def logsumexp(*xs: float) -> float:
-    """log(exp(x1) + exp(x2) + ...), without overflow, from the exponentials of its slopes."""
+    """log(exp(x1) + exp(x2) + ...), without overflow: the largest, and log1p of what the others add to its 1."""
     top = largest(xs)
     if isinf(top) or top != top:
         return top
-    total = 0.0
+    rest, parts = 0.0, 0.0
     for x in xs:
-        total += exp_below(x, top)
-    return top + math.log(total)
+        e = exp_below(x, top)
+        part = below_one(e)
+        rest += e * part
+        parts += part
+    return top + math.log1p(rest + ((len(xs) - 1.0) - parts))
+
+
+def below_one(a: float) -> float:
+    return 1.0 if a < 1.0 else 0.0
+
+
+def softmax_shares(xs: tuple[float, ...]) -> list[float]:
+    """Each operand's `softmax_share`, with their exponentials and the sum of them computed once."""
+    top = largest(xs)
+    if top != top:
+        return [nan] * len(xs)
+    exponentials, total = [exp_below(x, top) for x in xs], 0.0
+    for e in exponentials:
+        total += e
+    return [div(e, total) for e in exponentials]
 
 
 def softmax_share(a: float, *xs: float) -> float:

@@ -8,6 +8,7 @@ Numbers that formulas bring along stay plain floats.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from ..core.number import number
@@ -34,8 +35,8 @@ class Draft(Arithmetic):
         self.serial = len(book.tables) + len(book.drafts) if row is None else row
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
-        checked = tuple(each if isinstance(each, Draft) else number(each, f"'{rule.name}'") for each in operands)
-        return self.book.apply(rule, checked)
+        checked = [each if type(each) in (Draft, float) else number(each, f"'{rule.name}'") for each in operands]
+        return self.book.apply(rule, tuple(checked))
 
     def is_rule(self, name: str) -> bool:
         return self.rule is not None and self.rule.name == name
@@ -47,7 +48,7 @@ class Book:
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self.drafts: list[Draft] = []  # in an order in which operands come first
-        self.memory: dict[Any, Draft] = {}
+        self.memory: dict[int, dict[Any, Draft]] = defaultdict(dict)  # by rule and operands
 
     def node(self, row: int, rule: Rule | None = None, operands: tuple[Any, ...] = ()) -> Draft:
         """The draft of a node that exists."""
@@ -55,19 +56,22 @@ class Book:
         if self.tables.operators[row] == CONSTANT:
             draft.known = self.tables.values[row]
         if rule is not None:
-            self.memory[_key(rule, operands)] = draft
+            self.memory[rule.number][operands] = draft
         return draft
 
     def apply(self, rule: Rule, operands: tuple[Any, ...]) -> Any:
         """The rule over these operands: remembered, simplified, or drafted anew."""
-        key = _key(rule, operands)
-        if key not in self.memory:
+        memory, key = self.memory[rule.number], operands
+        if 0.0 in operands:  # -0.0 equals it, and is another number
+            key = tuple([each.hex() if type(each) is float else each for each in operands])
+        found = memory.get(key)
+        if found is None:
             simpler = LAWS[rule.name](*operands) if rule.name in LAWS else None
             if simpler is not None:
                 return simpler
-            self.memory[key] = Draft(self, None, rule, operands)
-            self.drafts.append(self.memory[key])
-        return self.memory[key]
+            found = memory[key] = Draft(self, None, rule, operands)
+            self.drafts.append(found)
+        return found
 
     def ink(self, answers: list[Any]) -> list[Node]:
         """The answers as nodes: what they need is appended to the tables, and nothing else; on an error, nothing."""
@@ -108,7 +112,3 @@ class Book:
                 found.add(id(draft))
                 waiting.extend(each for each in draft.operands if isinstance(each, Draft))
         return found
-
-
-def _key(rule: Rule, operands: tuple[Any, ...]) -> Any:
-    return (rule.number, *(id(each) if isinstance(each, Draft) else ("number", repr(each)) for each in operands))

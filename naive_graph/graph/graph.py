@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.plan import plan_for
 from ..core.tables import Scope, Tables
-from ..engines.choice import WATCHERS, engine_named, is_native, without_plan
+from ..engines.choice import WATCHERS, engine_named, is_native, is_short, without_plan
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes
 from .by_name import ByName
@@ -31,6 +31,7 @@ from .running import (
     show_grads,
 )
 
+MOST_SHOWN = 3_000  # nodes of which machine code is shown, which take LLVM half a second
 ON_INVALID = ("warn", "raise", "ignore")
 
 
@@ -198,7 +199,7 @@ class Graph(ByName, metaclass=GraphType):
 
         form: "llvm" for LLVM's language, which looks alike on every machine, or
         "assembly" for the instructions of this one. Raises NodeError for
-        another form, and MissingToolError where llvmlite is not installed.
+        another form, or more than some 3,000 nodes, and MissingToolError where llvmlite is not installed.
 
         >>> x = Graph.Variable(3.0)
         >>> print(Graph.machine_code(x * x))  # doctest: +ELLIPSIS
@@ -215,6 +216,11 @@ class Graph(ByName, metaclass=GraphType):
         tables = CURRENT.tables
         with tables.lock:
             plan = plan_for(tables, rows_of([y], "Graph.machine_code"))
+        if not is_short(plan, MOST_SHOWN):
+            raise NodeError(
+                f"The machine code of {tables.label(y.row)} and its {len(plan):,} nodes would be too long to be read. "
+                f"Ask for a part of up to some {MOST_SHOWN:,}: Graph.machine_code(y.last[0])."
+            )
         native = engine_named("native", plan, tables)
         text: str = native.ir(plan) if form == "llvm" else native.assembly(plan)
         return text

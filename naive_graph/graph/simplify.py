@@ -29,7 +29,10 @@ def known(x: Any) -> float | None:
 
 def foldable(*xs: Any) -> bool:
     """Whether all are numbers, none of them a learner's own 0."""
-    return all(isinstance(x, float) or known(x) not in (None, 0.0) for x in xs)
+    for x in xs:
+        if type(x) is not float and (x.known is None or x.known == 0.0):
+            return False
+    return True
 
 
 def is_rule(x: Any, name: str) -> bool:
@@ -180,7 +183,7 @@ def pow_(a: Any, b: Any) -> Any:
 def pow_slope(a: Any, b: Any) -> Any:
     """b * a**(b - 1), where b is a number and b - 1 is exact: then the bits are the rule's own."""
     number = known(b)
-    if number is None or (number - 1.0) + 1.0 != number:
+    if number is None or not ieee.less_one_is_exact(number):
         return None
     return 0.0 if number == 0.0 else c.mul(number, c.pow(a, number - 1.0))
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from naive_graph import Graph, Variable, gradients
+from naive_graph.errors import NodeError
 from naive_graph.graph.handles import CURRENT
 
 
@@ -40,6 +41,36 @@ def test_a_chain_of_a_hundred_thousand_needs_no_recursion():
 @pytest.mark.slow
 def test_a_chain_of_a_million_needs_no_recursion():
     run_through(1_000_000)
+
+
+def test_a_very_long_formula_is_written_from_where_it_nears_its_end(monkeypatch):
+    monkeypatch.setattr("naive_graph.core.arithmetics.text.MOST_WRITTEN", 100)
+    _, y = chain(40)
+    whole = y.formula()
+    assert "nodes before" not in whole
+    _, y = chain(400)
+    for style in ("text", "tex"):
+        assert "301 nodes before these" in y.formula(style)
+
+
+def test_the_machine_code_of_a_very_large_graph_is_refused_with_advice():
+    _, y = chain(20_000)
+    with pytest.raises(NodeError, match=r"20,001 nodes would be too long to be read.*machine_code\(y.last\[0\]\)"):
+        Graph.machine_code(y)
+
+
+def test_the_work_of_gradients_goes_with_the_size_of_the_graph():
+    def calls(operators):
+        x, y = chain(operators)
+        count = [0]
+        sys.setprofile(lambda frame, event, what: count.__setitem__(0, count[0] + (event == "call")))
+        try:
+            gradients(y, [x])
+        finally:
+            sys.setprofile(None)
+        return count[0]
+
+    assert calls(4_000) < 5 * calls(1_000)
 
 
 @pytest.mark.parametrize("others", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])

@@ -11,12 +11,13 @@ can be computed once for all of them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce
+from operator import add, mul
 from typing import Any
 
 from .. import ieee
-from ..rules import Arithmetic, Rule
+from ..rules import RULES, Arithmetic, Rule
 
 
 def rounded(value: float) -> float:
@@ -52,23 +53,23 @@ class Single(Arithmetic, float):  # type: ignore[misc] # two ways to write power
     __bool__ = float.__bool__
 
 
-def in_pieces(largest: Any, exp_below: Any, log: Any) -> dict[str, Callable[..., Any]]:
+def in_pieces(largest: Any, exp_below: Any, log1p: Any) -> dict[str, Callable[..., Any]]:
     """The rules that consist of rounded pieces, written with these."""
-
-    def exponentials(xs: Sequence[Any], top: Any) -> Any:
-        return reduce(lambda total, x: total + exp_below(x, top), xs, 0.0)
 
     def logsumexp(*xs: Any) -> Any:
         top = largest(*xs)
-        return top + log(exponentials(xs, top))
+        exponentials = [exp_below(x, top) for x in xs]
+        parts = [RULES["less"](e, 1.0) for e in exponentials]
+        rest = reduce(add, map(mul, exponentials, parts), 0.0)
+        return top + log1p(rest + ((len(xs) - 1.0) - reduce(add, parts)))
 
     def softmax_share(x: Any, *xs: Any) -> Any:
         top = largest(x, *xs)
-        return exp_below(x, top) / exponentials(xs, top)
+        return exp_below(x, top) / reduce(lambda total, x: total + exp_below(x, top), xs, 0.0)
 
     return {"logsumexp": logsumexp, "softmax_share": softmax_share}
 
 
 PIECES = in_pieces(
-    lambda *xs: Single(ieee.largest(xs)), lambda x, top: Single(ieee.exp_below(x, top)), lambda x: Single(ieee.log(x))
+    lambda *xs: Single(ieee.largest(xs)), lambda x, top: Single(ieee.exp_below(x, top)), lambda x: Single(ieee.log1p(x))
 )

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...errors import NodeError
 from ..plan import Plan
 from ..rules import Arithmetic, Rule
-from ..sweep import Evaluated, forward
 from ..tables import CONSTANT, PLACEHOLDER, Tables
 
 COMPARISON, SUM, PRODUCT, NEGATION, POWER, ATOM = range(6)
 BINDING = {">": COMPARISON, "<": COMPARISON, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": POWER}
 WORTH_A_NAME = 24  # characters from which a shared subexpression is named
 LONGEST = 400  # characters from which any subexpression is named
+MOST_WRITTEN = 100_000  # nodes of a formula, which is then shortened in the middle; it takes a second for as many
 
 
 class Style(NamedTuple):
@@ -186,23 +187,32 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
     if style not in STYLES:
         raise NodeError(f"A formula is written in the style 'text' or 'tex', not {style!r}.")
     chosen = STYLES[style]
-    names = _Names(tables, plan, chosen)
-    texts = [names.leaf(step) for step in range(len(plan))]
-    uses = [0] * len(plan)
-    for operand in plan.operand_steps:
-        uses[operand] += 1
+    names, first = _Names(tables, plan, chosen), max(0, len(plan) - MOST_WRITTEN)
+    # Leaves keep their names, before parts are given any.
+    texts = [names.leaf(step) if kind < 0 and not first else None for step, kind in enumerate(plan.kinds)]
+    uses = Counter(plan.operand_steps)
+
+    def text_of(step: int) -> Text:
+        text = texts[step]
+        if text is None:  # a leaf, or what is not written down
+            text = texts[step] = names.leaf(step)
+        return text
+
     definitions: list[tuple[str, str]] = []
+    if first:
+        said = f"{first:,} nodes before these, each by its row"
+        definitions.append(("v...", said) if chosen is PLAIN else (r"v_{\dots}", rf"\text{{{said}}}"))
     target = plan.targets[0]
-    steps = iter(range(len(plan)))
-    for event in forward(plan, texts):
-        if isinstance(event, Evaluated):
-            step = next(step for step in steps if plan.rows[step] == event.row)
-            long = len(event.value.text) > (WORTH_A_NAME if uses[step] > 1 else LONGEST)
+    for step in range(first, len(plan)):
+        rule = plan.rule(step)
+        if rule is not None:
+            text = texts[step] = rule(*[text_of(operand) for operand in plan.operands(step)])
+            long = len(text.text) > (WORTH_A_NAME if uses[step] > 1 else LONGEST)
             if long and step != target:
-                name = names.fresh(event.row)
-                definitions.append((name, event.value.text))
+                name = names.fresh(plan.rows[step])
+                definitions.append((name, text.text))
                 texts[step] = Text(name, ATOM, chosen)
-    return definitions, str(texts[target])
+    return definitions, str(text_of(target))
 
 
 class _Names:
@@ -213,11 +223,9 @@ class _Names:
         self.taken: set[str] = set()
         self.parts = 0
 
-    def leaf(self, step: int) -> Text | None:
-        """The text of a leaf; None for an operator."""
+    def leaf(self, step: int) -> Text:
+        """The text of a leaf, or of an operator that is not written down: a number or a name."""
         kind, row = self.plan.kinds[step], self.plan.rows[step]
-        if kind >= 0:
-            return None
         if kind == CONSTANT and self.tables.name(row) is None:
             text: Text = self.style.number(self.tables.values[row], self.style)
             return text

@@ -287,7 +287,7 @@ def _in_pieces(name: str) -> Callable[..., Any]:
         return lambda *xs: next(x for x in xs if isinstance(x, Emitted)).writer.rounded(name, function, xs)
 
     largest, below = meaning.in_registers(ieee.largest), meaning.in_registers(ieee.exp_below)
-    first, last = piece("largest", lambda *xs: largest(xs)), piece("log", meaning.in_registers(ieee.log))
+    first, last = piece("largest", lambda *xs: largest(xs)), piece("log1p", meaning.in_registers(ieee.log1p))
     return in_pieces(first, piece("exp_below", below), last)[name]
 
 

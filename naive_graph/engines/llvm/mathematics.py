@@ -1,4 +1,4 @@
-"""exp, log, sin, cos and tanh of eight numbers at once.
+"""exp, log, log1p, sin, cos and tanh of eight numbers at once.
 
 The C library takes them one by one. Here each is a polynomial on a small
 interval, reached by exact steps, without a branch: 1 to 2 ns a number, and
@@ -112,6 +112,15 @@ def logarithm(x: Emitted, of: Logarithm) -> Any:
     return select(x == math.inf, x, y)
 
 
+def log1p(x: Emitted) -> Any:
+    """log(u) + lost/u for u = 1 + x rounded, which is short of 1 + x by what was lost."""
+    u = x + 1.0
+    back = u - x
+    lost = (x - (u - back)) + (1.0 - back)
+    near = log(u) + select(u > 0.0, select(u < math.inf, lost / u, 0.0), 0.0)
+    return select(x == 0.0, x, near)  # -0.0 stays -0.0
+
+
 def sin(x: Emitted) -> Any:
     return select(x == 0.0, x, _wave(x, 0))  # -0.0 stays -0.0
 
@@ -130,7 +139,7 @@ def tanh(x: Emitted) -> Any:
     return x.writer.outside("llvm.copysign.f64", [value, x])  # -0.0 stays -0.0
 
 
-FUNCTIONS = {"exp": exp, "log": log, "sin": sin, "cos": cos, "tanh": tanh}
+FUNCTIONS = {"exp": exp, "log": log, "log1p": log1p, "sin": sin, "cos": cos, "tanh": tanh}
 LIMITS = {"sin": LARGEST_ANGLE, "cos": LARGEST_ANGLE}  # beyond, the C library is asked
 
 

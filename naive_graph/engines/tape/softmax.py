@@ -22,7 +22,7 @@
 Each share of a softmax is exp(x) over the sum of all exponentials, and looks for
 the largest operand first, so that nothing overflows. Written out, what all
 shares need stands there once. A logsumexp of the same operands, whose slopes the
-shares are, is the largest plus the logarithm of that sum. The bits stay as they
+shares are, is the largest plus log1p of that sum without the largest's own 1. The bits stay as they
 were.
 
 A row of very many operands is written out in rows of few, whose values are the
@@ -32,14 +32,16 @@ written fold's: no kernel is as long as a row is wide.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ...core.rules import RULES
-from .flat import DOT, EXP_BELOW, LARGEST, MUL, NONE, Array, Flat, rewritten
+from ...core.tables import CONSTANT
+from .flat import DOT, EXP_BELOW, LARGEST, MUL, NONE, SUB, Array, Flat, rewritten
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
-DIV, LOG = RULES["div"].number, RULES["log"].number
+DIV, LESS, LOG1P = (RULES[name].number for name in ("div", "less", "log1p"))
 WIDEST = 8  # operands of a row that has a kernel of its own
 
 
@@ -73,6 +75,20 @@ def softmax(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
             known[xs] = top, each, add(DOT, _alone(each), group)
         return known[xs]
 
+    def logsumexp(xs: tuple[int, ...], group: int) -> int:
+        top, each, _ = pieces(xs, group)
+        one, others = number(1.0), number(len(xs) - 1.0)
+        parts = [add(LESS, [e, one], group) for e in each]
+        rest = add(DOT, [place for pair in zip(each, parts, strict=True) for place in pair], group)
+        ties = add(SUB, [others, add(DOT, _alone(parts), group)], group)
+        return add(DOT, _alone([top, add(LOG1P, [add(DOT, _alone([rest, ties]), group)], group)]), group)
+
+    def number(value: float) -> int:
+        if value not in numbers:
+            numbers[value] = add(CONSTANT, [], 0)
+        return numbers[value]
+
+    numbers: dict[float, int] = {}
     known: dict[tuple[int, ...], tuple[int, list[int], int]] = {}  # the largest, the exponentials, and their sum
     shared = {tuple(flat.of(row)[1:]) for row in np.flatnonzero(flat.kinds == SHARE).tolist()}
     for row in range(rows):
@@ -83,11 +99,12 @@ def softmax(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
             _, each, total = pieces(xs, group)
             moved[row] = add(DIV, [each[xs.index(of[0])], total], group)
         elif kind == LOGSUMEXP and (wide[row] or tuple(flat.of(row)) in shared):
-            top, _, total = pieces(tuple(of), group)
-            moved[row] = add(DOT, _alone([top, add(LOG, [total], group)]), group)
+            moved[row] = logsumexp(tuple(of), group)
         else:
             moved[row] = (fold if wide[row] else add)(kind, of, group)
-    return rewritten(flat, moved, kinds, operands, groups), moved
+    made = rewritten(flat, moved, kinds, operands, groups)
+    ours = {row: value for value, row in numbers.items()}
+    return replace(made, constants=dict(sorted({**made.constants, **ours}.items()))), moved  # the first is shared
 
 
 def _alone(terms: list[int]) -> list[int]:
