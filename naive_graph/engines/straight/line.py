@@ -116,12 +116,11 @@ class StraightLine:
         for group, count in enumerate(samples[1:], 1):
             room, columns = -(-count // lanes) * lanes, self.columns[group]
             most = room if group in self.whole else min(room, chunk(count, columns, self.precision))
-            stride = apart(room, self.precision)
-            self.feeds[group] = aligned(len(self.fed[group]) * stride, held).reshape(-1, stride)
-            self.outs[group] = aligned(len(self.exported[group]) * stride, held).reshape(-1, stride)
+            self.feeds[group] = aligned(len(self.fed[group]) * room, held).reshape(-1, room)
+            self.outs[group] = aligned(len(self.exported[group]) * room, held).reshape(-1, room)
             self.lanes[group] = aligned(columns * most, held)
             arrays = self.feeds[group], self.lanes[group], self.outs[group]
-            head = [count, stride, most, *(each.ctypes.data for each in arrays)]
+            head = [count, room, most, *(each.ctypes.data for each in arrays)]
             words[WORDS * (group - 1) : WORDS * (group - 1) + len(head)] = head
         for row, source in self.flat.sources.items():
             if isinstance(source, Count) and row in self.given:
@@ -185,15 +184,6 @@ class StraightLine:
     def repeat(self, source: int, history: Array) -> None:
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
         self._again(source, *self._places, len(history), history.ctypes.data)
-
-
-def apart(floats: int, precision: Precision) -> int:
-    """How far apart rows of so many floats begin: an odd number of the cache's lines.
-
-    A power of two would give a block of all rows few places in the nearest cache, as every line has its place there
-    by the last digits of its address.
-    """
-    return floats if floats // precision.lanes % 2 else floats + precision.lanes
 
 
 def chunk(count: int, columns: int, precision: Precision) -> int:

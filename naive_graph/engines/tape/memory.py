@@ -9,7 +9,7 @@ import numpy as np
 from ..llvm.precision import DOUBLE, Precision
 from .adjoint import Count
 from .flat import Array, Flat
-from .kernels import FEED, FROM, GROUP, SAMPLES
+from .kernels import GROUP, SAMPLES
 from .places import aligned
 
 WARM = 262_144  # bytes of lanes that stay in the cache
@@ -21,7 +21,6 @@ class Memory:
 
     flat: Flat
     precision: Precision
-    code: Array
     scalars: Array
     slots: Array  # where each row's scalar is
     fed: dict[int, list[int]]  # by group: the leaves that are fed,
@@ -29,7 +28,6 @@ class Memory:
     most_slots: dict[int, int]  # how many lines of lanes there are,
     kept: set[int]  # and in which groups they must all be there at once
     _parts: list[list[int]]
-    _begins: list[int]
 
     def set_samples(self, samples: Sequence[int]) -> None:
         """Make room for so many samples of each group; what was fed must be fed again."""
@@ -40,16 +38,11 @@ class Memory:
             width = _width(count, self.most_slots[group], group in self.kept, self.precision)
             stride = -(-count // width) * width
             self.places[group] = [count, width, stride, *sizes]
-            fed = 0 if self._at_once(group) else len(self.fed[group])
-            for each, more in enumerate(
-                (self.most_slots[group] * width, fed * stride, len(self.exported[group]) * stride)
-            ):
-                sizes[each] += more
-        for part, begin in zip(self._parts, self._begins, strict=True):
+            lines = self.most_slots[group] * width, len(self.fed[group]) * stride, len(self.exported[group]) * stride
+            sizes = [size + more for size, more in zip(sizes, lines, strict=True)]
+        for part in self._parts:
             if part[GROUP]:
                 part[SAMPLES:] = self.places[part[GROUP]]
-                feeding = self.code[begin] == FEED and self._at_once(part[GROUP])
-                part[FROM] = begin + int(self.code[begin + 1]) if feeding else begin
         self.parts = np.array(self._parts, np.int32).reshape(-1)
         room, held = self.precision.lanes, self.precision.name
         self.lanes, self.feeds, self.out_lanes = (aligned(size + room, held) for size in sizes)
@@ -77,15 +70,9 @@ class Memory:
 
     def feed_lines(self, group: int) -> Array:
         """All leaves' lanes of a group: a view with a line for each of `fed[group]`."""
-        _, _, stride, slots, start, _ = self.places[group]
+        _, _, stride, _, start, _ = self.places[group]
         count = len(self.fed[group])
-        room = self.lanes[slots:] if self._at_once(group) else self.feeds[start:]
-        return room[: count * stride].reshape(count, stride)
-
-    def _at_once(self, group: int) -> bool:
-        """Whether one block holds all samples: then what is fed lies in the first slots, and is not copied there."""
-        _, width, stride, *_ = self.places[group]
-        return width == stride
+        return self.feeds[start : start + count * stride].reshape(count, stride)
 
     def out_lines(self, group: int) -> Array:
         """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""

@@ -13,7 +13,7 @@ from ..llvm.precision import DOUBLE, Precision
 from . import kernels
 from .blocks import Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO, Numbers, Steps, Tables
+from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO, Numbers, Steps, Tables
 from .memory import Memory
 from .operators import Shape
 from .operators import kernels as kernels_of
@@ -47,7 +47,6 @@ class Tape(Memory):
         self._place(wanted)
         self._write([row for row in wanted if flat.groups[row] == 0])
         self.code, self.index = np.concatenate(self._code), np.concatenate(self._index)
-        self._begins = [part[FROM] for part in self._parts]
         self.table = self._addresses()
         self.scalars = self._scalars()
         self.moving = np.empty(len(moves) + 1, precision.name)
