@@ -20,6 +20,8 @@ from .operators import Shape, shape_of
 from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
 from .tiles import ONE, Dense, Outer, Step
 
+BEHIND = None  # stands in an instruction for slots behind all others
+
 
 class Slot(NamedTuple):
     """Stands in an instruction for the slot of a row's lanes; `spread` if the row is a scalar, the same in all."""
@@ -32,12 +34,6 @@ class Scalar(NamedTuple):
     """Stands in an instruction for the place of a scalar."""
 
     row: int
-
-
-class Room(NamedTuple):
-    """Stands in an instruction for so many slots behind all others, for as long as it runs."""
-
-    slots: int
 
 
 class Instruction(NamedTuple):
@@ -61,13 +57,17 @@ class Block(NamedTuple):
 
 
 class Writer:
-    """Writes the instructions of one section of lanes."""
+    """Writes the instructions of one section of lanes.
+
+    kernel_of: gives a shape's number. scalar_of: rows' places. nothing: the scalar
+    that holds the beginning of a sum; 1 follows. pack_at: where there is room for
+    packed scalars. room: slots that an outer product lays its rights in.
+    """
 
     def __init__(
         self, flat: Flat, kernel_of: Callable[[Shape], int], scalar_of: Any, nothing: int, pack_at: int, room: int
     ) -> None:
-        self.room = room  # slots that an outer product lays its rights in
-        self.nothing, self.one = nothing, nothing + 1  # where the scalars -0 and 1 are
+        self.room, self.nothing, self.one = room, nothing, nothing + 1
         self.flat, self.kernel_of, self.scalar_of, self.pack_at = flat, kernel_of, scalar_of, pack_at
         self.instructions: list[Instruction] = []
         self.packed: list[int] = []
@@ -122,7 +122,7 @@ class Writer:
             return
         slots = [self.lane(row) for row in (*step.lefts, *step.rights)]
         into = [Scalar(results[0]) for results in step.results]
-        sizes = [len(step.lefts), len(step.rights), Room(self.room)]
+        sizes = [len(step.lefts), len(step.rights), BEHIND]
         self.instructions.append(Instruction(OUTER, [*sizes, *slots, *into]))
 
     def row(self, row: int) -> None:
@@ -162,18 +162,13 @@ class Writer:
 
 
 def block(
-    flat: Flat, steps: list[Step], feeds: list[int], exports: list[int], kernel_of: Callable[[Shape], int],
-    scalar_of: Any, nothing: int, pack_at: int, slot_of: dict[Slot, int], keep: bool, lanes: int,
-) -> Block:  # fmt: skip
+    writer: Writer, steps: list[Step], feeds: list[int], exports: list[int], slot_of: dict[Slot, int], keep: bool
+) -> Block:
     """A section's steps as instructions.
 
-    feeds, exports: rows to be read and handed out, in order. kernel_of: gives a
-    shape's number. scalar_of: rows' places. nothing: the scalar that holds the
-    beginning of a sum; 1 follows. pack_at: where there is room for packed scalars.
-    slot_of: slots that earlier sections of the group filled. keep: whether later
-    ones read ours.
+    feeds, exports: rows to be read and handed out, in order. slot_of: slots that
+    earlier sections of the group filled. keep: whether later ones read ours.
     """
-    writer = Writer(flat, kernel_of, scalar_of, nothing, pack_at, 2 * lanes)
     if feeds:
         writer.instructions.append(Instruction(FEED, [Slot(row) for row in feeds]))
     for step in steps:
@@ -181,8 +176,9 @@ def block(
     for place, row in enumerate(exports):
         writer.instructions.append(Instruction(EXPORT, [writer.lane(row), place]))
     slots = give_slots(writer.instructions, slot_of, keep)
-    room = max([field.slots for each in writer.instructions for field in each.fields if isinstance(field, Room)] or [0])
-    return Block(encode(writer.instructions, slot_of, scalar_of, slots), slots + room, writer.packed, writer.begun)
+    code = encode(writer.instructions, slot_of, writer.scalar_of, slots)
+    room = writer.room if any(each.what == OUTER for each in writer.instructions) else 0
+    return Block(code, slots + room, writer.packed, writer.begun)
 
 
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:
@@ -212,7 +208,7 @@ def encode(instructions: list[Instruction], slot_of: dict[Slot, int], scalar_of:
 
 
 def _place(field: Any, slot_of: dict[Slot, int], scalar_of: Any, room: int) -> int:
-    if isinstance(field, Room):
+    if field is BEHIND:
         return room
     if isinstance(field, Slot):
         return slot_of[field]

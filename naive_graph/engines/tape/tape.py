@@ -11,7 +11,7 @@ import numpy as np
 from ..llvm.machine import library_of, packed
 from ..llvm.precision import DOUBLE, Precision
 from . import kernels
-from .blocks import Slot, block
+from .blocks import Slot, Writer, block
 from .flat import NONE, Array, Flat
 from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO, Numbers, Steps, Tables
 from .memory import Memory
@@ -146,10 +146,8 @@ class Tape(Memory):
 
     def _lanes(self, part: Section, feeds: list[int], exports: list[int], keep: bool) -> None:
         group, pack_at = part.group, self.nothing + 3 + self._sizes["packed"]
-        made = block(
-            self.flat, self.steps[part.stage, group], feeds, exports, self._kernel, self.slots, self.nothing, pack_at,
-            self.lane_slots[group], keep, self.precision.lanes,
-        )  # fmt: skip
+        writer = Writer(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * self.precision.lanes)
+        made = block(writer, self.steps[part.stage, group], feeds, exports, self.lane_slots[group], keep)
         if made.begun:  # sums lie together, and those among them that are no sums' beginnings are written in any case
             self._part(0, [BEGIN, min(made.begun), max(made.begun) - min(made.begun) + 1, 0, 0])
         self._scalar(PACK, pack_at, made.packed)
