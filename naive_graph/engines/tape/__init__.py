@@ -13,5 +13,6 @@ share operands), `runs` and `scalars` (the rest, by operator), `blocks` and `pla
 
 A large plan in which `repeats` finds nothing goes another, shorter way: it is
 run as it stands, in `windows`, and the reverse sweep goes back over the same
-runs (`backward`, `sweeps`).
+runs (`backward`, `sweeps`). Why there are sweeps here besides core/sweep.py's
+stands at the top of `adjoint` and of `backward`.
 """
