@@ -196,17 +196,8 @@ class Tape(Memory):
         self.history = np.zeros(1, self.precision.name)
         steps = Steps(1, self.history, self.watched, self.moves, self.move_count, self.moving)
         todo = Tables(self.parts, len(self._parts), self.code, self.index, self.table)
-        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feeds, self.out_lanes))
+        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room, self.out_room))
         self.packed = self.arguments.ctypes.data
-
-    def set_source(self, source: int) -> None:
-        """Where the floats are that leaves are loaded from."""
-        self.arguments[0] = source
-
-    def run(self, source: int) -> None:
-        """Run once. source: the address of the floats that leaves are loaded from."""
-        self.set_source(source)
-        self._run(self.packed)
 
     def repeat(self, source: int, history: Array) -> None:
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
