@@ -154,7 +154,7 @@ def _arrays(copies: Sequence[tuple[tuple[int, ...], list[Copy]]]) -> Callable[..
 
 def _lines(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], list[Copy]]]:
     """Batches: the shape of each, and how its columns become lines. Lanes beyond the last sample repeat it."""
-    lines, line_of = answers.tape.feed_lines(1), answers.feeds.line_of
+    lines, line_of = answers.tape.feeds[1], answers.feeds.line_of
     parts: list[tuple[Any, Any]] = [(lines[:, :samples], slice(None))]
     if lines.shape[1] > samples:
         parts.append((lines[:, samples:], slice(samples - 1, None)))

@@ -103,7 +103,7 @@ class Feeds:
             lines = [self.line_of[batch.rows[place]] for place in known]
             self.lines[batch.rows] = as_slice(known), as_slice(lines)
         known, lines = self.lines[batch.rows]
-        feeds = self.tape.feed_lines(1)
+        feeds = self.tape.feeds[1]
         columns = batch.columns[known]
         feeds[lines, : columns.shape[1]] = columns
         if feeds.shape[1] > columns.shape[1]:

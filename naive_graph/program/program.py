@@ -27,7 +27,7 @@ from .again import AGE, Again, again, never
 from .feeding import checked, input_rows, is_single, missing, nodes_of, too_many
 from .given import Inputs, Weights
 from .habit import Habit, form_of
-from .questions import Answers
+from .questions import Answers, Question
 from .weights import InArray, InGraph
 from .windowed import question
 
@@ -243,8 +243,8 @@ class Program:
         key = (weights is None, *(batch.rows for batch in given.batches))
         if key not in self._questions:
             batched = frozenset(row for batch in given.batches for row in batch.rows)
-            asked = home, self._rows, self._wrt, batched, self._engine, self._precision
-            self._questions[key] = question(*asked, weights, self._fused)
+            asked = Question(home, self._rows, self._wrt, batched, self._engine, self._precision, weights, self._fused)
+            self._questions[key] = question(asked)
         answers = self._questions[key]
         answers.weights = weights
         return answers

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,18 +30,33 @@ from .results import Part, all_finite, as_list, for_each, picks, whole_groups
 Found = tuple[list[Any], list[Any], bool]
 
 
+class Question(NamedTuple):
+    """What is asked: the values of some rows, and their derivatives with respect to others.
+
+    batched: PlaceHolders that are fed a number for each sample. engine: the one
+    asked for by name. weights: where Variables' values are, if not in the tables.
+    fused: whether a product and its addition may be rounded once.
+    """
+
+    tables: Tables
+    rows: list[int]
+    wrt: list[int]
+    batched: frozenset[int] = frozenset()
+    engine: str | None = None
+    precision: Precision = DOUBLE
+    weights: Weights | None = None
+    fused: bool = False
+
+
 class ByReference:
     """The reference engine's answers: the law, and slow.
 
     Called, it gives the values, the slopes, and whether all are finite.
     """
 
-    def __init__(
-        self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], precision: Precision = DOUBLE,
-        weights: Weights | None = None,
-    ) -> None:  # fmt: skip
-        self.tables, self.rows, self.wrt, self.precision = tables, list(rows), list(wrt), precision
-        self.weights = weights
+    def __init__(self, asked: Question) -> None:
+        self.question, self.precision, self.weights = asked, asked.precision, asked.weights
+        self.tables, self.rows, self.wrt = asked.tables, asked.rows, asked.wrt
 
     @property
     def machine(self) -> ByMachine | None:
@@ -128,14 +142,11 @@ class ByReference:
 class ByMachine(ByReference):
     """Compiled answers: straight-line code for a small plan, a tape for a large one, or one that is seldom asked."""
 
-    def __init__(
-        self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
-        precision: Precision = DOUBLE, weights: Weights | None = None, fused: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(tables, rows, wrt, precision, weights)
-        self.batched = batched
-        places = weights.places if weights is not None else None
-        self.lowering = Lowering(tables, rows, wrt, batched, places=places, fused=fused)
+    def __init__(self, asked: Question) -> None:
+        super().__init__(asked)
+        engine, precision, self.batched = asked.engine, asked.precision, asked.batched
+        places = asked.weights.places if asked.weights is not None else None
+        self.lowering = Lowering(self.tables, self.rows, self.wrt, self.batched, places=places, fused=asked.fused)
         self.flat = self.lowering.flat
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
@@ -149,7 +160,7 @@ class ByMachine(ByReference):
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
-        self._fed = [row in batched for row in self.wrt] if batched.intersection(self.wrt) else []
+        self._fed = [row in self.batched for row in self.wrt] if self.batched.intersection(self.wrt) else []
         self.descent: Any = None  # the last way downhill, kept by who makes them
         self.feeds = Feeds(self.flat, self.tape)
 
@@ -237,23 +248,20 @@ class ByMachine(ByReference):
         return report(self.lowering, self.tape, times)
 
 
-def question(
-    tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
-    precision: Precision = DOUBLE, weights: Weights | None = None, fused: bool = False,
-) -> ByReference:  # fmt: skip
+def answers(asked: Question) -> ByReference:
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
-    if engine == "reference":
-        if batched:
+    if asked.engine == "reference":
+        if asked.batched:
             raise EngineError("The reference engine takes one sample at a time. Leave the choice to the Program.")
-        return ByReference(tables, rows, wrt, precision, weights)
+        return ByReference(asked)
     llvmlite()  # or say at once that it is missing
     try:
-        return ByMachine(tables, rows, wrt, batched, engine, precision, weights, fused)
+        return ByMachine(asked)
     except Opaque as opaque:
-        if batched:
+        if asked.batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
         warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=learners_level())
-        return ByReference(tables, rows, wrt, precision, weights)
+        return ByReference(asked)
 
 
 Answers = ByReference

@@ -7,23 +7,21 @@ and the passes would take longer, and more memory, than it has.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
 
-from ..core.tables import Tables
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
-from ..engines.llvm.precision import DOUBLE, Precision
+from ..engines.llvm.precision import DOUBLE
 from ..engines.tape.powers import powers
 from ..engines.tape.repeats import repeats
 from ..engines.tape.rows import flat_of_tables
 from ..engines.tape.sweeps import WindowTape
 from ..engines.tape.windows import WINDOW, windows
-from . import questions
-from .given import Inputs, Weights
-from .questions import Answers, ByMachine, ByReference, Found
+from .given import Inputs
+from .questions import Answers, ByMachine, ByReference, Found, Question, answers
 
 LEAST_ROWS = 4096  # of a plan that goes by windows
 
@@ -31,8 +29,8 @@ LEAST_ROWS = 4096  # of a plan that goes by windows
 class ByWindows(ByReference):
     """Compiled answers for a plan that is large, and has no structure to find."""
 
-    def __init__(self, tables: Tables, rows: Sequence[int], wrt: Sequence[int], tape: WindowTape) -> None:
-        super().__init__(tables, rows, wrt)
+    def __init__(self, asked: Question, tape: WindowTape) -> None:
+        super().__init__(asked)
         self.tape = tape
 
     @cached_property
@@ -42,7 +40,7 @@ class ByWindows(ByReference):
     @cached_property
     def machine(self) -> ByMachine:
         """The same with all passes, for who wants to look at them, or goes on from there."""
-        return ByMachine(self.tables, self.rows, self.wrt, frozenset(), "tape")
+        return ByMachine(self.question._replace(engine="tape"))
 
     def __call__(self, inputs: Inputs) -> Found:
         tape = self.tape
@@ -66,8 +64,9 @@ class ByWindows(ByReference):
         )
 
 
-def by_windows(tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> ByWindows | None:
+def by_windows(asked: Question) -> ByWindows | None:
     """Answers by windows; None where that does not suit the plan: it is small, or repeats itself, or asks for more."""
+    tables, rows, wrt = asked.tables, asked.rows, asked.wrt
     if len(rows) != 1 or len(tables) < LEAST_ROWS:
         return None
     flat, chosen = flat_of_tables(tables, [*rows, *wrt])
@@ -83,20 +82,16 @@ def by_windows(tables: Tables, rows: Sequence[int], wrt: Sequence[int]) -> ByWin
     made = windows(flat)
     if made is None:
         return None
-    return ByWindows(tables, rows, wrt, WindowTape(flat, made, int(place[0]), place[1:].tolist()))
+    return ByWindows(asked, WindowTape(flat, made, int(place[0]), place[1:].tolist()))
 
 
-def question(
-    tables: Tables, rows: Sequence[int], wrt: Sequence[int], batched: frozenset[int], engine: str | None,
-    precision: Precision = DOUBLE, weights: Weights | None = None, fused: bool = False,
-) -> Answers:  # fmt: skip
+def question(asked: Question) -> Answers:
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
-    if engine in (None, "tape") and not batched and precision is DOUBLE and weights is None:
+    plain = not asked.batched and asked.precision is DOUBLE and asked.weights is None
+    if plain and asked.engine in (None, "tape"):
         llvmlite()  # or say at once that it is missing
-        try:
-            found = by_windows(tables, rows, wrt)
-        except Opaque:  # the passes will meet it too, and say so
-            found = None
-        if found is not None:
-            return found
-    return questions.question(tables, rows, wrt, batched, engine, precision, weights, fused)
+        with suppress(Opaque):  # the passes will meet it too, and say so
+            found = by_windows(asked)
+            if found is not None:
+                return found
+    return answers(asked)

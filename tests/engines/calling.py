@@ -39,7 +39,7 @@ def at_once(rule, *operands):
     values = np.ones((len(operands) + 1, count))
     for row, numbers in zip(values, operands, strict=False):
         row[: len(numbers)] = numbers
-    code = np.array([1, len(operands), *range(len(operands))], np.int32)  # one row: into which slot, from which
+    code = np.array([len(operands), *range(len(operands))], np.int32)  # into which slot, from which
     _lanes(rule, len(operands))(code.ctypes.data, 0, values.ctypes.data, count, count)
     return values[-1, : len(operands[0])].tolist()
 

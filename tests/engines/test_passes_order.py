@@ -13,9 +13,9 @@ from taped import batch_plan, lowered, on_tape, random_plan
 from unrolled import network
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
-from naive_graph.engines.tape.blocks import MOST_WAITING, Instruction, Slot, encode, give_slots
+from naive_graph.engines.tape.blocks import Instruction, Slot, encode, give_slots
 from naive_graph.engines.tape.flat import DOT, MUL, NONE, REDUCE, TOTAL
-from naive_graph.engines.tape.kernels import DENSE, FEED, FIRST_KERNEL, REDUCE_PAIRS, SUM
+from naive_graph.engines.tape.kernels import FIRST_KERNEL, REDUCE_PAIRS, SUM
 from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.rows import flat_of_tables
@@ -203,20 +203,6 @@ def test_a_value_that_nobody_reads_again_gives_its_slot_back():
     assert give_slots(chain, {}, False) <= 4
 
 
-def test_rows_of_one_kernel_give_their_slots_back_after_a_while():
-    chain = [Instruction(0, [Slot(row + 1), Slot(row)]) for row in range(1000)]
-    assert give_slots(chain, {}, False) <= MOST_WAITING + 2
-
-
-def test_what_is_fed_keeps_its_slot():
-    fed = [Slot(0), Slot(1)]
-    chain = [Instruction(DENSE, [Slot(row + 1), Slot(row)]) for row in range(1, 1000)]
-    slot_of = {}
-    give_slots([Instruction(FEED, fed), Instruction(DENSE, [Slot(1), Slot(0)]), *chain], slot_of, False)
-    assert [slot_of.pop(slot) for slot in fed] == [0, 1]
-    assert not {0, 1}.intersection(slot_of.values())
-
-
 @given(st.lists(st.sampled_from([1, 7, 8, 100, 129, 300]), min_size=1, max_size=5), seeds)
 @settings(max_examples=15, deadline=None)
 def test_batches_of_any_lengths_may_follow_each_other(lengths, seed):
@@ -240,38 +226,17 @@ def test_numbers_that_are_fed_once_are_there_in_every_run():
         assert [program().value for _ in range(3)] == [816.0] * 3
 
 
-# --- rows that go on evenly are one instruction ---------------------------------
-
-
-def unfolded(code):
-    """The instructions in code, each row by itself: what, and its places."""
-    at, found = 0, []
-    while at < len(code):
-        what, size = code[at], code[at + 1]
-        fields = code[at + 2 : at + size]
-        if what == REDUCE_PAIRS or what >= FIRST_KERNEL:
-            rows, half = fields[0], (size - 3) // 2
-            places, steps = fields[1 : 1 + half], fields[1 + half :]
-            found += [
-                (what, [place + row * step for place, step in zip(places, steps, strict=True)]) for row in range(rows)
-            ]
-        else:
-            found.append((what, fields))
-        at += size
-    return found
-
+# --- instructions as numbers ----------------------------------------------------
 
 PLACES = st.lists(st.integers(0, 3), min_size=1, max_size=3)
 WRITTEN = st.lists(st.tuples(st.sampled_from([SUM, REDUCE_PAIRS, FIRST_KERNEL, FIRST_KERNEL + 1]), PLACES), max_size=30)
 
 
 @given(WRITTEN)
-def test_encoded_instructions_do_what_was_written_in_order(written):
-    instructions = [Instruction(what, list(places)) for what, places in written]
-    assert unfolded(encode(instructions, {}, [], 0)) == written
-
-
-@pytest.mark.parametrize("step", [-1, 0, 1, 5])
-def test_a_hundred_rows_that_go_on_evenly_are_one_instruction(step):
-    rows = [Instruction(FIRST_KERNEL, [row, 1000 + step * row, 7]) for row in range(100)]
-    assert encode(rows, {}, [], 0) == [FIRST_KERNEL, 9, 100, 0, 1000, 7, 1, step, 0]
+def test_encoded_instructions_are_what_was_written_each_behind_its_length(written):
+    code = encode([Instruction(what, list(places)) for what, places in written], {}, [], 0)
+    at, found = 0, []
+    while at < len(code):
+        found.append((code[at], code[at + 2 : at + code[at + 1]]))
+        at += code[at + 1]
+    assert found == written

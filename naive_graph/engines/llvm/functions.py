@@ -151,67 +151,75 @@ def together(*modules: Module) -> str:
     return "\n\n".join(["\n".join(modules[0].declared.values()), *functions]) + "\n"
 
 
-class Tree(Writer):
-    """One way through a function: the decisions made so far, and a block of instructions after each."""
+class Way(Writer):
+    """One way through a function, as far as the questions that it asked were answered: "1" for yes."""
 
     def __init__(self, module: Module, path: str, arity: int) -> None:
         super().__init__(module)
-        self.path, self.here = path, ""  # decisions to follow, and those taken: "1" for true
-        self.blocks: dict[str, list[str]] = {"": []}
+        self.path, self.here = path, ""  # answers to give, and those given
         self.untried: list[str] = []
         self.known: dict[str, Emitted] = {}
         self.parameters = [Emitted(self, f"%x{place}") for place in range(arity)]
 
     def line(self, instruction: str) -> Emitted:
         if instruction not in self.known:
-            block = self.blocks[self.here]
-            name = f"%v{self.here}.{len(block)}"
-            block.append(f"{name} = {instruction}")
-            self.known[instruction] = Emitted(self, name)
+            self.known[instruction] = Emitted(self, self.written(instruction))
         return self.known[instruction]
 
-    def fork(self, condition: str) -> bool:
+    def written(self, instruction: str) -> str:
+        """The name of the instruction's result."""
+        raise NotImplementedError
+
+    def answer(self) -> tuple[bool, str]:
+        """Whether the next question is asked for the first time, and the answer."""
         depth = len(self.here)
         if depth == MOST_FORKS:
             raise Opaque(f"it asks more than {MOST_FORKS} questions in a row")
-        answer = self.path[depth] if depth < len(self.path) else "1"
-        if depth >= len(self.path):
+        new = depth >= len(self.path)
+        if new:
+            self.path += "1"
             self.untried.append(self.here + "0")
+        return new, self.path[depth]
+
+
+class Tree(Way):
+    """A function of one number: a block of instructions after each answer."""
+
+    def __init__(self, module: Module, path: str, arity: int) -> None:
+        super().__init__(module, path, arity)
+        self.blocks: dict[str, list[str]] = {"": []}
+
+    def written(self, instruction: str) -> str:
+        block = self.blocks[self.here]
+        block.append(f"%v{self.here}.{len(block)} = {instruction}")
+        return block[-1].partition(" ")[0]
+
+    def fork(self, condition: str) -> bool:
+        _, answer = self.answer()
         self.blocks[self.here].append(f"br i1 {condition}, label %b{self.here}1, label %b{self.here}0")
         self.here += answer
         self.blocks[self.here] = []
         return answer == "1"
 
 
-class Choices(Writer):
+class Choices(Way):
     """A function of many numbers at once: all ways are gone, and each number picks its own result."""
 
     def __init__(self, module: Module, arity: int) -> None:
-        super().__init__(module)
-        self.path, self.here = "", ""
+        super().__init__(module, "", arity)
         self.lines: list[str] = []
-        self.conditions: dict[str, str] = {}  # by the decisions that led there
-        self.untried: list[str] = []
-        self.known: dict[str, Emitted] = {}
-        self.parameters = [Emitted(self, f"%x{place}") for place in range(arity)]
+        self.conditions: dict[str, str] = {}  # by the answers that led there
 
-    def line(self, instruction: str) -> Emitted:
-        if instruction not in self.known:
-            name = f"%v{len(self.lines)}"
-            self.lines.append(f"{name} = {instruction}")
-            self.known[instruction] = Emitted(self, name)
-        return self.known[instruction]
+    def written(self, instruction: str) -> str:
+        self.lines.append(f"%v{len(self.lines)} = {instruction}")
+        return self.lines[-1].partition(" ")[0]
 
     def fork(self, condition: str) -> bool:
-        depth = len(self.here)
-        if depth == MOST_FORKS:
-            raise Opaque(f"it asks more than {MOST_FORKS} questions in a row")
-        if depth >= len(self.path):
+        new, answer = self.answer()
+        if new:
             self.conditions[self.here] = condition
-            self.path += "1"
-            self.untried.append(self.here + "0")
-        self.here = self.path[: depth + 1]
-        return self.here[-1] == "1"
+        self.here += answer
+        return answer == "1"
 
     def through(self, function: Callable[..., Any]) -> Value:
         """What the function gives for the parameters."""

@@ -135,18 +135,6 @@ class Straight(Writer):
         if isinstance(value, Emitted) and value.place is None:
             value.place = (array, index)
 
-    def copy(self, source: tuple[str, int], target: tuple[str, int], many: int) -> None:
-        """Copy numbers that lie side by side, a register of them at a time."""
-        width = self.module.precision.lanes
-        while many:
-            while width > many:
-                width //= 2
-            kind, align = f"<{width} x {self.module.real}>", self.module.precision.bytes
-            value = self.line(f"load {kind}, ptr {self._address(*source)}, align {align}").name
-            self.parts[-1].append(f"store {kind} {value}, ptr {self._address(*target)}, align {align}")
-            source, target = ((array, index + width) for array, index in (source, target))
-            many -= width
-
     def _address(self, array: str, index: int) -> str:
         name = ""
         for each in self._address_lines(array, index):

@@ -21,59 +21,32 @@ from .fields import flattened, syntax
 from .precision import DOUBLE, Precision
 from .python import Program, result_type, scalars
 
-# A call of the kernel at a place of a table of addresses.
-CALLS = """
-define internal void @call_run(ptr %table, i64 %k, ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length) {
-  %place = getelementptr ptr, ptr %table, i64 %k
-  %kernel = load ptr, ptr %place
-  call void %kernel(ptr %scalars, ptr %index, i64 %base, i64 %to, i64 %length)
-  ret void
+# Calls of the kernel at a place of a table of addresses: what each hands on, and what the kernel gives.
+KERNELS = {
+    "call_run": (["ptr", "ptr", "i64", "i64", "i64"], "void"),
+    "call_lanes": (["ptr", "i64", "ptr", "i64", "i64"], "void"),
+    "call_back": (["ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
+    "call_value": (["double"], "double"),
+    "call_rule": (["ptr", "i64"], "double"),
+    "call_partials": (["ptr", "i64", "double", "ptr", "ptr"], "void"),
 }
-define internal void @call_lanes(ptr %table, i64 %k, ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count) {
-  %place = getelementptr ptr, ptr %table, i64 %k
-  %kernel = load ptr, ptr %place
-  call void %kernel(ptr %code, i64 %at, ptr %lanes, i64 %width, i64 %count)
-  ret void
-}
-define internal void @call_back(
-  ptr %table, i64 %k, ptr %scalars, ptr %adjoints, ptr %index, i64 %base, i64 %from, i64 %length
-) {
-  %place = getelementptr ptr, ptr %table, i64 %k
-  %kernel = load ptr, ptr %place
-  call void %kernel(ptr %scalars, ptr %adjoints, ptr %index, i64 %base, i64 %from, i64 %length)
-  ret void
-}
-define internal double @call_value(ptr %table, i64 %k, double %x) {
-  %place = getelementptr ptr, ptr %table, i64 %k
-  %kernel = load ptr, ptr %place
-  %y = call double %kernel(double %x)
-  ret double %y
-}
-define internal double @call_rule(ptr %table, i64 %k, ptr %xs, i64 %count) {
-  %place = getelementptr ptr, ptr %table, i64 %k
-  %kernel = load ptr, ptr %place
-  %y = call double %kernel(ptr %xs, i64 %count)
-  ret double %y
-}
-define internal void @call_partials(ptr %table, i64 %k, ptr %xs, i64 %count, double %y, ptr %wanted, ptr %partials) {
-  %place = getelementptr ptr, ptr %table, i64 %k
-  %kernel = load ptr, ptr %place
-  call void %kernel(ptr %xs, i64 %count, double %y, ptr %wanted, ptr %partials)
-  ret void
-}
-"""
+
+
+def _call(name: str, kinds: list[str], result: str) -> str:
+    handed = ", ".join(f"{kind} %x{place}" for place, kind in enumerate(kinds))
+    call = f"call {result} %kernel({handed})"
+    lines = [
+        f"define internal {result} @{name}(ptr %table, i64 %k, {handed}) {{",
+        "%place = getelementptr ptr, ptr %table, i64 %k",
+        "%kernel = load ptr, ptr %place",
+        *([call, "ret void"] if result == "void" else [f"%y = {call}", f"ret {result} %y"]),
+    ]
+    return "\n  ".join(lines) + "\n}"
 
 
 def _known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
-    return {
-        **registers.known(precision.type, precision.lanes),
-        "call_run": ("call_run", ["ptr", "i64", "ptr", "ptr", "i64", "i64", "i64"], "void"),
-        "call_lanes": ("call_lanes", ["ptr", "i64", "ptr", "i64", "ptr", "i64", "i64"], "void"),
-        "call_back": ("call_back", ["ptr", "i64", "ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
-        "call_value": ("call_value", ["ptr", "i64", "double"], "double"),
-        "call_rule": ("call_rule", ["ptr", "i64", "ptr", "i64"], "double"),
-        "call_partials": ("call_partials", ["ptr", "i64", "ptr", "i64", "double", "ptr", "ptr"], "void"),
-    }
+    calls = {name: (name, ["ptr", "i64", *kinds], result) for name, (kinds, result) in KERNELS.items()}
+    return {**registers.known(precision.type, precision.lanes), **calls}
 
 
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
@@ -137,7 +110,8 @@ def _text(module: str, precision: Precision) -> str:
     for each in _OF_FILE[module]:
         program.add(each.python)
     entries = [_entry(each, precision) for each in _OF_FILE[module]]
-    return "\n".join([CALLS, registers.texts(precision.type, precision.lanes), str(program), *entries])
+    calls = [_call(name, *kernel) for name, kernel in KERNELS.items()]
+    return "\n".join([*calls, registers.texts(precision.type, precision.lanes), str(program), *entries])
 
 
 def _entry(function: Machine, precision: Precision) -> str:

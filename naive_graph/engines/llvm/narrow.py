@@ -15,22 +15,9 @@ from .listing import PARAMETERS
 NARROW = """
 define internal void @narrow(ptr %from, ptr %to, i64 %count) {
 begin:
-  %whole = and i64 %count, -16
   br label %test
 test:
-  %i = phi i64 [0, %begin], [%i.next, %sixteen]
-  %more = icmp slt i64 %i, %whole
-  br i1 %more, label %sixteen, label %rest
-sixteen:
-  %exact.at = getelementptr double, ptr %from, i64 %i
-  %exact = load <16 x double>, ptr %exact.at, align 8
-  %near = fptrunc <16 x double> %exact to <16 x float>
-  %near.at = getelementptr float, ptr %to, i64 %i
-  store <16 x float> %near, ptr %near.at, align 4
-  %i.next = add i64 %i, 16
-  br label %test
-rest:
-  %k = phi i64 [%whole, %test], [%k.next, %one]
+  %k = phi i64 [0, %begin], [%k.next, %one]
   %left = icmp slt i64 %k, %count
   br i1 %left, label %one, label %end
 one:
@@ -40,7 +27,7 @@ one:
   %b.at = getelementptr float, ptr %to, i64 %k
   store float %b, ptr %b.at
   %k.next = add i64 %k, 1
-  br label %rest
+  br label %test
 end:
   ret void
 }

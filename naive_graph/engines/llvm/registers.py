@@ -116,52 +116,29 @@ def sums(real: str, lanes: int) -> str:
 
 
 def unusual(real: str, lanes: int) -> str:
-    """0.0 if so many floats are finite, else NaN: x - x is 0 unless x is infinite or NaN. Whole registers are read.
-
-    Four registers at a time, for a sum waits for its last addition.
-    """
-    vector, reduce, four = f"<{lanes} x {real}>", f"@llvm.vector.reduce.fadd.v{lanes}{suffix(real)}", range(4)
-
-    def added(name: str, place: str, before: str) -> list[str]:
-        return [
-            f"%{name}.at = getelementptr {real}, ptr %xs, i64 {place}",
-            f"%{name}.x = load {vector}, ptr %{name}.at, align 4",
-            f"%{name}.nothing = fsub {vector} %{name}.x, %{name}.x",
-            f"%{name} = fadd {vector} {before}, %{name}.nothing",
-        ]
-
-    lines = [
-        f"define internal {real} @unusual(ptr %xs, i64 %size) {{",
-        "begin:",
-        f"%fours = and i64 %size, {-4 * lanes}",
-        "br label %test",
-        "test:",
-        "%i = phi i64 [0, %begin], [%i.next, %four]",
-        *(f"%sum{k} = phi {vector} [zeroinitializer, %begin], [%more{k}, %four]" for k in four),
-        "%on = icmp slt i64 %i, %fours",
-        "br i1 %on, label %four, label %rest",
-        "four:",
-        *(f"%i{k} = add i64 %i, {lanes * k}" for k in four),
-        *(line for k in four for line in added(f"more{k}", f"%i{k}", f"%sum{k}")),
-        f"%i.next = add i64 %i, {4 * lanes}",
-        "br label %test",
-        "rest:",
-        "%j = phi i64 [%i, %test], [%j.next, %one]",
-        f"%sum = phi {vector} [%sum0, %test], [%more, %one]",
-        "%left = icmp slt i64 %j, %size",
-        "br i1 %left, label %one, label %end",
-        "one:",
-        *added("more", "%j", "%sum"),
-        f"%j.next = add i64 %j, {lanes}",
-        "br label %rest",
-        "end:",
-        f"%two = fadd {vector} %sum, %sum1",
-        f"%other = fadd {vector} %sum2, %sum3",
-        f"%all = fadd {vector} %two, %other",
-        f"%found = call reassoc {real} {reduce}({real} 0.0, {vector} %all)",
-        f"ret {real} %found",
-    ]
-    return f"declare {real} {reduce}({real}, {vector})\n" + "\n  ".join(lines) + "\n}"
+    """0.0 if so many floats are finite, else NaN: x - x is 0 unless x is infinite or NaN. Whole registers are read."""
+    vector, reduce = f"<{lanes} x {real}>", f"@llvm.vector.reduce.fadd.v{lanes}{suffix(real)}"
+    return f"""
+declare {real} {reduce}({real}, {vector})
+define internal {real} @unusual(ptr %xs, i64 %size) {{
+begin:
+  br label %test
+test:
+  %i = phi i64 [0, %begin], [%next, %one]
+  %sum = phi {vector} [zeroinitializer, %begin], [%more, %one]
+  %on = icmp slt i64 %i, %size
+  br i1 %on, label %one, label %end
+one:
+  %at = getelementptr {real}, ptr %xs, i64 %i
+  %x = load {vector}, ptr %at, align 4
+  %nothing = fsub {vector} %x, %x
+  %more = fadd {vector} %sum, %nothing
+  %next = add i64 %i, {lanes}
+  br label %test
+end:
+  %found = call reassoc {real} {reduce}({real} 0.0, {vector} %sum)
+  ret {real} %found
+}}"""
 
 
 def suffix(real: str) -> str:

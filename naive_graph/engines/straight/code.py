@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.rules import BY_NUMBER, RULES
 from ..llvm import registers
-from ..llvm.emit import INSTRUCTIONS, SQUARES, Emitted, opaque
+from ..llvm.emit import INSTRUCTIONS, SQUARES, opaque
 from ..llvm.functions import together
 from ..llvm.listing import PARAMETERS, Straight, calling
 from ..llvm.loops import declared
@@ -19,7 +19,7 @@ from ..llvm.meaning import in_registers
 from ..llvm.narrow import narrowing
 from ..llvm.pairs import partner
 from ..llvm.precision import DOUBLE, Precision
-from ..tape.flat import DOT, NONE, PIECES, Flat, name_of
+from ..tape.flat import DOT, PIECES, Flat, name_of
 from ..tape.operators import piece
 from ..tape.sections import Section
 from .packing import both_together, gathered
@@ -140,14 +140,10 @@ class Written:
                 self._amiss = code.apply(ADD, [self._amiss, difference])
 
     def _end(self) -> None:
-        """Hand out what is left: leaves, and sums over the samples; of these, many lie side by side already."""
-        code, few = self._code(), self.scalars <= FEW
-        for rows in [[row] for row in self.sheet.results] if few else self._neighbours():
-            if len(rows) == 1:
-                self._hand_out(code, rows[0])
-            else:
-                source, target = self.sheet.registers[rows[0]].place, self.sheet.results[rows[0]][0]
-                code.copy(source, ("adjoints", target), len(rows))
+        """Hand out what is left: leaves, and sums over the samples."""
+        code = self._code()
+        for row in list(self.sheet.results):
+            self._hand_out(code, row)
             code.breathe()
         for each in self.units:
             if isinstance(each, Sampled) and each.checked:
@@ -155,21 +151,6 @@ class Written:
                     found = self.sheet.lying(self.sheet.alone, "scratch", each.begin + lane)
                     self._amiss = code.apply(ADD, [self._amiss, found])
         code.store("adjoints", self.scalars, self._amiss)
-
-    def _neighbours(self) -> list[list[int]]:
-        """The rows that are left, together where they lie in scratch as they do among the results."""
-        found: list[list[int]] = []
-        last = (NONE, NONE)
-        for row, places in self.sheet.results.items():
-            value = self.sheet.registers[row]
-            array, at = value.place if isinstance(value, Emitted) and value.place is not None else ("", NONE)
-            here = (at, places[0]) if array == "scratch" and len(places) == 1 else (NONE, NONE)
-            if found and NONE not in last and here == (last[0] + 1, last[1] + 1):
-                found[-1].append(row)
-            else:
-                found.append([row])
-            last = here
-        return found
 
     # --- text ---
 

@@ -30,7 +30,7 @@ from ..llvm.compile import compiled
 from ..llvm.loops import WORDS
 from ..llvm.precision import DOUBLE, Precision
 from ..llvm.repeat import loop
-from ..tape.adjoint import Count
+from ..tape.face import Face
 from ..tape.flat import DOT, NONE, Array, Flat
 from ..tape.places import aligned
 from ..tape.sections import lives_on
@@ -56,7 +56,7 @@ define void @"run.packed"(ptr %packed) {
 """
 
 
-class StraightLine:
+class StraightLine(Face):
     """The wanted rows of a plan as one piece of code, with the memory that it works in. Has the face of a Tape.
 
     moves: (from, to), wanted scalars that a run hands to the next one, where
@@ -88,7 +88,7 @@ class StraightLine:
         scalars = [row for row in wanted if flat.groups[row] == 0]
         result_of = {row: place for place, row in enumerate(scalars)}
         self.out = np.zeros(len(scalars) + 1 + precision.lanes, precision.name)
-        self.scratch = aligned(sheet.scratch.size + precision.lanes, precision.name)
+        self.scalars = aligned(sheet.scratch.size + precision.lanes, precision.name)
         self.whole = lives_on(self.sections)
         texts = [str(code), PACKED]
         if moves:
@@ -99,9 +99,9 @@ class StraightLine:
             kinds = [*[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p]
             self._again = self.library.function("again", None, kinds)
         self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
-        self._places = (self.out.ctypes.data, self.scratch.ctypes.data)
-        self._arguments = np.array([0, *self._places], np.int64)
-        self.packed: int = self._arguments.ctypes.data
+        self._places = (self.out.ctypes.data, self.scalars.ctypes.data)
+        self.arguments = np.array([0, *self._places], np.int64)
+        self.packed = self.arguments.ctypes.data
         self.set_samples(flat.samples)
 
     # --- memory ---
@@ -109,55 +109,21 @@ class StraightLine:
     def set_samples(self, samples: Sequence[int]) -> None:
         """Make room for so many samples of each group; what was fed must be fed again."""
         self.samples = list(samples)
-        self.feeds: dict[int, Array] = {}
-        self.lanes: dict[int, Array] = {}
-        self.outs: dict[int, Array] = {}
-        words, lanes, held = self.scratch.view(np.int64), self.precision.lanes, self.precision.name
+        self.feeds, self.lanes, self.outs = {}, {}, {}
+        words, lanes, held = self.scalars.view(np.int64), self.precision.lanes, self.precision.name
         for group, count in enumerate(samples[1:], 1):
             room, columns = -(-count // lanes) * lanes, self.columns[group]
             most = room if group in self.whole else min(room, chunk(count, columns, self.precision))
-            stride = apart(room, self.precision)
-            self.feeds[group] = aligned(len(self.fed[group]) * stride, held).reshape(-1, stride)
-            self.outs[group] = aligned(len(self.exported[group]) * stride, held).reshape(-1, stride)
+            self.feeds[group] = aligned(len(self.fed[group]) * room, held).reshape(-1, room)
+            self.outs[group] = aligned(len(self.exported[group]) * room, held).reshape(-1, room)
             self.lanes[group] = aligned(columns * most, held)
             arrays = self.feeds[group], self.lanes[group], self.outs[group]
-            head = [count, stride, most, *(each.ctypes.data for each in arrays)]
+            head = [count, room, most, *(each.ctypes.data for each in arrays)]
             words[WORDS * (group - 1) : WORDS * (group - 1) + len(head)] = head
-        for row, source in self.flat.sources.items():
-            if isinstance(source, Count) and row in self.given:
-                self.put(row, float(samples[source.group]))
+        self.put_counts()
 
-    def put(self, row: int, number: float) -> None:
-        """Set a scalar leaf that is not loaded from the graph."""
-        self.scratch[self.given[row]] = self.precision.rounded(number)
-
-    def held(self, row: int) -> float:
-        """What such a leaf holds."""
-        return float(self.scratch[self.given[row]])
-
-    def scalars_of(self, rows: Sequence[int]) -> tuple[Array, list[int]]:
-        """Where such leaves are: an array, and the place of each."""
-        return self.scratch, [self.given[row] for row in rows]
-
-    def feed(self, row: int) -> Array:
-        """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
-        group = int(self.flat.groups[row])
-        return self.feeds[group][self.fed[group].index(row)]
-
-    def feed_lines(self, group: int) -> Array:
-        """All leaves' lanes of a group: a view with a line for each of `fed[group]`."""
-        return self.feeds[group]
-
-    def out_lines(self, group: int) -> Array:
-        """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""
-        return self.outs[group][:, : self.samples[group]]
-
-    def lanes_of(self, row: int) -> Array:
-        """The values of a wanted row that has one for each sample: a view, good until the next run."""
-        group = int(self.flat.groups[row])
-        if self.flat.starts[row] == self.flat.starts[row + 1]:  # a leaf: what was fed
-            return self.feed(row)[: self.samples[group]]
-        return self.outs[group][self.exported[group].index(row), : self.samples[group]]
+    def place(self, row: int) -> int:
+        return self.given.get(row, NONE)
 
     def explain(self) -> list[str]:
         """What runs, in words."""
@@ -173,27 +139,9 @@ class StraightLine:
 
     # --- running ---
 
-    def set_source(self, source: int) -> None:
-        """Where the leaves' values are."""
-        self._arguments[0] = source
-
-    def run(self, source: int) -> None:
-        """Run once. source: the address of the leaves' values."""
-        self.set_source(source)
-        self._run(self.packed)
-
     def repeat(self, source: int, history: Array) -> None:
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
         self._again(source, *self._places, len(history), history.ctypes.data)
-
-
-def apart(floats: int, precision: Precision) -> int:
-    """How far apart rows of so many floats begin: an odd number of the cache's lines.
-
-    A power of two would give a block of all rows few places in the nearest cache, as every line has its place there
-    by the last digits of its address.
-    """
-    return floats if floats // precision.lanes % 2 else floats + precision.lanes
 
 
 def chunk(count: int, columns: int, precision: Precision) -> int:

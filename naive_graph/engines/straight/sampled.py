@@ -13,7 +13,7 @@ from typing import Any
 from ..llvm.block import Block
 from ..llvm.loops import BROAD, TALL, Sums, Tile, Total, section
 from ..llvm.pairs import both
-from ..tape.flat import NONE, REDUCE, TOTAL, Flat, name_of
+from ..tape.flat import NONE, REDUCE, TOTAL, name_of
 from ..tape.sections import Section
 from ..tape.tiles import Outer, tiles
 from .packing import pairs
@@ -65,7 +65,7 @@ class Sampled:
         self.register_of = {row: self.begin + self.width * k for k, row in enumerate(self.single, self.checked)}
 
     def _rows(self) -> None:
-        rows = _soon(self.flat, self.part.rows.tolist())
+        rows = self.part.rows.tolist()
         inner = {row for row in rows if self.flat.kinds[row] not in (TOTAL, REDUCE)}
         for row in self.tiled.keys() - inner:  # fed, from an earlier section, or one for all samples
             self._stored(row)
@@ -173,10 +173,3 @@ class Sampled:
 def _worth(grid: Outer) -> bool:
     """Whether a tile is quicker than registers in memory."""
     return len(grid.lefts) * len(grid.rights) >= 2 * TALL
-
-
-def _soon(flat: Flat, rows: list[int]) -> list[int]:
-    """The rows in order, but sums over the samples as soon as their terms are there."""
-    summed = [row for row in rows if flat.kinds[row] in (TOTAL, REDUCE)]
-    when = {row: (max(flat.of(row)), 1) for row in summed}
-    return sorted(rows, key=lambda row: when.get(row, (row, 0)))

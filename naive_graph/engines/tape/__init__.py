@@ -8,10 +8,11 @@ products), `alike` and `lanes` (samples hidden in an unrolled graph), `adjoint`,
 computed twice, or for nobody), `softmax`, `lowering` (all of these, one after the other),
 `sections` (what varies with the sample, and what does not), `tiles` (dots that
 share operands), `runs` and `scalars` (the rest, by operator), `blocks` and `places`
-(where values live), `kernels`, `sums` and `operators` (the loops), `memory` and
+(where values live), `kernels`, `sums` and `operators` (the loops), `face`, `memory` and
 `tape` (all of it), `report` (what the passes did, in words).
 
 A large plan in which `repeats` finds nothing goes another, shorter way: it is
 run as it stands, in `windows`, and the reverse sweep goes back over the same
-runs (`backward`, `sweeps`).
+runs (`backward`, `sweeps`). Why there are sweeps here besides core/sweep.py's
+stands at the top of `adjoint` and of `backward`.
 """

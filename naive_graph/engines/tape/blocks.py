@@ -3,9 +3,7 @@
     slot 0: x   slot 1: w*x + b   slot 2: its relu   slot 1 again: its derivative
 
 A slot is a row of memory, a block of samples wide. A value that nobody will read
-again gives its slot back, and the next value takes the lowest that is free. Rows
-of one kernel whose slots go on evenly, as those of a layer do, become one
-instruction.
+again gives its slot back, and the next value takes the lowest that is free.
 """
 
 from __future__ import annotations
@@ -19,11 +17,10 @@ import numpy as np
 from .flat import DOT, NONE, REDUCE, TOTAL, Flat
 from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE_PAIRS, SPREAD, SUM
 from .operators import Shape, shape_of
-from .runs import MOST_TERMS
 from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
 from .tiles import ONE, Dense, Outer, Step
 
-MOST_WAITING = 64  # slots that rows of one kernel give back only when all are done
+BEHIND = None  # stands in an instruction for slots behind all others
 
 
 class Slot(NamedTuple):
@@ -37,12 +34,6 @@ class Scalar(NamedTuple):
     """Stands in an instruction for the place of a scalar."""
 
     row: int
-
-
-class Room(NamedTuple):
-    """Stands in an instruction for so many slots behind all others, for as long as it runs."""
-
-    slots: int
 
 
 class Instruction(NamedTuple):
@@ -66,13 +57,17 @@ class Block(NamedTuple):
 
 
 class Writer:
-    """Writes the instructions of one section of lanes."""
+    """Writes the instructions of one section of lanes.
+
+    kernel_of: gives a shape's number. scalar_of: rows' places. nothing: the scalar
+    that holds the beginning of a sum; 1 follows. pack_at: where there is room for
+    packed scalars. room: slots that an outer product lays its rights in.
+    """
 
     def __init__(
         self, flat: Flat, kernel_of: Callable[[Shape], int], scalar_of: Any, nothing: int, pack_at: int, room: int
     ) -> None:
-        self.room = room  # slots that an outer product lays its rights in
-        self.nothing, self.one = nothing, nothing + 1  # where the scalars -0 and 1 are
+        self.room, self.nothing, self.one = room, nothing, nothing + 1
         self.flat, self.kernel_of, self.scalar_of, self.pack_at = flat, kernel_of, scalar_of, pack_at
         self.instructions: list[Instruction] = []
         self.packed: list[int] = []
@@ -127,23 +122,19 @@ class Writer:
             return
         slots = [self.lane(row) for row in (*step.lefts, *step.rights)]
         into = [Scalar(results[0]) for results in step.results]
-        sizes = [len(step.lefts), len(step.rights), Room(self.room)]
+        sizes = [len(step.lefts), len(step.rights), BEHIND]
         self.instructions.append(Instruction(OUTER, [*sizes, *slots, *into]))
 
     def row(self, row: int) -> None:
         kind, operands = int(self.flat.kinds[row]), self.flat.of(row)
         if kind < DOT:
             self.total(row, kind, operands)
-        elif kind == DOT and not self.has_kernel(operands):
+        elif kind == DOT:
             self.dot(row, operands)
         else:
             shape = shape_of(kind, operands)
             slots = [self.lane(each) for each in operands if each >= 0]
             self.instructions.append(Instruction(FIRST_KERNEL + self.kernel_of(shape), [Slot(row), *slots]))
-
-    def has_kernel(self, operands: list[int]) -> bool:
-        """Whether a dot is short, and reads lanes only."""
-        return len(operands) <= 2 * MOST_TERMS and all(self.flat.groups[each] > 0 for each in operands if each >= 0)
 
     def total(self, row: int, kind: int, operands: list[int]) -> None:
         slots = [self.lane(each) if each >= 0 else NONE for each in operands]
@@ -171,18 +162,13 @@ class Writer:
 
 
 def block(
-    flat: Flat, steps: list[Step], feeds: list[int], exports: list[int], kernel_of: Callable[[Shape], int],
-    scalar_of: Any, nothing: int, pack_at: int, slot_of: dict[Slot, int], keep: bool, lanes: int,
-) -> Block:  # fmt: skip
+    writer: Writer, steps: list[Step], feeds: list[int], exports: list[int], slot_of: dict[Slot, int], keep: bool
+) -> Block:
     """A section's steps as instructions.
 
-    feeds, exports: rows to be read and handed out, in order. kernel_of: gives a
-    shape's number. scalar_of: rows' places. nothing: the scalar that holds the
-    beginning of a sum; 1 follows. pack_at: where there is room for packed scalars.
-    slot_of: slots that earlier sections of the group filled. keep: whether later
-    ones read ours.
+    feeds, exports: rows to be read and handed out, in order. slot_of: slots that
+    earlier sections of the group filled. keep: whether later ones read ours.
     """
-    writer = Writer(flat, kernel_of, scalar_of, nothing, pack_at, 2 * lanes)
     if feeds:
         writer.instructions.append(Instruction(FEED, [Slot(row) for row in feeds]))
     for step in steps:
@@ -190,75 +176,39 @@ def block(
     for place, row in enumerate(exports):
         writer.instructions.append(Instruction(EXPORT, [writer.lane(row), place]))
     slots = give_slots(writer.instructions, slot_of, keep)
-    room = max([field.slots for each in writer.instructions for field in each.fields if isinstance(field, Room)] or [0])
-    return Block(encode(writer.instructions, slot_of, scalar_of, slots), slots + room, writer.packed, writer.begun)
+    code = encode(writer.instructions, slot_of, writer.scalar_of, slots)
+    room = writer.room if any(each.what == OUTER for each in writer.instructions) else 0
+    return Block(code, slots + room, writer.packed, writer.begun)
 
 
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:
-    """Choose a slot for everything that is written; returns how many there are.
-
-    The lowest that is free, so that what is written together lies together. What
-    is fed keeps its slot, so that it can be fed right there.
-    """
-    fed = {field for each in instructions if each.what == FEED for field in each.fields}
+    """Choose a slot for everything that is written, the lowest that is free; returns how many there are."""
     last = {field: time for time, each in enumerate(instructions) for field in each.fields if isinstance(field, Slot)}
     size = len(set(slot_of.values()))
     free: list[int] = []
-    waiting: list[int] = []  # given back by the rows of one kernel, whose results are to be neighbours
     for time, each in enumerate(instructions):
-        if time and (each.what != instructions[time - 1].what or len(waiting) >= MOST_WAITING):
-            while waiting:
-                heappush(free, waiting.pop())
-        for slot in each.fields:
-            if isinstance(slot, Slot) and slot not in slot_of:
+        slots = [field for field in dict.fromkeys(each.fields) if isinstance(field, Slot)]
+        for slot in slots:
+            if slot not in slot_of:
                 slot_of[slot] = heappop(free) if free else size
                 size = max(size, slot_of[slot] + 1)
-        for slot in () if keep or each.what == FEED else dict.fromkeys(each.fields):
-            if isinstance(slot, Slot) and last[slot] == time and slot not in fed:
-                waiting.append(slot_of[slot])
+        for slot in () if keep else slots:
+            if last[slot] == time:
+                heappush(free, slot_of[slot])
     return size
 
 
 def encode(instructions: list[Instruction], slot_of: dict[Slot, int], scalar_of: Any, room: int) -> list[int]:
-    """The instructions as numbers, each with its length. Rows in which everything goes on evenly are one."""
-    found: list[_Even] = []
-    for what, fields in instructions:
-        places = [_place(field, slot_of, scalar_of, room) for field in fields]
-        if not found or not found[-1].goes_on(what, places):
-            found.append(_Even(what, places))
-    return [number for each in found for number in each.code()]
-
-
-class _Even:
-    """Rows that one instruction does: every place is as far from that of the row before as that was from its own."""
-
-    def __init__(self, what: int, places: list[int]) -> None:
-        self.what, self.places, self.steps, self.rows = what, places, [0] * len(places), 1
-
-    def goes_on(self, what: int, places: list[int]) -> bool:
-        """Take one more row, if it fits."""
-        if what != self.what or not _can_be_even(what) or len(places) != len(self.places):
-            return False
-        steps = [(place - first) // self.rows for place, first in zip(places, self.places, strict=True)]
-        if self.rows > 1 and steps != self.steps:
-            return False
-        if any(first + self.rows * step != at for at, first, step in zip(places, self.places, steps, strict=True)):
-            return False
-        self.steps, self.rows = steps, self.rows + 1
-        return True
-
-    def code(self) -> list[int]:
-        if _can_be_even(self.what):
-            return [self.what, 2 * len(self.places) + 3, self.rows, *self.places, *self.steps]
-        return [self.what, len(self.places) + 2, *self.places]
-
-
-def _can_be_even(what: int) -> bool:
-    return what == REDUCE_PAIRS or what >= FIRST_KERNEL
+    """The instructions as numbers, each with its length."""
+    return [
+        number
+        for what, fields in instructions
+        for number in (what, len(fields) + 2, *(_place(field, slot_of, scalar_of, room) for field in fields))
+    ]
 
 
 def _place(field: Any, slot_of: dict[Slot, int], scalar_of: Any, room: int) -> int:
-    if isinstance(field, Room):
+    if field is BEHIND:
         return room
     if isinstance(field, Slot):
         return slot_of[field]

@@ -18,8 +18,7 @@ from .sums import NOTHING_YET, Samples, dense, dot_mixed, many, outer, reduce_pa
 
 # Instructions of scalars: (what, to, how many, from where in `index`, whether a kernel is to go one by one).
 LOAD, COPY, PACK, MOVE, CHECK, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 16
-# Instructions of lanes; REDUCE_PAIRS and those from FIRST_KERNEL on are done for many rows: (how many, the first one's
-# place, its operands' places..., and how far each of these goes on with the next row).
+# Instructions of lanes; those from FIRST_KERNEL on are (the row's place, its operands' places...).
 SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, FEED, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
 # What describes a part: its group, first and last instruction; then samples, the width of a block, the stride of feeds
 # and exports, and where its lanes, feeds and exports start.

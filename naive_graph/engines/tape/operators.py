@@ -194,15 +194,12 @@ def _few_source() -> str:
 
 
 def _lanes_source(arity: int) -> str:
-    """Rows whose slots go on evenly: code holds how many, the first one's slot and its operands', then the steps."""
-    operands = ", ".join(f"values[a{place} + i : a{place} + i + LANES]" for place in range(arity))
-    slots = [f"(code[at + {1 + place}] + row * code[at + {2 + arity + place}]) * width" for place in range(1 + arity)]
-    places = "\n            ".join(f"a{place} = {slot}" for place, slot in enumerate(slots[1:]))
+    """One row of samples: code holds its slot, and its operands'."""
+    operands = ", ".join(f"values[a{place} + i : a{place} + i + LANES]" for place in range(1, arity + 1))
+    places = "\n        ".join(f"a{place} = code[at + {place}] * width" for place in range(arity + 1))
     return f"""
     def lanes(code: Ints, at: int, values: Floats, width: int, count: int) -> None:
-        for row in range(code[at]):
-            target = {slots[0]}
-            {places}
-            for i in range(0, count, LANES):
-                values[target + i : target + i + LANES] = value({operands})
+        {places}
+        for i in range(0, count, LANES):
+            values[a0 + i : a0 + i + LANES] = value({operands})
     """

@@ -86,7 +86,7 @@ def multiply_adds(flat: Flat, samples: list[int]) -> int:
 
 def _bound(flat: Flat, tape: Tape) -> str:
     work = multiply_adds(flat, tape.samples)
-    size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feeds))
+    size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feed_room))
     fast = 2 * tape.precision.lanes
     least = f"at {fast} a nanosecond, {work / fast / 1e3:.2f} us at the least"
     return f"{work} multiply-adds a run, {size / 1024:.0f} KB in all: {least}"

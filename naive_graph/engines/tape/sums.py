@@ -166,25 +166,19 @@ def dot_mixed(code: Ints, at: int, on: Samples) -> None:
 
 
 def reduce_pairs(code: Ints, at: int, on: Samples) -> None:
-    """The sums over the samples of dots, in any order.
-
-    code: rows, scalar, terms, the pairs' slots; then how far each goes on with the next row.
-    """
-    size = 2 + 2 * code[at + 2]
-    for row in range(code[at]):
-        to = code[at + 1] + row * code[at + 1 + size]
-        for term in range(at + 3, at + 1 + size, 2):
-            x = (code[term] + row * code[term + size]) * on.width
-            y = (code[term + 1] + row * code[term + 1 + size]) * on.width
-            clear(x, on)
-            if y >= 0:
-                clear(y, on)  # this one too: 0 times what log(0) left there would be NaN
-                on.scalars[to] += product(x, y, on)
-            else:
-                sum = many(0.0)
-                for i in range(0, on.whole, LANES):
-                    sum += on.lanes[x + i : x + i + LANES]
-                on.scalars[to] += sum_lanes(sum)
+    """The sum over the samples of a dot, in any order. code: scalar, terms, the pairs' slots."""
+    to, terms = code[at], code[at + 1]
+    for term in range(at + 2, at + 2 + 2 * terms, 2):
+        x, y = code[term] * on.width, code[term + 1] * on.width
+        clear(x, on)
+        if y >= 0:
+            clear(y, on)  # this one too: 0 times what log(0) left there would be NaN
+            on.scalars[to] += product(x, y, on)
+        else:
+            sum = many(0.0)
+            for i in range(0, on.whole, LANES):
+                sum += on.lanes[x + i : x + i + LANES]
+            on.scalars[to] += sum_lanes(sum)
 
 
 def sum_in_order(code: Ints, at: int, on: Samples) -> None:

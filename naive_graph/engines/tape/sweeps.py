@@ -1,4 +1,4 @@
-"""A large plan, made ready to run: forwards over its windows, and back over the same.
+"""A large plan, made ready to run: forwards over its windows, and back over the same (why: see `backward`).
 
 `WindowTape` is what `Tape` is for plans that went through the passes. Forwards
 every run writes its values; backwards every run takes its adjoints, and adds

@@ -11,9 +11,9 @@ import numpy as np
 from ..llvm.machine import library_of, packed
 from ..llvm.precision import DOUBLE, Precision
 from . import kernels
-from .blocks import Slot, block
+from .blocks import Slot, Writer, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, FROM, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO, Numbers, Steps, Tables
+from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO, Numbers, Steps, Tables
 from .memory import Memory
 from .operators import Shape
 from .operators import kernels as kernels_of
@@ -47,7 +47,6 @@ class Tape(Memory):
         self._place(wanted)
         self._write([row for row in wanted if flat.groups[row] == 0])
         self.code, self.index = np.concatenate(self._code), np.concatenate(self._index)
-        self._begins = [part[FROM] for part in self._parts]
         self.table = self._addresses()
         self.scalars = self._scalars()
         self.moving = np.empty(len(moves) + 1, precision.name)
@@ -147,10 +146,8 @@ class Tape(Memory):
 
     def _lanes(self, part: Section, feeds: list[int], exports: list[int], keep: bool) -> None:
         group, pack_at = part.group, self.nothing + 3 + self._sizes["packed"]
-        made = block(
-            self.flat, self.steps[part.stage, group], feeds, exports, self._kernel, self.slots, self.nothing, pack_at,
-            self.lane_slots[group], keep, self.precision.lanes,
-        )  # fmt: skip
+        writer = Writer(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * self.precision.lanes)
+        made = block(writer, self.steps[part.stage, group], feeds, exports, self.lane_slots[group], keep)
         if made.begun:  # sums lie together, and those among them that are no sums' beginnings are written in any case
             self._part(0, [BEGIN, min(made.begun), max(made.begun) - min(made.begun) + 1, 0, 0])
         self._scalar(PACK, pack_at, made.packed)
@@ -199,17 +196,8 @@ class Tape(Memory):
         self.history = np.zeros(1, self.precision.name)
         steps = Steps(1, self.history, self.watched, self.moves, self.move_count, self.moving)
         todo = Tables(self.parts, len(self._parts), self.code, self.index, self.table)
-        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feeds, self.out_lanes))
+        self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room, self.out_room))
         self.packed = self.arguments.ctypes.data
-
-    def set_source(self, source: int) -> None:
-        """Where the floats are that leaves are loaded from."""
-        self.arguments[0] = source
-
-    def run(self, source: int) -> None:
-        """Run once. source: the address of the floats that leaves are loaded from."""
-        self.set_source(source)
-        self._run(self.packed)
 
     def repeat(self, source: int, history: Array) -> None:
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""

@@ -61,9 +61,6 @@ class Outer(NamedTuple):
     rights: list[int]
     results: list[list[int]]
 
-    def turned(self) -> Outer:
-        return Outer(self.rights, self.lefts, [list(column) for column in zip(*self.results, strict=True)])
-
     def cost(self) -> int:
         """About how many cycles eight samples take: to lay eight rights crosswise, and to fill a tile, or a part of it.
 
@@ -157,12 +154,6 @@ def _outer(flat: Flat, section: Section) -> list[Outer]:
     for left, rights in by_left.items():
         grids[tuple(sorted(rights))].append(left)
     return [
-        _lying(Outer(lefts, list(rights), [[by_left[left][right] for right in rights] for left in lefts]))
+        Outer(lefts, list(rights), [[by_left[left][right] for right in rights] for left in lefts])
         for rights, lefts in grids.items()
     ]
-
-
-def _lying(found: Outer) -> Outer:
-    """The product as it is, or turned round, if that is much quicker: gradients lie best as they are handed out."""
-    turned = found.turned()
-    return turned if 4 * turned.cost() < 3 * found.cost() else found

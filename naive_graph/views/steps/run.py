@@ -121,32 +121,22 @@ class Log:
         return len(self.kinds)
 
     def add(self, kind: int, row: int, value: float = 0.0) -> None:
-        self._append(kind, row, -1, -1, 0.0, 0.0, 0.0, value)
+        self._append(kind, (row, -1, -1, 0.0, 0.0, 0.0, value))
 
     def add_event(self, event: Event) -> None:
         """A sweep's own event."""
         if isinstance(event, Enqueued):
             self.add(ENQUEUED, event.row)
         elif isinstance(event, Contributed):
-            row, consumer, position, partial, incoming, contribution, total = event
-            self._append(CONTRIBUTED, row, consumer, position, partial, incoming, contribution, total)
+            self._append(CONTRIBUTED, event)
         elif isinstance(event, Finished):
             self.add(FINISHED, event.row, event.adjoint)
         else:
             self.add(EVALUATED, event.row, number_of(event.value))
 
-    def _append(
-        self,
-        kind: int,
-        row: int,
-        consumer: int,
-        position: int,
-        partial: float,
-        incoming: float,
-        share: float,
-        value: float,
-    ) -> None:
+    def _append(self, kind: int, told: tuple[int, int, int, float, float, float, float]) -> None:
         """Column by column, without a loop: a walk has millions of events."""
+        row, consumer, position, partial, incoming, share, value = told
         partials, incomings, contributions, values = self.numbers
         self.rows.append(row)
         self.consumers.append(consumer)
