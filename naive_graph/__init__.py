@@ -18,6 +18,7 @@ from .core.catalogue import abs as abs
 from .core.catalogue import pow as pow
 from .core.rules import Interval, operator
 from .core.version import __version__
+from .errors import NaiveGraphError
 from .graph.check import check_operator, gradcheck
 from .graph.derive import gradients, hessian, jacobian, tangent, tangents
 from .graph.graph import Graph, scope
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
         DAGExecutionEngine,
         ElementwiseNode,
         LeafNode,
+        LeafType,
         LinearNode,
         NonlinearNode,
+        OpType,
         TensorNode,
         TransformNode,
         avg_pool2d,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
         conv2d,
         element_of,
         identity,
+        incremental_forward,
         linear,
         log_softmax,
         max_pool2d,
@@ -71,10 +75,15 @@ naive_Graph = Graph
 
 # Rooms that are entered only when somebody asks: they bring tools of their own.
 _TENSORS = (
-    "DAGExecutionEngine",
+    "DAGExecutionEngine", "LeafType", "OpType", "incremental_forward",
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",
+)  # fmt: skip
+_LOSSES = (
+    "absolute_difference", "cosine_distance", "hinge", "huber", "l2_loss", "log_loss", "log_poisson",
+    "mean_pairwise_squared_error", "mean_squared_error", "sigmoid_cross_entropy", "softmax_cross_entropy",
+    "sparse_softmax_cross_entropy", "weighted_cross_entropy_with_logits",
 )  # fmt: skip
 _TRAINERS = (
     "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
@@ -94,6 +103,7 @@ _ROOMS = {
     "step": "views.steps.record",
     "Steps": "views.steps.shown",
     **dict.fromkeys(_TENSORS, "tensor"),
+    **dict.fromkeys(_LOSSES, "tensor.losses"),
     **dict.fromkeys(_TRAINERS, "training.trainers"),
     **dict.fromkeys(_MODELS, "training.model"),
     **dict.fromkeys(("LookupParameter", "Parameter"), "training.parameters"),
@@ -117,7 +127,7 @@ __all__ = [
     "Constant", "Graph", "History", "Interval", "Node", "Operator", "PlaceHolder", "Program", "Steps", "Variable",
     "__version__", "check_operator", "draw", "gantt", "gradcheck", "gradients", "hessian", "jacobian", "naive_Graph",
     "operator", "record", "scope", "step",
-    "DAGExecutionEngine", "DaskEngine",
+    "DAGExecutionEngine", "DaskEngine", "LeafType", "NaiveGraphError", "OpType", "incremental_forward", *_LOSSES,
     "ElementwiseNode", "LeafNode", "LinearNode", "NonlinearNode", "TensorNode", "TransformNode", "avg_pool2d", "concat",
     "conv2d", "element_of", "identity", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "stack",
     "transform",

@@ -58,6 +58,9 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     naive_graph.errors.ExpressionError: There is no function 'lgo' (character 1). Did you mean 'log'?
     """
     text = _on_one_line(text)
+    for name in values or ():
+        if not isinstance(name, str):
+            raise ExpressionError(f"A value is given to a name, a text, not to {name!r}. Write {{'x': 6.0}}.")
     tree, home = _parsed(text), CURRENT.tables
     mark = home.mark()
     try:
@@ -89,6 +92,8 @@ def _parsed(text: str) -> ast.expr:
         raise ExpressionError(
             f"The expression has {len(text):,} characters; the most is {MOST_CHARACTERS:,}. Build it in Python instead."
         )
+    if "#" in text:  # Python's parser would pass over it, and all that follows
+        raise ExpressionError(f"'#' has no meaning in a graph (character {text.index('#') + 1}). {KNOWN}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the parser's advice is about Python programs
