@@ -57,7 +57,7 @@ def take(x: Array, places: Array, axis: int) -> Array:
 def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Array:
     """Replace the picker's axes of x by the one that they determine, placed first; what falls together is added."""
     rest = [axis for axis in range(x.ndim) if axis not in axes]
-    x = _permuted(x, [*axes, *rest])
+    x = permuted(x, [*axes, *rest])
     others = tuple(x.shape[len(axes) :])
     size = shape[picker.axis]
     if picker.is_reshape(shape):
@@ -83,5 +83,5 @@ def _collected(x: Array, picks: Array, size: int) -> Array:
     return total
 
 
-def _permuted(x: Array, order: list[int]) -> Array:
+def permuted(x: Array, order: list[int]) -> Array:
     return x.permute(order) if hasattr(x, "permute") else x.transpose(order)

@@ -14,7 +14,7 @@ from ..graph.graph import Graph
 from ..graph.nodes import Variable
 from ..training.race import Make, Path, ground_of, race, seven
 from ..training.surfaces import Ground
-from .animate import film
+from .animate import chosen, film
 from .figure import COLOURS, MARKERS, STYLES, Plot, add_legend, finished, our_style
 from .picture import write_whole
 from .surface import Surface
@@ -107,8 +107,7 @@ class Comparison:
                     line.set_data(*zip(*each.points[: moment + 1]))
                 title.set_text(f"step {shown(moment)}")
 
-            moments = sorted({round((longest - 1) * at / max(1, frames - 1)) for at in range(frames)})
-            write_whole(target, film(stage, [*lines, title], moments, show, PACE, PAUSE))
+            write_whole(target, film(stage, [*lines, title], chosen(longest, frames), show, PACE, PAUSE))
         return target
 
     def _lines(self, stage: Stage) -> list[Any]:

@@ -45,15 +45,11 @@ def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
 def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
     """What was computed at this step; empty where nothing was."""
     cast = run.cast
-    if entry.kind == EVALUATED:
-        rule = cast.rule(entry.row)
-        assert rule is not None
-        text = computed(rule, run.operands_values(entry.row, known), entry.value)
-        slope = run.slopes.get(entry.row)
-        return text if slope is None else f"{text}, slope {figure(slope)}"
-    if entry.kind == READ:
-        slope = run.slopes.get(entry.row)
+    if entry.kind in (EVALUATED, READ):
+        rule, slope = cast.rule(entry.row), run.slopes.get(entry.row)
         text = f"{cast.called(entry.row)} = {figure(entry.value)}"
+        if rule is not None:
+            text = computed(rule, run.operands_values(entry.row, known), entry.value)
         return text if slope is None else f"{text}, slope {figure(slope)}"
     if entry.kind == CONTRIBUTED and not entry.taken:
         return f"branch not taken: {figure(entry.contribution)}"  # whatever the partial is, even infinite

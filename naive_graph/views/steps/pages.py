@@ -268,7 +268,6 @@ def _columns(origin: Any) -> list[int] | None:
     columns = origin.columns
     if columns is None:
         return None
-    indent = len(linecache.getline(origin.filename, origin.line)) - len(
-        linecache.getline(origin.filename, origin.line).lstrip()
-    )
-    return [max(0, columns[0] - indent), max(0, columns[1] - indent)]
+    line = linecache.getline(origin.filename, origin.line)
+    indent = len(line) - len(line.lstrip())
+    return [max(0, column - indent) for column in columns]
