@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -67,20 +68,26 @@ def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Ar
 
 def _collected(x: Array, picks: Array, size: int) -> Array:
     """Each place of the result takes the entries that fall on it, one after the other, and adds them."""
-    order = np.argsort(picks, kind="stable")
-    order = order[picks[order] >= 0]
-    counts = np.bincount(picks[order], minlength=size)
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     total: Any = None
-    for rank in range(max(1, counts.max(initial=0))):
-        present = counts > rank
-        places = np.zeros(size, dtype=np.int64)
-        places[present] = order[starts[present] + rank]
+    for present, places in arrivals(picks, size):
         mask = like(x, present.astype(np.float64).reshape([size] + [1] * (x.ndim - 1)))
         taken = take(x, places, 0)
         term = namespace(x).where(mask != 0, taken, 0.0 * mask)
         total = term if total is None else total + term
     return total
+
+
+def arrivals(picks: Array, size: int) -> Iterator[tuple[Array, Array]]:
+    """First, second, ... of what falls on each place: whether there is one, and from where it comes."""
+    order = np.argsort(picks, kind="stable")
+    order = order[picks[order] >= 0]
+    counts = np.bincount(picks[order], minlength=size)
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    for rank in range(max(1, counts.max(initial=0))):
+        present = counts > rank
+        places = np.zeros(size, dtype=np.int64)
+        places[present] = order[starts[present] + rank]
+        yield present, places
 
 
 def permuted(x: Array, order: list[int]) -> Array:

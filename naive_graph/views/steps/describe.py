@@ -11,6 +11,7 @@ from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, RE
 
 MOST_TERMS = 6  # of a running sum
 PLACES = {1: ("",), 2: ("left", "right")}
+DONE = {READ: "has its value", EVALUATED: "is computed", FINISHED: "is done", MOVED: "moves"}
 ORDINALS = ("1st", "2nd", "3rd")
 
 
@@ -102,19 +103,13 @@ def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
         first = not cast.operands(entry.row) if run.phase != BACKWARD else entry.row in cast.targets
         reason = "It waits for nothing" if first else waited
         return f"{who} is ready. {reason}: it joins the queue."
-    if entry.kind == READ:
-        return f"{who} has its value: {said}."
-    if entry.kind == EVALUATED:
-        return f"{who} is computed: {said}."
     if entry.kind == CONTRIBUTED:
         place = place_of(cast, entry.consumer, entry.position)
         side = f" as its {place} operand" if place else ""
         if not entry.taken:
             return f"{cast.label(entry.consumer)} hands nothing to {who}{side}: {said}."
         return f"{cast.label(entry.consumer)} hands to {who}{side}: incoming gradient times local partial, {said}."
-    if entry.kind == FINISHED:
-        return f"{who} is done: {said}."
-    return f"{who} moves: {said}."
+    return f"{who} {DONE[entry.kind]}: {said}."
 
 
 # --- rules in TeX ---------------------------------------------------------------
