@@ -45,14 +45,9 @@ def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Path
     if form not in (".gif", ".html"):
         raise HistoryError(f"A film is saved as .gif or .html, not {path.suffix or 'without a suffix'!r}.")
     stage = set_stage(history, f, x, y)
-    moments = _moments(stage, f.name or "f", frames)
+    moments = [Frame(at, _said(stage, f.name or "f", at)) for at in chosen(len(stage.spots), frames)]
     write_whole(path, _gif(stage, moments) if form == ".gif" else _page(stage, moments))
     return path
-
-
-def _moments(stage: Stage, name: str, frames: int) -> list[Frame]:
-    """So many moments of the walk."""
-    return [Frame(at, _said(stage, name, at)) for at in chosen(len(stage.spots), frames)]
 
 
 def chosen(steps: int, frames: int) -> list[int]:

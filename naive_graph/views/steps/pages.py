@@ -57,7 +57,7 @@ class Walk:
         for place, cast in enumerate(self.casts):
             picture = self.pictures.get(str(place))
             if picture is not None and any(box.kind == "scope" for box in picture.scene.boxes):
-                for scope in self._innermost(cast):
+                for scope in cast.scopes()[:MOST_OPENED]:
                     key = f"{place}/{path(scope)}"
                     drawings[key] = self._drawing(key, cast, scope)
             if picture is not None:
@@ -117,9 +117,6 @@ class Walk:
         return range(-(-self.count // PAGE))
 
     # --- drawings ---
-
-    def _innermost(self, cast: Cast) -> list[Scope]:
-        return cast.scopes()[:MOST_OPENED]
 
     def _drawing(self, key: str, cast: Cast, opened: Scope | None) -> dict[str, Any]:
         """A drawing and the boxes of its rows; with one scope open, all others are folded."""
