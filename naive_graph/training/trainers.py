@@ -230,9 +230,10 @@ class Trainer:
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings are this trainer's, and its arrays those of the weights that it moves."""
         numbers, more = {name: each for name, each in settings.items() if name != "more"}, settings.get("more")
-        about = more.get("average", 0) if isinstance(more, dict) else 0
+        about: Any = more.get("average", 0) if isinstance(more, dict) else 0
         known = all(isinstance(each, (int, float)) for each in numbers.values())
-        if numbers.keys() != self.settings().keys() or not known or not (about is None or isinstance(about, list)):
+        known = known and (about is None or (isinstance(about, list) and list(map(type, about))[1:] == [int]))
+        if numbers.keys() != self.settings().keys() or not known:
             raise TrainingError(f"The file has no settings of this version of {type(self).__name__}.")
         shapes = [(str(at), getattr(weight.zeros(), "shape", ())) for at, weight in enumerate(self.model.weights)]
         expected = {f"average/{at}": shape for at, shape in shapes if about and about[1]}
