@@ -66,7 +66,7 @@ class EngineError(NaiveGraphError, ValueError):
 
 
 class EngineWarning(RuntimeWarning):
-    """The engine that was asked for cannot run an operator; the reference engine runs instead."""
+    """The engine that was asked for cannot run an operator, and another does; or it is slower than another would be."""
 
 
 class ThreadError(NaiveGraphError, RuntimeError):

@@ -14,6 +14,7 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from ..core.catalogue import COMPOSITIONS, softmax
@@ -23,8 +24,9 @@ from ..graph.handles import CURRENT, abandon
 from ..graph.nodes import Constant, Node, Variable
 
 MOST_CHARACTERS = 100_000
-BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow"}
-COMPARISONS = {ast.Gt: "greater", ast.Lt: "less"}
+OPERATORS: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Gt: "greater", ast.Lt: "less",
+}  # fmt: skip
 INSTEAD: dict[type, str] = {
     ast.BitXor: "Write ** for a power.",
     ast.GtE: "Write a > b, or where(a < b, ...) with the branches swapped.",
@@ -40,6 +42,7 @@ OTHERS_SAY = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "step": "heaviside", "swish": "silu",
 }  # fmt: skip
 KNOWN = "An expression has numbers, names, + - * / **, < and >, and functions such as log(x)."
+Make = Callable[[list[Any]], Any]  # what a part is, of what its own parts are
 
 
 def read(text: str, values: Mapping[str, float] | None = None) -> Node:
@@ -58,6 +61,9 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     naive_graph.errors.ExpressionError: There is no function 'lgo' (character 1). Did you mean 'log'?
     """
     text = _on_one_line(text)
+    for name in values or ():
+        if not isinstance(name, str):
+            raise ExpressionError(f"A value is given to a name, a text, not to {name!r}. Write {{'x': 6.0}}.")
     tree, home = _parsed(text), CURRENT.tables
     mark = home.mark()
     try:
@@ -89,6 +95,8 @@ def _parsed(text: str) -> ast.expr:
         raise ExpressionError(
             f"The expression has {len(text):,} characters; the most is {MOST_CHARACTERS:,}. Build it in Python instead."
         )
+    if "#" in text:  # Python's parser would pass over it, and all that follows
+        raise ExpressionError(f"'#' has no meaning in a graph (character {text.index('#') + 1}). {KNOWN}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the parser's advice is about Python programs
@@ -143,66 +151,47 @@ class _Reader:
 
     def _walk(self, tree: ast.expr) -> Any:
         """Every part before the whole, left to right, on a stack of our own."""
-        waiting: list[tuple[ast.expr, list[ast.expr] | None]] = [(tree, None)]
+        waiting: list[tuple[Make | None, int, ast.expr]] = [(None, 0, tree)]
         results: list[Any] = []
         while waiting:
-            part, inner = waiting.pop()
-            if inner is None:
-                inner = self._inner(part)
-                waiting.append((part, inner))
-                waiting.extend((each, None) for each in reversed(inner))
+            make, count, part = waiting.pop()
+            if make is None:
+                inner, make = self._read(part)
+                waiting.append((make, len(inner), part))
+                waiting.extend((None, 0, each) for each in reversed(inner))
             else:
-                first = len(results) - len(inner)
-                operands, results[first:] = results[first:], []
-                results.append(self._made(part, operands))
+                first = len(results) - count
+                results[first:] = [make(results[first:])]
         return results[0]
 
-    def _inner(self, part: ast.expr) -> list[ast.expr]:
-        """The parts that must be made first; a refusal of what has no meaning in a graph."""
+    def _read(self, part: ast.expr) -> tuple[list[ast.expr], Make]:
+        """The parts that must be made first, and what makes the whole of them; a refusal of what has no meaning."""
         match part:
-            case ast.Constant() | ast.Name():
-                return []
-            case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
-                return [] if _is_number(operand) else [operand]
-            case ast.BinOp(left=left, op=op, right=right):
-                return [left, right] if type(op) in BINARY else self._refuse(part, op)
-            case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return [left, right] if type(op) in COMPARISONS else self._refuse(part, op)
+            case ast.Constant(value=value):
+                return [], lambda _: self._number(part, value)
+            case ast.Name(id=name):
+                return [], lambda _: self._variable(part, name)
+            case ast.UnaryOp(op=ast.UAdd() | ast.USub() as op, operand=ast.Constant(value=value)) if _is_number(value):
+                return [], lambda _: self._number(part, value, isinstance(op, ast.USub))  # -2 is one, as in Python
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return [operand], lambda made: made[0]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return [operand], partial(self._called, part, "neg")
+            case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
+                return [left, right], partial(self._called, part, OPERATORS.get(type(op)) or self._refuse(part, op))
             case ast.Compare():
                 self._fail("Two comparisons in a row", part, "Compare two things at a time: (a < b) * (b < c).")
             case ast.Call(keywords=[word, *_]):
                 return self._refuse(part, word)
             case ast.Call(func=ast.Name(id=name), args=operands):
-                self._check_function(part, name)
-                return operands
+                return operands, partial(self._called, part, self._known_function(part, name))
             case ast.Call(func=ast.Attribute(value=first, attr=name), args=rest):
-                self._check_function(part, name)
-                return [first, *rest]
+                return [first, *rest], partial(self._called, part, self._known_function(part, name))
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
-                return parts
-            case ast.Subscript(value=several, slice=ast.Constant()):
-                return [several]
+                return parts, list
+            case ast.Subscript(value=several, slice=ast.Constant(value=place)):
+                return [several], lambda made: self._chosen(part, made[0], place)
         return self._refuse(part, part)
-
-    def _made(self, part: ast.expr, operands: list[Any]) -> Any:
-        match part:
-            case ast.Constant(value=value):
-                return self._number(part, value)
-            case ast.Name(id=name):
-                return self._variable(part, name)
-            case ast.UnaryOp(op=op, operand=operand):
-                if not operands:  # -2 is one number, as in Python
-                    return self._number(operand, operand.value, isinstance(op, ast.USub))  # type: ignore[attr-defined]
-                return self._called(part, "neg", operands) if isinstance(op, ast.USub) else operands[0]
-            case ast.BinOp(op=op):
-                return self._called(part, BINARY[type(op)], operands)
-            case ast.Compare(ops=[op]):
-                return self._called(part, COMPARISONS[type(op)], operands)
-            case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr=name)):
-                return self._called(part, name, operands)
-            case ast.Subscript(slice=ast.Constant(value=place)):
-                return self._chosen(part, operands[0], place)
-        return operands
 
     def _number(self, part: ast.expr, value: object, minus: bool = False) -> Constant:
         try:
@@ -231,11 +220,12 @@ class _Reader:
         except NaiveGraphError as error:
             self._fail(f"'{name}' cannot be applied", part, str(error))
 
-    def _check_function(self, part: ast.expr, name: str) -> None:
+    def _known_function(self, part: ast.expr, name: str) -> str:
         if name not in self.functions:
             near = difflib.get_close_matches(name, self.functions, 1)
             guess = OTHERS_SAY.get(name) or (near[0] if near else None)
             self._fail(f"There is no function '{name}'", part, f"Did you mean '{guess}'?" if guess else KNOWN)
+        return name
 
     def _check_operands(self, part: ast.expr, name: str, function: Callable[..., Any], operands: list[Any]) -> None:
         """Lists only where a list is due, and as many operands as the function takes."""
@@ -275,8 +265,8 @@ class _Reader:
         return text if text[0] in "'\"" else f"'{text}'"
 
 
-def _is_number(part: ast.expr) -> bool:
-    return isinstance(part, ast.Constant) and type(part.value) in (int, float)
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
 
 
 def _is_flat(operands: Sequence[Any]) -> bool:

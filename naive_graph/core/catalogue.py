@@ -211,44 +211,48 @@ OVER_A_BATCH = (total.name, mean.name)
 # fmt: on
 # --- compositions -------------------------------------------------------------
 
+COMPOSITIONS: list[Callable[..., Value]] = []
 
-def _composed(function: Callable[..., Value]) -> Callable[..., Value]:
-    """A function of operands that rules can be applied to, checked before anything is built."""
+
+def composed(function: Callable[..., Value]) -> Callable[..., Value]:
+    """A function that is made of rules, checked before anything is built; a method of nodes and tensors too."""
 
     @wraps(function)
     def checked(*operands: Any, **named: Any) -> Value:
         given = [x if isinstance(x, Arithmetic) else number(x, f"'{function.__name__}'") for x in operands]
         return function(*given, **{name: number(x, f"'{function.__name__}', {name}") for name, x in named.items()})
 
+    COMPOSITIONS.append(checked)
+    setattr(Arithmetic, function.__name__, checked)
     return checked
 
 
-@_composed
+@composed
 def gelu(x: Value) -> Value:
     """x times the normal distribution function of x: x * (1 + erf(x / sqrt(2))) / 2."""
     return 0.5 * x * (1.0 + erf(math.sqrt(0.5) * x))
 
 
-@_composed
+@composed
 def silu(x: Value) -> Value:
     """x * sigmoid(x), also called swish."""
     return x * sigmoid(x)
 
 
-@_composed
+@composed
 def leaky_relu(x: Value, alpha: float = 0.01) -> Value:
     """x where x > 0, else alpha * x."""
     return where(greater(x, 0.0), x, alpha * x)
 
 
-@_composed
+@composed
 def elu(x: Value, alpha: float = 1.0) -> Value:
     """x where x > 0, else alpha * (exp(x) - 1)."""
     below = expm1(x) if alpha == 1.0 else alpha * expm1(x)
     return where(greater(x, 0.0), x, below)
 
 
-@_composed
+@composed
 def selu(x: Value) -> Value:
     """elu, scaled so that a layer keeps mean 0 and variance 1. Source: Klambauer et al., 2017."""
     return 1.05070102214813232421875 * elu(x, 1.67326319217681884765625)
@@ -266,10 +270,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     return [softmax_share(x, *operands) for x in operands]
 
 
-COMPOSITIONS = (gelu, silu, leaky_relu, elu, selu)
 add_methods(UNARY, OVER_A_BATCH)
-for _composition in COMPOSITIONS:
-    setattr(Arithmetic, _composition.__name__, _composition)
 
 # What `from naive_graph import *` brings: not `abs` and `pow`, which Python has names of its own for.
 __all__ = [

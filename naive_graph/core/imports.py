@@ -4,9 +4,25 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+
+@contextmanager
+def interrupts_to(handler: Callable[[int, Any], object]) -> Iterator[None]:
+    """Let a Ctrl-C inside the block call this instead; in the main thread, to which alone it comes."""
+    before: Any = None
+    if threading.current_thread() is threading.main_thread():
+        before = signal.getsignal(signal.SIGINT)
+    if before is None:  # another thread, or not set from Python, so that it cannot be set back
+        yield
+        return
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -16,18 +32,10 @@ def uninterrupted() -> Iterator[None]:
     >>> with uninterrupted():
     ...     import fractions
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # a Ctrl-C comes to the main thread
-        return
-    before: Any = signal.getsignal(signal.SIGINT)
-    if before is None:  # not set from Python, so it cannot be set back
-        yield
-        return
     came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
     try:
-        yield
+        with interrupts_to(lambda number, frame: came.append(number)):
+            yield
     finally:
-        signal.signal(signal.SIGINT, before)
         if came:
             signal.raise_signal(signal.SIGINT)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
+from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import numpy as np
 
 from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
@@ -112,10 +115,7 @@ def method(function: Method) -> Method:
 
 def size_of(shape: Iterable[int]) -> int:
     """The number of entries of a tensor of this shape."""
-    size = 1
-    for extent in shape:
-        size *= extent
-    return size
+    return prod(shape)
 
 
 def entry_name(name: str, shape: Shape, place: int) -> str:
@@ -124,11 +124,7 @@ def entry_name(name: str, shape: Shape, place: int) -> str:
     >>> entry_name("y", (2, 3), 5)
     'y[1,2]'
     """
-    index: list[int] = []
-    for extent in reversed(shape):
-        place, rest = divmod(place, extent)
-        index.insert(0, rest)
-    return f"{name}[{','.join(map(str, index))}]" if shape else name
+    return f"{name}[{','.join(map(str, np.unravel_index(place, shape)))}]" if shape else name
 
 
 def check_tensors(who: str, nodes: Iterable[object]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.number import number
 from ..errors import IndexSpecError, ShapeError
-from .base import TensorNode, check_tensors
+from .base import TensorNode, check_tensors, size_of
 from .function import Function
 from .index import Extents, Ids, TransformIndex
 from .nodes import LinearNode, NonlinearNode, OpType, TransformNode, checked_op
@@ -111,10 +111,7 @@ def _two_sided(
 
 
 def _runs(letters: list[str], own: str, source: TensorNode) -> int:
-    count = 1
-    for letter in letters:
-        count *= source.shape[own.index(letter)]
-    return count
+    return size_of(source.shape[own.index(letter)] for letter in letters)
 
 
 def _summed(letters: list[str], own: str, source: TensorNode, times: int) -> tuple[TensorNode, str]:

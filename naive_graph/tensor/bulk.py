@@ -35,17 +35,8 @@ class Writer:
         first = len(self.tables)
         rows = np.arange(first, first + size, dtype=np.int32)
         degrees = np.full(size, counts, dtype=np.int32) if isinstance(counts, int) else counts.astype(np.int32)
-        columns = Columns(
-            *map(
-                _buffer,
-                (
-                    np.full(size, kind, dtype=np.int16),
-                    degrees,
-                    np.ascontiguousarray(sources, dtype=np.int32),
-                    np.repeat(rows, degrees),
-                ),
-            )
-        )
+        kinds, sources = np.full(size, kind, dtype=np.int16), np.ascontiguousarray(sources, dtype=np.int32)
+        columns = Columns(*map(_buffer, (kinds, degrees, sources, np.repeat(rows, degrees))))
         self.tables.add_rows(columns, *self.origin)
         return rows
 

@@ -11,7 +11,7 @@ import opt_einsum
 
 from .arrays import Array, like, together
 from .index import Ids, Shape
-from .picking import gather, scatter
+from .picking import gather, permuted, scatter
 from .selection import Picker, SelectionNode
 
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
@@ -85,8 +85,7 @@ def contracted(arrays: list[Factor], dst: Ids) -> Array:
         if ids == dst:
             return array
         if len(ids) == len(dst):
-            order = [ids.index(each) for each in dst]
-            return array.permute(order) if hasattr(array, "permute") else array.transpose(order)
+            return permuted(array, [ids.index(each) for each in dst])
     letters: dict[int, str] = {}
     for _, ids in arrays:
         for each in ids:

@@ -183,6 +183,7 @@ def l2_loss(x: Any) -> TensorNode:
 
 def reduced(losses: TensorNode, weights: Any = 1.0, reduce: str = DEFAULT) -> TensorNode:
     """Entries times their weights, and then none, a sum, or a mean of them."""
+    reduce = reduce.lower() if isinstance(reduce, str) else reduce
     if reduce not in REDUCTIONS:
         raise ShapeError(f"reduce is one of {', '.join(map(repr, REDUCTIONS))}, not {reduce!r}.")
     if isinstance(weights, (int, float)) and weights == 1 and reduce != "none":

@@ -10,7 +10,7 @@ the multiply-adds that a person would write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,8 +47,7 @@ class Lowered:
     @property
     def values(self) -> Array:
         """The elements' values; NaN where one was not computed."""
-        found = [self.tables.value(row) for row in self.rows.flat]
-        return np.array([np.nan if value is None else value for value in found]).reshape(self.shape)
+        return self._column(self.tables.value)
 
     @values.setter
     def values(self, values: Any) -> None:
@@ -59,8 +58,10 @@ class Lowered:
     @property
     def grads(self) -> Array:
         """The elements' gradients; NaN where there is none."""
-        found = [self.tables.grad(row) for row in self.rows.flat]
-        return np.array([np.nan if grad is None else grad for grad in found]).reshape(self.shape)
+        return self._column(self.tables.grad)
+
+    def _column(self, read: Callable[[int], float | None]) -> Array:
+        return np.array(list(map(read, self.rows.flat)), dtype=np.float64).reshape(self.shape)  # None as NaN
 
     def __getitem__(self, index: Any) -> Any:
         """The node of an element; for slices, an array of nodes."""

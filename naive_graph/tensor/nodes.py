@@ -42,6 +42,12 @@ class OpType(IntEnum):
     mul = 2
 
 
+# The seed's names, which an enumeration keeps for itself while it is made.
+for _kind, _names in ((LeafType, ("_leafIn_", "_leafPara_", "_leafConst_")), (OpType, ("_add_", "_sub_", "_mul_"))):
+    for _name, _member in zip(_names, _kind):
+        setattr(_kind, _name, _member)
+
+
 class LeafNode(TensorNode):
     """Numbers that come from outside: an input, a parameter or a constant."""
 

@@ -112,14 +112,21 @@ def _without_other(node: TensorNode, kept: Sequence[int]) -> TensorNode:
 
 def broadcast_shape(*nodes: TensorNode) -> Shape:
     """The common shape by NumPy's rules. Raises ShapeError."""
-    try:
-        return tuple(np.broadcast_shapes(*(node.shape for node in nodes)))
-    except ValueError:
+    shape = _common(*(node.shape for node in nodes))
+    if shape is None:
         shapes = " and ".join(str(node.shape) for node in nodes)
         raise ShapeError(
             f"Tensors of shapes {shapes} do not broadcast. Aligned at the right, each pair of extents must be equal, "
             "or one of them 1."
-        ) from None
+        )
+    return shape
+
+
+def _common(*shapes: Shape) -> Shape | None:
+    try:
+        return tuple(np.broadcast_shapes(*shapes))
+    except ValueError:
+        return None
 
 
 @method
@@ -128,11 +135,7 @@ def broadcast(self: TensorNode, shape: Sequence[int]) -> TensorNode:
     shape = tuple(shape)
     if shape == self.shape:
         return self
-    try:
-        fits = tuple(np.broadcast_shapes(self.shape, shape)) == shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if _common(self.shape, shape) != shape:
         raise ShapeError(f"{self.label} cannot be spread to shape {shape}.")
     node, ids = _aligned(self, shape)
     dst = [each if each in ids else -each for each in range(1, len(shape) + 1)]
@@ -148,11 +151,9 @@ def __matmul__(self: TensorNode, other: Any) -> TensorNode:
     left, right = self, as_tensor(other)
     if not left.rank or not right.rank:
         raise ShapeError("@ multiplies vectors and matrices. Multiply by a number with *.")
-    l_batch, r_batch = left.shape[:-2], right.shape[:-2]
-    try:
-        batch = tuple(np.broadcast_shapes(l_batch, r_batch))
-    except ValueError:
-        raise ShapeError(f"{left.label} @ {right.label}: the leading axes do not broadcast.") from None
+    batch = _common(left.shape[:-2], right.shape[:-2])
+    if batch is None:
+        raise ShapeError(f"{left.label} @ {right.label}: the leading axes do not broadcast.")
     inner = right.shape[-2] if right.rank > 1 else right.shape[-1]
     if left.shape[-1] != inner:
         raise ShapeError(f"{left.label} @ {right.label}: the inner extents {left.shape[-1]} and {inner} differ.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def take(x: Array, places: Array, axis: int) -> Array:
 def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Array:
     """Replace the picker's axes of x by the one that they determine, placed first; what falls together is added."""
     rest = [axis for axis in range(x.ndim) if axis not in axes]
-    x = _permuted(x, [*axes, *rest])
+    x = permuted(x, [*axes, *rest])
     others = tuple(x.shape[len(axes) :])
     size = shape[picker.axis]
     if picker.is_reshape(shape):
@@ -67,15 +68,8 @@ def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Ar
 
 def _collected(x: Array, picks: Array, size: int) -> Array:
     """Each place of the result takes the entries that fall on it, one after the other, and adds them."""
-    order = np.argsort(picks, kind="stable")
-    order = order[picks[order] >= 0]
-    counts = np.bincount(picks[order], minlength=size)
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     total: Any = None
-    for rank in range(max(1, counts.max(initial=0))):
-        present = counts > rank
-        places = np.zeros(size, dtype=np.int64)
-        places[present] = order[starts[present] + rank]
+    for present, places in arrivals(picks, size):
         mask = like(x, present.astype(np.float64).reshape([size] + [1] * (x.ndim - 1)))
         taken = take(x, places, 0)
         term = namespace(x).where(mask != 0, taken, 0.0 * mask)
@@ -83,5 +77,18 @@ def _collected(x: Array, picks: Array, size: int) -> Array:
     return total
 
 
-def _permuted(x: Array, order: list[int]) -> Array:
+def arrivals(picks: Array, size: int) -> Iterator[tuple[Array, Array]]:
+    """First, second, ... of what falls on each place: whether there is one, and from where it comes."""
+    order = np.argsort(picks, kind="stable")
+    order = order[picks[order] >= 0]
+    counts = np.bincount(picks[order], minlength=size)
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    for rank in range(max(1, counts.max(initial=0))):
+        present = counts > rank
+        places = np.zeros(size, dtype=np.int64)
+        places[present] = order[starts[present] + rank]
+        yield present, places
+
+
+def permuted(x: Array, order: list[int]) -> Array:
     return x.permute(order) if hasattr(x, "permute") else x.transpose(order)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.catalogue import held, less, maximum, minimum, mul, where
+from ..errors import ShapeError
 from ..graph.graph import scope
 from .base import TensorNode, method, size_of
 from .function import function_of
@@ -85,6 +86,10 @@ def softmax(self: TensorNode, axis: int = -1) -> TensorNode:
 @method
 def log_softmax(self: TensorNode, axis: int = -1) -> TensorNode:
     """log(softmax(x)), which stays finite where softmax rounds to 0."""
+    if not isinstance(self, TensorNode) or not self.rank:
+        raise ShapeError(
+            f"log_softmax takes a tensor of at least one axis, not {self!r}. Of scalar nodes: x - logsumexp([x, y])."
+        )
     with scope("log_softmax"):
         shifted = self - peak(self, axis)
         node: TensorNode = shifted - sum(shifted.exp(), axis, keepdims=True).log()

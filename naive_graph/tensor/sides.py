@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, islice
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..core.arithmetics.text import ATOM, PRODUCT, SUM, Text, tex_name
@@ -78,17 +77,13 @@ class Writing:
     # --- indices ---
 
     def _results(self, size: int) -> list[str]:
-        return list(islice(self._letters(RESULT_LETTERS), size))
+        return self._letters(RESULT_LETTERS, size)
 
-    def _dummies(self, size: int) -> list[str]:
-        return list(islice(self._letters(DUMMY_LETTERS), size))
-
-    def _letters(self, alphabet: str) -> Iterator[str]:
+    def _letters(self, alphabet: str, size: int) -> list[str]:
         """The alphabet without what names a tensor; then i1, i2 and so on."""
-        yield from (letter for letter in alphabet if letter not in self.taken)
-        numbered = (f"{alphabet[0]}{place}" for place in count(1))
-        plain = (each for each in numbered if each not in self.taken)
-        yield from plain if self.style is TEXT else (f"{each[0]}_{{{each[1:]}}}" for each in plain)
+        numbered = (f"{alphabet[0]}{place}" for place in range(1, size + len(self.taken) + 1))
+        free = [each for each in (*alphabet, *numbered) if each not in self.taken][:size]
+        return [f"{each[0]}_{{{each[1:]}}}" if self.style is TEX and len(each) > 1 else each for each in free]
 
     # --- the kinds of node ---
 
@@ -107,7 +102,7 @@ class Writing:
 
     def _transform(self, node: TransformNode) -> str:
         letters = dict(zip(node.index.dst, self._results(node.rank)))
-        summed = self._dummies(node.DummyIndex)
+        summed = self._letters(DUMMY_LETTERS, node.DummyIndex)
         rest = iter(summed)
         indices = [letters[each] if each > 0 else next(rest) for each in node.index.src]
         term = self.entry(node.sources[0], indices)
@@ -125,7 +120,7 @@ class Writing:
         return ("-" if divisor < 0 else "") + self.style.fraction.format(abs(divisor))
 
     def _total(self, node: LinearNode) -> str:
-        summed = self._dummies(node.DummyIndex)
+        summed = self._letters(DUMMY_LETTERS, node.DummyIndex)
         letters = dict(zip(node.index.dst, self._results(node.rank))) | dict(zip(node.index.dummies, summed))
         first, second = (
             self.entry(source, [letters[each] for each in ids]) for source, ids in zip(node.sources, node.index[1:])
@@ -138,7 +133,7 @@ class Writing:
 
     def _product(self, node: LinearNode) -> str:
         """A product of two tensors; a selection moves indices, or says where its entry is 1."""
-        dummies = dict(zip(node.index.dummies, self._dummies(node.DummyIndex)))
+        dummies = dict(zip(node.index.dummies, self._letters(DUMMY_LETTERS, node.DummyIndex)))
         letters = dict(zip(node.index.dst, self._results(node.rank))) | dummies
         factors = Factors(letters, node.index.dummies, self.style is TEX).product(node.sources, node.index[1:])
         entries = [self.entry(source, indices) for source, indices in factors.tensors]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,17 +104,28 @@ def max_pool2d(
     data_format: str = "NHWC",
 ) -> TensorNode:
     """The largest entry in each window; the first of equals takes the gradient, and NaN wins."""
+    return _pooled("max_pool2d", x, pool, strides, padding, data_format, _largest)
+
+
+def _pooled(
+    who: str, x: Any, pool: Any, strides: Any, padding: Any, data_format: str,
+    taken: Callable[[TensorNode, Window, Window], TensorNode],
+) -> TensorNode:  # fmt: skip
+    """What is taken of each window of an image with channels last."""
     x = as_tensor(x)
-    with scope("max_pool2d"):
-        image = _channels_last(x, data_format, "max_pool2d")
-        size = _pair("pool", pool)
-        rows, columns = _windows("max_pool2d", image, size, size if strides is None else strides, padding, 1)
-        places = [
-            _or_lowest(columns.at(rows.at(image, image.rank - 3, i), image.rank - 2, j), image, rows, columns, i, j)
-            for i in range(rows.size)
-            for j in range(columns.size)
-        ]
-        return _channels_back(NonlinearNode(function_of(_first_largest, len(places)), *places), data_format)
+    with scope(who):
+        image, size = _channels_last(x, data_format, who), _pair("pool", pool)
+        windows = _windows(who, image, size, size if strides is None else strides, padding, 1)
+        return _channels_back(taken(image, *windows), data_format)
+
+
+def _largest(image: TensorNode, rows: Window, columns: Window) -> TensorNode:
+    places = [
+        _or_lowest(columns.at(rows.at(image, image.rank - 3, i), image.rank - 2, j), image, rows, columns, i, j)
+        for i in range(rows.size)
+        for j in range(columns.size)
+    ]
+    return NonlinearNode(function_of(_first_largest, len(places)), *places)
 
 
 def _first_largest(first: Any, *rest: Any) -> Any:
@@ -143,11 +154,8 @@ def avg_pool2d(
     count_include_pad: bool = False,
 ) -> TensorNode:
     """The mean of each window; padding counts only if asked for."""
-    x = as_tensor(x)
-    with scope("avg_pool2d"):
-        image = _channels_last(x, data_format, "avg_pool2d")
-        size = _pair("pool", pool)
-        rows, columns = _windows("avg_pool2d", image, size, size if strides is None else strides, padding, 1)
+
+    def mean(image: TensorNode, rows: Window, columns: Window) -> TensorNode:
         patches = columns.over(rows.over(image, image.rank - 3), image.rank - 1)
         lead = tuple(range(1, image.rank - 2))
         p, q, c = range(image.rank - 2, image.rank + 1)
@@ -155,8 +163,9 @@ def avg_pool2d(
         whole = rows.size * columns.size
         even = count_include_pad or (counts == whole).all()
         total = TransformNode((*lead, p, q, c), (*lead, p, -1, q, -2, c), patches, 1.0 / whole if even else 1.0)
-        result: TensorNode = total if even else total * LeafNode.constant(1.0 / counts[:, :, None])
-        return _channels_back(result, data_format)
+        return total if even else total * LeafNode.constant(1.0 / counts[:, :, None])
+
+    return _pooled("avg_pool2d", x, pool, strides, padding, data_format, mean)
 
 
 # --- shapes -------------------------------------------------------------------

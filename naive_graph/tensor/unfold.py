@@ -16,6 +16,7 @@ from .base import TensorNode, size_of
 from .bulk import ADD, ONE, SUB, ZERO, Rows, Writer
 from .index import Ids, Shape
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from .picking import arrivals
 from .selection import Picker, SelectionNode
 
 LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafType.CONSTANT: CONSTANT}
@@ -178,11 +179,5 @@ def _collected(writer: Writer, rows: Rows, selection: SelectionNode, picker: Pic
         return rows.reshape(size, *others)
     picks = picker.picks(selection.shape).ravel()
     flat = rows.reshape(len(picks), -1)
-    counts = np.bincount(picks[picks >= 0], minlength=size)
-    table = np.full((size, max(1, counts.max()), flat.shape[1]), ZERO, dtype=np.int32)
-    filled = np.zeros(size, dtype=int)
-    for place, pick in enumerate(picks):
-        if pick >= 0:
-            table[pick, filled[pick]] = flat[place]
-            filled[pick] += 1
-    return writer.sums(table.transpose(0, 2, 1).reshape(size * flat.shape[1], -1)).reshape(size, *others)
+    columns = [np.where(present[:, None], flat[places], ZERO) for present, places in arrivals(picks, size)]
+    return writer.sums(np.stack(columns, -1).reshape(size * flat.shape[1], -1)).reshape(size, *others)

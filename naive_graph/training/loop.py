@@ -7,7 +7,6 @@ numbers: `History().record` is one, `Bar()` of core/progress.py another.
 from __future__ import annotations
 
 import random
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from ..core.imports import interrupts_to
 from ..core.tables import Mark, Tables
+from ..engines.choice import WATCHERS
 from ..errors import TrainingError
 from ..graph.graph import Graph
 from ..graph.handles import CURRENT
@@ -138,11 +139,11 @@ def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any
 
 
 def _let_go(tables: Tables, mark: Mark) -> None:
-    """Cut back what was added since the mark, if nobody holds a node of it."""
+    """Cut back what was added since the mark, if nobody holds a node of it or records the steps."""
     with tables.lock:
         handles = [tables.handles.get(row) for row in range(mark.rows, len(tables))]
         held = any(handle is not None and handle() is not None for handle in handles)
-        if handles and not held and tables is CURRENT.tables:
+        if handles and not held and not WATCHERS and tables is CURRENT.tables:
             tables.cut(mark)
 
 
@@ -163,21 +164,14 @@ def _mixed(seed: int, epoch: int) -> int:
 def _polite() -> Iterator[threading.Event]:
     """Ctrl-C sets the event; a second one interrupts as usual."""
     asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked  # signals go to the main thread alone
-        return
-    before = signal.getsignal(signal.SIGINT)
 
     def ask(*_: object) -> None:
         if asked.is_set():
             raise KeyboardInterrupt
         asked.set()
 
-    signal.signal(signal.SIGINT, ask)
-    try:
+    with interrupts_to(ask):
         yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _check(samples: Sequence[Any], **counts: int | None) -> None:

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from ..errors import ShapeError, TrainingError
-from ..graph.nodes import Node
 from ..program.program import Program
+from ..program.update import called
 from ..tensor.differentiate import ancestors
 from ..tensor.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
@@ -121,10 +121,10 @@ class LoweredLoss:
         if not self.inputs:
             return f"This loss has no inputs, and was given {count} arrays. Write loss.backward()."
         each = ", ".join(leaf.label for leaf in self.inputs)
-        called = ", ".join(leaf.name or f"array{place + 1}" for place, leaf in enumerate(self.inputs))
+        names = ", ".join(leaf.name or f"array{place + 1}" for place, leaf in enumerate(self.inputs))
         return (
             f"This loss takes {len(self.inputs)} arrays, one for each input: {each}. It was given {count}: "
-            f"loss.backward({called})."
+            f"loss.backward({names})."
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
@@ -200,11 +200,7 @@ def _inputs(tensor: TensorNode, given: Any) -> list[LeafNode]:
 def _called(thing: Any) -> str:
     if isinstance(thing, TensorNode):
         return thing.label
-    if isinstance(thing, Node):
-        return f"a {type(thing).__name__} of the scalar graph"
-    if hasattr(thing, "shape"):
-        return f"an array of shape {tuple(thing.shape)}"
-    return f"a {type(thing).__name__}" if isinstance(thing, (dict, list, tuple)) else repr(thing)
+    return f"a {type(thing).__name__}" if isinstance(thing, (dict, list, tuple)) else called(thing)
 
 
 def _repair(thing: Any) -> str:

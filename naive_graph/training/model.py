@@ -44,6 +44,11 @@ class Model:
     """
 
     def __init__(self, seed: int | None = None) -> None:
+        if seed is not None and not (isinstance(seed, int) and seed >= 0):
+            raise TrainingError(
+                f"A Model takes a seed, a whole number of at least 0, not {seed!r:.60}. Weights are added: "
+                "model.add_parameters(shape). Variables need no Model: AdamTrainer([x, y])."
+            )
         self.held = np.zeros(0)  # the weights as they are held: a table's may wait for a factor
         self.gradients = np.zeros(0)
         self.weights: list[Parameter] = []

@@ -19,7 +19,6 @@ from . import formulas
 from .scalars import Movable, Scalars
 from .stored import Shapes, read, write
 
-AVERAGE = -1  # stands where else the place of a weight does
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
 
 
@@ -214,47 +213,43 @@ class Trainer:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read what `save` wrote. The run goes on with the same bits as if it had not stopped."""
         settings, arrays = read(path_of(path, TrainingError), type(self).__name__, self._check_fitting)
-        about = settings.pop("more")["average"]
-        memory: dict[int, list[Any]] = {}
-        average = None if about is None else Average(about[0], about[1])
-        for name in sorted(arrays, key=_place_in):
-            of, at = _place_in(name)
-            if of == AVERAGE and average is not None:
-                average.values.append(self._fitted(at, arrays[name]))
-            else:
-                memory.setdefault(of, []).append(self._fitted(of, arrays[name]))
+        average, zeros = settings.pop("more")["average"], [weight.zeros() for weight in self.model.weights]
+
+        def kept(name: str, zero: Any) -> Any:
+            return float(arrays[name]) if isinstance(zero, float) else arrays[name]
+
         vars(self).update(settings)
-        self.memory, self.average = memory, average
+        self.memory = {
+            at: [kept(f"{at}/{place}", zero) for place in range(self.memories)]
+            for at, zero in enumerate(zeros)
+            if f"{at}/0" in arrays
+        }
+        values = [kept(f"average/{at}", zero) for at, zero in enumerate(zeros) if "average/0" in arrays]
+        self.average = None if average is None else Average(average[0], average[1], values)
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings are this trainer's, and its arrays those of the weights that it moves."""
-        if settings.keys() != {*self.settings(), "more"} or not isinstance(settings["more"], dict):
+        numbers, more = {name: each for name, each in settings.items() if name != "more"}, settings.get("more")
+        about: Any = more.get("average", 0) if isinstance(more, dict) else 0
+        known = all(isinstance(each, (int, float)) for each in numbers.values())
+        known = known and (about is None or (isinstance(about, list) and list(map(type, about))[1:] == [int]))
+        if numbers.keys() != self.settings().keys() or not known:
             raise TrainingError(f"The file has no settings of this version of {type(self).__name__}.")
-        shapes = [getattr(weight.zeros(), "shape", ()) for weight in self.model.weights]
-        averaged = (settings["more"].get("average") or [None, 0])[1]
-        kept = {name.partition("/")[0] for name in found if not name.startswith("average/")}
-        expected = {f"average/{at}": shape for at, shape in enumerate(shapes) if averaged}
-        expected |= {
-            f"{at}/{place}": shape
-            for at, shape in enumerate(shapes)
-            for place in range(self.memories)
-            if str(at) in kept
-        }
+        shapes = [(str(at), getattr(weight.zeros(), "shape", ())) for at, weight in enumerate(self.model.weights)]
+        expected = {f"average/{at}": shape for at, shape in shapes if about and about[1]}
+        for at, shape in shapes:
+            expected |= {f"{at}/{place}": shape for place in range(self.memories) if f"{at}/0" in found}
         if expected != found:
             raise TrainingError("The file remembers other weights than this trainer moves.")
-
-    def _fitted(self, place: int, array: Any) -> Any:
-        """A stored array as the memory of the weight at this place: a float for a Variable."""
-        return float(array) if isinstance(self.model.weights[place].zeros(), float) else array
 
 
 class Average:
     """A moving average of all weights: exponential with `beta`, or the plain mean if it is None."""
 
-    def __init__(self, beta: float | None, count: int = 0) -> None:
+    def __init__(self, beta: float | None, count: int = 0, values: Iterable[Any] = ()) -> None:
         self.beta = beta
         self.count = count
-        self.values: list[Any] = []
+        self.values = list(values)
         self.kept: list[Any] = []
         self.swapped = False
 
@@ -266,11 +261,6 @@ class Average:
             self.values = [mean + (w - mean) / self.count for mean, w in zip(self.values, weights)]
         else:
             self.values = [self.beta * mean + (1 - self.beta) * w for mean, w in zip(self.values, weights)]
-
-
-def _place_in(name: str) -> tuple[int, int]:
-    of, at = name.split("/")
-    return AVERAGE if of == "average" else int(of), int(at)
 
 
 class SimpleSGDTrainer(Trainer, rule=formulas.sgd):

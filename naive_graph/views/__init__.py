@@ -6,8 +6,8 @@ and colours), `dot` and `graphviz_tool` (layout by graphviz), `layers`, `layout`
 and `ink` (a layout of our own), `picture`, `draw`.
 
 Optimisations: `history` (what was recorded), `figure` (our style of plot),
-`plot`, `surface` and `walk` (a walk on its function), `animate`, `compare`,
-`gantt`.
+`plot`, `surface` and `walk` (a walk on its function), `animate` (with film.html
+for a page), `compare`, `gantt`.
 
 Steps: `steps/` (the walk through the sweeps), `stepper/` (on a screen).
 """

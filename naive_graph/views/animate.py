@@ -44,19 +44,17 @@ def animate_walk(history: Recorded, f: Node, x: Node, y: Node | None, path: Path
     form = path.suffix.lower()
     if form not in (".gif", ".html"):
         raise HistoryError(f"A film is saved as .gif or .html, not {path.suffix or 'without a suffix'!r}.")
-    if not isinstance(frames, int) or isinstance(frames, bool) or frames < 1:
-        raise HistoryError(f"A film has at least 1 frame, not {frames!r}.")
     stage = set_stage(history, f, x, y)
-    moments = _moments(stage, f.name or "f", frames)
+    moments = [Frame(at, _said(stage, f.name or "f", at)) for at in chosen(len(stage.spots), frames)]
     write_whole(path, _gif(stage, moments) if form == ".gif" else _page(stage, moments))
     return path
 
 
-def _moments(stage: Stage, name: str, frames: int) -> list[Frame]:
-    """So many moments of the walk, evenly spaced, with the first and the last."""
-    last = len(stage.spots) - 1
-    chosen = sorted({round(last * place / max(1, frames - 1)) for place in range(frames)})
-    return [Frame(at, _said(stage, name, at)) for at in chosen]
+def chosen(steps: int, frames: int) -> list[int]:
+    """So many of the steps at most, evenly spaced, with the first and the last."""
+    if not isinstance(frames, int) or isinstance(frames, bool) or frames < 1:
+        raise HistoryError(f"A film has at least 1 frame, not {frames!r}.")
+    return sorted({round((steps - 1) * place / max(1, frames - 1)) for place in range(frames)})
 
 
 def _said(stage: Stage, name: str, at: int) -> str:
@@ -140,51 +138,8 @@ def _page(stage: Stage, moments: list[Frame]) -> bytes:
     shown = {"points": points, "moments": [[moment.reached, moment.text] for moment in moments], "pace": PACE}
     picture = base64.b64encode(stage.figure.drawn("png", dpi=SCALE * DPI)).decode()
     words = {"picture": picture, "width": round(width), "height": round(height), "colour": COLOURS[1]}
-    page = PAGE
+    page = Path(__file__).with_name("film.html").read_text(encoding="utf-8")
     for word, value in words.items():
         page = page.replace(f"@{word}@", escape(str(value)))
     # A name may hold "</script>".
     return page.replace("@shown@", json.dumps(shown).replace("<", "\\u003c")).encode()
-
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>A walk downhill</title>
-<style>
-body { font-family: sans-serif; background: white; color: black; max-width: @width@px; margin: 1em auto; }
-svg { width: 100%; height: auto; display: block; }
-form { display: flex; gap: 0.8em; align-items: center; }
-input { flex: 1; }
-</style></head><body>
-<svg viewBox="0 0 @width@ @height@" role="img" aria-label="The walk on the graph of f, one step after another">
-<image href="data:image/png;base64,@picture@" width="@width@" height="@height@"/>
-<polyline id="way" fill="none" stroke="@colour@" stroke-width="2"/>
-<circle id="here" r="6" fill="@colour@" stroke="black"/>
-</svg>
-<form onsubmit="return false"><button id="play" type="button">pause</button>
-<label for="at">step</label><input id="at" type="range" min="0" value="0"></form>
-<p id="said"></p>
-<script>
-const shown = @shown@;
-const [way, here, play, at, said] = ["way", "here", "play", "at", "said"].map(id => document.getElementById(id));
-let running = !matchMedia("(prefers-reduced-motion: reduce)").matches;
-function show() {
-  const [reached, text] = shown.moments[at.value];
-  const points = shown.points.slice(0, reached + 1).filter(point => point);
-  way.setAttribute("points", points.join(" "));
-  const last = shown.points[reached];
-  here.style.display = last ? "" : "none";
-  if (last) { here.setAttribute("cx", last[0]); here.setAttribute("cy", last[1]); }
-  said.textContent = text;
-  at.setAttribute("aria-valuetext", text);
-}
-function run(on) { running = on; play.textContent = on ? "pause" : "play"; }
-at.max = shown.moments.length - 1;
-at.oninput = () => { run(false); show(); };
-play.onclick = () => { if (at.value === at.max) at.value = 0; run(!running); show(); };
-setInterval(() => {
-  if (!running) return;
-  if (at.value === at.max) run(false); else { at.value = +at.value + 1; show(); }
-}, shown.pace);
-run(running); show();
-</script></body></html>
-"""

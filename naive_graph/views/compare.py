@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
+from ..core.files import path_of
 from ..errors import HistoryError, TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Variable
 from ..training.race import Make, Path, ground_of, race, seven
 from ..training.surfaces import Ground
-from .animate import film
+from .animate import chosen, film
 from .figure import COLOURS, MARKERS, STYLES, Plot, add_legend, finished, our_style
 from .picture import write_whole
 from .surface import Surface
@@ -53,7 +54,7 @@ def _makers(trainers: Mapping[str, Make] | Sequence[Make] | None) -> Mapping[str
         return seven()
     if isinstance(trainers, Mapping):
         return trainers
-    if not trainers or not all(callable(each) for each in trainers):
+    if not isinstance(trainers, Sequence) or not trainers or not all(map(callable, trainers)):
         raise TrainingError("compare takes trainer classes, or {label: function of [x, y] that makes a trainer}.")
     return {
         getattr(each, "__name__", f"trainer {at}").removesuffix("Trainer"): each for at, each in enumerate(trainers)
@@ -91,7 +92,7 @@ class Comparison:
 
     def animate(self, path: str | os.PathLike[str], frames: int = 40) -> FilePath:
         """The walks as a film, a .gif."""
-        target = FilePath(path)
+        target = path_of(path, HistoryError)
         if target.suffix.lower() != ".gif":
             raise HistoryError(f"This film is saved as .gif, not {target.suffix or 'without a suffix'!r}.")
         stage = self._stage()
@@ -106,8 +107,7 @@ class Comparison:
                     line.set_data(*zip(*each.points[: moment + 1]))
                 title.set_text(f"step {shown(moment)}")
 
-            moments = sorted({round((longest - 1) * at / max(1, frames - 1)) for at in range(frames)})
-            write_whole(target, film(stage, [*lines, title], moments, show, PACE, PAUSE))
+            write_whole(target, film(stage, [*lines, title], chosen(longest, frames), show, PACE, PAUSE))
         return target
 
     def _lines(self, stage: Stage) -> list[Any]:

@@ -60,7 +60,9 @@ def _box_attributes(box: Box) -> dict[str, str]:
     rounded = look.shape == "rounded"
     attributes = {
         "shape": "box" if rounded else look.shape,
-        "style": ",".join(["filled", *(["rounded"] if rounded else []), *_not_solid(look.outline)]),
+        "style": ",".join(
+            ["filled", *(["rounded"] if rounded else []), *([] if look.outline == "solid" else [look.outline])]
+        ),
         "fillcolor": look.fill,
         "color": look.line,
         "fontcolor": look.ink,
@@ -73,10 +75,6 @@ def _box_attributes(box: Box) -> dict[str, str]:
         # Some layouts measure an ideograph as a space: say how wide the text is.
         attributes["width"] = f"{0.17 * wide + 0.09 * (max(map(len, box.lines)) - wide) + 0.4:.2f}"
     return attributes
-
-
-def _not_solid(outline: str) -> list[str]:
-    return [] if outline == "solid" else [outline]
 
 
 def _arrow_attributes(arrow: Arrow) -> dict[str, str]:

@@ -66,7 +66,7 @@ def draw(
         advice = f"draw(...).save({str(more[0])!r})" if path else "draw([x, y]) draws several nodes"
         raise DrawingError(f"draw takes one thing to draw, and wishes by name: {advice}.")
     check_wishes(direction, title, most)
-    if _is_program(what):
+    if hasattr(type(what), "stages"):  # of a Program
         _refuse_for_a_plan(partials, absorbed, fold, open)
         return what.draw(after=after or "share", feed=feed, direction=direction, title=title, most=most)  # type: ignore[no-any-return]
     if after is not None or feed is not None:
@@ -78,7 +78,7 @@ def draw(
             from .tensors import tensor_scene  # brings NumPy
 
             described = tensor_scene(what, wishes, open)
-        elif _is_tasks(what):
+        elif hasattr(type(what), "levels"):  # of tasks
             from .tasks import task_scene  # brings NumPy
 
             described = task_scene(what, wishes)
@@ -94,21 +94,11 @@ def _is_tensor(what: Any) -> bool:
     return isinstance(first, Arithmetic) and not isinstance(first, Node)
 
 
-def _is_program(what: Any) -> bool:
-    """Whether this is a Program: nothing else has stages."""
-    return hasattr(type(what), "stages")
-
-
 def _refuse_for_a_plan(*wishes: Any) -> None:
     if any(wish not in (None, False) for wish in wishes):
         raise DrawingError(
             "A plan has no partials, scopes or tensors to show. Leave partials, absorbed, fold and open out."
         )
-
-
-def _is_tasks(what: Any) -> bool:
-    """Whether this is a TaskGraph: nothing else has levels."""
-    return hasattr(type(what), "levels")
 
 
 def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:

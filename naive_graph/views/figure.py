@@ -17,6 +17,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Protocol
 
+from ..core.files import path_of
 from ..errors import HistoryError, MissingToolError
 from ..graph.nodes import Node
 from .picture import write_whole
@@ -67,7 +68,7 @@ class Plot(Figure):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the plot as its suffix says: .png, .svg or .pdf. The file appears whole or not at all."""
-        target = Path(path)
+        target = path_of(path, HistoryError)
         form = target.suffix.lower().lstrip(".")
         if form not in METADATA:
             raise HistoryError(f"A plot is saved as .png, .svg or .pdf, not {target.suffix or 'without a suffix'!r}.")

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.files import path_of
 from ..core.number import number
 from ..errors import HistoryError
 from ..graph.nodes import Node
@@ -134,8 +135,8 @@ class History(Sequence[dict[str, float]]):
         writer.writerow(["step", *names])
         for at, step in enumerate(self.steps):
             writer.writerow([at, *(repr(step[name]) if name in step else "" for name in names)])
-        write_whole(Path(path), text.getvalue().encode())
-        return Path(path)
+        write_whole(path_of(path, HistoryError), text.getvalue().encode())
+        return path_of(path, HistoryError)
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str]) -> History:
@@ -144,7 +145,7 @@ class History(Sequence[dict[str, float]]):
         A first column called `step` counts the lines and is not kept. Raises
         HistoryError for what is no such table, with the line that is wrong.
         """
-        heading, *lines = _read_table(Path(path))
+        heading, *lines = _read_table(path_of(path, HistoryError))
         first = 1 if heading[0] == "step" else 0
         names, history = heading[first:], cls()
         if len(set(names)) < len(names) or "" in names:
@@ -204,7 +205,7 @@ class History(Sequence[dict[str, float]]):
         """
         from .animate import animate_walk
 
-        return animate_walk(self, f, x, y, Path(save), frames)
+        return animate_walk(self, f, x, y, path_of(save, HistoryError), frames)
 
     def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
         """The recorded walk of a node: the series taken from it, else that of its name, else `fallback`."""

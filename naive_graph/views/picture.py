@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import files
+from ..core.files import path_of
 from ..errors import DrawingError, MissingToolError
 from .dot import dot_text, draws_letters, has_graphviz
 from .graphviz_tool import clean_svg, run_dot
@@ -73,7 +74,7 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture as its suffix says: .svg, .png or .dot. The file appears whole or not at all."""
-        target = Path(path)
+        target = path_of(path, DrawingError)
         makers: dict[str, Any] = {
             ".svg": lambda: self.svg.encode(),
             ".png": lambda: self.png,

@@ -208,3 +208,9 @@ def test_any_text_at_all_is_read_or_refused(text):
             read(text, {"x": 1})
         except ExpressionError:
             assert len(Graph.node_list) == 0
+
+
+@pytest.mark.parametrize("text", ["True", "-True", "+False"])
+def test_a_truth_is_no_number(text):
+    with Graph.scratch(), pytest.raises(ExpressionError, match="is not a real number"):
+        read(text)

@@ -20,6 +20,7 @@ from naive_graph import (
     SimpleSGDTrainer,
     Variable,
     parameter,
+    record,
 )
 from naive_graph.errors import ShapeError, TrainingError
 from naive_graph.training.initialisers import const
@@ -230,6 +231,14 @@ def test_a_graph_for_each_batch_does_not_grow_for_ever():
         fit(trainer, lambda batch: (mean - batch[0][0]) ** 2, POINTS, epochs=20, batch_size=1)
         assert len(Graph.node_list) == 1
         assert mean.value == pytest.approx(0.95, abs=0.5)
+
+
+def test_what_is_recorded_stays():
+    with Graph.scratch():
+        mean = Variable(0.0)
+        with record() as steps:
+            fit(SimpleSGDTrainer([mean], 0.1), lambda batch: (mean - batch[0][0]) ** 2, POINTS, epochs=1, batch_size=1)
+        assert steps.runs[0].cast.picture() is not None
 
 
 def test_nodes_that_somebody_holds_stay():

@@ -226,7 +226,7 @@ def test_numbers_of_every_kind_are_taken():
         ),
         (
             lambda x, y: [x, PlaceHolder()],
-            r"a PlaceHolder of the scalar graph is no input of this loss.*LeafNode\.input",
+            r"a node of kind PlaceHolder is no input of this loss.*LeafNode\.input",
         ),
         (lambda x, y: [x, y, x], r"LeafNode 'x' \(3 x 2\) stands twice among the inputs"),
         (lambda x, y: [x, y, 3.0], r"3\.0 is no input of this loss"),

@@ -504,6 +504,25 @@ def test_a_file_with_anything_wrong_changes_nothing(changed, tmp_path):
     assert other.weight_decay_lambda == 0.25
 
 
+@pytest.mark.parametrize("changed", [
+    {"rate": 1.0}, {"learning_rate": "much"}, {"more": None}, {"more": {}}, {"more": {"average": [0.5]}},
+    {"more": {"average": [0.5, "two"]}}, {"more": {"average": [None, 3]}},
+])  # fmt: skip
+def test_a_trainers_file_with_anything_wrong_changes_nothing(changed, tmp_path):
+    model = small_model()
+    trainer = trainers.MomentumSGDTrainer(model)
+    bowl(model)
+    trainer.update()
+    path = trainer.save(tmp_path / "trainer.npz")
+    with np.load(path) as file:
+        settings = json.loads(file["head"].tobytes())["settings"] | changed
+    rewritten(path, head=head_with(kind="MomentumSGDTrainer", settings=settings))
+    other = trainers.MomentumSGDTrainer(small_model(), 0.5)
+    with pytest.raises(TrainingError):
+        other.load(path)
+    assert (other.learning_rate, other.memory, other.average) == (0.5, {}, None)
+
+
 def claims(shape):
     """A .npy entry that says it has this shape, and holds three numbers."""
     buffer = io.BytesIO()

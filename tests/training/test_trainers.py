@@ -1,5 +1,6 @@
 """The seven trainers, held to golden tables."""
 
+import inspect
 import math
 
 import pytest
@@ -14,6 +15,7 @@ from naive_graph.training.trainers import (
     MomentumSGDTrainer,
     RMSPropTrainer,
     SimpleSGDTrainer,
+    Trainer,
 )
 
 # f(w) = sum((w - (1, -2, 3))**2) from (.5, .5, .5): after 1, 2, 3 updates, and after 3 without clipping.
@@ -169,3 +171,46 @@ def test_a_variable_without_a_gradient_is_named():
 def test_a_rate_is_finite_and_above_zero(rate):
     with pytest.raises(TrainingError, match="learning_rate"):
         SimpleSGDTrainer([Variable(1.0)], rate)
+
+
+# --- a trainer of one's own -------------------------------------------------------
+
+
+def dragged(w, g, v, *, t, rate=0.5, drag=0.25):
+    """v <- drag * v - rate * g / t; w <- w + v."""
+    v = drag * v - rate * g / t
+    return w + v, v
+
+
+class DraggedTrainer(Trainer, rule=dragged):
+    """A formula and one statement."""
+
+
+def test_a_trainer_is_its_formula(tmp_path):
+    x = Variable(1.0)
+    f, trainer, w, v = x * x, DraggedTrainer([x], drag=0.5), 1.0, 0.0
+    for t in (1, 2, 3):
+        Graph.forward(f)
+        Graph.backward(f)
+        trainer.update()
+        w, v = dragged(w, 2.0 * w, v, t=t, drag=0.5)
+        assert x.value == w
+    again = DraggedTrainer([x], 0.1, edecay=0.5)
+    again.load(trainer.save(tmp_path / "trainer.npz"))
+    assert (again.memory, again.settings()) == (trainer.memory, trainer.settings())
+
+
+@pytest.mark.parametrize("make, says", [
+    (SimpleSGDTrainer, "(model: Any, learning_rate: Any = 0.1, *, edecay: float = 0.0)"),
+    (AdamTrainer, "learning_rate: Any = 0.001, beta_1: Any = 0.9, beta_2: Any = 0.999, eps: Any = 1e-08, *, edecay"),
+    (CyclicalSGDTrainer, "learning_rate_min: float = 0.01, learning_rate_max: float = 0.1, step_size: float = 2000"),
+    (DraggedTrainer, "learning_rate=0.5, drag=0.25, *, edecay"),
+])  # fmt: skip
+def test_a_trainer_says_which_settings_it_takes(make, says):
+    assert says in str(inspect.signature(make)).replace("'", "")
+
+
+@pytest.mark.parametrize("wrong", [{"mom": 0.9}, {"learning_rat": 0.1}])
+def test_a_setting_that_a_trainer_does_not_have_is_refused(wrong):
+    with pytest.raises(TypeError, match=next(iter(wrong))):
+        AdamTrainer([Variable(1.0)], **wrong)

@@ -15,29 +15,11 @@ from ..steps.pages import PAGE, Walk
 from ..steps.steps import StepLog
 
 MOST_STEPS = 20_000  # that a page carries; of a longer walk, the first half and the last half of so many
-TEMPLATE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; script-src '{script_digest}'; style-src '{style_digest}'">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main id="stepper"><noscript>This page walks through a graph step by step. It needs JavaScript.</noscript></main>
-{note}<script type="application/json" id="walk">{walk}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
 
 
 @cache
 def stepper_file(name: str) -> str:
-    """stepper.js or stepper.css, which notebooks and pages share."""
+    """stepper.js or stepper.css, which notebooks and pages share, or the frame of a page."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
@@ -46,7 +28,7 @@ def page(steps: StepLog, title: str = "") -> str:
     walk = Walk(steps, title)
     contents, note = whole(walk)
     script, style = f"{stepper_file('stepper.js')}\nstart();\n", stepper_file("stepper.css")
-    return TEMPLATE.format(
+    return stepper_file("page.html").format(
         title=escape(walk.title),
         walk=as_data(contents),
         note=note,

@@ -11,6 +11,7 @@ from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, RE
 
 MOST_TERMS = 6  # of a running sum
 PLACES = {1: ("",), 2: ("left", "right")}
+DONE = {READ: "has its value", EVALUATED: "is computed", FINISHED: "is done", MOVED: "moves"}
 ORDINALS = ("1st", "2nd", "3rd")
 
 
@@ -45,15 +46,11 @@ def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
 def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
     """What was computed at this step; empty where nothing was."""
     cast = run.cast
-    if entry.kind == EVALUATED:
-        rule = cast.rule(entry.row)
-        assert rule is not None
-        text = computed(rule, run.operands_values(entry.row, known), entry.value)
-        slope = run.slopes.get(entry.row)
-        return text if slope is None else f"{text}, slope {figure(slope)}"
-    if entry.kind == READ:
-        slope = run.slopes.get(entry.row)
+    if entry.kind in (EVALUATED, READ):
+        rule, slope = cast.rule(entry.row), run.slopes.get(entry.row)
         text = f"{cast.called(entry.row)} = {figure(entry.value)}"
+        if rule is not None:
+            text = computed(rule, run.operands_values(entry.row, known), entry.value)
         return text if slope is None else f"{text}, slope {figure(slope)}"
     if entry.kind == CONTRIBUTED and not entry.taken:
         return f"branch not taken: {figure(entry.contribution)}"  # whatever the partial is, even infinite
@@ -106,19 +103,13 @@ def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
         first = not cast.operands(entry.row) if run.phase != BACKWARD else entry.row in cast.targets
         reason = "It waits for nothing" if first else waited
         return f"{who} is ready. {reason}: it joins the queue."
-    if entry.kind == READ:
-        return f"{who} has its value: {said}."
-    if entry.kind == EVALUATED:
-        return f"{who} is computed: {said}."
     if entry.kind == CONTRIBUTED:
         place = place_of(cast, entry.consumer, entry.position)
         side = f" as its {place} operand" if place else ""
         if not entry.taken:
             return f"{cast.label(entry.consumer)} hands nothing to {who}{side}: {said}."
         return f"{cast.label(entry.consumer)} hands to {who}{side}: incoming gradient times local partial, {said}."
-    if entry.kind == FINISHED:
-        return f"{who} is done: {said}."
-    return f"{who} moves: {said}."
+    return f"{who} {DONE[entry.kind]}: {said}."
 
 
 # --- rules in TeX ---------------------------------------------------------------

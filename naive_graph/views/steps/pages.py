@@ -57,7 +57,7 @@ class Walk:
         for place, cast in enumerate(self.casts):
             picture = self.pictures.get(str(place))
             if picture is not None and any(box.kind == "scope" for box in picture.scene.boxes):
-                for scope in self._innermost(cast):
+                for scope in cast.scopes()[:MOST_OPENED]:
                     key = f"{place}/{path(scope)}"
                     drawings[key] = self._drawing(key, cast, scope)
             if picture is not None:
@@ -117,9 +117,6 @@ class Walk:
         return range(-(-self.count // PAGE))
 
     # --- drawings ---
-
-    def _innermost(self, cast: Cast) -> list[Scope]:
-        return cast.scopes()[:MOST_OPENED]
 
     def _drawing(self, key: str, cast: Cast, opened: Scope | None) -> dict[str, Any]:
         """A drawing and the boxes of its rows; with one scope open, all others are folded."""
@@ -215,17 +212,12 @@ class Walk:
         return {
             "i": step.index,
             "it": step.iteration,
-            "phase": step.phase,
-            "kind": told,
+            **{name: getattr(step, name) for name in ("phase", "kind", "row", "position", "running", "sentence")},
             "cast": self.place_of[cast],
-            "row": step.row,
             "by": step.consumer,
-            "position": step.position,
             "drawing": self._drawing_of(cast, step.row),
             "edges": lit,
             "text": step.arithmetic,
-            "running": step.running,
-            "sentence": step.sentence,
             "value": value,
             "grad": grad,
             "queue": list(step.queue[:21]),
@@ -268,7 +260,6 @@ def _columns(origin: Any) -> list[int] | None:
     columns = origin.columns
     if columns is None:
         return None
-    indent = len(linecache.getline(origin.filename, origin.line)) - len(
-        linecache.getline(origin.filename, origin.line).lstrip()
-    )
-    return [max(0, columns[0] - indent), max(0, columns[1] - indent)]
+    line = linecache.getline(origin.filename, origin.line)
+    indent = len(line) - len(line.lstrip())
+    return [max(0, column - indent) for column in columns]

@@ -121,30 +121,25 @@ class Log:
         return len(self.kinds)
 
     def add(self, kind: int, row: int, value: float = 0.0) -> None:
-        self._append(kind, (row, -1, -1, 0.0, 0.0, 0.0, value))
+        self._append(kind, row, -1, -1, 0.0, 0.0, 0.0, value)
 
     def add_event(self, event: Event) -> None:
         """A sweep's own event."""
         if isinstance(event, Enqueued):
             self.add(ENQUEUED, event.row)
         elif isinstance(event, Contributed):
-            self._append(CONTRIBUTED, event)
+            self._append(CONTRIBUTED, *event)
         elif isinstance(event, Finished):
             self.add(FINISHED, event.row, event.adjoint)
         else:
             self.add(EVALUATED, event.row, number_of(event.value))
 
-    def _append(self, kind: int, told: tuple[int, int, int, float, float, float, float]) -> None:
-        """Column by column, without a loop: a walk has millions of events."""
-        row, consumer, position, partial, incoming, share, value = told
-        partials, incomings, contributions, values = self.numbers
+    def _append(self, kind: int, row: int, consumer: int, position: int, *numbers: float) -> None:
         self.rows.append(row)
         self.consumers.append(consumer)
         self.positions.append(position)
-        partials.append(partial)
-        incomings.append(incoming)
-        contributions.append(share)
-        values.append(value)
+        for column, number in zip(self.numbers, numbers):
+            column.append(number)
         self.kinds.append(kind)  # last: the event counts once it is whole
 
     def finite(self, place: int) -> bool:
@@ -189,17 +184,10 @@ class Run:
         return len(self.log)
 
     def entry(self, place: int) -> Entry:
-        log, (partials, incomings, contributions, values) = self.log, self.log.numbers
-        return Entry(
-            log.kinds[place],
-            log.rows[place],
-            log.consumers[place],
-            log.positions[place],
-            partials[place],
-            incomings[place],
-            contributions[place],
-            values[place],
-            place not in self.untaken,
+        log, taken = self.log, place not in self.untaken
+        numbers = [column[place] for column in log.numbers]
+        return Entry._make(
+            [log.kinds[place], log.rows[place], log.consumers[place], log.positions[place], *numbers, taken]
         )
 
     def operands_values(self, row: int, known: dict[int, float]) -> Sequence[float]:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ...core.files import path_of
 from ...errors import NodeError
 from ..stepper.page import save
 from ..stepper.widget import bundle, show
@@ -17,9 +18,9 @@ class Steps(StepLog):
 
     def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""
-        if Path(path).suffix not in (".html", ".htm"):
+        if path_of(path, NodeError).suffix not in (".html", ".htm"):
             raise NodeError(f"A walk is saved as a page: a name that ends in .html, not {os.fspath(path)!r}.")
-        return save(self, Path(path), title)
+        return save(self, path_of(path, NodeError), title)
 
     def _ipython_display_(self) -> None:
         show(self)

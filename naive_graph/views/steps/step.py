@@ -13,6 +13,8 @@ from . import describe
 from .run import CONTRIBUTED, EVALUATED, FINISHED, KINDS, MOVED, READ, Entry, Run
 from .state import State
 
+SHARED = ("consumer", "position", "partial", "incoming", "contribution")  # what a contribution has, and nothing else
+
 
 @dataclass(frozen=True)
 class Step:
@@ -70,12 +72,8 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
         row=entry.row,
         operands=tuple(run.operands_values(entry.row, state.values)) if evaluated else (),
         value=entry.value if entry.kind in (READ, EVALUATED, FINISHED, MOVED) else None,
-        consumer=entry.consumer if contributed else None,
-        position=entry.position if contributed else None,
         edge=f"edge-{entry.row}-{entry.consumer}-{entry.position}" if contributed else None,
-        partial=entry.partial if contributed else None,
-        incoming=entry.incoming if contributed else None,
-        contribution=entry.contribution if contributed else None,
+        **{name: getattr(entry, name) if contributed else None for name in SHARED},
         total=entry.value if contributed else None,
         arithmetic=describe.arithmetic(run, entry, state.values),
         running=describe.running(run, entry.row, terms, entry.value) if contributed else "",

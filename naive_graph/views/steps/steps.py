@@ -104,34 +104,24 @@ class StepLog(Sequence[Step]):
         >>> [each.total for each in step(x * x).find(node=x, kind="contributed")]
         [2.0, 4.0]
         """
-        return self.at(self.places(node, kind, operator, phase, iteration, finite))
-
-    def places(
-        self,
-        node: Node | None = None,
-        kind: str | None = None,
-        operator: str | None = None,
-        phase: str | None = None,
-        iteration: int | None = None,
-        finite: bool | None = None,
-    ) -> list[int]:
-        """Where the steps of a kind stand that are spoken of so; see `find`."""
         if kind is not None and kind not in KINDS:
             raise NodeError(f"There is no kind of step {kind!r}. The kinds are: {', '.join(KINDS)}.")
         row = None if node is None else rows_of([node], "find")[0]
         wanted = None if kind is None else KINDS.index(kind)
-        return [
-            start + place
-            for run, start in self._starts()
-            if (phase is None or run.phase == phase)
-            and (iteration is None or run.iteration == iteration)
-            and (node is None or run.cast.tables is node.tables)
-            for place, (each, its) in enumerate(zip(run.log.kinds, run.log.rows))
-            if (wanted is None or each == wanted)
-            and (row is None or its == row)
-            and (operator is None or (its >= 0 and run.cast.then.kind(its) == operator))
-            and (finite is None or run.log.finite(place) == finite)
-        ]
+        return self.at(
+            [
+                start + place
+                for run, start in self._starts()
+                if (phase is None or run.phase == phase)
+                and (iteration is None or run.iteration == iteration)
+                and (node is None or run.cast.tables is node.tables)
+                for place, (each, its) in enumerate(zip(run.log.kinds, run.log.rows))
+                if (wanted is None or each == wanted)
+                and (row is None or its == row)
+                and (operator is None or (its >= 0 and run.cast.then.kind(its) == operator))
+                and (finite is None or run.log.finite(place) == finite)
+            ]
+        )
 
     def at(self, places: Sequence[int]) -> list[Step]:
         """The steps at these places, which ascend."""
