@@ -13,6 +13,11 @@ Merging `(a + b) + c` into one sum of three makes a new row that *absorbs* the
 row of `a + b`: its first edge comes from ~row, which stands for "every operand
 of that row", so that no edge is stored twice and the absorbed row stays as it
 was.
+
+A new row is one append to a list, the fresh page: nothing that a signal handler,
+a finalizer or another thread does can come in the middle of it. Its entries move
+into the columns when somebody looks. A full page is turned: then where its rows
+were written is packed too, and its nodes are held weakly from there on.
 """
 
 from __future__ import annotations
@@ -20,10 +25,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
+from itertools import compress, count
 from threading import RLock
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import ref
 
 from .origin import Origin
 from .packed import packed
@@ -38,21 +44,52 @@ CONSTANT, VARIABLE, PLACEHOLDER = -1, -2, -3
 LEAF_KINDS = {CONSTANT: "Constant", VARIABLE: "Variable", PLACEHOLDER: "PlaceHolder"}
 MOST_MERGED = 32  # operands that (a + b) + c and the like may gather in one node
 NEVER = 0  # the stamp of a value that was not computed
+# An entry of the fresh page: operator, two sources (or a leaf's value and ONE, or a list and MANY), degree, code,
+# instruction, node. Before the first entry stands its row.
+WIDTH = 7
+FULL = 1000 * WIDTH
+ONE, BEFORE, MANY = -1, -2, -3  # as a second source: there is none; the row before this one; the first is a list
+
+
+def looked_at(name: str, settled: str = "_operators") -> Any:
+    """A column under its public name: before it is handed out, the rows that it lacks move into it."""
+
+    def column(tables: Tables) -> Any:
+        if len(getattr(tables, settled)) < len(tables):
+            (tables.settle if settled == "_operators" else tables.turn)()
+        return getattr(tables, name)
+
+    def replace(tables: Tables, column: Any) -> None:
+        setattr(tables, name, column)
+
+    return property(column, replace)
 
 
 class Tables:
     """One graph's nodes and edges."""
 
+    operators: array[int] = looked_at("_operators")
+    in_degrees: array[int] = looked_at("_in_degrees")
+    sources: array[int] = looked_at("_sources")
+    targets: array[int] = looked_at("_targets")
+    values: array[float] = looked_at("_values")
+    stamps: array[int] = looked_at("_stamps")
+    cache: dict[Any, Any] = looked_at("_cache")
+    codes: list[tuple[int, CodeType | None]] = looked_at("_codes", "_instructions")
+    instructions: array[int] = looked_at("_instructions", "_instructions")
+
     def __init__(self) -> None:
-        self.operators = array("h")  # a rule's number, or a leaf kind
-        self.in_degrees = array("i")
-        self.codes: list[tuple[int, CodeType | None]] = [(0, None)]  # from which row on each code object made the nodes
-        self.code_now: CodeType | None = None
-        self.instructions = array("i")
-        self.sources = array("i")
-        self.targets = array("i")
-        self.values = array("d")
-        self.stamps = array("q")  # when the value was written or computed; NEVER if it was not
+        self.fresh: list[Any] = [0]
+        self._operators = array("h")  # a rule's number, or a leaf kind
+        self._in_degrees = array("i")
+        self._sources = array("i")
+        self._targets = array("i")
+        self._values = array("d")
+        self._stamps = array("q")  # when the value was written or computed; NEVER if it was not
+        self._codes: list[tuple[int, CodeType | None]] = [(0, None)]  # from which row on each code object made them
+        self._instructions = array("i")
+        self._cache: dict[Any, Any] = {}  # what was derived from the tables as they are now
+        self.code_now: CodeType | None = None  # the code that made the last node
         self.grads = array("d")
         self.unset: set[int] = set()  # Variables that were made without a value and have none yet
         self.counters: dict[tuple[str, int], int] = {}  # a learner's own, of a sort
@@ -71,74 +108,110 @@ class Tables:
         self.handles: dict[int, Any] = {}  # row -> weak reference to its Node
         self.most_handles = 1000  # at which the dead ones are swept out
         self.checkpoints: list[Mark] = []
-        self.cache: dict[Any, Any] = {}  # what was derived from the tables as they are now
         self.lock = RLock()
 
     def __len__(self) -> int:
-        return len(self.operators)
+        return int(self.fresh[0]) + len(self.fresh) // WIDTH
 
     # --- growing ---
 
     def add_row(self, operator: int, sources: Iterable[int], in_degree: int, code: CodeType, instruction: int) -> int:
-        """Append one node with its edges. The row counts only once its last column is written."""
-        row = len(self.operators)
-        for source in sources:
-            self.sources.append(source)
-            self.targets.append(row)
-        self.in_degrees.append(in_degree)
-        if code is not self.code_now:
-            self.written_by(code)
-        self.instructions.append(instruction)
-        self.operators.append(operator)
-        if self.cache:
-            self.cache.clear()
-        return row
+        """Append one node with its edges."""
+        fresh, own = self.fresh, list(sources)
+        fresh += (operator, own, MANY, in_degree, code, instruction, None)
+        if len(fresh) > FULL:
+            self.turn()
+        return row_of(fresh, own)
 
     def add_rows(self, columns: Columns, code: CodeType, instruction: int) -> int:
         """Append many nodes with their edges at once; returns the first row. They count once the last column is there.
 
         The columns are buffers of the tables' own types, so nothing is done row by row.
         """
-        row, size = len(self.operators), memoryview(columns.operators).nbytes // self.operators.itemsize
-        self.sources.frombytes(columns.sources)
-        self.targets.frombytes(columns.targets)
-        self.in_degrees.frombytes(columns.in_degrees)
-        if code is not self.code_now:
-            self.written_by(code)
-        self.instructions.extend(array("i", [instruction]) * size)
-        self.operators.frombytes(columns.operators)
-        self.cache.clear()
+        self.turn()
+        row, size = len(self), memoryview(columns.operators).nbytes // self._operators.itemsize
+        self._sources.frombytes(columns.sources)
+        self._targets.frombytes(columns.targets)
+        self._in_degrees.frombytes(columns.in_degrees)
+        self._codes.append((row, code))
+        self._instructions.extend(array("i", [instruction]) * size)
+        self._operators.frombytes(columns.operators)
+        self.fresh = [row + size]
+        self._cache.clear()
         return row
 
-    def written_by(self, code: CodeType) -> None:
-        """From the next row on, nodes are made by this code object; it rarely changes, so it is noted rarely."""
-        self.codes.append((len(self), code))
-        self.code_now = code
+    def settle(self, unpack: Callable[[list[Any], int, int], Unpacked] | None = None) -> None:
+        """Move what the fresh page gained since into the columns. unpack: what does it quicker than `unpacked`."""
+        with self.lock:
+            base, fresh = len(self._operators), self.fresh
+            new = fresh[1 + WIDTH * (base - fresh[0]) :]
+            if new:
+                self._extend(base, (unpack or unpacked)(new, base, self.clock))
+
+    def _extend(self, base: int, new: Unpacked) -> None:
+        """Done twice, should a Ctrl-C or a signal's handler come in between, it is as if done once."""
+        edges = len(self._targets)
+        while edges and self._targets[edges - 1] >= base:  # left by one that was interrupted
+            edges -= 1
+        self._cache.clear()
+        if new.values:
+            self._fill(base)
+            self.written = self.clock
+            self._values[base:], self._stamps[base:] = new.values, new.stamps
+        self._sources[edges:], self._targets[edges:], self._in_degrees[base:] = new.sources, new.targets, new.in_degrees
+        self._operators[base:] = new.operators
+        self._cache.clear()
+
+    def turn(self) -> None:
+        """Begin a fresh page; who made the rows of the old one, and which nodes they have, is packed."""
+        with self.lock:
+            self.settle()
+            first, rows = self.fresh[0], len(self._operators)
+            entries = self.fresh[1 : 1 + WIDTH * (rows - first)]
+            while self._codes[-1][0] >= first and len(self._codes) > 1:
+                self._codes.pop()
+            for row, code in enumerate(entries[4::WIDTH], first):
+                if code is not self._codes[-1][1]:
+                    self._codes.append((row, code))
+            self._instructions[first:] = array("i", entries[5::WIDTH])
+            if len(self.handles) >= self.most_handles:
+                self.sweep_handles()
+            for row, node in enumerate(entries[6::WIDTH], first):
+                if node is not None:
+                    self.handles[row] = ref(node)
+            self.fresh = [rows]
+
+    def sweep_handles(self) -> None:
+        """Drop the references to nodes that nobody holds any more."""
+        self.handles = {row: reference for row, reference in self.handles.items() if reference() is not None}
+        self.most_handles = 2 * len(self.handles) + 1000
 
     def add_edge(self, source: int, target: int) -> None:
         """Draw one more edge by hand."""
-        edges, degree = len(self.sources), self.in_degrees[target]
+        self.settle()
+        edges, degree = len(self._sources), self._in_degrees[target]
         try:
             self.redrawn = self.clock
             self.drawings += 1
-            self.sources.append(source)
-            self.targets.append(target)
-            self.in_degrees[target] = degree + 1
-            self.cache.clear()
+            self._sources.append(source)
+            self._targets.append(target)
+            self._in_degrees[target] = degree + 1
+            self._cache.clear()
         except BaseException:
-            del self.sources[edges:], self.targets[edges:]
-            self.in_degrees[target] = degree
+            del self._sources[edges:], self._targets[edges:]
+            self._in_degrees[target] = degree
             raise
 
     def write(self, row: int, value: float) -> None:
         """Set a leaf's value. What was computed from the old one is stale until the next forward."""
-        if len(self.values) < len(self.operators) or len(self.stamps) < len(self.operators):
+        rows = len(self)
+        if len(self._operators) < rows or len(self._values) < rows or len(self._stamps) < rows:
             self.grow_values()
-        clock, stamps = self.clock, self.stamps
+        clock, stamps = self.clock, self._stamps
         if stamps[row] != NEVER:
             stamps[row] = clock  # before the value too: a new value must never pass for the old
         self.written = clock
-        self.values[row] = value
+        self._values[row] = value
         stamps[row] = clock
         if self.unset:
             self.unset.discard(row)
@@ -167,14 +240,17 @@ class Tables:
 
     def grow_values(self) -> None:
         """Give every row a value and a stamp; a new row's stamp says that its value was never computed."""
-        rows = len(self.operators)
-        for column in (self.stamps, self.values):  # each by its own length, should an interrupt part them
+        self.settle()
+        self._fill(len(self._operators))
+
+    def _fill(self, rows: int) -> None:
+        for column in (self._stamps, self._values):  # each by its own length, should an interrupt part them
             if len(column) < rows:
                 column.frombytes(bytes(8 * (rows - len(column))))
 
     def clear_grads(self) -> None:
         """Give every row a gradient of 0.0."""
-        self.grads, self.grads_are_blank = ZERO * len(self.operators), True
+        self.grads, self.grads_are_blank = ZERO * len(self), True
 
     def grow_grads(self) -> None:
         """Give every row a gradient, 0.0 where there was none."""
@@ -188,11 +264,13 @@ class Tables:
     # --- shrinking ---
 
     def mark(self) -> Mark:
-        return Mark(len(self.operators), len(self.sources), len(self.scopes))
+        self.settle()
+        return Mark(len(self._operators), len(self._sources), len(self.scopes))
 
     def cut(self, mark: Mark) -> None:
         """Forget every row, edge and scope that came after the mark. A Ctrl-C half-way waits until it is done."""
-        redrawn = {target for target in self.targets[mark.edges :] if target < mark.rows}
+        self.settle()
+        redrawn = {target for target in self._targets[mark.edges :] if target < mark.rows}
         try:
             self._cut(mark, redrawn)
         except BaseException:
@@ -202,10 +280,14 @@ class Tables:
     def _cut(self, mark: Mark, redrawn: set[int]) -> None:
         """Cutting twice is cutting once. `redrawn`: rows that lose edges drawn by hand."""
         rows, edges, scopes = mark
-        self.cache.clear()
-        del self.sources[edges:], self.targets[edges:], self.scopes[scopes:]
-        del self.operators[rows:], self.in_degrees[rows:], self.instructions[rows:]
-        del self.values[rows:], self.stamps[rows:], self.grads[rows:]
+        self._cache.clear()
+        if rows < self.fresh[0]:
+            self.fresh = [rows]
+        else:
+            del self.fresh[1 + WIDTH * (rows - self.fresh[0]) :]
+        del self._sources[edges:], self._targets[edges:], self.scopes[scopes:]
+        del self._operators[rows:], self._in_degrees[rows:], self._instructions[rows:]
+        del self._values[rows:], self._stamps[rows:], self.grads[rows:]
         while self.blocks and self.blocks[-1].first + self.blocks[-1].size > rows:
             self.blocks.pop()
         self.unfolded = {tensor: found for tensor, found in self.unfolded.items() if found.end <= rows}
@@ -214,16 +296,15 @@ class Tables:
         for known in (self.names, self.handles):
             for row in [row for row in known if row >= rows]:
                 del known[row]
-        while self.codes[-1][0] >= rows and len(self.codes) > 1:
-            self.codes.pop()
-        self.code_now = self.codes[-1][1]
+        while self._codes[-1][0] >= rows and len(self._codes) > 1:
+            self._codes.pop()
         for row in redrawn:
-            self.in_degrees[row] = len(self.operands(row))
+            self._in_degrees[row] = len(self.operands(row))
             self.redrawn = self.clock
             self.drawings += 1
         if self.scopes[-1][1] is not self.scope_now:
             self.enter(self.scope_now)
-        self.cache.clear()
+        self._cache.clear()
 
     def close(self, reason: str) -> None:
         """Free the columns; nodes that still point here say why they cannot be used."""
@@ -245,9 +326,12 @@ class Tables:
         return self.grads[row] if known else None
 
     def origin(self, row: int) -> Origin:
-        code = self.codes[bisect_right(self.codes, row, key=_first) - 1][1]
+        fresh, place = self.fresh, WIDTH * (row - self.fresh[0])
+        if place >= 0:
+            return Origin(fresh[place + 5], fresh[place + 6])
+        code = self._codes[bisect_right(self._codes, row, key=_first) - 1][1]
         assert code is not None  # every row was made by somebody
-        return Origin(code, self.instructions[row])
+        return Origin(code, self._instructions[row])
 
     def kind(self, row: int) -> str:
         """What a node is called: the kind of a leaf, the name of an operator."""
@@ -359,12 +443,60 @@ class Tables:
         )
         return edges
 
+    def kept(self, key: Any) -> Any:
+        """What was derived, if the tables are as they were; None if not."""
+        return self._cache.get(key) if len(self._operators) == len(self) else None
+
     def _derived(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` works out from the tables, kept until they change."""
         with self.lock:
             if name not in self.cache:
                 self.cache[name] = make()
             return self.cache[name]
+
+
+class Unpacked(NamedTuple):
+    """New rows as columns; values and stamps are empty where none is a leaf with a value."""
+
+    operators: array[int]
+    in_degrees: array[int]
+    sources: array[int]
+    targets: array[int]
+    values: array[float]
+    stamps: array[int]
+
+
+def unpacked(new: list[Any], base: int, now: int) -> Unpacked:
+    """Entries of the fresh page as columns. base: the first one's row."""
+    operators, size = array("h", new[::WIDTH]), len(new) // WIDTH
+    sources: list[int] = []
+    targets: list[int] = []
+    values, stamps = array("d"), array("q")
+    for row, operator, left, right in zip(count(base), operators, new[1::WIDTH], new[2::WIDTH]):
+        if right >= 0:
+            sources += (left, right)
+            targets += (row, row)
+        elif right == ONE:
+            if operator >= 0:
+                sources.append(left)
+                targets.append(row)
+            elif operator != PLACEHOLDER:
+                if not values:
+                    values, stamps = array("d", bytes(8 * size)), array("q", bytes(8 * size))
+                values[row - base], stamps[row - base] = left, now
+        elif right == BEFORE:
+            sources += (left, row - 1)
+            targets += (row, row)
+        else:
+            sources += left
+            targets += [row] * len(left)
+    return Unpacked(operators, array("i", new[3::WIDTH]), array("i", sources), array("i", targets), values, stamps)
+
+
+def row_of(fresh: list[Any], token: Any) -> int:
+    """The row whose entry has this very node, or this list of sources: nearly always the last one."""
+    place = next(place for place in range(len(fresh) - 1, 0, -1) if fresh[place] is token)
+    return int(fresh[0]) + (place - 1) // WIDTH
 
 
 ZERO = array("d", [0.0])

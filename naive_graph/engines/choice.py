@@ -33,6 +33,7 @@ ENGINES = {  # name -> module
 }  # fmt: skip
 LARGEST = 400  # steps; straight-line code for more takes seconds to compile, and the tape is as quick
 PATIENCE = 25_000  # rows run by the reference engine (some 3 us each) before compiling (some 50 ms) pays
+ROWS_AT_ONCE = 50  # that the direct engine runs in about the time that it takes to call it
 WATCHERS: list[Engine] = []
 OPAQUE = "direct cannot"  # kept in the cache of a graph that has a rule which direct cannot compile
 RUN = "rows run"  # through this very graph, kept in its cache: a graph that changes starts anew
@@ -50,13 +51,21 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
     name = Setting.default if name is None else name
     if WATCHERS or name not in (None, "direct"):
         return None
+    before = tables.kept(RUN) or 0
     if name is None:
         Setting.rows_run += len(tables)
-        again = tables.cache[RUN] = tables.cache.get(RUN, 0) + len(tables)
-        first = again - len(tables)
-        if first > PATIENCE or Setting.rows_run <= PATIENCE or OPAQUE in tables.cache or not _can_compile():
+        if before > patience(tables) or Setting.rows_run <= PATIENCE or tables.kept(OPAQUE) or not _can_compile():
+            tables.cache[RUN] = before + len(tables)
             return None
-    return _engine("direct")
+    engine = _engine("direct")
+    engine.settle(tables)
+    tables.cache[RUN] = before + len(tables)
+    return engine
+
+
+def patience(tables: Tables) -> int:
+    """Rows that one graph may run before code of its own pays: the more rows, the longer that takes to compile."""
+    return PATIENCE * max(1, len(tables) // ROWS_AT_ONCE)
 
 
 def engine_named(name: str | None, plan: Plan, tables: Tables) -> Engine:
@@ -92,7 +101,7 @@ def watched(watcher: Engine) -> Iterator[None]:
 
 
 def _paying(plan: Plan, tables: Tables) -> Engine:
-    if tables.cache.get(RUN, 0) <= PATIENCE + len(tables) or not _can_compile():
+    if tables.cache.get(RUN, 0) <= patience(tables) + len(tables) or not _can_compile():
         return reference
     engine = _engine("native" if is_short(plan, LARGEST) else "tape")
     return engine if engine.compiles(plan) else reference

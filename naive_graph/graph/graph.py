@@ -118,7 +118,7 @@ class Graph(ByName, metaclass=GraphType):
         9.0
         """
         tables = CURRENT.tables
-        quick = tables.cache.get("quick")
+        quick = tables.kept("quick")
         if (
             quick is not None
             and feed is None
@@ -158,7 +158,7 @@ class Graph(ByName, metaclass=GraphType):
         6.0
         """
         tables = CURRENT.tables
-        quick = tables.cache.get("quick")
+        quick = tables.kept("quick")
         if quick is not None and not accumulate and engine is None and not WATCHERS and quick.backward(y):
             return
         rows = rows_of([] if y is None else [y], "Graph.backward")

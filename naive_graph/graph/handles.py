@@ -10,14 +10,15 @@ import sys
 import weakref
 from collections.abc import Iterable
 from threading import RLock
+from types import CodeType, FrameType
 from typing import Any
 
 from ..core.origin import is_ours, learners_frame
 from ..core.rules import Rule
-from ..core.tables import CONSTANT, MOST_MERGED, VARIABLE, Mark, Tables
+from ..core.tables import CONSTANT, FULL, MANY, MOST_MERGED, NEVER, ONE, WIDTH, Tables, row_of
 from ..errors import NodeError
 
-_getframe, _new, _reference = sys._getframe, object.__new__, weakref.ref  # found quickly, for grow_short
+_getframe = sys._getframe
 OPERATOR = 0  # stands for every operator in KINDS
 KINDS: dict[int, type] = {}  # a leaf kind, or OPERATOR -> its class
 
@@ -39,30 +40,25 @@ CURRENT = Current()
 def handle(home: Tables, row: int) -> Any:
     """The one Node of a row."""
     with home.lock:
+        kind, fresh = home.operators[row], home.fresh
+        place = WIDTH * (row - fresh[0] + 1)
         reference = home.handles.get(row)
-        node = None if reference is None else reference()
+        node = fresh[place] if place > 0 else reference and reference()
         if node is None:
-            node = object.__new__(KINDS[min(home.operators[row], OPERATOR)])
-            bind(node, home, row)
+            node = object.__new__(KINDS[min(kind, OPERATOR)])
+            if place > 0:
+                fresh[place] = node
+            else:
+                home.handles[row] = weakref.ref(node)
+                if len(home.handles) >= home.most_handles:
+                    home.sweep_handles()
+        node._home, node._row = home, row
         return node
-
-
-def bind(node: Any, home: Tables, row: int) -> None:
-    """Make `node` the handle of `row`. Dead references are swept out as the table doubles."""
-    node._home, node._row = home, row
-    home.handles[row] = _reference(node)
-    if len(home.handles) >= home.most_handles:
-        sweep_handles(home)
-
-
-def sweep_handles(home: Tables) -> None:
-    """Drop the references to nodes that nobody holds any more."""
-    home.handles = {row: reference for row, reference in home.handles.items() if reference() is not None}
-    home.most_handles = 2 * len(home.handles) + 1000
 
 
 def abandon(home: Tables, rows: int, reason: str) -> None:
     """Make every node from row `rows` on stale, before its row is used anew."""
+    home.turn()
     gone = Tables()
     gone.close(reason)
     for row in [row for row in home.handles if row >= rows]:
@@ -72,27 +68,45 @@ def abandon(home: Tables, rows: int, reason: str) -> None:
         del home.handles[row]
 
 
-def register(node: Any, kind: int, value: float | None, name: str | None) -> None:
+def register(node: Any, kind: int, value: float, name: str | None) -> None:
     """Append a row for a node that is being made by its class."""
-    check_name(name)
+    if name is not None:
+        check_name(name)
     home = CURRENT.tables
+    frame = _getframe(2)
+    if frame.f_code is not home.code_now:
+        frame = learner(home, frame)
+    if kind < 0:
+        entry: Any = (kind, value, ONE, 0, frame.f_code, frame.f_lasti, node)
+    else:  # it waits for edges drawn by hand
+        entry = (kind, [], MANY, 0, frame.f_code, frame.f_lasti, node)
+    fresh = home.fresh
+    fresh += entry
+    size = len(fresh)
+    node._home, node._row = home, fresh[0] + size // WIDTH - 1
+    if fresh[-1] is not node:
+        node._row = row_of(fresh, node)
+    if name is not None:
+        home.names[node._row] = name
+    if size > FULL:
+        home.turn()
+
+
+def leave_unset(node: Any) -> None:
+    """The node, which was made just now, has no value until it is set."""
+    home = node._home
     with home.lock:
-        rows, edges = len(home.operators), len(home.sources)
-        try:
-            frame = _getframe(2)
-            if is_ours.get(frame.f_code.co_filename, True):
-                frame = learners_frame()
-            row = home.add_row(kind, (), 0, frame.f_code, frame.f_lasti)
-            if value is not None:
-                home.write(row, value)
-            elif kind == VARIABLE:
-                home.unset.add(row)
-            if name is not None:
-                home.names[row] = name
-            bind(node, home, row)
-        except BaseException:
-            home.cut(Mark(rows, edges, len(home.scopes)))
-            raise
+        home.unset.add(node._row)
+        home.grow_values()
+        home.stamps[node._row] = NEVER
+
+
+def learner(home: Tables, frame: FrameType) -> FrameType:
+    """The frame of the learner's who called us, from one that may be ours; its code is the last that was seen."""
+    if is_ours.get(frame.f_code.co_filename, True):
+        frame = learners_frame(2)
+    home.code_now = frame.f_code
+    return frame
 
 
 def grow(home: Tables, rule: Rule, operands: Iterable[int | float], merge_from: int = 0) -> Any:
@@ -101,7 +115,7 @@ def grow(home: Tables, rule: Rule, operands: Iterable[int | float], merge_from: 
     Only rows from `merge_from` on may be absorbed.
     """
     with home.lock:
-        rows, edges = len(home.operators), len(home.sources)
+        mark = home.mark()
         try:
             frame = learners_frame()
             code, instruction = frame.f_code, frame.f_lasti
@@ -113,65 +127,13 @@ def grow(home: Tables, rule: Rule, operands: Iterable[int | float], merge_from: 
             if mergeable and sources[0] >= merge_from and _merges(home, *sources):
                 count += home.in_degrees[sources[0]] - 1
                 sources[0] = ~sources[0]
-            node: Any = object.__new__(KINDS[OPERATOR])
-            bind(node, home, home.add_row(rule.number, sources, count, code, instruction))
-            return node
+            return handle(home, home.add_row(rule.number, sources, count, code, instruction))
         except BaseException:
-            home.cut(Mark(rows, edges, len(home.scopes)))
+            home.cut(mark)
             raise
 
 
-def grow_short(home: Tables, operator: int, associative: bool, left: int, right: int | float | None = None) -> Any:
-    """Append an operator over a row, and another row or a number.
-
-    This is `grow` for `x + y`, `x * 2` and `x.sin()`, the path that most nodes
-    take, written out for speed. It is called by the overload that the learner calls.
-    """
-    with home.lock:
-        rows, edges = len(home.operators), len(home.sources)
-        try:
-            row, count = rows, 1
-            frame = _getframe(2)
-            code = frame.f_code
-            if code is not home.code_now:  # what it wrote before was the learner's
-                if is_ours.get(code.co_filename, True):
-                    frame = learners_frame()
-                    code = frame.f_code
-                if code is not home.code_now:
-                    home.written_by(code)
-            if right is not None:
-                count = 2
-                if isinstance(right, float):
-                    right = _constant(home, right, code, frame.f_lasti)
-                    row += 1
-                if associative and home.operators[left] == operator and _merges(home, left, right):
-                    count = home.in_degrees[left] + 1
-                    left = ~left
-                home.sources.append(left)
-                home.sources.append(right)
-                home.targets.append(row)
-            else:
-                home.sources.append(left)
-            home.targets.append(row)
-            home.in_degrees.append(count)
-            home.instructions.append(frame.f_lasti)
-            home.operators.append(operator)
-            if home.cache:
-                home.cache.clear()
-            node: Any = _new(KINDS[OPERATOR])
-            node._home = home
-            node._row = row
-            handles = home.handles
-            handles[row] = _reference(node)
-            if len(handles) >= home.most_handles:
-                sweep_handles(home)
-            return node
-        except BaseException:
-            home.cut(Mark(rows, edges, len(home.scopes)))
-            raise
-
-
-def _constant(home: Tables, value: float, code: Any, instruction: int) -> int:
+def _constant(home: Tables, value: float, code: CodeType, instruction: int) -> int:
     row = home.add_row(CONSTANT, (), 0, code, instruction)
     home.write(row, value)
     return row

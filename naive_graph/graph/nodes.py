@@ -7,6 +7,7 @@ looked up in the tables; at most one node exists for each row, so `is` means
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -16,10 +17,25 @@ from ..core.numpys import INSTEAD, refusal
 from ..core.origin import Origin
 from ..core.plan import plan_for
 from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
-from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Scope, Tables
+from ..core.tables import (
+    BEFORE,
+    CONSTANT,
+    FULL,
+    MOST_MERGED,
+    NEVER,
+    ONE,
+    PLACEHOLDER,
+    VARIABLE,
+    WIDTH,
+    Scope,
+    Tables,
+    row_of,
+)  # fmt: skip
 from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError
-from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, grow_short, handle, register
+from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
 from .printed import Printed, node_html, printed_tables, write_formula
+
+_getframe, _new = sys._getframe, object.__new__  # found quickly
 
 # What other toolkits' nodes have, and where it is here.
 _ELSEWHERE = {
@@ -53,7 +69,8 @@ class Node(Arithmetic):
         """A node of a learner's own class has a value and a gradient, as a Variable."""
         if type(self) is Node:
             raise NodeError("Make a Constant, a Variable, a PlaceHolder or an Operator; a bare Node is neither.")
-        register(self, VARIABLE, None, name)
+        register(self, VARIABLE, 0.0, name)
+        leave_unset(self)
 
     # --- building ---
 
@@ -100,8 +117,8 @@ class Node(Arithmetic):
     def value(self) -> Any:
         """The node's value, a float; None where it was not computed or fed yet."""
         home, row = self._home, self._row
-        if home is CURRENT.tables and row < len(home.stamps):  # written out: loops ask for it again and again
-            return home.values[row] if home.stamps[row] != NEVER else None
+        if home is CURRENT.tables and row < len(home._stamps):  # written out: loops ask for it again and again
+            return home._values[row] if home._stamps[row] != NEVER else None
         return self.tables.value(row)
 
     @value.setter
@@ -266,22 +283,52 @@ class Node(Arithmetic):
 _EXACT = 2**53  # up to here every int is a float
 
 
+# The two ways that most nodes come into being, written out for speed: one append, and then the row that it got.
+
+
 def _infix(rule: Rule) -> Any:
     """The rule as an infix operator of nodes: the short way for two nodes, or a node and a number."""
-
     number, associative = rule.number, rule.associative
 
     def operator(self: Node, other: Any) -> Any:
-        home = CURRENT.tables
-        if self._home is home:
-            if isinstance(other, Node):
-                if other._home is home:
-                    return grow_short(home, number, associative, self._row, other._row)
-            elif type(other) is float:
-                return grow_short(home, number, associative, self._row, other)
-            elif type(other) is int and -_EXACT <= other <= _EXACT:
-                return grow_short(home, number, associative, self._row, float(other))
-        return rule(self, other)
+        home, left, right, count = self._home, self._row, BEFORE, 2
+        if home is not CURRENT.tables:
+            return rule(self, other)
+        if isinstance(other, Node):
+            if other._home is not home:
+                return rule(self, other)
+            right = other._row
+        elif type(other) is int and -_EXACT <= other <= _EXACT:
+            other = float(other)
+        elif type(other) is not float:
+            return rule(self, other)
+        frame = _getframe(1)
+        if frame.f_code is not home.code_now:
+            frame = learner(home, frame)
+        if associative and other is not self:
+            settled, fresh = home._operators, home.fresh
+            if left < len(settled):
+                if settled[left] == number and 2 <= home._in_degrees[left] < MOST_MERGED:
+                    left, count = ~left, home._in_degrees[left] + 1
+            else:
+                place = WIDTH * (left - fresh[0]) + 1
+                if fresh[place] == number and 2 <= fresh[place + 3] < MOST_MERGED:
+                    left, count = ~left, fresh[place + 3] + 1
+        node = _new(Operator)
+        if right == BEFORE:
+            code, at = frame.f_code, frame.f_lasti
+            entry: Any = (CONSTANT, other, ONE, 0, code, at, None, number, left, BEFORE, count, code, at, node)
+        else:
+            entry = (number, left, right, count, frame.f_code, frame.f_lasti, node)
+        fresh = home.fresh
+        fresh += entry
+        size = len(fresh)
+        node._home, node._row = home, fresh[0] + size // WIDTH - 1
+        if fresh[-1] is not node:  # another thread, or a signal's handler, came in between
+            node._row = row_of(fresh, node)
+        if size > FULL:
+            home.turn()
+        return node
 
     return operator
 
@@ -291,8 +338,22 @@ def _method(rule: Rule) -> Any:
     number = rule.number
 
     def method(self: Node) -> Any:
-        home = CURRENT.tables
-        return grow_short(home, number, False, self._row) if self._home is home else rule(self)
+        home = self._home
+        if home is not CURRENT.tables:
+            return rule(self)
+        frame = _getframe(1)
+        if frame.f_code is not home.code_now:
+            frame = learner(home, frame)
+        node = _new(Operator)
+        fresh = home.fresh
+        fresh += (number, self._row, ONE, 1, frame.f_code, frame.f_lasti, node)
+        size = len(fresh)
+        node._home, node._row = home, fresh[0] + size // WIDTH - 1
+        if fresh[-1] is not node:
+            node._row = row_of(fresh, node)
+        if size > FULL:
+            home.turn()
+        return node
 
     method.__name__ = rule.name
     method.__doc__ = f"{rule.name}(self), as a node of its own."
@@ -329,7 +390,11 @@ class Variable(Node):
     __slots__ = ()
 
     def __init__(self, value: Any = _NONE_YET, name: str | None = None) -> None:
-        register(self, VARIABLE, None if value is _NONE_YET else number(value, "A Variable"), name)
+        if value is _NONE_YET:
+            register(self, VARIABLE, 0.0, name)
+            leave_unset(self)
+        else:
+            register(self, VARIABLE, value if type(value) is float else number(value, "A Variable"), name)
 
     value = Node.value.setter(Node._set)  # type: ignore[attr-defined]
 
@@ -341,7 +406,7 @@ class PlaceHolder(Node):
     value = Variable.value
 
     def __init__(self, name: str | None = None) -> None:
-        register(self, PLACEHOLDER, None, name)
+        register(self, PLACEHOLDER, 0.0, name)
 
 
 class Operator(Variable):
@@ -354,7 +419,7 @@ class Operator(Variable):
     __slots__ = ()
 
     def __init__(self, operator: str, name: str | None = None) -> None:
-        register(self, rule_named(operator).number, None, name)
+        register(self, rule_named(operator).number, 0.0, name)
 
     @property
     def operator(self) -> str:

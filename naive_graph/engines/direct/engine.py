@@ -15,7 +15,7 @@ from functools import cache as once
 from typing import Any
 
 from ...core.origin import learners_level
-from ...core.tables import Tables
+from ...core.tables import WIDTH, Tables, Unpacked, unpacked
 from ...errors import EngineWarning
 from ..choice import OPAQUE
 from ..llvm.emit import Opaque
@@ -37,6 +37,7 @@ class Kernel:
         seven, eight = (ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * count) for count in (7, 8))
         self.sort, self.evaluate = seven(library.address("sort")), seven(library.address("evaluate"))
         self.differentiate = eight(library.address("differentiate"))
+        self.unpack = eight(library.address("unpack"))
         self.scratch = array("d")
 
     def room(self, widest: int) -> array[float]:
@@ -44,6 +45,19 @@ class Kernel:
         if len(self.scratch) < 2 * widest:
             self.scratch = array("d", bytes(16 * widest))
         return self.scratch
+
+    def unpacked(self, new: list[Any], base: int, now: int) -> Unpacked:
+        """As `tables.unpacked`."""
+        operators, size = array("h", new[::WIDTH]), len(new) // WIDTH
+        try:
+            lefts, rights = array("d", new[1::WIDTH]), array("i", new[2::WIDTH])
+        except TypeError:  # a list of sources
+            return unpacked(new, base, now)
+        sources, targets = array("i", bytes(8 * size)), array("i", bytes(8 * size))
+        values, stamps = array("d", bytes(8 * size)), array("q", bytes(8 * size))
+        sizes = array("q", [size, base, *[0] * 6, now])
+        edges = self.unpack(*map(place, (operators, lefts, rights, sizes, sources, targets, values, stamps)))
+        return Unpacked(operators, array("i", new[3::WIDTH]), sources[:edges], targets[:edges], values, stamps)
 
     def run(self, call: Callable[[], int]) -> int:
         """What the kernel says once all rules that it meets are compiled. Raises Opaque if one cannot be."""
@@ -74,12 +88,18 @@ def the_kernel() -> Kernel:
     return Kernel()
 
 
+def settle(tables: Tables) -> None:
+    """Move new rows into the columns, by machine code."""
+    tables.settle(the_kernel().unpacked)
+
+
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool) -> bool:
     """Evaluate the targets, or the whole graph."""
+    machine = the_kernel()
     order = sorted_for(tables, targets)
     if order is None:
         return False
-    rows, now, machine = len(tables), tables.clock, the_kernel()
+    rows, now = order.sizes[kernel.ROWS], tables.clock
     values, stamps = grown(tables.values, rows), grown(tables.stamps, rows)
     for row, value in fed.items():
         values[row], stamps[row] = value, now

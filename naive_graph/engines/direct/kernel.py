@@ -23,7 +23,7 @@ ROWS, EDGES, ROOM, ASKED = 0, 1, 2, 3
 SORTED, WIDEST, RESULTS, ABSORBING = 4, 5, 6, 7
 NOW, REDRAWN, FIRST_ASKED = 8, 9, 10
 ENTRIES = 3  # of a rule in the table: its value, its partials, whether it selects
-NEVER, CONSTANT, PLACEHOLDER = 0, -1, -3  # as in the tables
+NEVER, CONSTANT, PLACEHOLDER, ONE, BEFORE = 0, -1, -3, -1, -2  # as in the tables
 REACHED, RECEIVED, TAKEN, ABSORBED, ASKED_FOR = 1, 2, 4, 8, 16  # marks
 
 
@@ -33,6 +33,32 @@ def call_rule(table: Longs, entry: int, xs: Floats, count: int) -> float:
 
 def call_partials(table: Longs, entry: int, xs: Floats, count: int, y: float, wanted: Ints, partials: Floats) -> None:
     raise NotImplementedError("Only machine code can call a rule by its address.")
+
+
+@machine
+def unpack(
+    operators: Shorts, lefts: Floats, rights: Ints, sizes: Longs, sources: Ints, targets: Ints, values: Floats,
+    stamps: Longs,
+) -> int:  # fmt: skip
+    """What `tables.unpacked` does, for rows that have no list of sources; how many edges were drawn, or ELSEWHERE."""
+    edges, base = 0, sizes[EDGES]
+    for i in range(sizes[ROWS]):
+        left, right = lefts[i], rights[i]
+        if right < BEFORE:
+            return ELSEWHERE
+        if operators[i] < 0:
+            if operators[i] != PLACEHOLDER:
+                values[i] = left
+                stamps[i] = sizes[NOW]
+        else:
+            sources[edges] = int(left)
+            targets[edges] = base + i
+            edges += 1
+            if right != ONE:
+                sources[edges] = right if right != BEFORE else base + i - 1
+                targets[edges] = base + i
+                edges += 1
+    return edges
 
 
 @machine

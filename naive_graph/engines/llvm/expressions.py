@@ -199,6 +199,9 @@ class Expressions(Writing):
             raise self.refused("a keyword")
         if name == "many":
             return self.cast(self.expression(node.args[0]), self.vector)
+        if name == "int":  # of a float that is whole
+            value = self.cast(self.expression(node.args[0]), self.real).text
+            return Typed(self.emit(f"fptosi {self.real} {value} to i64"), "i64")
         if name == "fma":
             vector, full = self.vector, f"llvm.fma{self.precision.suffix(self.precision.lanes)}"
             operands = self.operands(name, node.args, [vector] * 3)
