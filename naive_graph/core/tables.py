@@ -23,7 +23,7 @@ were written is packed too, and its nodes are held weakly from there on.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, count
 from threading import RLock
@@ -164,20 +164,24 @@ class Tables:
         """Begin a fresh page; who made the rows of the old one, and which nodes they have, is packed."""
         with self.lock:
             self.settle()
-            first, rows = self.fresh[0], len(self._operators)
-            entries = self.fresh[1 : 1 + WIDTH * (rows - first)]
-            while self._codes[-1][0] >= first and len(self._codes) > 1:
-                self._codes.pop()
+            fresh, first, rows = self.fresh, self.fresh[0], len(self._operators)
+            entries = fresh[1 : 1 + WIDTH * (rows - first)]
+            before = bisect_left(self._codes, first, 1, key=_first)
+            codes, last = [], self._codes[before - 1][1]
             for row, code in enumerate(entries[4::WIDTH], first):
-                if code is not self._codes[-1][1]:
-                    self._codes.append((row, code))
-            self._instructions[first:] = array("i", entries[5::WIDTH])
+                if code is not last:
+                    codes.append((row, code))
+                    last = code
             if len(self.handles) >= self.most_handles:
                 self.sweep_handles()
             for row, node in enumerate(entries[6::WIDTH], first):
                 if node is not None:
                     self.handles[row] = ref(node)
-            self.fresh = [rows]
+            instructions = array("i", entries[5::WIDTH])
+            if self.fresh is fresh:  # else a signal's handler has turned it meanwhile
+                self._codes[before:], self._instructions[first:] = codes, instructions
+                # What others appended meanwhile goes along: Python looks for them only in calls and on jumping back.
+                self.fresh = [rows, *fresh[1 + WIDTH * (rows - first) :]]
 
     def sweep_handles(self) -> None:
         """Drop the references to nodes that nobody holds any more."""
