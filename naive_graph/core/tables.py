@@ -374,6 +374,7 @@ class Tables:
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
         """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
         starts, edges = self.edges_into()
+        own_sources, own_targets = self._sources, self._targets
         drawn: list[int] = []
         for row in rows:
             drawn.extend(edges[starts[row] : starts[row + 1]])
@@ -381,7 +382,7 @@ class Tables:
         sources: list[int] = []
         targets: list[int] = []
         for edge in drawn:
-            source, target = self.sources[edge], self.targets[edge]
+            source, target = own_sources[edge], own_targets[edge]
             if source >= 0:
                 sources.append(source)
                 targets.append(target)
@@ -414,17 +415,17 @@ class Tables:
     def own_sources(self, row: int) -> list[int]:
         """The sources of the edges drawn into this very row; ~absorbed first if it took over another's."""
         starts, edges = self.edges_into()
-        return [self.sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
+        return [self._sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
 
     def _absorbers(self) -> set[int]:
-        return {target for source, target in zip(self.sources, self.targets) if source < 0}
+        return {target for source, target in zip(self._sources, self._targets) if source < 0}
 
     def _live(self) -> bytearray:
-        live = bytearray(b"\1") * len(self)
-        for source in self.sources:
+        live = bytearray(b"\1") * len(self._operators)
+        for source in self._sources:
             if source < 0:
                 live[~source] = 0
-        for source in self.sources:
+        for source in self._sources:
             if source >= 0:
                 live[source] = 1
         return live
@@ -435,7 +436,7 @@ class Tables:
     def edges_into(self) -> tuple[array[int], array[int]]:
         """Which edges were drawn into each row, packed by row."""
         edges: tuple[array[int], array[int]] = self._derived(
-            "edges into", lambda: packed(self.targets, range(len(self.targets)), len(self))
+            "edges into", lambda: packed(self._targets, range(len(self._targets)), len(self))
         )
         return edges
 
