@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 
 from ..errors import ArityError, GraphCycleError
-from .packed import packed
 from .rules import BY_NUMBER, Rule
-from .tables import CONSTANT, PLACEHOLDER, Tables
+from .tables import CONSTANT, PLACEHOLDER, Tables, packed
 
 
 class Plan:

@@ -25,14 +25,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress, count
+from itertools import accumulate, compress, count
 from threading import RLock
 from types import CodeType
 from typing import Any, NamedTuple
 from weakref import ref
 
 from .origin import Origin
-from .packed import packed
 from .records import Block as Block
 from .records import Columns as Columns
 from .records import Mark as Mark
@@ -501,3 +500,16 @@ ZERO = array("d", [0.0])
 
 def _first(entry: Sequence[Any]) -> int:
     return int(entry[0])
+
+
+def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:
+    """Items grouped by key, in order: those of key k are items[starts[k]:starts[k+1]].
+
+    >>> packed([1, 0, 1], [7, 8, 9], 2)
+    (array('i', [0, 1, 3]), array('i', [8, 7, 9]))
+    """
+    counts = [0] * (size + 1)
+    for key in keys:
+        counts[key + 1] += 1
+    places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and quick on what is sorted already
+    return array("i", accumulate(counts)), array("i", map(items.__getitem__, places))
