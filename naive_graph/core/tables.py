@@ -134,7 +134,7 @@ class Tables:
         self._instructions.extend(array("i", [instruction]) * size)
         self._operators.frombytes(columns.operators)
         self.fresh = [row + size]
-        self._cache.clear()
+        self._cache = {}
         return row
 
     def settle(self, unpack: Callable[[list[Any], int, int], Unpacked] | None = None) -> None:
@@ -150,14 +150,14 @@ class Tables:
         edges = len(self._targets)
         while edges and self._targets[edges - 1] >= base:  # left by one that was interrupted
             edges -= 1
-        self._cache.clear()
+        self._cache = {}
         if new.values:
             self._fill(base)
             self.written = self.clock
             self._values[base:], self._stamps[base:] = new.values, new.stamps
         self._sources[edges:], self._targets[edges:], self._in_degrees[base:] = new.sources, new.targets, new.in_degrees
         self._operators[base:] = new.operators
-        self._cache.clear()
+        self._cache = {}
 
     def turn(self) -> None:
         """Begin a fresh page; who made the rows of the old one, and which nodes they have, is packed."""
@@ -197,7 +197,7 @@ class Tables:
             self._sources.append(source)
             self._targets.append(target)
             self._in_degrees[target] = degree + 1
-            self._cache.clear()
+            self._cache = {}
         except BaseException:
             del self._sources[edges:], self._targets[edges:]
             self._in_degrees[target] = degree
@@ -277,7 +277,7 @@ class Tables:
     def _cut(self, mark: Mark, redrawn: set[int]) -> None:
         """Cutting twice is cutting once. `redrawn`: rows that lose edges drawn by hand."""
         rows, edges, scopes = mark
-        self._cache.clear()
+        self._cache = {}
         if rows < self.fresh[0]:
             self.fresh = [rows]
         else:
@@ -299,7 +299,7 @@ class Tables:
             self.drawings += 1
         if self.scopes[-1][1] is not self.scope_now:
             self.enter(self.scope_now)
-        self._cache.clear()
+        self._cache = {}
 
     def close(self, reason: str) -> None:
         """Free the columns; nodes that still point here say why they cannot be used."""
@@ -435,7 +435,7 @@ class Tables:
     def edges_into(self) -> tuple[array[int], array[int]]:
         """Which edges were drawn into each row, packed by row."""
         edges: tuple[array[int], array[int]] = self._derived(
-            "edges into", lambda: packed(self._targets, range(len(self._targets)), len(self))
+            "edges into", lambda: _numbered(self._targets[:], len(self))
         )
         return edges
 
@@ -446,9 +446,10 @@ class Tables:
     def _derived(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` works out from the tables, kept until they change."""
         with self.lock:
-            if name not in self.cache:
-                self.cache[name] = make()
-            return self.cache[name]
+            cache = self.cache  # what changes the tables begins another
+            if name not in cache:
+                cache[name] = make()
+            return cache[name]
 
 
 class Unpacked(NamedTuple):
@@ -487,6 +488,10 @@ def unpacked(new: list[Any], base: int, now: int) -> Unpacked:
             sources += left
             targets += [row] * len(left)
     return Unpacked(operators, array("i", new[3::WIDTH]), array("i", sources), array("i", targets), values, stamps)
+
+
+def _numbered(keys: Sequence[int], size: int) -> tuple[array[int], array[int]]:
+    return packed(keys, range(len(keys)), size)
 
 
 def row_of(fresh: list[Any], token: Any) -> int:
