@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 
 from ..errors import ArityError, GraphCycleError, PlaceHolderError
-from .packed import packed
 from .rules import BY_NUMBER, Rule
-from .tables import CONSTANT, PLACEHOLDER, Tables
+from .tables import CONSTANT, PLACEHOLDER, Tables, packed
 
 
 class Plan:
@@ -62,6 +61,11 @@ class Plan:
         used = set(self.operand_steps)
         return [step for step, kind in enumerate(self.kinds) if kind >= 0 and step not in used]
 
+    def serves(self, targets: Sequence[int]) -> bool:
+        """Whether the plan for these rows would be this one: they are all that feeds nobody."""
+        used = set(self.operand_steps)
+        return [self.rows[step] for step in self.targets] == list(targets) and len(used) + len(targets) == len(self)
+
     def leaves(self) -> list[int]:
         return [step for step, kind in enumerate(self.kinds) if kind < 0]
 
@@ -91,9 +95,11 @@ def plan_for(tables: Tables, targets: Sequence[int] = ()) -> Plan:
     """The plan for these targets (the whole graph if there are none), kept until the tables change."""
     key = ("plan", *targets)
     with tables.lock:
-        if key not in tables.cache:
-            tables.cache[key] = Plan(tables, targets)
-        plan: Plan = tables.cache[key]
+        cache = tables.cache
+        if key not in cache:
+            whole = cache.get(("plan",))
+            cache[key] = whole if whole is not None and whole.serves(targets) else Plan(tables, targets)
+        plan: Plan = cache[key]
         return plan
 
 
@@ -108,8 +114,9 @@ def check_set(tables: Tables, rows: Iterable[int]) -> None:
 
 def check_complete(tables: Tables, rows: Iterable[int]) -> None:
     """Every operator among the rows has its operands: some may wait for edges drawn by hand."""
+    operators, in_degrees = tables.operators, tables.in_degrees
     for row in rows:
-        kind, count = tables.operators[row], tables.in_degrees[row]
+        kind, count = operators[row], in_degrees[row]
         if kind >= 0 and count != BY_NUMBER[kind].arity and not (BY_NUMBER[kind].arity is None and count > 0):
             raise ArityError(
                 f"{tables.label(row)} has {count} operands and needs {BY_NUMBER[kind].arity or 'at least 1'}. "

@@ -23,16 +23,15 @@ were written is packed too, and its nodes are held weakly from there on.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress, count
+from itertools import accumulate, compress, count
 from threading import RLock
 from types import CodeType
 from typing import Any, NamedTuple
 from weakref import ref
 
 from .origin import Origin
-from .packed import packed
 from .records import Block as Block
 from .records import Columns as Columns
 from .records import Mark as Mark
@@ -137,7 +136,7 @@ class Tables:
         self._instructions.extend(array("i", [instruction]) * size)
         self._operators.frombytes(columns.operators)
         self.fresh = [row + size]
-        self._cache.clear()
+        self._cache = {}
         return row
 
     def settle(self, unpack: Callable[[list[Any], int, int], Unpacked] | None = None) -> None:
@@ -153,33 +152,37 @@ class Tables:
         edges = len(self._targets)
         while edges and self._targets[edges - 1] >= base:  # left by one that was interrupted
             edges -= 1
-        self._cache.clear()
+        self._cache = {}
         if new.values:
             self._fill(base)
             self.written = self.clock
             self._values[base:], self._stamps[base:] = new.values, new.stamps
         self._sources[edges:], self._targets[edges:], self._in_degrees[base:] = new.sources, new.targets, new.in_degrees
         self._operators[base:] = new.operators
-        self._cache.clear()
+        self._cache = {}
 
     def turn(self) -> None:
         """Begin a fresh page; who made the rows of the old one, and which nodes they have, is packed."""
         with self.lock:
             self.settle()
-            first, rows = self.fresh[0], len(self._operators)
-            entries = self.fresh[1 : 1 + WIDTH * (rows - first)]
-            while self._codes[-1][0] >= first and len(self._codes) > 1:
-                self._codes.pop()
+            fresh, first, rows = self.fresh, self.fresh[0], len(self._operators)
+            entries = fresh[1 : 1 + WIDTH * (rows - first)]
+            before = bisect_left(self._codes, first, 1, key=_first)
+            codes, last = [], self._codes[before - 1][1]
             for row, code in enumerate(entries[4::WIDTH], first):
-                if code is not self._codes[-1][1]:
-                    self._codes.append((row, code))
-            self._instructions[first:] = array("i", entries[5::WIDTH])
+                if code is not last:
+                    codes.append((row, code))
+                    last = code
             if len(self.handles) >= self.most_handles:
                 self.sweep_handles()
             for row, node in enumerate(entries[6::WIDTH], first):
                 if node is not None:
                     self.handles[row] = ref(node)
-            self.fresh = [rows]
+            instructions = array("i", entries[5::WIDTH])
+            if self.fresh is fresh:  # else a signal's handler has turned it meanwhile
+                self._codes[before:], self._instructions[first:] = codes, instructions
+                # What others appended meanwhile goes along: Python looks for them only in calls and on jumping back.
+                self.fresh = [rows, *fresh[1 + WIDTH * (rows - first) :]]
 
     def sweep_handles(self) -> None:
         """Drop the references to nodes that nobody holds any more."""
@@ -196,7 +199,7 @@ class Tables:
             self._sources.append(source)
             self._targets.append(target)
             self._in_degrees[target] = degree + 1
-            self._cache.clear()
+            self._cache = {}
         except BaseException:
             del self._sources[edges:], self._targets[edges:]
             self._in_degrees[target] = degree
@@ -280,7 +283,7 @@ class Tables:
     def _cut(self, mark: Mark, redrawn: set[int]) -> None:
         """Cutting twice is cutting once. `redrawn`: rows that lose edges drawn by hand."""
         rows, edges, scopes = mark
-        self._cache.clear()
+        self._cache = {}
         if rows < self.fresh[0]:
             self.fresh = [rows]
         else:
@@ -304,7 +307,7 @@ class Tables:
             self.drawings += 1
         if self.scopes[-1][1] is not self.scope_now:
             self.enter(self.scope_now)
-        self._cache.clear()
+        self._cache = {}
 
     def close(self, reason: str) -> None:
         """Free the columns; nodes that still point here say why they cannot be used."""
@@ -378,6 +381,7 @@ class Tables:
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
         """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
         starts, edges = self.edges_into()
+        own_sources, own_targets = self._sources, self._targets
         drawn: list[int] = []
         for row in rows:
             drawn.extend(edges[starts[row] : starts[row + 1]])
@@ -385,7 +389,7 @@ class Tables:
         sources: list[int] = []
         targets: list[int] = []
         for edge in drawn:
-            source, target = self.sources[edge], self.targets[edge]
+            source, target = own_sources[edge], own_targets[edge]
             if source >= 0:
                 sources.append(source)
                 targets.append(target)
@@ -418,17 +422,17 @@ class Tables:
     def own_sources(self, row: int) -> list[int]:
         """The sources of the edges drawn into this very row; ~absorbed first if it took over another's."""
         starts, edges = self.edges_into()
-        return [self.sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
+        return [self._sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
 
     def _absorbers(self) -> set[int]:
-        return {target for source, target in zip(self.sources, self.targets) if source < 0}
+        return {target for source, target in zip(self._sources, self._targets) if source < 0}
 
     def _live(self) -> bytearray:
-        live = bytearray(b"\1") * len(self)
-        for source in self.sources:
+        live = bytearray(b"\1") * len(self._operators)
+        for source in self._sources:
             if source < 0:
                 live[~source] = 0
-        for source in self.sources:
+        for source in self._sources:
             if source >= 0:
                 live[source] = 1
         return live
@@ -439,7 +443,7 @@ class Tables:
     def edges_into(self) -> tuple[array[int], array[int]]:
         """Which edges were drawn into each row, packed by row."""
         edges: tuple[array[int], array[int]] = self._derived(
-            "edges into", lambda: packed(self.targets, range(len(self.targets)), len(self))
+            "edges into", lambda: _numbered(self._targets[:], len(self))
         )
         return edges
 
@@ -450,9 +454,10 @@ class Tables:
     def _derived(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` works out from the tables, kept until they change."""
         with self.lock:
-            if name not in self.cache:
-                self.cache[name] = make()
-            return self.cache[name]
+            cache = self.cache  # what changes the tables begins another
+            if name not in cache:
+                cache[name] = make()
+            return cache[name]
 
 
 class Unpacked(NamedTuple):
@@ -493,6 +498,10 @@ def unpacked(new: list[Any], base: int, now: int) -> Unpacked:
     return Unpacked(operators, array("i", new[3::WIDTH]), array("i", sources), array("i", targets), values, stamps)
 
 
+def _numbered(keys: Sequence[int], size: int) -> tuple[array[int], array[int]]:
+    return packed(keys, range(len(keys)), size)
+
+
 def row_of(fresh: list[Any], token: Any) -> int:
     """The row whose entry has this very node, or this list of sources: nearly always the last one."""
     place = next(place for place in range(len(fresh) - 1, 0, -1) if fresh[place] is token)
@@ -504,3 +513,16 @@ ZERO = array("d", [0.0])
 
 def _first(entry: Sequence[Any]) -> int:
     return int(entry[0])
+
+
+def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[int], array[int]]:
+    """Items grouped by key, in order: those of key k are items[starts[k]:starts[k+1]].
+
+    >>> packed([1, 0, 1], [7, 8, 9], 2)
+    (array('i', [0, 1, 3]), array('i', [8, 7, 9]))
+    """
+    counts = [0] * (size + 1)
+    for key in keys:
+        counts[key + 1] += 1
+    places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and quick on what is sorted already
+    return array("i", accumulate(counts)), array("i", map(items.__getitem__, places))

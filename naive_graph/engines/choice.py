@@ -80,8 +80,8 @@ def engine_named(name: str | None, plan: Plan, tables: Tables) -> Engine:
         raise EngineError(f"There is no engine {name!r}. The engines are: {known}.")
     if WATCHERS:
         return WATCHERS[-1]
-    if name == "direct":
-        return reference  # sees to what it could not run
+    if name in ("reference", "direct"):
+        return reference  # which sees to what direct could not run
     return _paying(plan, tables) if name is None else _engine(name)
 
 

@@ -137,7 +137,8 @@ class Graph(ByName, metaclass=GraphType):
             plan = plan_for(tables, rows)
             check_ready(tables, plan, fed)
             tables.grow_values()
-            values = [fed[row] if row in fed else tables.values[row] for row in plan.rows]
+            column = tables.values
+            values = [fed[row] if row in fed else column[row] for row in plan.rows]
             engine_named(engine, plan, tables).evaluate(plan, values)
             check_values(tables, plan, values, cls.on_invalid)
             commit_values(tables, plan, values, fed)
@@ -177,7 +178,7 @@ class Graph(ByName, metaclass=GraphType):
             if y is None and results is None:
                 check_results(tables, [plan.rows[step] for step in plan.targets])
             check_fresh(tables, plan)
-            values = [tables.values[row] for row in plan.rows]
+            values = list(map(tables.values.__getitem__, plan.rows))
             seeds = dict.fromkeys(plan.targets, 1.0)
             chosen = engine_named(engine, plan, tables)
             adjoints = chosen.differentiate(plan, values, seeds, plan.varies())

@@ -53,13 +53,14 @@ def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapp
     for row, value in fed.items():
         tables.write(row, value)
     tables.clock += 1  # before the results: should an interrupt part them, what changes later is later than all of them
+    column, stamps = tables.values, tables.stamps
     for row, kind, value in zip(plan.rows, plan.kinds, values):
         if kind >= 0:
-            tables.values[row] = value
-            tables.stamps[row] = now
+            column[row] = value
+            stamps[row] = now
     for _, row, _ in reversed(tables.absorbed_by(plan.rows)):
-        tables.values[row] = _folded(tables, row)
-        tables.stamps[row] = now
+        column[row] = _folded(tables, row)
+        stamps[row] = now
 
 
 def _folded(tables: Tables, row: int) -> float:

@@ -7,9 +7,8 @@ from graphs import any_graph, build, check_consistent, snapshot
 from hypothesis import given, settings
 
 from naive_graph import Constant, Graph, PlaceHolder, Variable, scope
-from naive_graph.core.packed import packed
 from naive_graph.core.rules import RULES
-from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
+from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, packed
 from naive_graph.graph.handles import CURRENT
 
 CODE: CodeType = compile("x + y", "a learner's file", "eval")

@@ -9,11 +9,10 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ...core.origin import Origin
-from ...core.packed import packed
 from ...core.plan import Plan
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
-from ...core.tables import Scope, Tables
+from ...core.tables import Scope, Tables, packed
 from ...graph.handles import CURRENT, handle
 from ..draw import draw
 from ..picture import Picture
