@@ -192,10 +192,15 @@ def test_a_level_surface_is_drawn_and_named():
 
 
 @pytest.mark.parametrize(
-    "height",
-    [lambda x, y: 1 / (x * y), lambda x, y: (x * y).log(), lambda x, y: x * 1e230 + y, lambda x, y: (x + y) * 1e-200],
+    ("height", "walk"),
+    [
+        (lambda x, y: 1 / (x * y), [(-1.0, -1.0), (1.0, 1.5)]),
+        (lambda x, y: (x * y).log(), [(-1.0, -1.0), (1.0, 1.5)]),
+        (lambda x, y: (x * y).log(), [(1e-200, 0.0), (1.0, 1e-9)]),
+        (lambda x, y: x * 1e230 + y, [(1e-200, 0.0), (1.0, 1e-9)]),
+        (lambda x, y: (x + y) * 1e-200, [(1.0, 1.0)]),
+    ],
 )
-@pytest.mark.parametrize("walk", [[(1.0, 1.0)], [(-1.0, -1.0), (1.0, 1.5)], [(1e-200, 0.0), (1.0, 1e-9)]])
 def test_any_surface_and_any_walk_draw(height, walk):
     x, y = Variable(1.0, name="x"), Variable(1.0, name="y")
     history = History()
