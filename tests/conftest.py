@@ -38,11 +38,11 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("engine", tuple(ENGINES), indirect=True)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)  # else pytest forgets it where a test has parameters of its own
 def engine(request):
     """The engine that runs where none is named."""
-    before, Setting.default = Setting.default, request.param
-    yield request.param
+    before, Setting.default = Setting.default, getattr(request, "param", Setting.default)
+    yield Setting.default
     Setting.default = before
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...core.ieee import exp_below, log, maximum
+from ...core.ieee import below_one, exp_below, log1p, maximum
 from ..llvm.python import Floats, Ints
 
 KNOWN: dict[str, tuple[Callable[..., float], int]] = {  # what the loops call
-    "exp_below": (exp_below, 2), "log": (log, 1), "maximum": (maximum, 2),
+    "below_one": (below_one, 1), "exp_below": (exp_below, 2), "log1p": (log1p, 1), "maximum": (maximum, 2),
 }  # fmt: skip
 
 
@@ -45,7 +45,15 @@ def mul_partials(xs: Floats, count: int, y: float, wanted: Ints, partials: Float
 
 def logsumexp_value(xs: Floats, count: int) -> float:
     top = largest(xs, 0, count)
-    return top + log(exponentials(xs, 0, count, top)) if top - top == 0.0 else top
+    if top - top != 0.0:
+        return top
+    rest, ties = 0.0, -1.0
+    for i in range(count):
+        e = exp_below(xs[i], top)
+        part = below_one(e)
+        rest += e * part
+        ties += 1.0 - part
+    return top + log1p(rest + ties)
 
 
 def logsumexp_partials(xs: Floats, count: int, y: float, wanted: Ints, partials: Floats) -> None:
