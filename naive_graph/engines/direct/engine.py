@@ -111,8 +111,7 @@ def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wa
     if fed:
         tables.written = now
     tables.clock = now + 1  # before the results: see running.commit_values
-    tables.values[:] = values
-    tables.stamps[:] = stamps
+    tables.values[:rows], tables.stamps[:rows] = values, stamps  # what a handler built meanwhile stays
     return True
 
 
@@ -187,7 +186,7 @@ def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
 
 def grown(column: array[Any], rows: int) -> array[Any]:
     """A copy of the column with an entry for every row."""
-    return column[:] + array(column.typecode, bytes(8 * (rows - len(column))))
+    return column[:rows] + array(column.typecode, bytes(8 * max(0, rows - len(column))))
 
 
 def place(column: array[Any]) -> int:
