@@ -134,9 +134,10 @@ def results(tables: Tables) -> list[int] | None:
 def sorted_for(tables: Tables, targets: Sequence[int]) -> Order | None:
     """The order for these targets (the whole graph if there are none), kept until the tables change."""
     key = (KEY, *targets)
-    if key not in tables.cache:
-        tables.cache[key] = _sorted(tables, targets)
-    order: Order | None = tables.cache[key]
+    cache = tables.cache
+    if key not in cache:
+        cache[key] = _sorted(tables, targets)
+    order: Order | None = cache[key]
     return order
 
 
