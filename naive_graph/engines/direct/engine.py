@@ -111,8 +111,7 @@ def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wa
     if fed:
         tables.written = now
     tables.clock = now + 1  # before the results: see running.commit_values
-    tables.values[:] = values
-    tables.stamps[:] = stamps
+    tables.values[:rows], tables.stamps[:rows] = values, stamps  # what a handler built meanwhile stays
     return True
 
 
@@ -135,9 +134,10 @@ def results(tables: Tables) -> list[int] | None:
 def sorted_for(tables: Tables, targets: Sequence[int]) -> Order | None:
     """The order for these targets (the whole graph if there are none), kept until the tables change."""
     key = (KEY, *targets)
-    if key not in tables.cache:
-        tables.cache[key] = _sorted(tables, targets)
-    order: Order | None = tables.cache[key]
+    cache = tables.cache
+    if key not in cache:
+        cache[key] = _sorted(tables, targets)
+    order: Order | None = cache[key]
     return order
 
 
@@ -187,7 +187,7 @@ def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
 
 def grown(column: array[Any], rows: int) -> array[Any]:
     """A copy of the column with an entry for every row."""
-    return column[:] + array(column.typecode, bytes(8 * (rows - len(column))))
+    return column[:rows] + array(column.typecode, bytes(8 * max(0, rows - len(column))))
 
 
 def place(column: array[Any]) -> int:
