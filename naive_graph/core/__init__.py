@@ -15,5 +15,5 @@
 
 Then `arithmetics`, where the same rules compute other things than floats; and
 what is needed beside: `numpys` (NumPy's names for our rules), `files` and
-`imports` (whole, or not there), `version`.
+`imports` (whole, or not there), `forks` (nobody half-way), `version`.
 """

@@ -24,7 +24,11 @@ def uninterrupted() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    except ValueError:  # in a subinterpreter: a Ctrl-C comes to the main one
+        yield
+        return
     try:
         yield
     finally:

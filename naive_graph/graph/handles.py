@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from threading import RLock
 from typing import Any
 
+from ..core.forks import TABLES, held_over_forks
 from ..core.origin import is_ours, learners_frame
 from ..core.rules import Rule
 from ..core.tables import CONSTANT, MOST_MERGED, Mark, Tables
@@ -34,6 +35,8 @@ class Current:
 
 
 CURRENT = Current()
+held_over_forks(TABLES, lambda: CURRENT.lock)
+held_over_forks(TABLES, lambda: CURRENT.tables.lock)
 
 
 def handle(home: Tables, row: int) -> Any:
