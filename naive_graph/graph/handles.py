@@ -60,7 +60,9 @@ def bind(node: Any, home: Tables, row: int) -> None:
 
 def sweep_handles(home: Tables) -> None:
     """Drop the references to nodes that nobody holds any more."""
-    home.handles = {row: reference for row, reference in home.handles.items() if reference() is not None}
+    for row, reference in home.handles.copy().items():  # a signal handler or a finalizer may add to them meanwhile
+        if reference() is None and home.handles.get(row) is reference:
+            del home.handles[row]
     home.most_handles = 2 * len(home.handles) + 1000
 
 
