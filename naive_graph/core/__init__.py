@@ -14,5 +14,6 @@
 
 Then `arithmetics`, where the same rules compute other things than floats; and
 what is needed beside: `numpys` (NumPy's names for our rules), `files` and
-`imports` (whole, or not there), `progress` (bars), `version`.
+`imports` (whole, or not there), `forks` (nobody half-way), `progress` (bars),
+`version`.
 """

@@ -18,7 +18,11 @@ def interrupts_to(handler: Callable[[int, Any], object]) -> Iterator[None]:
     if before is None:  # another thread, or not set from Python, so that it cannot be set back
         yield
         return
-    signal.signal(signal.SIGINT, handler)
+    try:
+        signal.signal(signal.SIGINT, handler)
+    except ValueError:  # in a subinterpreter: a Ctrl-C comes to the main one
+        yield
+        return
     try:
         yield
     finally:

@@ -186,7 +186,9 @@ class Tables:
 
     def sweep_handles(self) -> None:
         """Drop the references to nodes that nobody holds any more."""
-        self.handles = {row: reference for row, reference in self.handles.items() if reference() is not None}
+        for row, reference in self.handles.copy().items():  # a signal's handler or a finalizer may add meanwhile
+            if reference() is None and self.handles.get(row) is reference:
+                del self.handles[row]
         self.most_handles = 2 * len(self.handles) + 1000
 
     def add_edge(self, source: int, target: int) -> None:

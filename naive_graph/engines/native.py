@@ -20,6 +20,7 @@ from threading import RLock
 from typing import Any
 
 from ..core import reference
+from ..core.forks import ENGINES, held_over_forks
 from ..core.origin import learners_level
 from ..core.plan import Plan
 from ..core.sweep import Evaluated, Finished, forward, reverse
@@ -36,6 +37,7 @@ MOST_STEPS = 3_000  # LLVM, which a Ctrl-C waits for, takes some 0.5 s for as ma
 MOST_KEPT = 128  # compiled plans, of which the oldest are let go
 _KEPT: dict[Any, Run | Opaque] = {}  # Opaque: why it cannot be compiled
 _LOCK = RLock()
+held_over_forks(ENGINES, lambda: _LOCK)
 POINTER = ctypes.c_void_p
 
 

@@ -13,6 +13,7 @@ from threading import RLock
 from types import CodeType, FrameType
 from typing import Any
 
+from ..core.forks import TABLES, held_over_forks
 from ..core.origin import is_ours, learners_frame
 from ..core.rules import Rule
 from ..core.tables import CONSTANT, FULL, MANY, MOST_MERGED, NEVER, ONE, WIDTH, Tables, row_of
@@ -35,6 +36,8 @@ class Current:
 
 
 CURRENT = Current()
+held_over_forks(TABLES, lambda: CURRENT.lock)
+held_over_forks(TABLES, lambda: CURRENT.tables.lock)
 
 
 def handle(home: Tables, row: int) -> Any:

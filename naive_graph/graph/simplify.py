@@ -29,7 +29,7 @@ def known(x: Any) -> float | None:
 
 def foldable(*xs: Any) -> bool:
     """Whether all are numbers, none of them a learner's own 0."""
-    for x in xs:  # noqa: SIM110 - a generator would take twice the time, and this is asked of every operator
+    for x in xs:  # noqa: SIM110 - quicker than all(), and asked very often
         if type(x) is not float and (x.known is None or x.known == 0.0):
             return False
     return True

@@ -79,6 +79,13 @@ class Program:
     it, `total(error + w * w)`. A graph that a loop built over samples needs no
     feed: the samples are found.
 
+    Whichever engine runs, and for a sample of a batch as for a call of its own:
+    values of + - * / sqrt and comparisons have the reference engine's bits, unless
+    `fused`; exp, log, sin, tanh and the other library functions are within 2 units
+    in the last place of its values (logsumexp in those of its largest operand).
+    A value or gradient that is summed over samples in another order differs by at
+    most 2 n eps times the sum of its terms' magnitudes.
+
     In float32 leaves are rounded once when they are read (the graph keeps its
     float64), and every operator's result is rounded. So + - * / and square
     roots are those of NumPy's float32 in the written order; any other function

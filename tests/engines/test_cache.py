@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,49 @@ DAMAGE = {
     "changed": lambda kept: kept[:-1] + bytes([kept[-1] ^ 1]),
     "emptied": lambda kept: b"",
 }
+
+
+def test_one_entry_in_anothers_place_is_reported_and_compiled_anew(place, monkeypatch):
+    half()
+    (file,) = files(place)
+    compiled(HALF.replace("half", "same"))
+    (other,) = set(files(place)) - {file}
+    file.write_bytes(other.read_bytes())
+    monkeypatch.setattr(compile, "_LIBRARIES", {})
+    with pytest.warns(RuntimeWarning, match="damaged"):
+        assert half() == 1.5
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="a system without owners")
+def test_a_folder_that_others_can_write_is_not_used_and_this_is_said_once(place, monkeypatch):
+    half()
+    before = [file.stat().st_mtime_ns for file in files(place)]
+    place.chmod(0o777)
+    monkeypatch.setattr(compile, "_LIBRARIES", {})
+    with pytest.warns(RuntimeWarning, match="Others may write in .*chmod go-w") as caught:
+        assert half() == 1.5
+        compiled(HALF.replace("half", "same"))
+    assert len(caught) == 1 and [file.stat().st_mtime_ns for file in files(place)] == before
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="a system without owners")
+@pytest.mark.parametrize("how", ["writable", "somebody else's", "a link"])
+def test_a_file_that_others_can_write_is_not_run(place, monkeypatch, how):
+    half()
+    (file,) = files(place)
+    if how == "writable":
+        file.chmod(0o666)
+    elif how == "a link":
+        file.symlink_to(file.rename(place / "elsewhere"))
+    elif os.geteuid() == 0:
+        os.chown(file, 12345, -1)
+    monkeypatch.setattr(compile, "_LIBRARIES", {})
+    made = []
+    monkeypatch.setattr(compile, "object_code", lambda *text, code=compile.object_code: made.append(1) or code(*text))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert half() == 1.5
+    assert made or os.geteuid()
 
 
 @pytest.mark.parametrize("how", DAMAGE)
@@ -213,7 +257,7 @@ def test_what_was_used_last_stays_and_fits(tmp_path_factory, drawn):
 
 def test_reading_counts_as_use(place, small):
     first, second, third = (keep(place, number, 60, days) for number, days in ((1, 30), (2, 20), (3, 10)))
-    first.write_bytes(cache.sha256(b"code").digest() + b"code" * 1)
+    first.write_bytes(cache._digest(first.name, b"code") + b"code" * 1)
     os.utime(first, (time.time() - 30 * cache.DAY,) * 2)
     assert cache.read(first.name) == b"code"
     cache.prune(place)

@@ -1,8 +1,9 @@
 """Compiled code on disk, so that a program that was compiled once starts at once.
 
-A file holds the code behind its own digest. It is written beside its place and
-moved there in one step, so a reader sees the whole of it or none, however many
-processes write. Where nothing can be written, nothing is kept.
+A file holds the code behind a digest of it and of its name. It is written beside
+its place and moved there in one step, so a reader sees the whole of it or none,
+however many processes write. Where nothing can be written, nothing is kept.
+The code will run as the user, so nothing is read where somebody else may write.
 
 The folder holds some 256 MB. A process that wrote to it looks once whether
 there is more, and removes what was not used for longest. A file's time is when
@@ -28,6 +29,7 @@ MOST, ROOM = 256 << 20, 64 << 20  # bytes of all files; and how many are free on
 DAY = 86_400.0  # seconds; a file's time is as exact as that, so that reading seldom writes
 OURS = re.compile(r"[0-9a-f]{64}\.o(\..*\.new)?")  # the folder may be somebody's own, with other files in it
 
+_refused: set[Path] = set()  # folders of which was said that they are not used
 _pruned = False  # whether this process has looked at the size of the folder
 
 
@@ -49,11 +51,14 @@ def read(name: str) -> bytes | None:
     """The code of that name; None if there is none, or, with a warning, if its file is damaged."""
     path = folder() / name
     try:
-        kept = path.read_bytes()
+        if not _is_safe(path.parent):
+            return None
+        with open(path, "rb", opener=_as_itself) as file:
+            ours, kept = _is_ours(os.fstat(file.fileno())), file.read()
     except OSError:
         return None
     digest, code = kept[:DIGEST], kept[DIGEST:]
-    if sha256(code).digest() == digest:
+    if ours and _digest(name, code) == digest:
         _used(path)
         return code
     warnings.warn(f"The compiled code in {path} is damaged. It is compiled anew.", RuntimeWarning, stacklevel=2)
@@ -67,9 +72,11 @@ def write(name: str, code: bytes) -> None:
     try:
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_safe(place):
+            return
         handle, beside = tempfile.mkstemp(dir=place, prefix=f"{name}.", suffix=".new")
         with open(handle, "wb") as file:
-            file.write(sha256(code).digest() + code)
+            file.write(_digest(name, code) + code)
         os.replace(beside, place / name)
     except OSError:  # a full disk, a home that is read only: then we do without
         if beside is not None:
@@ -79,6 +86,34 @@ def write(name: str, code: bytes) -> None:
     if not _pruned:
         _pruned = True
         prune(place)
+
+
+def _digest(name: str, code: bytes) -> bytes:
+    return sha256(name.encode() + code).digest()
+
+
+def _as_itself(path: str, flags: int) -> int:
+    """Open a file, but not what a link leads to, and wait for nobody."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _is_ours(seen: os.stat_result) -> bool:
+    """Whether nobody else may write here; where a system knows no owners, whoever can is trusted."""
+    return not hasattr(os, "geteuid") or (seen.st_uid == os.geteuid() and not seen.st_mode & 0o022)
+
+
+def _is_safe(place: Path) -> bool:
+    """Whether the folder is ours alone; said once if it is not."""
+    if _is_ours(place.stat()):
+        return True
+    if place not in _refused:
+        _refused.add(place)
+        message = (
+            f"Others may write in {place}, so compiled code is neither read from it nor kept there. "
+            "Make it yours alone (chmod go-w), or choose another folder: NAIVE_GRAPH_CACHE."
+        )
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    return False
 
 
 def _used(path: Path) -> None:

@@ -17,12 +17,14 @@ from hashlib import sha256
 from threading import RLock
 from typing import Any
 
+from ...core.forks import COMPILER, held_over_forks
 from ...core.imports import uninterrupted
 from ...errors import MissingToolError
 from . import cache
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
 _LOCK = RLock()
+held_over_forks(COMPILER, lambda: _LOCK)
 OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
 
@@ -113,9 +115,10 @@ def object_code(ir_text: str, optimised: bool = False) -> bytes:
 
 def assembly(ir_text: str) -> str:
     """The text as instructions that a person can read."""
-    module = llvmlite().parse_assembly(ir_text)
-    module.verify()
-    text: str = _machine(False).emit_assembly(module)
+    with _LOCK:
+        module = llvmlite().parse_assembly(ir_text)
+        module.verify()
+        text: str = _machine(False).emit_assembly(module)
     return text
 
 

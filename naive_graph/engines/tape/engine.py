@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...core import reference
+from ...core.forks import ENGINES, held_over_forks
 from ...core.origin import learners_level
 from ...core.plan import Plan
 from ...errors import EngineWarning
@@ -31,6 +32,7 @@ from .softmax import softmax
 from .tape import Tape
 
 _LOCK = RLock()
+held_over_forks(ENGINES, lambda: _LOCK)
 _KEPT: WeakKeyDictionary[Plan, dict[Any, _Lowered | Opaque]] = WeakKeyDictionary()
 
 
