@@ -44,7 +44,6 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
         return never
     code = answers.tape
     code.set_source(source)
-    scalars = answers.scalars
     fit: Any = _no_inputs
     if plain:
         if answers.feeds.moving:
@@ -58,13 +57,11 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
     groups = {part.group for part in parts if part.group} if parts is not None else set()
     unchecked = set() if answers.is_checked else groups
     way: Again
-    if single and scalars == len(answers.asked):
-        way = _alone(_runner(answers, 0), fit, code.out[1:scalars].copy if scalars > 1 else list)
-    elif parts is not None and len(unchecked) < 2:
-        run = _runner(answers, scalars, *map(code.out_lines, unchecked))
+    if parts is not None and len(unchecked) < 2:
+        run = _runner(answers, *map(code.out_lines, unchecked))
         way = _copied(run, fit, [part.view(code.out, code) for part in parts], single)
     else:
-        way = _many(answers, _runner(answers, scalars), fit, samples, single)
+        way = _many(answers, _runner(answers), fit, samples, single)
     return way if answers.stays else _counted(answers, answers.cost(samples), way)
 
 
@@ -104,19 +101,17 @@ def _floats(answers: ByMachine, inputs: Sequence[int]) -> Callable[..., bool]:
     return fit
 
 
-def _runner(answers: ByMachine, value: int, lines: Any = None) -> Callable[[], float]:
-    """A function that runs the code, and gives out[value]; NaN unless all results are finite.
+def _runner(answers: ByMachine, lines: Any = None) -> Callable[[], bool]:
+    """A function that runs the code, and says whether all results are finite.
 
-    The place behind the scalars of `out` is 0.0 where those are finite; lines
-    are more results, to be looked at here.
+    The place behind the scalars of `out` is 0.0 where those are; lines are more results, to be looked at here.
     """
     code, amiss = answers.tape, answers.scalars
     function, packed, item = code.library.function("run.packed", None, [ctypes.c_void_p]), code.packed, code.out.item
 
-    def run() -> float:
+    def run() -> bool:
         function(packed)
-        found: float = item(value)
-        return found if item(amiss) == 0.0 and (lines is None or np.isfinite(lines).all()) else np.nan
+        return item(amiss) == 0.0 and (lines is None or bool(np.isfinite(lines).all()))
 
     return run
 
@@ -182,26 +177,13 @@ def _numbers(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> Iterato
         yield (len(rows),), copies
 
 
-def _alone(run: Any, fit: Any, copy: Any) -> Again:
-    """One output, and what copies its gradient: `list` where there is none."""
-
-    def again(*inputs: Any) -> Found | None:
-        if fit(*inputs):
-            value = run()
-            if value == value:
-                return value, copy()
-        return None
-
-    return again
-
-
 def _copied(run: Any, fit: Any, views: Sequence[Any], single: bool) -> Again:
     """The values, and each output's gradient, as they lie."""
     values, copies = _values(views[0], single), [each.copy for each in views[1:]]
     one = copies[0] if copies else list
 
     def again(*inputs: Any) -> Found | None:
-        if not fit(*inputs) or run() != 0.0:
+        if not (fit(*inputs) and run()):
             return None
         return values(), one() if single else [copy() for copy in copies]
 
@@ -219,7 +201,7 @@ def _many(answers: ByMachine, run: Any, fit: Any, samples: int, single: bool) ->
     """Results that must be put together."""
 
     def again(*inputs: Any) -> Found | None:
-        if not fit(*inputs) or run() != 0.0:
+        if not (fit(*inputs) and run()):
             return None
         values, slopes, finite = answers.found(True, samples)
         if not finite:

@@ -2,6 +2,7 @@
 
 import math
 import struct
+from collections import Counter
 
 import numpy as np
 
@@ -142,3 +143,8 @@ def edges(flat):
     assert flat.starts[0] == 0 and flat.starts[-1] == len(flat.operands)
     assert (np.diff(flat.starts) >= 0).all() and operands_come_first(flat)
     assert set(flat.leaves().tolist()) == set(flat.constants) | set(flat.sources)
+
+
+def counts(flat):
+    """How many rows there are of each name."""
+    return dict(Counter(flat.name(row) for row in range(len(flat))))

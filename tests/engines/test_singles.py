@@ -12,7 +12,7 @@ from naive_graph.engines.llvm.singles import FUNCTIONS as EVERY
 from naive_graph.engines.tape.operators import Shape, kernels
 
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 2)
-ONE_ROW = np.array([1, 1, 0], np.int32)  # into slot 1, from slot 0
+ONE_ROW = np.array([1, 0], np.int32)  # into slot 1, from slot 0
 MOST = 1.5
 FUNCTIONS = sorted(set(EVERY) - {"exp_below"})  # of two numbers: a piece of a softmax
 

@@ -101,15 +101,6 @@ class Flat:
     def leaves(self) -> Array:
         return np.flatnonzero((self.kinds < 0) & (self.kinds > DOT))
 
-    def counts(self) -> dict[str, int]:
-        """How many rows there are of each name."""
-        kinds, counts = np.unique(self.kinds, return_counts=True)
-        named: dict[str, int] = {}
-        for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
-            name = name_of(kind)
-            named[name] = named.get(name, 0) + count
-        return named
-
     def __repr__(self) -> str:
         return f"<plan of {len(self)} rows>"
 

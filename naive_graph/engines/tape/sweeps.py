@@ -23,24 +23,7 @@ from .flat import Flat
 from .kernels import amiss, call_run
 from .operators import kernels as kernels_of
 from .sums import NOTHING_YET
-from .windows import (
-    ADD_LAST,
-    ADD_TWO,
-    ALONE_LAST,
-    HOWS,
-    LAST_ADD,
-    LAST_MUL,
-    LAST_SUB,
-    LOOPED,
-    MANY,
-    MUL_LAST,
-    MUL_TWO,
-    PRODUCT,
-    SUB_LAST,
-    SUB_TWO,
-    SUM,
-    Windows,
-)  # fmt: skip
+from .windows import ALONE_LAST, FIRST, HOWS, LOOPED, MANY, PRODUCT, SECOND, SUM, TWO_FROM, Windows
 
 RUN, ONE, OF_ONE, BACK, BACK_ONE = 0, 1, 2, 3, 4  # the places of a shape's addresses: of many rows, of one...
 ENTRIES = 5
@@ -148,24 +131,24 @@ def there_and_back(leaves: Leaves, line: Line, wanted: Ints, wanted_count: int, 
 
 def there(shape: int, to: int, length: int, base: int, how: int, last: float, line: Line) -> float:
     """One instruction forwards. Gives and takes the last result: what waits for it need not wait for memory."""
-    if how == ADD_TWO:
+    if how == TWO_FROM:
         last = line.scalars[line.index[base]] + line.scalars[line.index[base + 1]]
-    elif how == ADD_LAST:
-        last = line.scalars[line.index[base]] + last
-    elif how == LAST_ADD:
+    elif how == TWO_FROM + FIRST:
         last = last + line.scalars[line.index[base + 1]]
-    elif how == SUB_TWO:
+    elif how == TWO_FROM + SECOND:
+        last = line.scalars[line.index[base]] + last
+    elif how == TWO_FROM + 4:
         last = line.scalars[line.index[base]] - line.scalars[line.index[base + 1]]
-    elif how == SUB_LAST:
-        last = line.scalars[line.index[base]] - last
-    elif how == LAST_SUB:
+    elif how == TWO_FROM + 4 + FIRST:
         last = last - line.scalars[line.index[base + 1]]
-    elif how == MUL_TWO:
+    elif how == TWO_FROM + 4 + SECOND:
+        last = line.scalars[line.index[base]] - last
+    elif how == TWO_FROM + 8:
         last = line.scalars[line.index[base]] * line.scalars[line.index[base + 1]]
-    elif how == MUL_LAST:
-        last = line.scalars[line.index[base]] * last
-    elif how == LAST_MUL:
+    elif how == TWO_FROM + 8 + FIRST:
         last = last * line.scalars[line.index[base + 1]]
+    elif how == TWO_FROM + 8 + SECOND:
+        last = line.scalars[line.index[base]] * last
     elif how == ALONE_LAST:
         last = call_value(line.table, ENTRIES * shape + OF_ONE, last)
     else:
@@ -188,21 +171,18 @@ def run(shape: int, to: int, length: int, base: int, how: int, line: Line) -> fl
 
 def back(shape: int, first: int, length: int, base: int, how: int, line: Line) -> None:
     """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
-    if how == ADD_TWO or how == ADD_LAST or how == LAST_ADD:  # noqa: SIM109
-        incoming = line.adjoints[first]
+    if how >= TWO_FROM:
+        x, y, incoming = line.index[base], line.index[base + 1], line.adjoints[first]
         line.adjoints[first] = 0.0
-        line.adjoints[line.index[base]] += incoming
-        line.adjoints[line.index[base + 1]] += incoming
-    elif how == SUB_TWO or how == SUB_LAST or how == LAST_SUB:  # noqa: SIM109
-        incoming = line.adjoints[first]
-        line.adjoints[first] = 0.0
-        line.adjoints[line.index[base]] += incoming
-        line.adjoints[line.index[base + 1]] -= incoming
-    elif how == MUL_TWO or how == MUL_LAST or how == LAST_MUL:  # noqa: SIM109
-        incoming = line.adjoints[first]
-        line.adjoints[first] = 0.0
-        line.adjoints[line.index[base]] += incoming * line.scalars[line.index[base + 1]]
-        line.adjoints[line.index[base + 1]] += incoming * line.scalars[line.index[base]]
+        if how < TWO_FROM + 4:
+            line.adjoints[x] += incoming
+            line.adjoints[y] += incoming
+        elif how < TWO_FROM + 8:
+            line.adjoints[x] += incoming
+            line.adjoints[y] -= incoming
+        else:
+            line.adjoints[x] += incoming * line.scalars[y]
+            line.adjoints[y] += incoming * line.scalars[x]
     elif how == SUM:
         spread(first, length, base, line)
     elif how == PRODUCT:

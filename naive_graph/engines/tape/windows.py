@@ -57,11 +57,12 @@ ANY_NUMBER = 0  # the arity that stands for those of sums and products that have
 LOOPED = (Shape(ADD, ()), Shape(MUL, ()))  # their shapes
 MOST_OPERANDS, MOST_FACTORS = 4, 64  # of an operator with a kernel, and of a product
 MOST_SHAPES = 1000
-# How it goes: by the shape's kernel, many rows at once or one alone; or in the loop over the instructions itself.
-MANY, ALONE, SUM, PRODUCT, ADD_TWO, SUB_TWO, MUL_TWO = 0, 1, 2, 3, 4, 5, 6
-# The same for one row whose second operand, or first, is the last result, which is still in a register.
-ALONE_LAST, ADD_LAST, SUB_LAST, MUL_LAST, LAST_ADD, LAST_SUB, LAST_MUL = 7, 8, 9, 10, 11, 12, 13
-HOWS = 16  # an instruction begins with its shape's number times HOWS, and how it goes
+# How it goes: by the shape's kernel, many rows at once or one alone (whose operand may be the last result, which is
+# still in a register); or in the loop over the instructions itself.
+MANY, ALONE, ALONE_LAST, SUM, PRODUCT = 0, 1, 2, 3, 4
+# From TWO_FROM on: one row, 4 times 0 for a sum, 1 for a difference, 2 for a product; and which operand is that result.
+TWO_FROM, NEITHER, FIRST, SECOND = 8, 0, 1, 2
+HOWS = 32  # an instruction begins with its shape's number times HOWS, and how it goes
 
 
 class Windows(NamedTuple):
@@ -161,8 +162,7 @@ def write(runs: int, run_starts: Ints, order: Ints, shapes: Ints, known: Ints, o
                 row_by_row(at, at + length, order, of, made)
             else:
                 place_by_place(arity, at, at + length, order, of, made)
-            alone = how(known[2 * shape], arity, length)
-            what = after(alone, arity, made.slots[order[at]] - 1, made.index, before)
+            what = how(known[2 * shape], arity, length, made.slots[order[at]] - 1, made.index, before)
             made.code[made.end[1]] = HOWS * shape + what
             made.code[made.end[1] + 1] = length
             made.code[made.end[1] + 2] = made.end[0] - before
@@ -187,29 +187,13 @@ def row_by_row(first: int, last: int, order: Ints, of: Columns, made: Written) -
             made.end[0] += 1
 
 
-def how(kind: int, arity: int, length: int) -> int:
-    """How an instruction of so many rows goes."""
+def how(kind: int, arity: int, length: int, last: int, index: Ints, at: int) -> int:
+    """How an instruction of so many rows goes. last: the slot of the result right before."""
     if arity == ANY_NUMBER:
         return SUM if kind == ADD else PRODUCT
     if length > 1:
         return MANY
-    if arity == 2 and kind == ADD:
-        return ADD_TWO
-    if arity == 2 and kind == SUB:
-        return SUB_TWO
-    if arity == 2 and kind == MUL:
-        return MUL_TWO
-    return ALONE
-
-
-def after(how: int, arity: int, last: int, index: Ints, at: int) -> int:
-    """The same for an instruction that comes right after the one whose result is in the slot `last`."""
-    if how == ALONE and arity == 1 and index[at] == last:
-        return ALONE_LAST
-    if how < ADD_TWO:
-        return how
-    if index[at + 1] == last:
-        return how - ADD_TWO + ADD_LAST
-    if index[at] == last:
-        return how - ADD_TWO + LAST_ADD
-    return how
+    if arity == 2 and (kind == ADD or kind == SUB or kind == MUL):  # noqa: SIM109
+        which = 0 if kind == ADD else 1 if kind == SUB else 2
+        return TWO_FROM + 4 * which + (SECOND if index[at + 1] == last else FIRST if index[at] == last else NEITHER)
+    return ALONE_LAST if arity == 1 and index[at] == last else ALONE
