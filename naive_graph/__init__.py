@@ -24,6 +24,7 @@ from .graph.graph import Graph, scope
 from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
 if TYPE_CHECKING:
+    from .classroom.notebook import check, hint, predict, progress, solution
     from .program.program import Program
     from .tensor import (
         DAGExecutionEngine,
@@ -80,6 +81,7 @@ _TRAINERS = (
     "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
     "SimpleSGDTrainer",
 )  # fmt: skip
+_CLASSROOM = ("check", "hint", "predict", "progress", "solution")
 _MODELS = ("Model", "ParameterCollection", "lookup", "parameter")
 _ROOMS = {
     "draw": "views.draw",
@@ -96,6 +98,7 @@ _ROOMS = {
     **dict.fromkeys(_TENSORS, "tensor"),
     **dict.fromkeys(_TRAINERS, "training.trainers"),
     **dict.fromkeys(_MODELS, "training.model"),
+    **dict.fromkeys(_CLASSROOM, "classroom.notebook"),
     **dict.fromkeys(("LookupParameter", "Parameter"), "training.parameters"),
 }
 
@@ -123,5 +126,5 @@ __all__ = [
     "transform",
     "AdadeltaTrainer", "AdagradTrainer", "AdamTrainer", "CyclicalSGDTrainer", "MomentumSGDTrainer", "RMSPropTrainer",
     "SimpleSGDTrainer",
-    "tangent", "tangents", *_catalogue,
+    "check", "hint", "predict", "progress", "solution", "tangent", "tangents", *_catalogue,
 ]  # fmt: skip
