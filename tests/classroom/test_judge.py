@@ -139,15 +139,14 @@ def test_what_fits_no_switch_is_told_by_what_the_failing_cases_share():
 
 
 def test_two_mistakes_are_named_both():
-    def answer(order, y, partials):
-        grads = {y: 1.0}
-        for node in order:
-            for operand, partial in zip(node.last, partials(node)):
-                if node in grads:
-                    grads[operand] = grads.get(operand, 0.0) + grads[node] * partial
-        return grads
+    def answer(f, df, x, rate, steps):
+        values = []
+        for _ in range(steps):
+            values.append(f(x))
+            x += rate * df(x)
+        return values
 
-    assert {each.name for each in judge("backward", answer).mistakes} >= {"forwards"}
+    assert {each.name for each in judge("descend", answer).mistakes} == {"uphill", "no_last"}
 
 
 def test_what_is_not_an_exercise_or_not_a_function_is_refused():
