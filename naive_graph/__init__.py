@@ -28,6 +28,7 @@ from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
 # Rooms that are entered only when somebody asks for one of these names: they bring tools of their own.
 _ROOMS = {
+    "classroom.notebook": "check hint predict solution",
     "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType TensorNode"
     " TransformNode avg_pool2d concat conv2d element_of identity incremental_forward linear log_softmax lower"
     " max_pool2d nonlinear stack transform",
@@ -57,6 +58,10 @@ def __getattr__(name: str) -> _Any:
         raise AttributeError(f"module 'naive_graph' has no attribute {name!r}")
     thing = globals()[name] = getattr(_import_module(f".{_ROOM_OF[name]}", __name__), name)
     return thing
+
+
+# `progress(items)` shows a bar; `progress()` alone, what was solved, which stands some floors above.
+progress.alone = lambda: _import_module(".classroom.notebook", __name__).progress()
 
 
 def __dir__() -> list[str]:

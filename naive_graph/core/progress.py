@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -15,6 +15,9 @@ PATIENCE = 1.0  # seconds before anything is shown
 PACE = 0.1  # seconds between two looks
 
 
+_NONE: Any = object()
+
+
 class Progress:
     """The items, one by one, with a bar on standard error if it takes over a second.
 
@@ -22,15 +25,19 @@ class Progress:
     nobody watches: in CI (the variable CI is set), and where standard error is
     neither a terminal nor a notebook. With tqdm a bar, without it a line that
     counts. Either ends its line, also on an exception or Ctrl-C.
-    `naive_graph.progress.shown = False` switches every bar off.
+    `naive_graph.progress.shown = False` switches every bar off. alone: what is
+    answered where there are no items.
 
     >>> sum(progress(range(4)))
     6
     """
 
     shown = True
+    alone: Callable[[], Any] | None = None
 
-    def __call__(self, items: Iterable[Item], label: str = "", total: int | None = None) -> Iterator[Item]:
+    def __call__(self, items: Iterable[Item] = _NONE, label: str = "", total: int | None = None) -> Any:
+        if items is _NONE and self.alone is not None:
+            return self.alone()
         if not isinstance(items, Iterable) or getattr(items, "shape", None) == ():
             raise OperandError(f"progress goes through a list or a loop's items, not {type(items).__name__} {items!r}.")
         if not is_watched():

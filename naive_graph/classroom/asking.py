@@ -1,0 +1,286 @@
+"""Asking an answer, whatever it does: it ends, and nothing outside it changes.
+
+Two walls. The answer's lines are counted by a trace function, and it is stopped
+after too many of them: that works on every system, also in a browser, and a
+slow machine does not make a right answer wrong. Calls into C have no lines, and
+an answer may edit anything; so on Linux all this happens in a forked child,
+which sends home what the answer gave as plain JSON and is killed if it falls
+silent. No other way to start a process can carry a function that was written in
+a notebook. Right and wrong are told by the parent.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import linecache
+import os
+import random
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from itertools import islice
+from numbers import Real
+from pathlib import Path
+from time import process_time
+from typing import Any, NamedTuple, Protocol
+
+from ..graph.graph import Graph
+from .cases import LARGE, Case, Question
+
+LINES, SECONDS = 100_000, 5.0  # of the answer, and of processor time, in one call; more for a large graph
+PATIENCE = 20.0  # seconds without a sign of life from the child
+MOST_ENDLESS = 3  # calls that do not end, before the rest is not asked
+TWICE = 12  # how many of the first cases are asked a second time
+MOST = 20_000  # entries that are read from what an answer gives
+
+HOUSE = os.path.join(str(Path(__file__).parents[1]), "")
+LIBRARY = (HOUSE, os.path.join(os.path.dirname(os.__file__), ""), "<frozen")
+REFUSED_FILES = tuple(HOUSE + part.replace("/", os.sep) for part in ("core/plan", "core/sweep", "graph/derive"))
+REFUSED_ROOMS = tuple(os.path.join(HOUSE, room, "") for room in ("program", "engines"))
+
+
+class Outcome(NamedTuple):
+    """What an answer did: gave a value, raised, refused (it called the library), endless, or crashed."""
+
+    kind: str
+    value: Any = None
+    changed: bool = False  # what it was given
+    printed: bool = False
+    error: str = ""
+    where: str = ""
+
+
+class Task(Protocol):
+    """What asking needs to know of an exercise."""
+
+    @property
+    def cases(self) -> list[Case]: ...
+    @property
+    def call(self) -> Callable[[Any, tuple[Any, ...]], Any]: ...
+
+
+class Stopped(BaseException):
+    """Ends an answer. No `except Exception` of a learner catches it."""
+
+
+class Changed(Exception):
+    """An answer gave its first argument, and changed what it was given."""
+
+
+class Watch:
+    """Counts the lines of an answer while it runs, and sees when it calls the library's own sweeps."""
+
+    def __init__(self, times: int = 1) -> None:
+        self.left, self.until, self.refused = LINES * times, process_time() + SECONDS * times, ""
+        self.learners: dict[Any, bool] = {}  # code -> whether it is the learner's
+
+    def __enter__(self) -> Watch:
+        self.before = sys.gettrace()
+        sys.settrace(self.called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self.before)
+
+    def called(self, frame: Any, event: str, argument: Any) -> Any:
+        """A call: only the learner's own lines are counted."""
+        code = frame.f_code
+        if code not in self.learners:
+            self.learners[code] = not is_library(code.co_filename)
+        if self.learners[code]:
+            return self.counted(frame, event, argument)
+        if code.co_filename.startswith(HOUSE) and _is_refused(frame):
+            self.refused = code.co_qualname
+            raise Stopped
+        return None
+
+    def counted(self, frame: Any, event: str, argument: Any) -> Any:
+        self.left -= 1
+        if self.left < 0 or (not self.left % 64 and process_time() > self.until):
+            self.left = -1
+            raise Stopped
+        return self.counted
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is Python's, a package's, or ours."""
+    return file.startswith(LIBRARY) or "site-packages" in file
+
+
+def _is_refused(frame: Any) -> bool:
+    """Whether the learner calls what the exercise asks them to write."""
+    code, caller = frame.f_code, frame.f_back
+    if code.co_qualname in ("Graph.forward", "Graph.backward"):
+        return True
+    named = code.co_filename.startswith((*REFUSED_FILES, *REFUSED_ROOMS))
+    return named and caller is not None and not is_library(caller.f_code.co_filename)
+
+
+def outcome(task: Task, answer: Any, case: Case) -> Outcome:
+    """What the answer does in one case, over nodes of a graph that nobody else sees."""
+    with Graph.scratch(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        question = case.ask(True)
+        before, printed, watch = _state(question), io.StringIO(), Watch(10 if len(question.nodes) > LARGE else 1)
+        given: dict[str, Any] = {"kind": "gave"}
+        changed = False
+        try:
+            with redirect_stdout(printed), redirect_stderr(io.StringIO()), watch:
+                given["value"] = plain(task.call(answer, question.arguments), question.nodes)
+        except Changed as error:
+            given["value"], changed = plain(error.args[0], []), True
+        except KeyboardInterrupt:
+            raise
+        except Stopped:
+            pass
+        except BaseException as error:
+            given = {"kind": "raised", "error": _told(error), "where": _place(error)}
+        if watch.refused:
+            given = {"kind": "refused", "error": watch.refused}
+        elif watch.left < 0:
+            given = {"kind": "endless"}
+        return Outcome(**given, changed=changed or _state(question) != before, printed=bool(printed.getvalue()))
+
+
+def _state(question: Question) -> str:
+    """What an answer was given, to see whether it changes it."""
+    values = [node.value for node in question.nodes] if len(question.nodes) < 100 else []
+    return repr((plain(question.arguments, question.nodes), values))
+
+
+def _told(error: BaseException) -> str:
+    text = str(error)
+    return type(error).__name__ + (f": {text[:160]}" if text else "")
+
+
+def _place(error: BaseException) -> str:
+    """The line of the learner that raised."""
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file = frame.f_code.co_filename
+        if not is_library(file):
+            text = linecache.getline(file, line).strip()
+            return f"line {line}, in {frame.f_code.co_name}" + (f": {text}" if text else "")
+    return ""
+
+
+def plain(thing: Any, nodes: list[Any]) -> Any:
+    """A thing as JSON can hold it. Nodes become their places, other containers than lists say their kind."""
+    places = {id(node): place for place, node in enumerate(nodes)}
+
+    def told(thing: Any) -> Any:
+        if type(thing) is float or thing is None or isinstance(thing, bool):
+            return thing
+        if id(thing) in places:
+            return {"node": places[id(thing)]}
+        if isinstance(thing, Real):
+            return _number(thing)
+        if isinstance(thing, str):
+            return {"text": thing[:200]}
+        if isinstance(thing, (list, tuple)):
+            return [told(each) for each in islice(thing, MOST)]
+        if isinstance(thing, Mapping):
+            return {"pairs": [[told(key), told(value)] for key, value in islice(thing.items(), MOST)]}
+        if getattr(thing, "shape", None) == () and hasattr(thing, "item"):
+            return told(thing.item())
+        kind = type(thing).__name__
+        if hasattr(thing, "tolist"):
+            return {"kind": kind, "of": told(thing.tolist())}
+        if isinstance(thing, Iterable) and not isinstance(thing, type):
+            return {"kind": kind, "of": [told(each) for each in islice(thing, MOST)]}
+        return {"kind": kind}
+
+    return told(thing)
+
+
+def _number(thing: Any) -> float:
+    try:
+        return float(thing)
+    except OverflowError:
+        return float("inf")
+
+
+# --- all cases ------------------------------------------------------------------
+
+Asked = list[tuple[Outcome, Outcome | None]]  # for each case what was given, and what the second time
+
+
+def ask(task: Task, answer: Any) -> Asked:
+    """What the answer does in each case; fewer cases if it does not end in several."""
+    numbers = schedule(task)
+    asked: list[list[Outcome]] = []
+    stream = _from_a_child(task, answer, numbers) if sys.platform == "linux" else _all(task, answer, numbers)
+    for number, given in zip(numbers, stream):
+        if number == len(asked):
+            asked.append([])
+        asked[number].append(given)
+    return [(first, again[0] if again else None) for first, *again in asked]
+
+
+def schedule(task: Task) -> list[int]:
+    """The cases in the order of asking. The first are asked twice, to see what an answer remembers."""
+    return [number for number in range(len(task.cases)) for _ in range(2 if number < TWICE else 1)]
+
+
+def _all(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
+    """One case after the other."""
+    depth, luck, endless = sys.getrecursionlimit(), random.getstate(), 0
+    try:
+        for number in numbers:
+            given = outcome(task, answer, task.cases[number])
+            yield given
+            endless += given.kind == "endless"
+            if endless >= MOST_ENDLESS:
+                return
+    finally:
+        sys.setrecursionlimit(depth)
+        random.setstate(luck)
+
+
+def _from_a_child(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
+    """As `_all`, in a process of its own that is killed when it falls silent, or when we are interrupted."""
+    import select
+    import signal
+
+    out, into = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # threads of ours that wait do not matter to the child
+        child = os.fork()
+    if not child:
+        _be_the_child(task, answer, numbers, into)
+    os.close(into)
+    rest = b""
+    try:
+        while True:
+            silent = not select.select([out], [], [], PATIENCE)[0]
+            more = b"" if silent else os.read(out, 1 << 16)
+            *lines, rest = (rest + more).split(b"\n")
+            for line in lines:
+                if line == b"end":
+                    return
+                yield Outcome(*json.loads(line))
+            if not more:
+                yield Outcome("endless" if silent else "crashed")
+                return
+    finally:
+        os.close(out)
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def _be_the_child(task: Task, answer: Any, numbers: list[int], into: int) -> None:
+    """Send every outcome home, and end without a word to anything that the parent has open."""
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+        with open(into, "wb") as home:
+            for given in _all(task, answer, numbers):
+                home.write(json.dumps(given).encode() + b"\n")
+                home.flush()
+            home.write(b"end\n")
+    finally:
+        os._exit(0)

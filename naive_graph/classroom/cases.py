@@ -1,0 +1,230 @@
+"""What answers are asked: every small graph first, then random ones, then the nasty ones; or plain numbers.
+
+A graph is written down as a Recipe. An answer gets it as nodes of the library;
+solutions and mistakes get it as Twins, which know the same and are quicker.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from ..graph.graph import Graph
+
+SIGNS = {"add": " + ", "sub": " - ", "mul": " * "}
+LONGEST_TEXT = 12  # nodes that are written out
+LARGE = 999  # nodes; a graph of more is a chain
+
+
+class Twin:
+    """A node without the library: its operands, its consumers, its value, and its partials by position."""
+
+    def __init__(self, value: float = 0.0) -> None:
+        self.last: list[Twin] = []
+        self.next: list[Twin] = []
+        self.value = value
+        self.partials: list[float] = []
+
+
+class Recipe(NamedTuple):
+    """The values of the leaves; then for each operator its name and the places of its operands."""
+
+    leaves: tuple[float, ...]
+    operators: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+    @property
+    def size(self) -> int:
+        return len(self.leaves) + len(self.operators)
+
+    def operands(self, place: int) -> tuple[int, ...]:
+        return self.operators[place - len(self.leaves)][1] if place >= len(self.leaves) else ()
+
+    def reached(self, start: int) -> set[int]:
+        """The places that a node depends on, its own included."""
+        found, waiting = {start}, [start]
+        for place in waiting:
+            new = set(self.operands(place)) - found
+            found |= new
+            waiting.extend(new)
+        return found
+
+    @property
+    def cyclic(self) -> bool:
+        return any(operand >= place for place in range(self.size) for operand in self.operands(place))
+
+    def text(self) -> str:
+        """The graph in words: a = 3.0, b = a * a."""
+        parts = [f"{called(i)} = {value!r}" for i, value in enumerate(self.leaves)]
+        for place, (name, operands) in enumerate(self.operators[:LONGEST_TEXT], len(parts)):
+            names = [called(i) for i in operands]
+            parts.append(f"{called(place)} = " + (SIGNS[name].join(names) if name in SIGNS else f"{name}({names[0]})"))
+        return ", ".join(parts) + (f", and so on: {self.size:,} nodes" if len(self.operators) > LONGEST_TEXT else "")
+
+    def twins(self) -> list[Twin]:
+        twins = [Twin(value) for value in self.leaves] + [Twin() for _ in self.operators]
+        for place, (name, operands) in enumerate(self.operators, len(self.leaves)):
+            twin, values = twins[place], [twins[i].value for i in operands]
+            twin.value, twin.partials = _computed(name, values)
+            twin.last = [twins[i] for i in operands]
+            for operand in twin.last:
+                operand.next.append(twin)
+        return twins
+
+    def nodes(self) -> list[Any]:
+        """The graph in the library's nodes, named and computed. Call it inside Graph.scratch()."""
+        nodes: list[Any] = [Graph.Variable(value, name=called(i)) for i, value in enumerate(self.leaves)]
+        if self.size > LARGE:
+            for _, operands in self.operators:
+                nodes.append(nodes[operands[0]].sin())
+                nodes[-1].name = called(len(nodes) - 1)
+            Graph.forward(engine="reference")
+            return nodes
+        first = len(nodes)
+        nodes += [Graph.Operator(name, name=called(first + i)) for i, (name, _) in enumerate(self.operators)]
+        for node, (_, operands) in zip(nodes[first:], self.operators):
+            for operand in operands:
+                nodes[operand].build_edge(node)
+        if nodes and not self.cyclic:
+            Graph.forward(engine="reference")
+        return nodes
+
+
+def called(place: int) -> str:
+    """The name of a node by its place: a, b, c ..., n26."""
+    return "abcdefghijklmnopqrstuvwxyz"[place] if place < 26 else f"n{place}"
+
+
+def _computed(name: str, values: list[float]) -> tuple[float, list[float]]:
+    """An operator's value and partials. They make cases; what a learner sees is computed by the library."""
+    if name == "sin":
+        return math.sin(values[0]), [math.cos(values[0])]
+    if name == "sub":
+        return values[0] - values[1], [1.0, -1.0]
+    if name == "add":
+        return math.fsum(values), [1.0] * len(values)
+    others = [math.prod(values[:i] + values[i + 1 :]) for i in range(len(values))]
+    return math.prod(values), others
+
+
+class Question(NamedTuple):
+    """The arguments of one call, and the nodes among them in the order of the recipe."""
+
+    arguments: tuple[Any, ...]
+    nodes: list[Any]
+
+
+class Case(NamedTuple):
+    """A question in words, a function that asks it anew (True: over the library's nodes), and what is special in it."""
+
+    text: str
+    ask: Callable[[bool], Question]
+    features: frozenset[str] = frozenset()
+    recipe: Recipe | None = None
+    due: frozenset[int] = frozenset()  # the places that y depends on
+
+
+def plain_case(text: str, *arguments: Any, features: str = "") -> Case:
+    """A case over numbers, lists and functions. features: what is special, divided by semicolons."""
+    told = frozenset(part.strip() for part in features.split(";") if part.strip())
+    return Case(text, lambda real: Question(copy.deepcopy(arguments), []), told)
+
+
+def graph_case(
+    recipe: Recipe, arrange: Callable[..., tuple[Any, ...]], told: str, target: int | None, features: set[str]
+) -> Case:
+    """A case over a graph. arrange: the arguments, from the nodes and a function that gives partials."""
+
+    kept: list[list[Twin]] = []
+
+    def ask(real: bool) -> Question:
+        twins = kept[0] if kept else recipe.twins()
+        kept[:] = [twins]
+        nodes: list[Any] = recipe.nodes() if real else twins
+        table = {id(node): twin.partials for node, twin in zip(nodes, twins)}
+        return Question(arrange(nodes, lambda node: list(table[id(node)])), nodes)
+
+    due = frozenset() if target is None else frozenset(recipe.reached(target))
+    return Case(f"{recipe.text() or 'no nodes'}{told}", ask, frozenset(features), recipe, due)
+
+
+# --- the graphs -----------------------------------------------------------------
+
+KINDS = ("mul", "sub")
+
+
+def small_graphs() -> Iterator[Recipe]:
+    """Every graph of no, one and two operators over one and two leaves; operators of two operands take turns."""
+    for leaves in ((3.0,), (3.0, 0.5)):
+        yield Recipe(leaves)
+    turn = 0
+    for count in (1, 2):
+        for leaves in ((3.0,), (3.0, 0.5)):
+            have = len(leaves)
+            choices = [_choices(have + i) for i in range(count)]
+            for operands in product(*choices):
+                turn += 1
+                kinds = [KINDS[(turn + i) % 2] if len(each) == 2 else "sin" for i, each in enumerate(operands)]
+                yield Recipe(leaves, tuple(zip(kinds, operands)))
+
+
+def _choices(have: int) -> list[tuple[int, ...]]:
+    return [*product(range(have), repeat=2), *product(range(have))]
+
+
+def random_graphs(count: int, seed: int = 7) -> Iterator[Recipe]:
+    """Graphs of three to twelve operators, small ones first; values may be equal, operators may have three operands."""
+    chance = random.Random(seed)
+    for i in range(count):
+        leaves = tuple(chance.choice((0.5, 1.5, 2.0, -1.0)) for _ in range(1 + int(chance.random() * 3)))
+        operators: list[tuple[str, tuple[int, ...]]] = []
+        for _ in range(3 + i * 10 // count):
+            name = chance.choice(("mul", "sub", "sub", "sin", "sin", "add"))
+            have = len(leaves) + len(operators)
+            arity = {"sin": 1, "add": 3}.get(name, 2)
+            operators.append((name, tuple(int(chance.random() * have) for _ in range(arity))))
+        yield Recipe(leaves, tuple(operators))
+
+
+def chain(length: int) -> Recipe:
+    """A leaf, and a line of operators, each of the one before."""
+    return Recipe((0.5,), tuple(("sin", (i,)) for i in range(length - 1)))
+
+
+CYCLES = (
+    Recipe((3.0,), (("mul", (0, 2)), ("sin", (1,)))),
+    Recipe((), (("sin", (1,)), ("sin", (0,)))),
+    Recipe((3.0, 0.5), (("mul", (0, 1)), ("sub", (2, 4)), ("sin", (3,)), ("mul", (4, 0)))),
+)
+
+
+def shape_features(recipe: Recipe, target: int | None = None) -> set[str]:
+    """What is special about a graph, as the end of the sentence: it is wrong when ..."""
+    places = range(recipe.size)
+    operands = [recipe.operands(place) for place in places]
+    users = [{place for place in places if i in operands[place]} for i in places] if recipe.size < 100 else []
+    told = {
+        "a node stands twice among the operands of one node": any(len(set(each)) < len(each) for each in operands),
+        "a node has two consumers": any(len(each) > 1 for each in users),
+        "a node has more than one operand": any(len(set(each)) > 1 for each in operands),
+        "there is an operator": bool(recipe.operators),
+        "an operator stands on another operator": any(i >= len(recipe.leaves) for each in operands for i in each),
+        "there is a cycle": recipe.cyclic,
+        "there is more than one node": recipe.size > 1,
+        "there are no nodes": not recipe.size,
+        "there are thousands of nodes": recipe.size > 999,
+    }
+    if target is not None:
+        told["y is not the last node"] = target < recipe.size - 1
+        told["there is a node that y does not depend on"] = len(recipe.reached(target)) < recipe.size
+        told["y is a leaf"] = target < len(recipe.leaves)
+    return {feature for feature, holds in told.items() if holds}
+
+
+def targets(recipe: Recipe) -> Sequence[int]:
+    """The places that are asked for as y: the last, one in the middle, and in the smallest graphs all."""
+    last = recipe.size - 1
+    return range(last, -1, -1) if len(recipe.operators) < 2 else sorted({last, last // 2 + 1}, reverse=True)

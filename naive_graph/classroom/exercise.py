@@ -1,0 +1,136 @@
+"""An exercise: one function with switches, and the cases that it is asked."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from inspect import getdoc
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+from .asking import Outcome, plain
+from .cases import Case
+
+Switches = tuple[tuple[str, str], ...]  # what is set, and to which mistake
+BLUNDERS = {"NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"}
+TEXTS = Path(__file__).parent / "exercises" / "texts.toml"
+CLOSE = 1e-9  # relative, and absolute below 1: other orders of operations round differently
+
+
+@cache
+def texts() -> dict[str, Any]:
+    """What is said in each exercise, by its name."""
+    return tomllib.loads(TEXTS.read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What is asked, what is right, and what people do instead.
+
+    solve: with no switch set it is the solution; its docstring is the
+    statement. complaint: what is wrong with a value, or None, where several are
+    right. call: how an answer is asked. is_class: whether solve makes the
+    answer, instead of being it.
+    """
+
+    solve: Callable[..., Any]
+    make_cases: Callable[[], Iterable[Case]]
+    complaint: Callable[[Case, Any], str | None] | None = None
+    call: Callable[[Any, tuple[Any, ...]], Any] = field(default=lambda answer, arguments: answer(*arguments))
+    is_class: bool = False
+
+    def __post_init__(self) -> None:
+        for fact, told in {"parts": [], **texts()[self.name]}.items():
+            object.__setattr__(self, fact, told)
+
+    number: str = field(init=False)
+    rule: str = field(init=False)
+    hints: list[str] = field(init=False)
+    parts: list[str] = field(init=False)  # what a right value is made of, if it has parts
+    switches: dict[str, dict[str, str]] = field(init=False)  # for each switch its mistakes, each with a sentence
+
+    @property
+    def name(self) -> str:
+        return self.solve.__name__
+
+    @property
+    def statement(self) -> str:
+        return getdoc(self.solve) or ""
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        return list(self.make_cases())
+
+    @cached_property
+    def wanted(self) -> list[Outcome]:
+        return [self._imagine(self.under(), case) for case in self.cases]
+
+    def under(self, switches: Switches = ()) -> Any:
+        """The answer of somebody who makes these mistakes."""
+        return self.solve(**dict(switches)) if self.is_class else partial(self.solve, **dict(switches))
+
+    def imagined(self, place: int, switches: Switches) -> tuple[Outcome, bool]:
+        """What that answer does in one case, and whether it is right there. Each is computed once."""
+        kept = self._kept.setdefault(switches, {})
+        if place not in kept:
+            given = self._imagine(self.under(switches), self.cases[place])
+            kept[place] = given, self.right(place, given)
+        return kept[place]
+
+    @cached_property
+    def _kept(self) -> dict[Switches, dict[int, tuple[Outcome, bool]]]:
+        return {}
+
+    def _imagine(self, answer: Any, case: Case) -> Outcome:
+        question = case.ask(False)
+        try:
+            return Outcome("gave", plain(self.call(answer, question.arguments), question.nodes))
+        except Exception as error:
+            return Outcome("raised", error=type(error).__name__)
+
+    def mistakes(self, count: int) -> Iterable[Switches]:
+        """Every way to make so many mistakes at once, one to a switch."""
+        for names in combinations(self.switches, count):
+            for values in product(*(self.switches[name] for name in names)):
+                yield tuple(zip(names, values))
+
+    def accepts(self, place: int, value: Any) -> bool:
+        """Whether a value is right in the case at that place."""
+        if self.complaint is not None:
+            return self.complaint(self.cases[place], value) is None
+        return same(value, self.wanted[place].value)
+
+    def right(self, place: int, given: Outcome) -> bool:
+        return given.kind == "gave" and not given.changed and self.accepts(place, given.value)
+
+    def agree(self, place: int, one: Outcome, other: Outcome) -> bool:
+        """Whether two outcomes show the same mistake. Whoever raises agrees with whoever raises, blunders aside."""
+        if one.kind != "gave" or other.kind != "gave":
+            kinds = [each.error.partition(":")[0] for each in (one, other)]
+            return one.kind == other.kind and (kinds[0] == kinds[1] or not BLUNDERS & set(kinds))
+        if self.complaint is None:
+            return same(one.value, other.value)
+        complaints = [self.complaint(self.cases[place], each.value) for each in (one, other)]
+        return complaints[0] == complaints[1] and _held(one.value) == _held(other.value)
+
+
+def _held(value: Any) -> Any:
+    """What a list holds, in whatever order and however often."""
+    return set(map(repr, value)) if isinstance(value, list) else value
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values, as `plain` tells them, are equal but for rounding."""
+    if isinstance(one, float) and isinstance(other, float):
+        if one == other or (math.isnan(one) and math.isnan(other)):
+            return True
+        return abs(one - other) <= CLOSE * max(1.0, min(abs(one), abs(other)))
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict) and "pairs" in one and "pairs" in other:
+        return same(*(sorted(each["pairs"], key=lambda pair: repr(pair[0])) for each in (one, other)))
+    return type(one) is type(other) and bool(one == other)

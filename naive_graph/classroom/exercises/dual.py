@@ -1,0 +1,188 @@
+"""Dual: numbers that carry their slope."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..asking import Changed
+from ..cases import Case, plain_case
+from ..exercise import Exercise
+
+
+def Dual(
+    *, plain: str = "", sums: str = "", mul: str = "", div: str = "", reflected: str = "", power: str = "",
+    functions: str = "", chain: str = "",
+) -> type:  # fmt: skip
+    """A number that carries its slope: Dual(value, slope=0.0), with attributes value and slope.
+
+    It knows + - * / with Duals and plain numbers on either side, ** n for a
+    number n, unary minus, and has methods sin(), exp() and log().
+    """
+    standard = 1.0 if plain == "slope_is_1" else 0.0
+
+    class Dual:
+        def __init__(self, value: float, slope: float = standard) -> None:
+            self.value, self.slope = value, slope
+
+        def __add__(self, other: Any) -> Any:
+            other = dual(other)
+            slope = self.slope if sums == "one_slope" else self.slope + other.slope
+            return Dual(self.value + other.value, self.slope * other.slope if sums == "multiplies" else slope)
+
+        def __neg__(self) -> Any:
+            return Dual(-self.value, self.slope if sums == "neg_slope" else -self.slope)
+
+        def __sub__(self, other: Any) -> Any:
+            other = dual(other)
+            slope = self.slope + other.slope if sums == "sub_adds" else self.slope - other.slope
+            return Dual(self.value - other.value, slope)
+
+        def __mul__(self, other: Any) -> Any:
+            other = dual(other)
+            slope = self.slope * other.value + self.value * other.slope
+            return Dual(self.value * other.value, _product(mul, self, other) if mul else slope)
+
+        def __truediv__(self, other: Any) -> Any:
+            other = dual(other)
+            slope = (self.slope * other.value - self.value * other.slope) / (other.value * other.value)
+            return Dual(self.value / other.value, _quotient(div, self, other) if div else slope)
+
+        def __pow__(self, n: float) -> Any:
+            slope = n * self.value ** (n - 1) * self.slope if not power else _power(power, self, n)
+            return Dual(self.value**n, slope)
+
+        def sin(self) -> Any:
+            slope = math.cos(self.value) * (1.0 if chain in ("sin_chain", "no_chain") else self.slope)
+            return Dual(math.sin(self.value), -slope if functions == "sin_sign" else slope)
+
+        def exp(self) -> Any:
+            slope = math.exp(self.value) * (1.0 if chain in ("exp_chain", "no_chain") else self.slope)
+            return Dual(math.exp(self.value), self.slope if functions == "exp_slope" else slope)
+
+        def log(self) -> Any:
+            slope = (1.0 if chain in ("log_chain", "no_chain") else self.slope) / self.value
+            return Dual(math.log(self.value), _logarithm(functions, self) if functions.startswith("log") else slope)
+
+        if reflected != "no_reflected":
+            __radd__, __rmul__ = __add__, __mul__
+
+        if reflected not in ("no_reflected", "no_minus_or_division"):
+
+            def __rsub__(self, other: Any) -> Any:
+                return self - other if reflected in ("sub", "both") else dual(other) - self
+
+            def __rtruediv__(self, other: Any) -> Any:
+                return self / other if reflected in ("div", "both") else dual(other) / self
+
+    def dual(number: Any) -> Any:
+        return number if isinstance(number, Dual) else Dual(number, 1.0 if plain == "constants_vary" else 0.0)
+
+    return _without_numbers(Dual) if plain == "duals_only" else Dual
+
+
+def _without_numbers(dual: Any) -> type:
+    """The class as somebody writes it who forgets that the other one may be a plain number."""
+    for name in ("__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rsub__", "__rmul__", "__rtruediv__"):
+        right = getattr(dual, name, None)
+        if right is None:
+            continue
+
+        def method(self: Any, other: Any, right: Callable[..., Any] = right) -> Any:
+            return right(self, dual(other.value, other.slope))
+
+        setattr(dual, name, method)
+    return dual  # type: ignore[no-any-return]
+
+
+def _product(mul: str, a: Any, b: Any) -> float:
+    told = {"slopes_multiplied": a.slope * b.slope, "one_sided": a.slope * b.value, "other_sided": a.value * b.slope}
+    told |= {"own_value": a.slope * a.value + b.slope * b.value, "minus": a.slope * b.value - a.value * b.slope}
+    return float(told[mul] if mul in told else a.slope + b.slope)
+
+
+def _quotient(div: str, a: Any, b: Any) -> float:
+    above, square = a.slope * b.value - a.value * b.slope, b.value * b.value
+    if div == "slopes_divided":
+        return float(a.slope / b.slope)
+    told = {"no_square": above / b.value, "turned": -above / square}
+    told |= {"plus": (a.slope * b.value + a.value * b.slope) / square, "no_denominator": above}
+    return float(told[div] if div in told else a.slope / b.value)
+
+
+def _power(power: str, a: Any, n: float) -> float:
+    told = {"same_exponent": lambda: n * a.value**n * a.slope, "no_factor": lambda: a.value ** (n - 1) * a.slope}
+    told |= {"no_chain": lambda: n * a.value ** (n - 1), "only_factor": lambda: n * a.value * a.slope}
+    return float(told[power]() if power in told else a.slope**n)
+
+
+def _logarithm(functions: str, a: Any) -> float:
+    told = {"log_slope": a.slope / math.log(a.value) if a.value != 1 else math.inf, "log_times": a.slope * a.value}
+    return float(told[functions] if functions in told else a.slope / a.value**2)
+
+
+def _call_dual(answer: Any, arguments: tuple[Any, ...]) -> Any:
+    """The value and the slope of an expression, after a look at whether its operands are what they were."""
+    expression, *numbers = arguments
+    operands = [answer(*pair) for pair in numbers]
+    before = [(operand.value, operand.slope) for operand in operands]
+    result = expression(*operands)
+    if result is None:
+        return None
+    told = [result.value, result.slope] if hasattr(result, "slope") else ["no Dual", result]
+    if [(operand.value, operand.slope) for operand in operands] != before:
+        raise Changed(told)
+    return told
+
+
+_ONE: list[tuple[str, Callable[..., Any], str]] = [
+    ("a + 1", lambda a: a + 1, "a plain number stands on the right"),
+    ("2 + a", lambda a: 2 + a, "a plain number stands on the left"),
+    ("a - 1", lambda a: a - 1, "a plain number stands on the right"),
+    ("1 - a", lambda a: 1 - a, "a plain number stands on the left"),
+    ("a * 3", lambda a: a * 3, "a plain number stands on the right"),
+    ("3 * a", lambda a: 3 * a, "a plain number stands on the left"),
+    ("a / 4", lambda a: a / 4, "a plain number stands on the right"),
+    ("1 / a", lambda a: 1 / a, "a plain number stands on the left"),
+    ("-a", lambda a: -a, "there is a unary minus"),
+    ("a ** 2", lambda a: a**2, "there is a power"),
+    ("a ** 3", lambda a: a**3, "there is a power"),
+    ("a ** -1", lambda a: a**-1, "there is a power"),
+    ("a.sin()", lambda a: a.sin(), "there is a sine"),
+    ("a.exp()", lambda a: a.exp(), "there is an exponential"),
+]
+_POSITIVE: list[tuple[str, Callable[..., Any], str]] = [
+    ("a.log()", lambda a: a.log(), "there is a logarithm"),
+    ("a ** 0.5", lambda a: a**0.5, "there is a power"),
+    ("a ** 0", lambda a: a**0, "there is a power"),
+]
+_TWO: list[tuple[str, Callable[..., Any], str]] = [
+    ("a + b", lambda a, b: a + b, "two Duals are added"),
+    ("a - b", lambda a, b: a - b, "two Duals are subtracted"),
+    ("a * b", lambda a, b: a * b, "two Duals are multiplied"),
+    ("a / b", lambda a, b: a / b, "two Duals are divided"),
+    ("a * a", lambda a, b: a * a, "two Duals are multiplied"),
+    ("b / a", lambda a, b: b / a, "two Duals are divided"),
+    ("-a * b + 1", lambda a, b: -a * b + 1, "there are several operations"),
+    ("(a * b).sin() / (b ** 2 + 3)", lambda a, b: (a * b).sin() / (b**2 + 3), "there are several operations"),
+    ("(2 - a) / (1 + b.exp())", lambda a, b: (2 - a) / (1 + b.exp()), "there are several operations"),
+    ("(a * a + 1).log() - 2 / b", lambda a, b: (a * a + 1).log() - 2 / b, "there are several operations"),
+]
+
+
+def _dual_cases() -> Iterator[Case]:
+    yield plain_case("Dual(3.0)", lambda a: a, (3.0,), features="no slope is given")
+    yield plain_case("Dual(3.0, 2.0)", lambda a: a, (3.0, 2.0))
+    for value, slope in ((3.0, 1.0), (0.7, -2.0), (-1.5, 0.5), (2.0, 0.0)):
+        for text, expression, special in _ONE + (_POSITIVE if value > 0 else []):
+            yield plain_case(f"{text}, where a = Dual({value}, {slope})", expression, (value, slope), features=special)
+    for a, b in (((3.0, 1.0), (0.5, 2.0)), ((-1.2, 0.7), (2.5, -1.5)), ((1.5, 0.0), (-0.8, 1.0))):
+        for text, expression, special in _TWO:
+            yield plain_case(f"{text}, where a = Dual{a}, b = Dual{b}", expression, a, b, features=special)
+    yield plain_case("a ** 2, where a = Dual(0.0, 1.0)", lambda a: a**2, (0.0, 1.0), features="the value is 0")
+    text, pairs = "a * b, where a = Dual(0.0, 1.0), b = Dual(2.0, 3.0)", ((0.0, 1.0), (2.0, 3.0))
+    yield plain_case(text, lambda a, b: a * b, *pairs, features="the value is 0")
+
+
+DUAL = Exercise(Dual, _dual_cases, call=_call_dual, is_class=True)

@@ -1,0 +1,156 @@
+"""judge: whether an answer is right; if not, the smallest case where it fails, and which mistake that looks like."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from ..errors import LessonError
+from ..graph.graph import Graph
+from .asking import Asked, Outcome, ask
+from .cases import Case
+from .exercise import Exercise
+from .exercises import EXERCISES
+from .mistakes import Mistake, diagnose, flat, show
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said about an answer. In a notebook it shows itself, with the graph of the smallest failing case."""
+
+    passed: bool
+    message: str
+    mistakes: list[Mistake] = field(default_factory=list)
+    case: Case | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return self.message
+
+    def picture(self) -> Any:
+        """The graph of the smallest failing case, drawn; None if there is none."""
+        if self.case is None or self.case.recipe is None or not 0 < self.case.recipe.size < 60:
+            return None
+        from ..views.draw import draw
+
+        with Graph.scratch():
+            self.case.recipe.nodes()
+            picture = draw(Graph, grads=False)
+            picture.svg  # noqa: B018 - while the graph is there
+            return picture
+
+    def _repr_html_(self) -> str:
+        picture = self.picture()
+        drawn = "" if picture is None else picture._repr_mimebundle_()["text/html"]
+        return f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>{drawn}'
+
+
+def exercise_named(name: str) -> Exercise:
+    """The exercise of that name or number."""
+    for exercise in EXERCISES:
+        if str(name) in (exercise.name, exercise.number):
+            return exercise
+    known = ", ".join(f"{each.name} ({each.number})" for each in EXERCISES)
+    raise LessonError(f"There is no exercise {name!r}. There are: {known}.")
+
+
+def judge(name: str, answer: Any) -> Verdict:
+    """Ask the answer everything that the exercise of that name or number asks.
+
+    >>> judge("slope", lambda f, x, h=1e-5: (f(x + h) - f(x)) / h).mistakes[0].name
+    'forward_difference'
+    """
+    exercise = exercise_named(name)
+    if not callable(answer):
+        kind, hint = type(answer).__name__, f'judge("{exercise.name}", {exercise.name})'
+        raise LessonError(
+            f"{exercise.name} is to be a {_kind(exercise)}, not a {kind}. Give it without brackets: {hint}."
+        )
+    asked = ask(exercise, answer)
+    wrong = [place for place, given in enumerate(asked) if _failed(exercise, place, given) is not None]
+    if not wrong:
+        return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")
+    mistakes = diagnose(exercise, asked)
+    return Verdict(False, _message(exercise, asked, wrong, mistakes), mistakes, exercise.cases[wrong[0]])
+
+
+def _kind(exercise: Exercise) -> str:
+    return "class" if exercise.is_class else "function"
+
+
+def _failed(exercise: Exercise, place: int, given: tuple[Outcome, Outcome | None]) -> Outcome | None:
+    """The outcome that is wrong in a case: the first, or the second if only that is."""
+    return next((each for each in given if each is not None and not exercise.right(place, each)), None)
+
+
+def _message(exercise: Exercise, asked: Asked, wrong: list[int], mistakes: list[Mistake]) -> str:
+    place = wrong[0]
+    given = _failed(exercise, place, asked[place])
+    assert given is not None
+    again = " when it is asked the same a second time" if given is not asked[place][0] else ""
+    lines = [
+        f"Not yet: {exercise.name} is wrong in {len(wrong)} of {len(asked)} cases. The smallest of them:",
+        f"    {exercise.cases[place].text}",
+        f"    your answer{again} {_did(given)}",
+        f"    {_right(exercise, place, given)}",
+        f"The rule: {exercise.rule}",
+    ]
+    if mistakes:
+        lines += ["A guess, from what it does:", *(f"  * {mistake.sentence}" for mistake in mistakes)]
+    else:
+        lines += _what_is_sure(exercise, asked, wrong)
+    return "\n".join(lines)
+
+
+def _did(given: Outcome) -> str:
+    told = {
+        "gave": f"gives {show(given.value)}",
+        "raised": f"raises {given.error}" + (f" ({given.where})" if given.where else ""),
+        "endless": "does not end; it was stopped",
+        "refused": f"calls {given.error}, which it is to do without",
+        "crashed": "makes Python itself give up",
+    }[given.kind]
+    return told + (" and changes what it was given" if given.changed else "")
+
+
+def _right(exercise: Exercise, place: int, given: Outcome) -> str:
+    want = show(exercise.wanted[place].value)
+    if exercise.complaint is None:
+        return f"right is {want}"
+    complaint = exercise.complaint(exercise.cases[place], given.value) if given.kind == "gave" else None
+    return (f"which is wrong: {complaint}. " if complaint else "") + f"right is, for example, {want}"
+
+
+# --- where no mistake is known --------------------------------------------------
+
+
+def _what_is_sure(exercise: Exercise, asked: Asked, wrong: list[int]) -> list[str]:
+    """What the failing cases have in common, and a constant factor or offset, if there is one."""
+    failing = [exercise.cases[place].features for place in wrong]
+    passing = [exercise.cases[place].features for place in range(len(asked)) if place not in set(wrong)]
+    shared = frozenset.intersection(*failing) if passing else frozenset()
+    apart = sorted(shared, key=lambda feature: sum(feature in each for each in passing))
+    told = []
+    if apart and not any(apart[0] in each for each in passing):
+        told.append(f"It is wrong whenever {apart[0]}, and right in all other cases.")
+    elif apart and any(apart[0] not in each for each in passing):
+        told.append(f"It is wrong only where {apart[0]}, but not always there.")
+    return told + _relation(exercise, asked, wrong)
+
+
+def _relation(exercise: Exercise, asked: Asked, wrong: list[int]) -> list[str]:
+    if exercise.complaint is not None or any(asked[place][0].kind != "gave" for place in wrong):
+        return []
+    pairs: list[tuple[float, float]] = []
+    for place in wrong:
+        got, want = (list(flat(each.value)) for each in (asked[place][0], exercise.wanted[place]))
+        if len(got) != len(want) or not all(isinstance(each, float) for each in got + want):
+            return []
+        pairs += zip(got, want)
+    ratios = [got / want for got, want in pairs if want]
+    offsets = [got - want for got, want in pairs]
+    for told, found in (("{} times what is right", ratios), ("what is right, and {} more", offsets)):
+        if found and found[0] and all(map(math.isfinite, found)) and max(found) - min(found) <= 1e-6 * abs(found[0]):
+            return [f"In these cases every number is {told.format(f'{found[0]:.6g}')}."]
+    return []

@@ -1,0 +1,299 @@
+"""Which mistake an answer makes: known by what it does, never by its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import Any, NamedTuple
+
+from .asking import Asked, Outcome, plain
+from .cases import Case, called
+from .exercise import Exercise, Switches, same
+
+NEARLY_ALL = 0.985
+ENOUGH = 0.9  # of the cases where the answer or the mistake is wrong
+
+
+class Mistake(NamedTuple):
+    """Its name, and a sentence to who made it."""
+
+    name: str
+    sentence: str
+
+
+def diagnose(exercise: Exercise, asked: Asked) -> list[Mistake]:
+    """The mistakes that explain a wrong answer; none if nothing does."""
+    for general in (_uses_library, _keeps_state, _returns_nothing, _unfinished, _only_changes, _wrong_shape):
+        if (only := general(exercise, asked)) is not None:
+            return [only]
+    found = [Mistake(value.split(":")[0], exercise.switches[name][value]) for name, value in fitting(exercise, asked)]
+    found = found or list(_breaks_off(exercise, asked))
+    changes = any(first.changed for first, _ in asked)
+    return [*found, Mistake("changes_argument", CHANGES)] if changes else found
+
+
+# --- mistakes of one exercise ---------------------------------------------------
+
+
+def fitting(exercise: Exercise, asked: Asked) -> Switches:
+    """The switches, one or two, under which the solution does what the answer does; none if there are none."""
+    best: tuple[float, int, Switches] = (ENOUGH, -9, ())
+    wrong = [not exercise.right(i, first._replace(changed=False)) for i, (first, _) in enumerate(asked)]
+    for count in (1, 2):
+        if best[0] == 1.0:
+            break  # no pair explains more
+        for switches in exercise.mistakes(count):
+            share = _agreement(exercise, [first for first, _ in asked], wrong, switches)
+            best = max(best, (share, -count, switches), key=lambda each: each[:2])
+    return best[2]
+
+
+def _agreement(exercise: Exercise, gave: list[Outcome], wrong: list[bool], switches: Switches) -> float:
+    """In which share of the cases where one of the two is wrong they agree."""
+    agree = differ = neither = 0
+    for i, one in enumerate(gave):
+        other, other_right = exercise.imagined(i, switches)
+        other_wrong = not other_right
+        if not (wrong[i] or other_wrong):
+            continue
+        if exercise.agree(i, one, other):
+            agree += wrong[i]
+        elif one.error.startswith("IndexError") and other_wrong:  # a wrong index may raise here and not there
+            neither += 1
+        else:
+            differ += 1
+            if differ > 12 and differ > agree:
+                return 0.0
+    return agree / (agree + differ) if agree > neither else 0.0
+
+
+# --- mistakes that belong to no exercise ----------------------------------------
+
+CHANGES = "The arguments are changed by the call. Work on a copy, list(w), and leave what you were given as it was."
+
+
+def _uses_library(exercise: Exercise, asked: Asked) -> Mistake | None:
+    used = next((first.error for first, _ in asked if first.kind == "refused"), None)
+    return Mistake("uses_library", f"It calls the library's own {used}. Write it yourself here.") if used else None
+
+
+def _returns_nothing(exercise: Exercise, asked: Asked) -> Mistake | None:
+    due = [first for i, (first, _) in enumerate(asked) if not exercise.accepts(i, None)]
+    nothing = [first for first in due if first.kind == "gave" and first.value is None]
+    if len(nothing) < NEARLY_ALL * len(due):
+        return None
+    if len(nothing) < len(due) or any(first.value is not None for first, _ in asked):
+        told = f"It returns None in {len(nothing)} of the {len(due)} cases where something else is right."
+        return Mistake("returns_nothing", told)
+    printed = any(first.printed for first in due)
+    told = "It prints something, but it returns nothing" if printed else "It returns nothing"
+    return Mistake("returns_nothing", f"{told}: what comes back is always None. End with return.")
+
+
+def _unfinished(exercise: Exercise, asked: Asked) -> Mistake | None:
+    if all(first.error.startswith("NotImplementedError") for first, _ in asked):
+        return Mistake("unfinished", "It is not written yet: it raises NotImplementedError.")
+    if any(first.kind != "gave" for first, _ in asked):
+        return None
+    values = [first.value for first, _ in asked]
+    wants = [each.value for each in exercise.wanted]
+    if all(same(value, values[0]) for value in values) and not all(same(want, wants[0]) for want in wants):
+        return Mistake("unfinished", f"Whatever it is given, it returns the same: {show(values[0])}.")
+    if all(_is_given(case, value) for case, value in zip(exercise.cases, values)):
+        return Mistake("unfinished", "It returns what it was given, as it was given.")
+    return None
+
+
+def _is_given(case: Case, value: Any) -> bool:
+    """Whether a value is one of the arguments, or is made of such."""
+    question = case.ask(False)
+    given = plain(question.arguments, question.nodes)
+    return value in given or (isinstance(value, list) and bool(value) and all(each in given for each in value))
+
+
+def _keeps_state(exercise: Exercise, asked: Asked) -> Mistake | None:
+    again = [(exercise.right(i, one), exercise.right(i, two)) for i, (one, two) in enumerate(asked) if two is not None]
+    if (True, False) not in again or (False, True) in again:
+        return None
+    after = again[again.index((True, False)) + 1 :]
+    by_chance = exercise.complaint is not None and any(one and two for one, two in after)  # the order of a set
+    if by_chance or any(one.changed for one, _ in asked):
+        return None
+    told = "It is right the first time and wrong when it is asked the same again: something is kept between the calls."
+    return Mistake("keeps_state", f"{told} Make lists and dicts inside the function, never as a default or outside.")
+
+
+def _only_changes(exercise: Exercise, asked: Asked) -> Mistake | None:
+    right = all(exercise.right(i, first._replace(changed=False)) for i, (first, _) in enumerate(asked))
+    return (
+        Mistake("changes_argument", "The result is right, but " + CHANGES[0].lower() + CHANGES[1:]) if right else None
+    )
+
+
+def _breaks_off(exercise: Exercise, asked: Asked) -> Iterator[Mistake]:
+    wrong = [i for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
+    broken = [i for i in wrong if asked[i][0].kind != "gave" or asked[i][0].value is None]
+    if not broken or (broken[0] != wrong[0] and len(broken) * 2 < len(wrong)):
+        kinds = {(_kind(asked[i][0].value), _kind(exercise.wanted[i].value)) for i in wrong}
+        if not broken and len(kinds) == 1 and len(set(*kinds)) == 2:
+            yield Mistake("wrong_shape", "It gives {} where {} is asked for.".format(*kinds.pop()))
+        return
+    first, text = asked[broken[0]][0], exercise.cases[broken[0]].text
+    if first.kind == "endless":
+        yield Mistake("never_ends", f"It does not end for {text}: it was stopped. What should end its loop?")
+    elif first.kind == "raised":
+        where = f", in {first.where}" if first.where else ""
+        yield Mistake("raises", f"It raises {first.error}{where} (for {text}).")
+    elif first.kind == "crashed":
+        yield Mistake("raises", f"Python itself gives up for {text}.")
+    elif exercise.name != "kahn" or len(wrong) == 1:  # in Kahn's order None means something
+        yield Mistake("returns_nothing", f"For {text} it returns nothing: None. Not every way through it has a return.")
+
+
+def _kind(value: Any) -> str:
+    """What sort of thing a value is."""
+    if isinstance(value, dict):
+        return (
+            "a dict" if "pairs" in value else "a text" if "text" in value else f"something of type {value.get('kind')}"
+        )
+    kinds = {list: "a list", float: "a number", bool: "True or False"}
+    return kinds.get(type(value), "None")
+
+
+# --- right in another shape -----------------------------------------------------
+
+
+def _wrong_shape(exercise: Exercise, asked: Asked) -> Mistake | None:
+    """Whether one change of shape makes every wrong value right."""
+    wrong = [(i, first) for i, (first, _) in enumerate(asked) if not exercise.right(i, first)]
+    if any(first.kind != "gave" or first.value is None for _, first in wrong):
+        return None
+    for told, change in SHAPES:
+        changed = [list(change(exercise, first.value, exercise.wanted[i].value)) for i, first in wrong]
+        if all(changed) and all(
+            any(exercise.accepts(i, each) for each in each_way) for (i, _), each_way in zip(wrong, changed)
+        ):
+            what = {"kind": "", **(wrong[0][1].value if isinstance(wrong[0][1].value, dict) else {})}["kind"]
+            return Mistake("wrong_shape", "What it finds is right, its shape is not: " + told.format(kind=what))
+    return None
+
+
+def _unwrapped(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    if isinstance(value, dict) and isinstance(value.get("of"), list):
+        yield value["of"]
+
+
+def _unwrapped_inside(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    value = value["of"] if isinstance(value, dict) and "of" in value else value
+    if isinstance(value, list):
+        yield [each["of"] if isinstance(each, dict) and "of" in each else each for each in value]
+
+
+def _of_a_dict(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    if isinstance(value, dict) and "pairs" in value and isinstance(want, list):
+        yield [key for key, _ in value["pairs"]]
+        yield [each for _, each in value["pairs"]]
+
+
+def _as_a_dict(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    """The entries without their keys, or with other keys, in the order of what is right."""
+    if isinstance(want, dict) and "pairs" in want:
+        if isinstance(value, dict) and "pairs" in value:
+            value = [each for _, each in value["pairs"]]
+        if isinstance(value, list) and value and all(isinstance(each, list) and len(each) == 2 for each in value):
+            yield {"pairs": value}
+        elif isinstance(value, list) and len(value) == len(want["pairs"]):
+            yield {"pairs": [[key, each] for (key, _), each in zip(want["pairs"], value)]}
+
+
+def _as_nodes(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    if isinstance(value, list) and exercise.complaint:
+        names = {called(place): place for place in range(max(26, len(value)))}
+        texts = [each.get("text", "") if isinstance(each, dict) else "" for each in value]
+        yield [
+            {"node": int(each) if isinstance(each, float) else names.get(text, -1)} for each, text in zip(value, texts)
+        ]
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """The numbers in a value, from left to right."""
+    if isinstance(value, list):
+        for each in value:
+            yield from flat(each)
+    elif isinstance(value, dict):
+        yield from flat(value.get("of", [each for _, each in value.get("pairs", [])]))
+    else:
+        yield value
+
+
+def _flat(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    if exercise.complaint and isinstance(want, list) and value == len(want):
+        yield want
+    if same(list(flat(value)), list(flat(want))) and exercise.complaint is None and not isinstance(want, dict):
+        yield want
+
+
+def _flat_nodes(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    if exercise.complaint and isinstance(value, list) and any(isinstance(each, list) for each in value):
+        yield [node for each in value for node in (each if isinstance(each, list) else [each])]
+
+
+def _transposed(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    if exercise.complaint is None and isinstance(value, list) and all(isinstance(row, list) for row in value):
+        yield [list(column) for column in zip(*value)] if any(value) else want if not [*flat(want)] else None
+
+
+def _no_dual(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    if exercise.is_class and isinstance(value, list) and value[0] == {"text": "no Dual"}:
+        yield want if same(value[1], want[0]) else value[1]
+
+
+def _exchanged(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+    if exercise.parts and isinstance(value, list) and len(value) == len(exercise.parts):
+        yield from (list(each) for each in permutations(value))
+
+
+def _part(place: int) -> Callable[[Exercise, Any, Any], Iterator[Any]]:
+    def change(exercise: Exercise, value: Any, want: Any) -> Iterator[Any]:
+        if place < len(exercise.parts) and same(value, want[place]):
+            yield want
+
+    return change
+
+
+SHAPES: list[tuple[str, Callable[[Exercise, Any, Any], Iterator[Any]]]] = [
+    ("it comes as {kind}. Return a list.", _unwrapped),
+    ("there is an array or another container where a list is due. Return lists of numbers.", _unwrapped_inside),
+    ("it comes in a dict. Return a list.", _of_a_dict),
+    ("return a dict whose keys are the nodes.", _as_a_dict),
+    ("return the nodes themselves, not their names or places.", _as_nodes),
+    ("lists lie inside the list. Return one list of nodes.", _flat_nodes),
+    ("the parts are there in another order than asked.", _exchanged),
+    *((f"only one part is returned, the {part}.", _part(i)) for i, part in enumerate(("first", "second", "third"))),
+    ("it is a number, or its numbers are nested in another way than asked.", _flat),
+    ("an operation gives something that is no Dual.", _no_dual),
+    ("rows and columns are exchanged.", _transposed),
+]
+
+
+# --- showing values -------------------------------------------------------------
+
+
+def show(value: Any, most: int = 300) -> str:
+    """A value as `plain` tells it, in the words of a learner."""
+    text = _shown(value)
+    return text if len(text) <= most else text[: most - 30] + f" ... ({len(text) - most + 30:,} more letters)"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_shown, value[:200])) + (", ..." if len(value) > 200 else "") + "]"
+    if not isinstance(value, dict):
+        return repr(value)
+    if "pairs" in value:
+        return "{" + ", ".join(f"{_shown(key)}: {_shown(each)}" for key, each in value["pairs"][:200]) + "}"
+    if "node" in value:
+        return called(value["node"])
+    if "text" in value:
+        return repr(value["text"])
+    return f"{value['kind']}({_shown(value['of'])})" if "of" in value else f"something of type {value['kind']}"

@@ -1,0 +1,333 @@
+import sys
+
+from . import right, wrong
+
+
+@right("depends_on")
+def with_a_stack(y):
+    seen, stack = set(), [y]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.extend(node.last)
+    return list(seen)
+
+
+@right("depends_on")
+def level_by_level(y):
+    found, level = [y], [y]
+    while level:
+        level = [*{operand for node in level for operand in node.last if operand not in found}]
+        found += level
+    return found
+
+
+@right("depends_on")
+def as_a_dict(y):
+    found = {y: None}
+    todo = [y]
+    while todo:
+        for operand in todo.pop().last:
+            if operand not in found:
+                found[operand] = None
+                todo.append(operand)
+    return tuple(found)
+
+
+@right("depends_on")
+def by_calls_with_a_higher_limit(y):
+    sys.setrecursionlimit(30_000)
+    found = []
+    seen = set()
+
+    def visit(node):
+        if node not in seen:
+            seen.add(node)
+            for operand in node.last:
+                visit(operand)
+            found.append(node)
+
+    visit(y)
+    return found
+
+
+@right("depends_on")
+def a_generator_inside(y):
+    def walk():
+        seen = {id(y)}
+        todo = [y]
+        while todo:
+            node = todo.pop(0)
+            yield node
+            for operand in node.last:
+                if id(operand) not in seen:
+                    seen.add(id(operand))
+                    todo.append(operand)
+
+    return [*walk()]
+
+
+@wrong("depends_on", "recurses", "raises")
+def by_calls(y):
+    found = []
+
+    def visit(node):
+        if node in found:
+            return
+        found.append(node)
+        for operand in node.last:
+            visit(operand)
+
+    visit(y)
+    return found
+
+
+@wrong("depends_on", "recurses", "raises", "repeats")
+def by_calls_adding_lists(y):
+    found = [y]
+    for operand in y.last:
+        found += by_calls_adding_lists(operand)
+    return found
+
+
+@wrong("depends_on", "without_y")
+def leaves_y_out(y):
+    seen, stack = [], list(y.last)
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.append(n)
+            stack += n.last
+    return seen
+
+
+@wrong("depends_on", "direct_only")
+def only_operands(y):
+    return [y, *dict.fromkeys(y.last)]
+
+
+@wrong("depends_on", "direct_only", "without_y", "returns_in_loop")
+def only_operands_without_y(y):
+    return list(set(y.last))
+
+
+@wrong("depends_on", "repeats")
+def everything_again_and_again(y):
+    found = [y]
+    for node in found:
+        for operand in node.last:
+            found.append(operand)
+    return found
+
+
+@wrong("depends_on", "repeats_late", "repeats")
+def marks_too_late(y):
+    out, todo, seen = [], [y], set()
+    while todo:
+        n = todo.pop()
+        out.append(n)
+        seen.add(n)
+        for o in n.last:
+            if o not in seen:
+                todo.append(o)
+    return out
+
+
+@wrong("depends_on", "follows_consumers")
+def the_other_way(y):
+    seen, stack = set(), [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            stack.extend(n.next)
+    return list(seen)
+
+
+@wrong("depends_on", "both_directions")
+def everything_connected(y):
+    seen, stack = set(), [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            stack.extend(n.next)
+            stack.extend(n.last)
+    return list(seen)
+
+
+@wrong("depends_on", "first_operand", "raises")
+def along_one_line(y):
+    out = [y]
+    while y.last:
+        y = y.last[0]
+        out.append(y)
+    return out
+
+
+@wrong("depends_on", "last_operand")
+def along_the_last(y):
+    out = [y]
+    while y.last:
+        y = y.last[-1]
+        out.append(y)
+    return out
+
+
+@wrong("depends_on", "leaves_only")
+def just_leaves(y):
+    seen, stack = set(), [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            stack.extend(n.last)
+    return [n for n in seen if not n.last]
+
+
+@wrong("depends_on", "without_leaves")
+def just_operators(y):
+    seen, stack = set(), [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen and n.last:
+            seen.add(n)
+            stack.extend(n.last)
+    return list(seen)
+
+
+@wrong("depends_on", "wrong_shape")
+def a_set(y):
+    seen, stack = set(), [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            stack.extend(n.last)
+    return seen
+
+
+@wrong("depends_on", "wrong_shape")
+def a_generator(y):
+    seen, stack = set(), [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            yield n
+            stack.extend(n.last)
+
+
+@wrong("depends_on", "wrong_shape")
+def how_many(y):
+    seen, stack = set(), [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            stack.extend(n.last)
+    return len(seen)
+
+
+@wrong("depends_on", "wrong_shape")
+def names(y):
+    seen, stack = set(), [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            stack.extend(n.last)
+    return [n.name for n in seen]
+
+
+@wrong("depends_on", "never_ends")
+def never_takes_away(y):
+    todo, seen = [y], set()
+    while todo:
+        node = todo[-1]
+        seen.add(node)
+        todo.extend(o for o in node.last if o not in seen)
+    return list(seen)
+
+
+@wrong("depends_on", "unfinished")
+def only_itself(y):
+    return [y]
+
+
+@wrong("depends_on", "keeps_state")
+def remembers(y, seen=set()):  # noqa: B006
+    out, stack = [], [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            out.append(n)
+            stack.extend(n.last)
+    return list(seen)
+
+
+@wrong("depends_on", "by_value")
+def by_values(y):
+    seen, out, stack = set(), [], [y]
+    while stack:
+        n = stack.pop(0)
+        if n.value not in seen:
+            seen.add(n.value)
+            out.append(n)
+            stack.extend(n.last)
+    return out
+
+
+@wrong("depends_on", "returns_nothing")
+def forgets_return(y):
+    seen, stack = set(), [y]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            stack.extend(n.last)
+    list(seen)
+
+
+@wrong("depends_on", "returns_in_loop", "direct_only")
+def returns_early(y):
+    found = [y]
+    for node in found:
+        for operand in node.last:
+            if operand not in found:
+                found.append(operand)
+        return found
+
+
+@wrong("depends_on", "stops_at_seen")
+def breaks(y):
+    found = [y]
+    for node in found:
+        for operand in node.last:
+            if operand in found:
+                break
+            found.append(operand)
+    return found
+
+
+@wrong("depends_on", "two_levels")
+def grandparents(y):
+    out = {y, *y.last}
+    for o in y.last:
+        out.update(o.last)
+    return list(out)
+
+
+@wrong("depends_on", "raises")
+def like_a_tree_of_two(y):
+    found, todo = set(), [y]
+    while todo:
+        n = todo.pop()
+        if n not in found:
+            found.add(n)
+            left, right_one = n.last
+            todo += [left, right_one]
+    return list(found)

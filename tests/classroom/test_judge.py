@@ -1,0 +1,166 @@
+"""The checker accepts what is right in any style, rejects what is wrong, and names mistakes by what they do."""
+
+import pytest
+from mutants import mutants
+from students import RIGHT, WRONG, on_backward, on_depends_on, on_dual, on_kahn, on_lists, on_numbers  # noqa: F401
+
+from naive_graph import Graph, Variable
+from naive_graph.classroom import judge
+from naive_graph.classroom.exercises import EXERCISES
+from naive_graph.classroom.solutions import solution_text
+from naive_graph.errors import LessonError
+
+NAMES = [exercise.name for exercise in EXERCISES]
+GENERAL = {
+    "returns_nothing", "returns_in_loop", "never_ends", "raises", "keeps_state", "changes_argument", "wrong_shape",
+    "unfinished", "uses_library",
+}  # fmt: skip
+# Mutants that compute the same, by the line that was changed.
+EQUIVALENT = {
+    "listed = [node for node in nodes if waiting[node] <= 0]": "a count of positions is never below 0 at the start",
+    "if waiting[consumer] <= 0:": "a node is counted down once for each position, so it reaches 0 at its last one",
+    "if len(listed) != len(nodes):": "no more nodes are listed than there are",
+    "def slope(f, x, h=-1e-05):": "a central difference is the same for h and -h",
+}
+
+
+def solution_of(text, name):
+    scope = {}
+    exec(text, scope)
+    return scope[name]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+def test_a_solution_passes_as_it_is_shown(exercise):
+    assert judge(exercise.name, solution_of(solution_text(exercise), exercise.name)).passed
+    assert judge(exercise.number, exercise.under()).passed
+
+
+@pytest.mark.parametrize("exercise, answer", RIGHT, ids=[f"{name}-{each.__name__}" for name, each in RIGHT])
+def test_a_right_answer_passes_in_any_style(exercise, answer):
+    assert judge(exercise, answer).passed
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+def test_an_exercise_has_four_to_eight_switches_and_a_hint(exercise):
+    assert 4 <= len(exercise.switches) <= 8 and exercise.hints and exercise.statement
+    assert all(sentence.endswith(".") for each in exercise.switches.values() for sentence in each.values())
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+def test_each_mistake_is_recognised_as_itself(exercise):
+    for switches in exercise.mistakes(1):
+        verdict = judge(exercise.name, exercise.under(switches))
+        assert [each.name for each in verdict.mistakes] == [switches[0][1].partition(":")[0]], switches
+
+
+def solved_with(exercise, switches):
+    return {place: exercise.imagined(place, switches) for place in range(len(exercise.cases))}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+def test_pairs_of_mistakes_are_recognised_or_look_like_one(exercise):
+    pairs = list(exercise.mistakes(2))
+    for switches in pairs[:: max(1, len(pairs) // 10)]:
+        given = solved_with(exercise, switches)
+        if all(right for _, right in given.values()):
+            continue  # two mistakes that make up for each other
+        told = judge(exercise.name, exercise.under(switches)).mistakes
+        assert told, switches
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+def test_every_mutant_of_a_solution_is_rejected_or_the_same(exercise):
+    survived = []
+    for line, text in mutants(solution_text(exercise)):
+        try:
+            answer = solution_of(text, exercise.name)
+        except Exception:
+            continue  # it does not even begin
+        if line not in EQUIVALENT and judge(exercise.name, answer).passed:
+            survived.append(line)
+    assert survived == []
+
+
+VERDICTS = []
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    VERDICTS[:] = VERDICTS or [judge(exercise, answer) for exercise, answer, _ in WRONG]
+    return VERDICTS
+
+
+def test_every_wrong_answer_is_rejected(verdicts):
+    assert [answer.__qualname__ for (_, answer, _), told in zip(WRONG, verdicts) if told.passed] == []
+
+
+def test_nine_of_ten_wrong_answers_have_a_name(verdicts):
+    assert len(WRONG) > 260 and sum(bool(told.mistakes) for told in verdicts) > 0.9 * len(WRONG)
+
+
+def test_the_names_are_true(verdicts):
+    wrong = [
+        (answer.__qualname__, each.name)
+        for (_, answer, names), told in zip(WRONG, verdicts)
+        for each in told.mistakes
+        if each.name not in names
+    ]
+    assert wrong == []
+
+
+def test_a_message_shows_the_first_case_that_fails(verdicts):
+    for (_, answer, _), told in zip(WRONG, verdicts):
+        assert told.case is not None and told.case.text in told.message, answer.__qualname__
+
+
+def test_every_kind_of_general_mistake_is_found(verdicts):
+    found = {each.name for told in verdicts for each in told.mistakes}
+    assert found >= GENERAL
+
+
+def test_the_smallest_failing_graph_is_drawn():
+    verdict = judge("backward", lambda order, y, partials: dict.fromkeys(order, 1.0))
+    assert "<img" in verdict._repr_html_() and "a = 3.0, b = 0.5, y = b" in verdict.message
+    assert judge("slope", lambda f, x, h=1e-5: f(x)).picture() is None
+
+
+def test_what_fits_no_switch_is_told_by_what_the_failing_cases_share():
+    def answer(f, df, x, rate, steps):
+        right = [f(x)]
+        for _ in range(steps):
+            x -= rate * df(x)
+            right.append(f(x))
+        return right if steps < 2 else [each + 0.125 for each in right]
+
+    message = judge("descend", answer).message
+    assert "It is wrong whenever there are several steps, and right in all other cases." in message
+    assert "what is right, and 0.125 more" in message
+
+
+def test_two_mistakes_are_named_both():
+    def answer(f, df, x, rate, steps):
+        values = []
+        for _ in range(steps):
+            values.append(f(x))
+            x += rate * df(x)
+        return values
+
+    assert {each.name for each in judge("descend", answer).mistakes} == {"uphill", "no_last"}
+
+
+def test_what_is_not_an_exercise_or_not_a_function_is_refused():
+    with pytest.raises(LessonError, match=r"no exercise 'sort'. There are: kahn \(2.1\)"):
+        judge("sort", sorted)
+    with pytest.raises(LessonError, match="Give it without brackets"):
+        judge("kahn", [])
+
+
+def test_the_learners_graph_stays_as_it_is():
+    x = Variable(2.0, name="x")
+    y = x * x
+    Graph.forward()
+    Graph.backward(y)
+    judge("backward", lambda order, y, partials: {})
+    judge("kahn", lambda nodes: nodes)
+    assert (len(Graph.node_list), y.value, x.grad) == (2, 4.0, 4.0)

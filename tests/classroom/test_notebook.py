@@ -1,0 +1,74 @@
+"""What learners type: check, hint, solution, progress and predict; and the one file that remembers it."""
+
+import json
+import warnings
+
+import pytest
+
+from naive_graph.classroom import progress as kept
+from naive_graph.classroom.notebook import PREDICTIONS, Prediction, check, hint, predict, progress, solution
+from naive_graph.errors import LessonError
+
+
+def central(f, x, h=1e-5):
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+def test_a_check_is_remembered_by_name_and_by_number():
+    assert not check("3.1", lambda f, x, h=1e-5: f(x)).passed
+    assert "3.1  slope                  tried 1 time" in progress()
+    assert check("slope", central).passed
+    assert not check("slope", max).passed
+    assert "3.1  slope                  passed" in progress()
+    assert kept.read()["slope"] == {"passed": True, "tries": 3}
+
+
+def test_hints_come_one_after_the_other_and_begin_again():
+    shown = [hint("slope") for _ in range(3)]
+    assert (
+        shown[0].startswith("Hint 1 of 2 for slope: ") and shown[1].startswith("Hint 2 of 2") and shown[2] == shown[0]
+    )
+    assert repr(shown[0]) == shown[0]
+
+
+def test_a_solution_has_no_switches_left():
+    assert "sides" not in solution("slope") and "return rise / (2 * h)" in solution("3.1")
+
+
+def test_a_damaged_file_is_told_and_replaced():
+    check("slope", central)
+    kept.place().write_text("{", encoding="utf-8")
+    with pytest.warns(RuntimeWarning, match="cannot be read. Progress starts anew"):
+        check("slope", central)
+    assert json.loads(kept.place().read_text(encoding="utf-8")) == {"slope": {"passed": True, "tries": 1}}
+
+
+def test_a_folder_that_cannot_be_written_stops_nobody(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NAIVE_GRAPH_DATA", str(tmp_path / "file" / "below"))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert check("slope", central).passed
+    assert "Progress is not kept" in str(told[-1].message)
+
+
+@pytest.mark.parametrize("system, home", [("win32", "LOCALAPPDATA"), ("linux", "XDG_DATA_HOME"), ("darwin", "HOME")])
+def test_progress_lies_in_the_users_folder_for_data(system, home, tmp_path, monkeypatch):
+    monkeypatch.delenv("NAIVE_GRAPH_DATA")
+    monkeypatch.setattr(kept.sys, "platform", system)
+    monkeypatch.setenv(home, str(tmp_path))
+    assert kept.place().is_relative_to(tmp_path) and kept.place().name == "progress.json"
+
+
+def test_a_prediction_answers_likely_wrong_numbers(monkeypatch):
+    monkeypatch.setitem(
+        PREDICTIONS, "1.2", Prediction({"nodes": 2, "edges": 2}, {("edges", 1): "Both positions count."})
+    )
+    assert predict("1.2", nodes=2, edges=1).message == "Both positions count."
+    assert predict("1.2", nodes=7, edges=2).message == "nodes is not 7. Look again."
+    assert predict("1.2", nodes=2, edges=2).passed
+    assert "Predictions that came true: 1 of 1." in progress()
+    with pytest.raises(LessonError, match=r"Write predict\('1.2', nodes=..., edges=...\)"):
+        predict("1.2", nodes=2)
+    with pytest.raises(LessonError, match=r"no prediction '9.9'"):
+        predict("9.9", nodes=2)
