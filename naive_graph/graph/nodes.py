@@ -492,7 +492,9 @@ def _row_in(node: Node, home: Tables) -> int:
 def rows_of(nodes: Iterable[Any], who: str) -> list[int]:
     """The rows of some nodes of the current graph; an error that says what is not a node."""
     home, rows = CURRENT.tables, []
-    for node in listed([nodes] if isinstance(nodes, Node) else nodes, who, "a node or a list of nodes"):
+    if not isinstance(nodes, (list, tuple)):
+        nodes = [nodes] if isinstance(nodes, Node) else listed(nodes, who, "a node or a list of nodes")
+    for node in nodes:
         if not isinstance(node, Node):
             raise NodeError(f"{who} takes nodes, not {type(node).__name__} {node!r}.")
         rows.append(_row_in(node, home))
