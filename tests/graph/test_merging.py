@@ -1,5 +1,7 @@
 """(a + b) + c becomes one sum of three, and nothing that a learner holds changes."""
 
+import math
+
 import pytest
 from graphs import any_graph, build, check_consistent
 from hypothesis import given, settings
@@ -75,20 +77,26 @@ def test_merging_stores_no_edge_twice():
     assert len(CURRENT.tables.sources) == 60
 
 
+EXACT = {"add", "sub", "mul", "div", "neg", "sum", "prod", "sqrt", "greater", "less", "where", "maximum", "minimum"}
+
+
 @settings(max_examples=35, deadline=None)
 @given(any_graph())
 def test_merging_changes_no_value(recipe):
-    """Every node, absorbed or not, has the value that its own expression has on numbers."""
+    """Every node, absorbed or not, has the value that its own expression has on its operands' numbers.
+
+    Arithmetic has the same bits on every engine, functions two units in the last place.
+    """
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         nodes = build(recipe)
         Graph.forward()
-        values = [node.value for node in nodes[: len(recipe[0])]]
-        for name, *operands in recipe[1]:
+        values = [node.value for node in nodes]
+        for (name, *operands), value in zip(recipe[1], values[len(recipe[0]) :], strict=True):
             operands = [values[each] if isinstance(each, int) else each for each in operands]
-            rule = {"sum": "add", "prod": "mul"}.get(name, name)
-            values.append(getattr(ng, rule)(*operands))
-        assert [repr(node.value) for node in nodes] == [repr(value) for value in values]
+            expected = getattr(ng, {"sum": "add", "prod": "mul"}.get(name, name))(*operands)
+            near = name not in EXACT and math.isfinite(expected) and abs(value - expected) <= 2 * math.ulp(expected)
+            assert near or repr(value) == repr(expected)
 
 
 def test_a_product_of_three_is_one_node_with_all_its_gradients():
