@@ -79,6 +79,7 @@ class Tables:
 
     def __init__(self) -> None:
         self.fresh: list[Any] = [0]
+        self.settlings = 0  # how often rows were moved into the columns
         self._operators = array("h")  # a rule's number, or a leaf kind
         self._in_degrees = array("i")
         self._sources = array("i")
@@ -142,19 +143,25 @@ class Tables:
     def settle(self, unpack: Callable[[list[Any], int, int], Unpacked] | None = None) -> None:
         """Move what the fresh page gained since into the columns. unpack: what does it quicker than `unpacked`."""
         with self.lock:
-            base, fresh = len(self._operators), self.fresh
-            new = fresh[1 + WIDTH * (base - fresh[0]) :]
-            if new:
-                self._extend(base, (unpack or unpacked)(new, base, self.clock))
+            while True:  # until no signal's handler has come in between and done the same
+                fresh, settlings = self.fresh, self.settlings
+                base = len(self._operators)
+                new = fresh[1 + WIDTH * (base - fresh[0]) :]
+                if not new and self.fresh is fresh:
+                    return
+                if new and settlings == self.settlings and self.fresh is fresh:
+                    columns = (unpack or unpacked)(new, base, self.clock)
+                    if columns.values:
+                        self._fill(base)
+                    self._extend(base, len(self._targets), settlings, fresh, columns)
 
-    def _extend(self, base: int, new: Unpacked) -> None:
-        """Done twice, should a Ctrl-C or a signal's handler come in between, it is as if done once."""
-        edges = len(self._targets)
-        while edges and self._targets[edges - 1] >= base:  # left by one that was interrupted
-            edges -= 1
+    def _extend(self, base: int, edges: int, settlings: int, fresh: list[Any], new: Unpacked) -> None:
+        """Write the columns, unless they were written since. Nothing is called, so that Python looks for no signal."""
+        if settlings != self.settlings or self.fresh is not fresh:
+            return
+        self.settlings += 1
         self._cache = {}
         if new.values:
-            self._fill(base)
             self.written = self.clock
             self._values[base:], self._stamps[base:] = new.values, new.stamps
         self._sources[edges:], self._targets[edges:], self._in_degrees[base:] = new.sources, new.targets, new.in_degrees
@@ -187,8 +194,9 @@ class Tables:
     def sweep_handles(self) -> None:
         """Drop the references to nodes that nobody holds any more."""
         for row, reference in self.handles.copy().items():  # a signal's handler or a finalizer may add meanwhile
-            if reference() is None and self.handles.get(row) is reference:
-                del self.handles[row]
+            found = self.handles.pop(row, None) if reference() is None else None
+            if found is not None and found is not reference:  # made anew
+                self.handles[row] = found
         self.most_handles = 2 * len(self.handles) + 1000
 
     def add_edge(self, source: int, target: int) -> None:

@@ -49,7 +49,7 @@ class Setting:
 def without_plan(name: str | None, tables: Tables) -> Engine | None:
     """The direct engine, which needs no plan, if it is asked for or pays; None where a plan is needed."""
     name = Setting.default if name is None else name
-    if WATCHERS or name not in (None, "direct"):
+    if WATCHERS or tables.unset or name not in (None, "direct"):
         return None
     before = tables.kept(RUN) or 0
     if name is None:

@@ -141,6 +141,7 @@ def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any
 def _let_go(tables: Tables, mark: Mark) -> None:
     """Cut back what was added since the mark, if nobody holds a node of it or records the steps."""
     with tables.lock:
+        tables.turn()  # the fresh page holds its nodes
         handles = [tables.handles.get(row) for row in range(mark.rows, len(tables))]
         held = any(handle is not None and handle() is not None for handle in handles)
         if handles and not held and not WATCHERS and tables is CURRENT.tables:

@@ -25,6 +25,7 @@ NOW, REDRAWN, FIRST_ASKED = 8, 9, 10
 ENTRIES = 3  # of a rule in the table: its value, its partials, whether it selects
 NEVER, CONSTANT, PLACEHOLDER, ONE, BEFORE = 0, -1, -3, -1, -2  # as in the tables
 REACHED, RECEIVED, TAKEN, ABSORBED, ASKED_FOR = 1, 2, 4, 8, 16  # marks
+SELECTS = 1  # beside TAKEN: the row's rule chooses a branch
 
 
 def call_rule(table: Longs, entry: int, xs: Floats, count: int) -> float:
@@ -332,10 +333,8 @@ def differentiate(
                 if rules[ENTRIES * kind + 1] == 0:
                     return kind + 1
                 call_partials(rules, ENTRIES * kind + 1, xs, count, values[row], work[wanted:], xs[widest:])
-                contribute(
-                    count, mark & TAKEN, rules[ENTRIES * kind + 2], g, xs[widest:], work[wanted:],
-                    work[operands + first :], work[marks:], grads,
-                )  # fmt: skip
+                how = (mark & TAKEN) + SELECTS * (rules[ENTRIES * kind + 2] != 0)
+                contribute(count, how, g, xs[widest:], work[wanted:], work[operands + first :], work[marks:], grads)
     if unseen:
         return UNSORTED
     if sizes[ABSORBING]:
@@ -358,15 +357,17 @@ def differentiate(
 
 @machine
 def contribute(
-    count: int, taken: int, selects: int, g: float, partials: Floats, wanted: Ints, operands: Ints, marks: Ints,
-    grads: Floats,
-) -> None:  # fmt: skip
-    """Hand each wanted operand its share; nothing but a plain 0 goes to a branch that was not taken."""
+    count: int, how: int, g: float, partials: Floats, wanted: Ints, operands: Ints, marks: Ints, grads: Floats
+) -> None:
+    """Hand each wanted operand its share; nothing but a plain 0 goes to a branch that was not taken.
+
+    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch.
+    """
     for i in range(count):
         if wanted[i]:
-            operand, share, passes = operands[i], g, taken
-            if selects:
-                passes = taken if partials[i] != 0.0 else 0
+            operand, share, passes = operands[i], g, how & TAKEN
+            if how & SELECTS:
+                passes = how & TAKEN if partials[i] != 0.0 else 0
             else:
                 share = g * partials[i]
             if not passes:
