@@ -153,7 +153,10 @@ class Tables:
                     columns = (unpack or unpacked)(new, base, self.clock)
                     if columns.values:
                         self._fill(base)
-                    self._extend(base, len(self._targets), settlings, fresh, columns)
+                    edges = len(self._targets)
+                    while edges and self._targets[edges - 1] >= base:  # left by one that was interrupted
+                        edges -= 1
+                    self._extend(base, edges, settlings, fresh, columns)
 
     def _extend(self, base: int, edges: int, settlings: int, fresh: list[Any], new: Unpacked) -> None:
         """Write the columns, unless they were written since. Nothing is called, so that Python looks for no signal."""
