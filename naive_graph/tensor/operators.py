@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.number import number
+from ..core.number import listed, number
 from ..core.rules import Rule
 from ..errors import ShapeError
 from ..graph.nodes import Node
@@ -287,7 +287,7 @@ def __iter__(self: TensorNode) -> Iterator[TensorNode]:
 
 def concat(tensors: Sequence[TensorNode], axis: int = 0) -> TensorNode:
     """Tensors one after the other along an axis."""
-    nodes = [as_tensor(each) for each in tensors]
+    nodes = [as_tensor(each) for each in listed(tensors, "concat", "a list of tensors")]
     if not nodes:
         raise ShapeError("concat needs at least one tensor.")
     axis = _axis(nodes[0], axis)
@@ -305,4 +305,5 @@ def concat(tensors: Sequence[TensorNode], axis: int = 0) -> TensorNode:
 
 def stack(tensors: Sequence[TensorNode], axis: int = 0) -> TensorNode:
     """Tensors of one shape along a new axis."""
-    return concat([expand_dims(as_tensor(each), axis) for each in tensors], axis)
+    parts = listed(tensors, "stack", "a list of tensors")
+    return concat([expand_dims(as_tensor(each), axis) for each in parts], axis)

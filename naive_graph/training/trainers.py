@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from ..core.files import path_of
+from ..core.number import listed, number
 from ..errors import DivergedError, TrainingError
 from ..graph.nodes import Variable
 from ..program.update import memories_of
@@ -327,13 +328,14 @@ class AdamTrainer(Trainer, rule=formulas.adam):
 def _listed(model: Any) -> list[Variable]:
     if isinstance(model, Variable) or not isinstance(model, Iterable):
         raise TrainingError("A trainer takes a Model or a list of Variables: AdamTrainer([x, y]).")
-    return list(model)
+    return listed(model, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")
 
 
 def _positive(value: float, name: str) -> float:
-    if not value > 0 or not math.isfinite(value):
+    checked = number(value, f"A trainer's {name}")
+    if not checked > 0 or not math.isfinite(checked):
         raise TrainingError(f"{name} is a finite number above 0, not {value!r}.")
-    return float(value)
+    return checked
 
 
 def _norm(slopes: Iterable[Any]) -> float:

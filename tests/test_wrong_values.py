@@ -1,0 +1,77 @@
+"""Whatever a public callable is given, it answers, or says what is wrong in an error of ours."""
+
+import math
+import re
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+import naive_graph as ng
+from naive_graph import Graph
+from naive_graph.errors import NaiveGraphError
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("llvmlite")
+
+
+class Strange:
+    """Has a length and a shape, and is neither a number nor a list."""
+
+    shape = (2,)
+
+    def __len__(self):
+        return 2
+
+
+def wrong_values():
+    x = Graph.Variable(2.0, name="x")
+    cut = Graph.Variable(1.0)
+    return [
+        None, True, False, 0, -1, 3, 2**2000, 0.5, math.nan, math.inf, -math.inf, 1j, Decimal("1e400"), Fraction(1, 3),
+        "", "text", "x", "\0", b"bytes", bytearray(b"ab"), [], [1.0], [None], ["a", "b"], [[1.0], [2.0, 3.0]], (), (1,),
+        {}, {"x": 1.0}, {1: 2}, set(), frozenset({1}), range(3), iter([1, 2]), (k for k in range(2)), object(),
+        Strange(),
+        len, lambda: None, lambda *a: a, int, Graph, ng, Ellipsis, NotImplemented, ValueError("x"), slice(1),
+        np.array([]), np.ones((2, 2)), np.array(["a"]), np.array(1j), np.float32(2), np.ma.array([1.0], mask=[1]),
+        x, x + 1.0, Graph.Constant(1.0), Graph.PlaceHolder(), [x], cut * 2.0,
+    ]  # fmt: skip
+
+
+# Classes of shapes and kinds, and what goes through samples, still answer some wrong values in Python's own words.
+NOT_YET = {
+    "LeafNode", "LeafType", "OpType", "TensorNode", "compare", "concat", "cosine_distance", "fit", "identity",
+    "predict", "sparse_softmax_cross_entropy", "stack", "weighted_cross_entropy_with_logits",
+}  # fmt: skip
+NAMES = [name for name in ng.__all__ if callable(getattr(ng, name)) and name not in NOT_YET]
+
+
+def raised_by_the_call_itself(error):
+    """A signature that does not fit: Python says so before any line of ours runs."""
+    said = r"takes (.*positional|no) argument|missing \d+ required|unexpected keyword|too many positional"
+    return isinstance(error, TypeError) and re.search(said, str(error)) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_wrong_is_told_of_in_an_error_of_ours(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call, complaints = getattr(ng, name), []
+    for count in (1, 2, 3):
+        for place in range(count):
+            for number in range(len(wrong_values())):
+                with Graph.scratch(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    values = wrong_values()
+                    right = Graph.Variable(2.0)
+                    operands = [right * 3.0, right, 1.0][:count]
+                    operands[place] = values[number]
+                    before = len(Graph.node_list)
+                    try:
+                        call(*operands)
+                    except NaiveGraphError:
+                        assert len(Graph.node_list) == before, (name, operands)
+                    except Exception as error:
+                        if not raised_by_the_call_itself(error):
+                            complaints.append(f"{name}{operands!r}: {type(error).__name__}: {error}"[:300])
+    assert complaints == []
