@@ -326,7 +326,7 @@ class AdamTrainer(Trainer, rule=formulas.adam):
 
 
 def _listed(model: Any) -> list[Variable]:
-    if isinstance(model, Variable) or not isinstance(model, Iterable):
+    if isinstance(model, (Variable, str)) or not isinstance(model, Iterable):
         raise TrainingError("A trainer takes a Model or a list of Variables: AdamTrainer([x, y]).")
     return listed(model, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")
 
