@@ -30,6 +30,15 @@ def solution_of(text, name):
     return scope[name]
 
 
+# What asks hundreds of answers for every graph there is takes minutes.
+LONG = {"kahn", "depends_on", "backward"}
+each_of_many = pytest.mark.parametrize(
+    "exercise",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LONG)) for each in EXERCISES],
+    ids=NAMES,
+)
+
+
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
 def test_a_solution_passes_as_it_is_shown(exercise):
     assert judge(exercise.name, solution_of(solution_text(exercise), exercise.name)).passed
@@ -47,7 +56,7 @@ def test_an_exercise_has_four_to_eight_switches_and_a_hint(exercise):
     assert all(sentence.endswith(".") for each in exercise.switches.values() for sentence in each.values())
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+@each_of_many
 def test_each_mistake_is_recognised_as_itself(exercise):
     for switches in exercise.mistakes(1):
         verdict = judge(exercise.name, exercise.under(switches))
@@ -58,7 +67,7 @@ def solved_with(exercise, switches):
     return {place: exercise.imagined(place, switches) for place in range(len(exercise.cases))}
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+@each_of_many
 def test_pairs_of_mistakes_are_recognised_or_look_like_one(exercise):
     pairs = list(exercise.mistakes(2))
     for switches in pairs[:: max(1, len(pairs) // 10)]:
@@ -69,7 +78,7 @@ def test_pairs_of_mistakes_are_recognised_or_look_like_one(exercise):
         assert told, switches
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
+@each_of_many
 def test_every_mutant_of_a_solution_is_rejected_or_the_same(exercise):
     survived = []
     for line, text in mutants(solution_text(exercise)):
