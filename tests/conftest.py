@@ -67,3 +67,9 @@ def empty_graph():
 def ignoring_invalid():
     Graph.on_invalid = "ignore"
     yield
+
+
+@pytest.fixture
+def data_apart(tmp_path, monkeypatch):
+    """The progress of tests is kept apart from the learner's."""
+    monkeypatch.setenv("NAIVE_GRAPH_DATA", str(tmp_path / "data"))

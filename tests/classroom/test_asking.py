@@ -16,6 +16,8 @@ from naive_graph.classroom import asking, judge
 from naive_graph.classroom import judge as judge_room
 from naive_graph.classroom.exercises import EXERCISES
 
+pytestmark = pytest.mark.usefixtures("data_apart")
+
 KAHN = next(each for each in EXERCISES if each.name == "kahn")
 SLOPE = next(each for each in EXERCISES if each.name == "slope")
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a child process for the answer")

@@ -10,6 +10,8 @@ from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
 
+pytestmark = pytest.mark.usefixtures("data_apart")
+
 NAMES = [exercise.name for exercise in EXERCISES]
 GENERAL = {
     "returns_nothing", "returns_in_loop", "never_ends", "raises", "keeps_state", "changes_argument", "wrong_shape",

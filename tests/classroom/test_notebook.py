@@ -9,6 +9,8 @@ from naive_graph.classroom import progress as kept
 from naive_graph.classroom.notebook import PREDICTIONS, Prediction, check, hint, predict, progress, solution
 from naive_graph.errors import LessonError
 
+pytestmark = pytest.mark.usefixtures("data_apart")
+
 
 def central(f, x, h=1e-5):
     return (f(x + h) - f(x - h)) / (2 * h)
