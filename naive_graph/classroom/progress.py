@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
-from ..core.files import write_whole
+from ..core.files import users_folder, write_whole
 from ..errors import LessonError
 
 
 def place() -> Path:
     """Where the file is: in $NAIVE_GRAPH_DATA, or in the user's folder for data."""
-    chosen = os.environ.get("NAIVE_GRAPH_DATA")
-    if chosen:
-        return Path(chosen).expanduser() / "progress.json"
-    if sys.platform == "win32":
-        home = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
-    elif sys.platform == "darwin":
-        home = os.path.expanduser("~/Library/Application Support")
-    else:
-        home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-    return Path(home) / "naive_graph" / "progress.json"
+    return users_folder("data") / "progress.json"
 
 
 def read() -> dict[str, dict[str, Any]]:

@@ -6,6 +6,7 @@ import glob
 import os
 import secrets
 import stat
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,28 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 JUST_NOW = 0.1  # seconds in which a part that was begun may not be locked yet
+
+
+# Where a user's own files of a kind lie: under Windows, under macOS, and elsewhere, where a variable may say.
+PLACES = {
+    "cache": ("LOCALAPPDATA", "~/Library/Caches", "XDG_CACHE_HOME", "~/.cache"),
+    "data": ("LOCALAPPDATA", "~/Library/Application Support", "XDG_DATA_HOME", "~/.local/share"),
+}
+
+
+def users_folder(kind: str) -> Path:
+    """Our folder for the user's "cache" or "data": what $NAIVE_GRAPH_CACHE or $NAIVE_GRAPH_DATA says, or the system."""
+    chosen = os.environ.get(f"NAIVE_GRAPH_{kind.upper()}")
+    if chosen:
+        return Path(chosen).expanduser()
+    windows, mac, variable, otherwise = PLACES[kind]
+    if sys.platform == "win32":
+        home = os.environ.get(windows) or os.path.expanduser("~")
+    elif sys.platform == "darwin":
+        home = os.path.expanduser(mac)
+    else:
+        home = os.environ.get(variable) or os.path.expanduser(otherwise)
+    return Path(home) / "naive_graph"
 
 
 def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:

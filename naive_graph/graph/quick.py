@@ -24,7 +24,7 @@ from ..core.rules import BY_NUMBER
 from ..core.sweep import Evaluated, Finished, forward, reverse
 from ..core.tables import CONSTANT, Tables
 from ..engines.choice import LARGEST, Setting, is_short
-from ..engines.llvm.compile import compiled
+from ..engines.llvm.compile import compiled, place
 from ..engines.llvm.emit import Opaque
 from ..engines.llvm.functions import Module
 from ..engines.llvm.listing import Straight
@@ -52,9 +52,9 @@ class Quick:
         size = len(tables)
         spare = [array("d", bytes(8 * (code.spilled + 1))), array("d", bytes(8 * (size + 1)))]
         self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
-        words = [array("q", map(_at, [tables.values, each, *spare, tables.stamps])) for each in self.columns]
+        words = [array("q", map(place, [tables.values, each, *spare, tables.stamps])) for each in self.columns]
         self.held = (library, spare, words)  # as long as the addresses are in use
-        self.packed = [*map(_at, words)]
+        self.packed = [*map(place, words)]
         self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
 
     def forward(self) -> bool:
@@ -84,12 +84,6 @@ class Quick:
             return False
         tables.grads, tables.grads_are_blank = self.columns[self.pending], False
         return True
-
-
-def _at(column: Any) -> int:
-    """Where an array begins."""
-    address: int = column.buffer_info()[0]
-    return address
 
 
 def arm(tables: Tables, plan: Plan) -> None:

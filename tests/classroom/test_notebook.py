@@ -1,6 +1,7 @@
 """What learners type: check, hint, solution, progress and predict; and the one file that remembers it."""
 
 import json
+import sys
 import warnings
 
 import pytest
@@ -57,7 +58,7 @@ def test_a_folder_that_cannot_be_written_stops_nobody(tmp_path, monkeypatch):
 @pytest.mark.parametrize("system, home", [("win32", "LOCALAPPDATA"), ("linux", "XDG_DATA_HOME"), ("darwin", "HOME")])
 def test_progress_lies_in_the_users_folder_for_data(system, home, tmp_path, monkeypatch):
     monkeypatch.delenv("NAIVE_GRAPH_DATA")
-    monkeypatch.setattr(kept.sys, "platform", system)
+    monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setenv(home, str(tmp_path))
     assert kept.place().is_relative_to(tmp_path) and kept.place().name == "progress.json"
 

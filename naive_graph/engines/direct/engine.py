@@ -18,6 +18,7 @@ from ...core.origin import learners_level
 from ...core.tables import WIDTH, Tables, Unpacked, unpacked
 from ...errors import EngineWarning
 from ..choice import OPAQUE
+from ..llvm.compile import place
 from ..llvm.emit import Opaque
 from ..llvm.machine import library_of
 from . import kernel
@@ -188,9 +189,3 @@ def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
 def grown(column: array[Any], rows: int) -> array[Any]:
     """A copy of the column with an entry for every row."""
     return column[:rows] + array(column.typecode, bytes(8 * max(0, rows - len(column))))
-
-
-def place(column: array[Any]) -> int:
-    """Where an array begins."""
-    address: int = column.buffer_info()[0]
-    return address

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import tempfile
 import time
 import warnings
@@ -23,6 +22,8 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
+
+from ...core.files import users_folder
 
 DIGEST = 32  # bytes
 MOST, ROOM = 256 << 20, 64 << 20  # bytes of all files; and how many are free once files were removed
@@ -35,16 +36,7 @@ _pruned = False  # whether this process has looked at the size of the folder
 
 def folder() -> Path:
     """Where compiled code is kept: $NAIVE_GRAPH_CACHE, or the user's folder for caches."""
-    chosen = os.environ.get("NAIVE_GRAPH_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        home = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
-    elif sys.platform == "darwin":
-        home = os.path.expanduser("~/Library/Caches")
-    else:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(home) / "naive_graph"
+    return users_folder("cache")
 
 
 def read(name: str) -> bytes | None:

@@ -171,3 +171,9 @@ def _here() -> str:
 
     llvm = llvmlite()
     return "\n".join((package.__version__, llvm.get_default_triple(), llvm.get_host_cpu_name(), _features()))
+
+
+def place(column: Any) -> int:
+    """Where an `array` begins."""
+    address: int = column.buffer_info()[0]
+    return address
