@@ -64,7 +64,8 @@ class Rule:
             if type(operand) is not float:
                 break
         else:  # the way that a run of floats takes, for speed
-            self.check_arity(len(operands))
+            if len(operands) != self.arity and (self.arity or not operands):
+                self.check_arity(len(operands))
             return self.value(*operands)
         if self.selects:
             operands = (*map(truth, operands[:1]), *operands[1:])
@@ -80,12 +81,14 @@ class Rule:
 
     def partials_at(self, operands: Sequence[Any], result: Any, wanted: Sequence[bool]) -> list[Any]:
         """The partial for each wanted position; None where unwanted or where there is none."""
-        if callable(self.partials):
-            every = self.partials(operands, result)
+        if self.arity is None:
+            every: list[Any] = self.partials(operands, result)  # type: ignore[operator]
+            if all(wanted):
+                return every
             return [partial if asked else None for partial, asked in zip(every, wanted, strict=True)]
         return [
             partial(*operands, result) if asked and partial is not None else None
-            for partial, asked in zip(self.partials, wanted, strict=True)
+            for partial, asked in zip(self.partials, wanted, strict=True)  # type: ignore[arg-type]
         ]
 
     @property
@@ -97,8 +100,12 @@ class Rule:
         """Whether the result can vary with the operand at `position` (from 0)."""
         return callable(self.partials) or self.partials[position] is not None
 
+    def takes(self, count: int) -> bool:
+        """Whether the rule can be applied to so many operands."""
+        return count == self.arity or (self.arity is None and count > 0)
+
     def check_arity(self, count: int) -> None:
-        if count == self.arity or (self.arity is None and count > 0):
+        if self.takes(count):
             return
         takes = "at least one operand" if self.arity is None else _operands(self.arity)
         raise ArityError(f"'{self.name}' takes {takes}, not {count}. Write {self.usage()}.")

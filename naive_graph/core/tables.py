@@ -391,6 +391,15 @@ class Tables:
         starts, targets = self._derived("consumers", self._consumers)
         return list(targets[starts[row] : starts[row + 1]])
 
+    def columns(self) -> tuple[list[int], ...]:
+        """Operators, in-degrees, sources and targets of one moment, whatever a signal's handler builds meanwhile."""
+        while True:
+            cache = self.cache
+            columns = (self._operators, self._in_degrees, self._sources, self._targets)
+            found = tuple([column.tolist() for column in columns])
+            if self._cache is cache:
+                return found
+
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
         """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
         starts, edges = self.edges_into()
@@ -420,35 +429,14 @@ class Tables:
     def is_absorbed(self, row: int) -> bool:
         return not self._derived("live", self._live)[row]
 
-    def absorbed_by(self, rows: Iterable[int]) -> list[tuple[int, int, list[int]]]:
-        """(absorber, absorbed row, operands that the absorber adds), newest first, for all that `rows` took over."""
-        found: dict[int, tuple[int, int, list[int]]] = {}
-        absorbers = self._derived("absorbers", self._absorbers)
-        for row in absorbers.intersection(rows):
-            own = self.own_sources(row)
-            while own and own[0] < 0 and row not in found:
-                found[row] = (row, ~own[0], own[1:])
-                row = ~own[0]
-                own = self.own_sources(row)
-        return [found[row] for row in sorted(found, reverse=True)]
-
     def own_sources(self, row: int) -> list[int]:
         """The sources of the edges drawn into this very row; ~absorbed first if it took over another's."""
         starts, edges = self.edges_into()
         return [self._sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
 
-    def _absorbers(self) -> set[int]:
-        return {target for source, target in zip(self._sources, self._targets) if source < 0}
-
     def _live(self) -> bytearray:
-        live = bytearray(b"\1") * len(self._operators)
-        for source in self._sources:
-            if source < 0:
-                live[~source] = 0
-        for source in self._sources:
-            if source >= 0:
-                live[source] = 1
-        return live
+        operators, _, sources, _ = self.columns()
+        return live(len(operators), sources)
 
     def _consumers(self) -> tuple[array[int], array[int]]:
         return packed(*self.edges(self.live_rows()), len(self))
@@ -471,6 +459,14 @@ class Tables:
             if name not in cache:
                 cache[name] = make()
             return cache[name]
+
+
+def live(size: int, sources: list[int]) -> bytearray:
+    """1 for each row but those that were absorbed and feed nobody else."""
+    found = bytearray(b"\1") * size
+    for row in {~source for source in sources if source < 0}.difference(sources):
+        found[row] = 0
+    return found
 
 
 class Unpacked(NamedTuple):
