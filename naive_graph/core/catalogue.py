@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -38,7 +38,7 @@ def _product(product: float, *others: float) -> float:
     return product
 
 
-def _products_of_others(xs: tuple[Value, ...], y: Value) -> list[Value]:
+def _products_of_others(xs: Sequence[Value], y: Value) -> list[Value]:
     """For each position the product of the rest, by prefix and suffix products, so zeros are harmless."""
     if len(xs) <= 2:
         return [xs[1], xs[0]] if len(xs) == 2 else [1.0]
@@ -52,10 +52,10 @@ def _products_of_others(xs: tuple[Value, ...], y: Value) -> list[Value]:
     return partials[::-1]
 
 
-def _shares(xs: tuple[Value, ...]) -> list[Value]:
+def _shares(xs: Sequence[Value]) -> list[Value]:
     """Each operand's share of a softmax; of numbers all at once, for each alone takes as long as all."""
     if all(type(x) is float for x in xs):
-        return ieee.softmax_shares(xs)
+        return ieee.softmax_shares(tuple(xs))
     return [softmax_share(x, *xs) for x in xs]
 
 

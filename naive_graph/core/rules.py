@@ -81,14 +81,12 @@ class Rule:
 
     def partials_at(self, operands: Sequence[Any], result: Any, wanted: Sequence[bool]) -> list[Any]:
         """The partial for each wanted position; None where unwanted or where there is none."""
-        if self.arity is None:
-            every: list[Any] = self.partials(operands, result)  # type: ignore[operator]
-            if all(wanted):
-                return every
+        if callable(self.partials):
+            every = self.partials(operands, result)
             return [partial if asked else None for partial, asked in zip(every, wanted, strict=True)]
         return [
             partial(*operands, result) if asked and partial is not None else None
-            for partial, asked in zip(self.partials, wanted, strict=True)  # type: ignore[arg-type]
+            for partial, asked in zip(self.partials, wanted, strict=True)
         ]
 
     @property

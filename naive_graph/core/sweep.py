@@ -67,10 +67,10 @@ def forward(plan: Plan, values: MutableSequence[Value], told: bool = True) -> It
         yield Enqueued(rows[step])
     for step, rule in enumerate(plan.rules):
         if rule is not None:
-            operands = tuple([values[operand] for operand in operand_steps[starts[step] : starts[step + 1]]])
-            values[step] = rule.value(*operands) if floats else rule(*operands)
+            xs = [values[operand] for operand in operand_steps[starts[step] : starts[step + 1]]]
+            values[step] = rule.value(*xs) if floats else rule(*xs)
             if told:
-                yield Evaluated(rows[step], rule, operands, values[step])
+                yield Evaluated(rows[step], rule, tuple(xs), values[step])
         for ready in plan.released(step) if told else ():
             yield Enqueued(rows[ready])
 
@@ -111,12 +111,15 @@ def reverse(
         sums[step] = total = 0.0 if adjoint is None else adjoint if under is None else guarded(adjoint, under)
         if rule is not None and adjoint is not None and wanted[step]:
             operands = operand_steps[starts[step] : starts[step + 1]]
-            xs = tuple([values[operand] for operand in operands])
-            partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
+            xs = [values[operand] for operand in operands]
+            if callable(rule.partials):
+                partials = rule.partials(xs, values[step])
+            else:
+                partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
             for position, partial in enumerate(partials):
-                if partial is None:
-                    continue
                 operand, share, branch = operands[position], adjoint, under
+                if partial is None or not wanted[operand]:
+                    continue
                 if rule.selects:  # the partial, 1 or 0, says which branch was taken
                     branch = partial if under is None else where(partial, under, 0.0)
                 else:

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from math import isfinite
+from typing import Any
 
 from ..core import culprit
 from ..core.number import number
@@ -106,8 +107,9 @@ def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumula
         grads[row] = adjoint
     operators, values = tables.operators, tables.values
     for absorber, row, operands, count in plan.absorbed:  # as if the row still were the absorber's first operand
-        rule, xs = BY_NUMBER[operators[absorber]], [values[operand] for operand in (row, *operands[count:])]
-        grads[row] += grads[absorber] * rule.partials_at(xs, values[absorber], [True] * len(xs))[0]
+        partials: Any = BY_NUMBER[operators[absorber]].partials  # all by one function, as of any rule that merges
+        xs = [values[operand] for operand in (row, *operands[count:])]
+        grads[row] += grads[absorber] * partials(xs, values[absorber])[0]
     show_grads(tables, grads, accumulate)
 
 
