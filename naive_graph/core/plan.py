@@ -32,7 +32,7 @@ class Plan:
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
         drawn = Drawn(tables)
-        asked = drawn.needed(targets) if targets else live(len(drawn.operands), drawn.sources)
+        asked = drawn.needed(targets) if targets else drawn.live()
         consumers = drawn.consumers(asked)
         order = kahn([count if here else NOT_ASKED for count, here in zip(drawn.degrees, asked)], consumers)
         if len(order) < asked.count(1):
@@ -46,8 +46,9 @@ class Plan:
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in kinds]
         self.starts = array("i", [0, *accumulate(counts)])
         self.operand_steps = array("i", [step_of[row] for each in operands for row in each])
-        results = targets or [row for row, kind in zip(order, kinds) if kind >= 0 and not consumers[row]]
-        self.targets = [step_of[row] for row in results]
+        ends = [row for row in order if not consumers[row]]
+        self.targets = [step_of[row] for row in targets or ends if targets or drawn.operators[row] >= 0]
+        self.ends = len(ends)
         self.absorbed = drawn.absorbed_by(asked)
         self.complete = all(kind < 0 or BY_NUMBER[kind].takes(count) for kind, count in {*zip(kinds, counts)})
 
@@ -80,8 +81,7 @@ class Plan:
 
     def serves(self, targets: Sequence[int]) -> bool:
         """Whether the plan for these rows would be this one: they are all that feeds nobody."""
-        used = set(self.operand_steps)
-        return [self.rows[step] for step in self.targets] == list(targets) and len(used) + len(targets) == len(self)
+        return [self.rows[step] for step in self.targets] == list(targets) and len(targets) == self.ends
 
     def leaves(self) -> list[int]:
         return [step for step, kind in enumerate(self.kinds) if kind < 0]
@@ -177,6 +177,10 @@ class Drawn:
             else:  # an absorbed row has all its edges by the time that it is absorbed
                 operands[target] += operands[~source]
                 self.absorbers.append((target, ~source))
+
+    def live(self) -> bytearray:
+        """1 for each row but those that were absorbed and feed nobody else."""
+        return live(len(self.operators), [row for _, row in self.absorbers], self.sources)
 
     def needed(self, targets: Sequence[int]) -> bytearray:
         """1 for each row that is a target or that one depends on."""

@@ -140,16 +140,17 @@ class Tables:
         self._cache = {}
         return row
 
-    def settle(self, unpack: Callable[[list[Any], int, int], Unpacked] | None = None) -> None:
+    def settle(self, unpack: Callable[[list[list[Any]], int, int], Unpacked] | None = None) -> None:
         """Move what the fresh page gained since into the columns. unpack: what does it quicker than `unpacked`."""
         with self.lock:
             while True:  # until no signal's handler has come in between and done the same
                 fresh, settlings = self.fresh, self.settlings
-                base = len(self._operators)
-                new = fresh[1 + WIDTH * (base - fresh[0]) :]
-                if not new and self.fresh is fresh:
+                base, end = len(self._operators), len(fresh)
+                first = 1 + WIDTH * (base - fresh[0])
+                if first == end and self.fresh is fresh:
                     return
-                if new and settlings == self.settlings and self.fresh is fresh:
+                if first < end and settlings == self.settlings and self.fresh is fresh:
+                    new = [fresh[first + place : end : WIDTH] for place in range(4)]
                     columns = (unpack or unpacked)(new, base, self.clock)
                     if columns.values:
                         self._fill(base)
@@ -436,7 +437,7 @@ class Tables:
 
     def _live(self) -> bytearray:
         operators, _, sources, _ = self.columns()
-        return live(len(operators), sources)
+        return live(len(operators), [~source for source in sources if source < 0], sources)
 
     def _consumers(self) -> tuple[array[int], array[int]]:
         return packed(*self.edges(self.live_rows()), len(self))
@@ -461,10 +462,10 @@ class Tables:
             return cache[name]
 
 
-def live(size: int, sources: list[int]) -> bytearray:
+def live(size: int, absorbed: Iterable[int], sources: Iterable[int]) -> bytearray:
     """1 for each row but those that were absorbed and feed nobody else."""
     found = bytearray(b"\1") * size
-    for row in {~source for source in sources if source < 0}.difference(sources):
+    for row in set(absorbed).difference(sources):
         found[row] = 0
     return found
 
@@ -480,13 +481,13 @@ class Unpacked(NamedTuple):
     stamps: array[int]
 
 
-def unpacked(new: list[Any], base: int, now: int) -> Unpacked:
-    """Entries of the fresh page as columns. base: the first one's row."""
-    operators, size = array("h", new[::WIDTH]), len(new) // WIDTH
+def unpacked(new: list[list[Any]], base: int, now: int) -> Unpacked:
+    """Entries of the fresh page as columns. new: the first four of each. base: the first one's row."""
+    operators, size = array("h", new[0]), len(new[0])
     sources: list[int] = []
     targets: list[int] = []
     values, stamps = array("d"), array("q")
-    for row, operator, left, right in zip(count(base), operators, new[1::WIDTH], new[2::WIDTH]):
+    for row, operator, left, right in zip(count(base), operators, new[1], new[2]):
         if right >= 0:
             sources += (left, right)
             targets += (row, row)
@@ -504,7 +505,7 @@ def unpacked(new: list[Any], base: int, now: int) -> Unpacked:
         else:
             sources += left
             targets += [row] * len(left)
-    return Unpacked(operators, array("i", new[3::WIDTH]), array("i", sources), array("i", targets), values, stamps)
+    return Unpacked(operators, array("i", new[3]), array("i", sources), array("i", targets), values, stamps)
 
 
 def _numbered(keys: Sequence[int], size: int) -> tuple[array[int], array[int]]:
