@@ -60,6 +60,7 @@ def forward(plan: Plan, values: MutableSequence[Value], told: bool = True) -> It
     """Evaluate every step in Kahn's order.
 
     values: one for each step, the leaves' set; the operators' are filled in.
+    told: whether to tell what happens.
     """
     rows, starts, operand_steps = plan.rows, plan.starts.tolist(), plan.operand_steps.tolist()
     floats = plan.complete and set(map(type, values)) == {float}  # they stay floats: no rule needs to look at each
@@ -87,8 +88,9 @@ def reverse(
 
     values: one for each step, all computed. seeds: the adjoints of the results,
     by step. wanted: the steps whose adjoints are asked for. adjoints: an empty
-    list, which is filled with one for each step. Contributions add up in the
-    reverse of Kahn's order, then by operand position.
+    list, which is filled with one for each step. told: whether to tell what
+    happens. Contributions add up in the reverse of Kahn's order, then by
+    operand position.
 
     What a step received counts for certain, or only where the branch was taken
     that some `where` chose: then `taken` has the condition, in the arithmetic
@@ -112,7 +114,7 @@ def reverse(
         if rule is not None and adjoint is not None and wanted[step]:
             operands = operand_steps[starts[step] : starts[step + 1]]
             xs = [values[operand] for operand in operands]
-            if callable(rule.partials):
+            if callable(rule.partials):  # of a rule of any number of operands, all come at once
                 partials = rule.partials(xs, values[step])
             else:
                 partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
