@@ -40,12 +40,13 @@ class Plan:
         step_of = [0] * len(asked)
         for step, row in enumerate(order):
             step_of[row] = step
-        operands, kinds = [drawn.operands[row] for row in order], [drawn.operators[row] for row in order]
-        counts = list(map(len, operands))
+        kinds, counts = [drawn.operators[row] for row in order], [drawn.degrees[row] for row in order]
+        begins, flat = drawn.begins, drawn.flat
         self.rows, self.kinds = array("i", order), array("h", kinds)
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in kinds]
         self.starts = array("i", [0, *accumulate(counts)])
-        self.operand_steps = array("i", [step_of[row] for each in operands for row in each])
+        operands = [row for at, count in zip(order, counts) if count for row in flat[begins[at] : begins[at] + count]]
+        self.operand_steps = array("i", [step_of[row] for row in operands])
         ends = [row for row in order if not consumers[row]]
         self.targets = [step_of[row] for row in targets or ends if targets or drawn.operators[row] >= 0]
         self.ends = len(ends)
@@ -163,56 +164,65 @@ def where_set(marks: bytearray) -> list[int]:
 class Drawn:
     """Who feeds whom, by row, at one moment; the operands that an absorber took over are written out.
 
-    absorbers: who absorbed whom, oldest first.
+    The operands of a row are flat[begins[row] : begins[row + 1]]. absorbers: those
+    that took a row over, oldest first; absorbed: which row each did.
     """
 
     def __init__(self, tables: Tables) -> None:
         self.operators, self.degrees, self.sources, self.targets = tables.columns()
-        self.operands: list[Any] = [[] if kind >= 0 else () for kind in self.operators]
-        self.absorbers: list[tuple[int, int]] = []
-        operands = self.operands
-        for source, target in zip(self.sources, self.targets):
-            if source >= 0:
-                operands[target].append(source)
-            else:  # an absorbed row has all its edges by the time that it is absorbed
-                operands[target] += operands[~source]
-                self.absorbers.append((target, ~source))
+        self.begins = [0, *accumulate(self.degrees)]
+        sources, targets = self.sources, self.targets
+        if targets != sorted(targets):  # some edges were drawn by hand
+            by_row = sorted(range(len(targets)), key=targets.__getitem__)
+            sources, targets = [sources[edge] for edge in by_row], [targets[edge] for edge in by_row]
+        merging = [edge for edge, source in enumerate(sources) if source < 0]
+        self.absorbers, self.absorbed = [targets[edge] for edge in merging], [~sources[edge] for edge in merging]
+        flat, begins, done = [], self.begins, 0
+        for edge, row in zip(merging, self.absorbed):
+            flat += sources[done:edge]
+            flat += flat[begins[row] : begins[row + 1]]
+            done = edge + 1
+        self.flat = flat + sources[done:]
+
+    def operands(self, row: int) -> list[int]:
+        return self.flat[self.begins[row] : self.begins[row + 1]]
 
     def live(self) -> bytearray:
         """1 for each row but those that were absorbed and feed nobody else."""
-        return live(len(self.operators), [row for _, row in self.absorbers], self.sources)
+        return live(len(self.operators), self.absorbed, self.sources)
 
     def needed(self, targets: Sequence[int]) -> bytearray:
         """1 for each row that is a target or that one depends on."""
-        found, waiting = bytearray(len(self.operands)), list(targets)
+        found, waiting = bytearray(len(self.operators)), list(targets)
         for row in waiting:
             found[row] = 1
         while waiting:
-            for operand in self.operands[waiting.pop()]:
+            for operand in self.operands(waiting.pop()):
                 if not found[operand]:
                     found[operand] = 1
                     waiting.append(operand)
         return found
 
-    def consumers(self, asked: Sequence[int]) -> list[list[int]]:
-        """Which of the rows that are asked for each row feeds, in the order in which the edges were drawn."""
-        found: list[list[int]] = [[] for _ in self.operands]
+    def consumers(self, asked: Sequence[int]) -> list[Any]:
+        """Which of the rows that are asked for each of them feeds, in the order in which the edges were drawn."""
+        found: list[Any] = [[] if here else () for here in asked]
         for source, consumer in zip(self.sources, self.targets):
             if asked[consumer]:
                 if source >= 0:
                     found[source].append(consumer)
                 else:
-                    for operand in self.operands[~source]:
+                    for operand in self.operands(~source):
                         found[operand].append(consumer)
         return found
 
     def absorbed_by(self, asked: Sequence[int]) -> list[Absorbed]:
         """What the rows that are asked for took over, and what that took over in turn, newest first."""
-        reached, found = bytearray(asked), []
-        for absorber, row in reversed(self.absorbers):
+        reached, flat, begins, degrees = bytearray(asked), self.flat, self.begins, self.degrees
+        found: list[Absorbed] = []
+        for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
             if reached[absorber]:
                 reached[row] = 1
-                found.append((absorber, row, self.operands[absorber], len(self.operands[row])))
+                found.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
         return found
 
 
