@@ -158,6 +158,7 @@ def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
 
 
 def where_set(marks: bytearray) -> list[int]:
+    """The rows that are marked."""
     return list(compress(range(len(marks)), marks))
 
 
