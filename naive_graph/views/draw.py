@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from ..core.plan import ancestors
+from ..core.plan import absorbed_by, ancestors
 from ..core.rules import Arithmetic
 from ..errors import DrawingError
 from ..graph.graph import Graph
@@ -114,5 +114,5 @@ def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:
         raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
     rows = ancestors(tables, results)
     if absorbed:
-        rows = sorted({*rows, *(row for _, row, _ in tables.absorbed_by(rows))})
+        rows = sorted({*rows, *(row for _, row, _, _ in absorbed_by(tables, rows))})
     return rows, results
