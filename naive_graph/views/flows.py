@@ -20,8 +20,8 @@ def flow_scene(flow: Any, wishes: Wishes) -> Scene:
     described = Scene(title="")
     if len(shown) > (wishes.most or READABLE):
         raise DrawingError(
-            f"The dataflow has {len(shown):,} boxes, and up to {wishes.most or READABLE} are drawn. Fold splitjoins with "
-            "fold=True, take a larger grain, or ask for more with most=..."
+            f"The dataflow has {len(shown):,} boxes, and up to {wishes.most or READABLE} are drawn. Fold splitjoins "
+            "with fold=True, take a larger grain, or ask for more with most=..."
         )
     open_ones = {whole for name in flow.operators if (whole := _whole(name)) != name and whole not in folded}
     for name in shown:
@@ -61,7 +61,7 @@ def _folded(flow: Any, fold: object) -> set[str]:
         return splitjoins if len(flow.operators) > FEW else set()
     if isinstance(fold, bool):
         return splitjoins if fold else set()
-    asked = {fold} if isinstance(fold, str) else set(fold) if isinstance(fold, (list, tuple, set)) else {fold}
+    asked: set[Any] = set(fold) if isinstance(fold, (list, tuple, set)) else {fold}
     if not asked <= splitjoins:
         wrong = next(iter(asked - splitjoins))
         raise DrawingError(
