@@ -12,5 +12,5 @@ workers, processes, on_dask    the pipeline on real workers
 partition           who shares a worker, and what to expect of it
 model               Sequential: fit, and all of this in one place
 tree, reading       a text as a tree, with a place for every mistake
-language            the networks that a text describes
+language, notebook  the networks that a text describes; `%%sequential` in a notebook
 """
