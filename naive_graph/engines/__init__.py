@@ -5,5 +5,5 @@ direct/    sorts and sweeps right on the tables' columns: nothing is planned or 
 native     a small graph as straight-line machine code
 llvm/      rules, and loops in a small subset of Python, as machine code
 tape/      a plan as a tape: passes that find dots, samples and shared work, and the loops that run what is left
-straight/  a whole plan as straight-line code, for a register of samples at a time
+straight/  a whole plan without lanes as straight-line code
 """

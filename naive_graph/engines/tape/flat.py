@@ -101,6 +101,10 @@ class Flat:
     def leaves(self) -> Array:
         return np.flatnonzero((self.kinds < 0) & (self.kinds > DOT))
 
+    def computed(self) -> Array:
+        """All other rows."""
+        return np.flatnonzero((self.kinds >= 0) | (self.kinds <= DOT))
+
     def __repr__(self) -> str:
         return f"<plan of {len(self)} rows>"
 
