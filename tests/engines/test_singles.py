@@ -36,7 +36,7 @@ of_each_function = pytest.mark.parametrize("name", FUNCTIONS)
 
 def at_once(name, x):
     """The function of many float32."""
-    code = kernels(Shape(RULES[name].number, (0,)), SINGLE)
+    code = kernels(Shape(RULES[name].number, 1), SINGLE)
     values = np.zeros((2, -(-len(x) // SINGLE.lanes) * SINGLE.lanes), np.float32)
     values[0, : len(x)] = x
     SIGNATURE(code.lanes)(ONE_ROW.ctypes.data, 0, values.ctypes.data, values.shape[1], values.shape[1])
