@@ -48,7 +48,7 @@ def test_every_row_comes_once_and_after_its_operands(seed, size, chosen, lanes):
 
 
 @pytest.mark.parametrize(
-    ("precision", "call"), [(DOUBLE, 'call <8 x double> @"tanh/1x8"('), (SINGLE, 'call <16 x float> @"tanh.many/1x16')]
+    ("precision", "call"), [(DOUBLE, 'call <8 x double> @"tanh/1x8"('), (SINGLE, 'call <16 x float> @"tanh/1.rounded')]
 )
 def test_functions_that_do_not_wait_for_one_another_share_calls(precision, call):
     xs = [Variable(0.1 * k) for k in range(2 * precision.lanes)]
