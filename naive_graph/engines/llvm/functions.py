@@ -124,11 +124,11 @@ class Module:
 
     def each_alone(self, name: str, arity: int) -> str:
         """The full name of a function that gives every double of a register to the C library's function."""
-        full = f"{name}.each{self.mark}"
-        if full not in self.functions:
-            self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
+        self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
+        full = f"{name}.each"
+        if self.width > 1 and full not in self.functions:
             self.functions[full] = each_alone(self, full, name, arity)
-        return full
+        return full if self.width > 1 else name
 
     @property
     def mark(self) -> str:
