@@ -14,12 +14,13 @@ from ...core.plan import check_complete, plan_for
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..direct import kernel
-from ..direct.kernel import ASKED, FIRST_ASKED, chosen, grouped
+from ..direct.kernel import ASKED, EDGES, FIRST_ASKED, ROWS
 from ..llvm.machine import machine
-from ..llvm.python import Ints
+from ..llvm.python import Ints, Longs
 from .flat import Array, Flat
 
-spread = kernel.spread.python  # a part of the machine code here
+# Parts of the machine code here: so the kernel itself need not be compiled.
+grouped, chosen, spread = (each.python for each in (kernel.grouped, kernel.chosen, kernel.spread))
 
 
 def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
@@ -43,9 +44,8 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
     rows, edges = len(tables), len(tables.sources)
     own, begins, marks, room = (np.empty(size, np.int32) for size in (edges, rows + 1, rows, rows))
     columns = (np.array(column, np.int32) for column in (tables.targets, tables.sources))
-    grouped(*columns, edges, rows, own, begins, room)
     asked = np.array([rows, edges, 0, len(targets), *[0] * (FIRST_ASKED - ASKED - 1), *targets], np.int64)
-    chosen(own, edges, own, begins, marks, room, asked)
+    mark_needed(*columns, own, begins, marks, room, asked)
     starts = np.concatenate([[0], np.cumsum(np.array(tables.in_degrees, np.int32) * marks)]).astype(np.int32)
     operands = np.empty(starts[-1], np.int32)
     if not written_out(rows, marks, starts, operands, own, begins):
@@ -63,6 +63,13 @@ def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
     columns = (plan.kinds, plan.starts, plan.operand_steps, plan.rows)
     kinds, starts, operands, rows = (np.array(column, np.int32) for column in columns)
     return kinds, starts, operands, rows
+
+
+@machine
+def mark_needed(targets: Ints, sources: Ints, own: Ints, begins: Ints, marks: Ints, room: Ints, asked: Longs) -> None:
+    """Group the sources by the row drawn into, and mark the rows that are asked for and what they depend on."""
+    grouped(targets, sources, asked[EDGES], asked[ROWS], own, begins, room)
+    chosen(sources, asked[EDGES], own, begins, marks, room, asked)
 
 
 @machine
