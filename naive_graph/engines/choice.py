@@ -56,6 +56,7 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
     if name is None:
         Setting.rows_run += len(tables)
         if Setting.rows_run <= PATIENCE or tables.kept(OPAQUE) or not _can_compile():
+            tables.cache[RUN] = before + len(tables)
             return None
     engine = _direct()
     engine.settle(tables)
