@@ -1,6 +1,7 @@
 """`%%sequential`: a notebook's cell in the sequential language.
 
-Once before: `%load_ext naive_graph.sequential.notebook`. The cell's networks are then names of the notebook; the program is shown in colours.
+Once before: `%load_ext naive_graph.sequential.notebook`. The cell's networks
+are then names of the notebook; the program is shown in colours.
 """
 
 from __future__ import annotations
