@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ...core.files import path_of
 from ...errors import NodeError
+from ..picture import file_of
 from ..stepper.page import save
 from ..stepper.widget import bundle, show
 from .steps import StepLog
@@ -18,9 +18,7 @@ class Steps(StepLog):
 
     def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""
-        if path_of(path, NodeError).suffix not in (".html", ".htm"):
-            raise NodeError(f"A walk is saved as a page: a name that ends in .html, not {os.fspath(path)!r}.")
-        return save(self, path_of(path, NodeError), title)
+        return save(self, file_of(path, "A walk", (".html", ".htm"), NodeError), title)
 
     def _ipython_display_(self) -> None:
         show(self)
