@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,10 +109,11 @@ class Feeds:
             feeds[lines, columns.shape[1] :] = columns[:, -1:]
 
 
-def as_slice(places: list[int]) -> Any:
-    """The places, as a slice if they follow one another: it is copied several times faster."""
+def as_slice(places: Sequence[int]) -> Any:
+    """The places as an array, or as a slice if they follow one another: it is copied several times faster."""
     first = places[0] if places else 0
-    return slice(first, first + len(places)) if places == list(range(first, first + len(places))) else places
+    neighbours = list(places) == list(range(first, first + len(places)))
+    return slice(first, first + len(places)) if neighbours else np.array(places, np.intp)
 
 
 def _fill(feed: Any, numbers: Any) -> None:
