@@ -19,7 +19,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from ..errors import ShapeError, TrainingError
 from .initialisers import Initialiser, glorot
 from .parameters import LookupParameter, Parameter
 from .stored import Shapes, check_name, read, write
+
+Kind = TypeVar("Kind", bound=Parameter)
 
 
 class Model:
@@ -70,29 +72,24 @@ class Model:
         self, shape: int | Sequence[int], init: Initialiser | None = None, name: str | None = None
     ) -> Parameter:
         """Weights of a shape, filled by an initialiser (glorot() if none is given)."""
-        return self._add(Parameter, shape, init, name, 0)
+        return self._add(Parameter, shape, init, name)
 
     def add_lookup_parameters(
         self, shape: Sequence[int], init: Initialiser | None = None, name: str | None = None
     ) -> LookupParameter:
         """A table of shape (rows, ...). The number of rows is no dimension to the initialiser."""
-        added = self._add(LookupParameter, shape, init, name, 1)
-        assert isinstance(added, LookupParameter)
-        return added
+        return self._add(LookupParameter, shape, init, name)
 
-    def _add(
-        self, kind: type[Parameter], shape: int | Sequence[int], init: Initialiser | None, name: str | None, rows: int
-    ) -> Parameter:
+    def _add(self, kind: type[Kind], shape: int | Sequence[int], init: Initialiser | None, name: str | None) -> Kind:
+        rows = kind is LookupParameter
         wanted = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
         if len(wanted) < 1 + rows or not all(type(each) is int and each > 0 for each in wanted):
             raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shape!r}.")
         name = check_name(name or f"p{len(self.weights)}")
         if any(each.name == name for each in self.weights):
             raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
-        make = init or glorot()
-        filled = (
-            np.stack([make(self.random, wanted[1:]) for _ in range(wanted[0])]) if rows else make(self.random, wanted)
-        )
+        make, table = init or glorot(), range(wanted[0])
+        filled = np.stack([make(self.random, wanted[1:]) for _ in table]) if rows else make(self.random, wanted)
         added = kind(self, len(self.held), wanted, name)
         self.held = np.concatenate([self.held, np.asarray(filled, dtype=np.float64).ravel()])
         self.gradients = np.concatenate([self.gradients, np.zeros(added.end - added.start)])

@@ -340,8 +340,7 @@ def _positive(value: float, name: str) -> float:
 
 def _norm(slopes: Iterable[Any]) -> float:
     """The length of all the gradients together; DivergedError if it is no finite number."""
-    sizes = [abs(slope) if isinstance(slope, float) else _length(slope) for slope in slopes]
-    norm = math.hypot(*sizes)
+    norm = math.hypot(*(slope if isinstance(slope, float) else _length(slope) for slope in slopes))
     if not math.isfinite(norm):
         raise DivergedError(
             "The gradient is not finite, so this update was not made. Take a smaller learning_rate, "
