@@ -74,12 +74,12 @@ class ByName:
     @classmethod
     def sum(cls, operands: Iterable[Any]) -> Node:
         """One node that adds all the operands, however many."""
-        return _gathered("add", list(operands), 0.0)
+        return build(RULES["add"], operands) if (operands := list(operands)) else Constant(0.0)
 
     @classmethod
     def prod(cls, operands: Iterable[Any]) -> Node:
         """One node that multiplies all the operands, however many."""
-        return _gathered("mul", list(operands), 1.0)
+        return build(RULES["mul"], operands) if (operands := list(operands)) else Constant(1.0)
 
     @classmethod
     def softmax(cls, xs: Iterable[Any]) -> Any:
@@ -108,10 +108,6 @@ def _applied(rule: Rule, *operands: Any) -> Any:
 
 def _operand(x: Any) -> Any:
     return x if isinstance(x, Arithmetic) else Constant(x)
-
-
-def _gathered(operator: str, operands: list[Any], nothing: float) -> Node:
-    return build(RULES[operator], operands) if operands else Constant(nothing)
 
 
 def _method_of(rule: Rule) -> Any:

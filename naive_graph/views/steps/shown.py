@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import NodeError
-from ..picture import file_of
-from ..stepper.page import save
+from ..picture import file_of, write_whole
+from ..stepper.page import page
 from ..stepper.widget import bundle, show
 from .steps import StepLog
 
@@ -18,7 +18,9 @@ class Steps(StepLog):
 
     def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""
-        return save(self, file_of(path, "A walk", (".html", ".htm"), NodeError), title)
+        target = file_of(path, "A walk", (".html", ".htm"), NodeError)
+        write_whole(target, page(self, title).encode())
+        return target
 
     def _ipython_display_(self) -> None:
         show(self)
