@@ -11,6 +11,7 @@ import math
 import operator
 from collections.abc import Callable
 from functools import reduce
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -146,3 +147,46 @@ for _name, _theirs in {
     "maximum": "maximum", "minimum": "minimum", "atan2": "arctan2", "hypot": "hypot",
 }.items():  # fmt: skip
     VALUES[_name] = lambda xp, *xs, theirs=_theirs: getattr(xp, theirs)(*spread(xp, *xs))
+
+# --- reductions: the library, then the entries to be reduced, each an array -------------
+
+FEW = 16  # entries along the reduced axes that are folded one after the other
+
+
+def reduced(rule: str, x: Array, count: int) -> Array:
+    """A reduction over the last `count` axes."""
+    xp, lead, extents = namespace(x), x.shape[: x.ndim - count], x.shape[x.ndim - count :]
+    if prod(extents) <= FEW:
+        return FOLDS[rule](xp, *(x[(..., *at)] for at in np.ndindex(*extents)))
+    return WHOLE[rule](xp, x.reshape((*lead, prod(extents))))
+
+
+def _first_place(xp: Any, *xs: Array) -> Array:
+    """The first place of the largest; NaN is the largest."""
+    top, place = xs[0], full(xp, xs[0], 0.0)
+    for at, each in enumerate(xs[1:], 1):
+        takes = (each > top) | ((each != each) & (top == top))
+        top, place = xp.where(takes, each, top), where(xp, takes, float(at), place)
+    return place
+
+
+def _log_of_sum(xp: Any, x: Array) -> Array:
+    top = WHOLE["maximum"](xp, x)
+    finite = where(xp, abs(top) < math.inf, top, 0.0)
+    return where(xp, abs(top) < math.inf, finite + xp.log(xp.exp(x - finite[..., None]).sum(-1)), top)
+
+
+FOLDS: dict[str, Callable[..., Array]] = {
+    "minimum": lambda xp, *xs: reduce(lambda a, b: VALUES["minimum"](xp, a, b), xs),
+    "mul": VALUES["mul"],
+    "logsumexp": logsumexp,
+    "argmax": _first_place,
+    **dict.fromkeys(("maximum", "first_maximum", "peak"), VALUES["top"]),
+}
+WHOLE: dict[str, Callable[..., Array]] = {  # along the last axis of one array
+    "minimum": lambda xp, x: getattr(x, "amin", x.min)(-1),
+    "mul": lambda xp, x: x.prod(-1),
+    "logsumexp": _log_of_sum,
+    "argmax": lambda xp, x: floats(x.argmax(-1), x),
+    **dict.fromkeys(("maximum", "first_maximum", "peak"), lambda xp, x: getattr(x, "amax", x.max)(-1)),
+}

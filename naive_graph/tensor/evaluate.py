@@ -19,11 +19,13 @@ from .base import TensorNode, check_tensors, method
 from .calculus import Calculus
 from .contraction import Factor, contracted, product
 from .differentiate import ancestors, leading, reverse
-from .entries import Entries
+from .entries import Entries, reduced
 from .function import Function
 from .index import Ids, LinearIndex, Shape, TransformIndex
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from .picking import permuted
 from .recipes import Recipe, missing, recipes
+from .reduction import Places, ReductionNode
 from .selection import SelectionNode
 
 
@@ -54,6 +56,14 @@ class Arrays:
         if isinstance(result, Entries):
             return result.array
         return namespace(arrays[0]).full_like(arrays[0], result)  # the function is constant
+
+    def reduction(self, rule: str, index: TransformIndex, source: Any) -> Array:
+        array, places = written_out(source), Places.of(index)
+        order = [each - 1 for each in (*places.kept, *places.dropped)]
+        return reduced(rule, permuted(array, order), len(places.dropped))
+
+    def constant(self, array: Array, structural: bool = False) -> Array:
+        return array
 
     def _beside(self, ids: Ids, source: Any, dst: Ids) -> Array:
         """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
@@ -121,6 +131,8 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
         return algebra.linear(node.op, node.index, *map(value, node.sources))
     if isinstance(node, TransformNode):
         return algebra.transform(node.index, value(node.sources[0]), node.alpha, node.shape)
+    if isinstance(node, ReductionNode):
+        return algebra.reduction(node.rule, node.index, value(node.sources[0]))
     assert isinstance(node, NonlinearNode)
     return algebra.nonlinear(node.function, [value(source) for source in node.sources])
 
