@@ -78,8 +78,20 @@ def spread(xp: Any, *operands: Any) -> list[Array]:
 
 
 def where(xp: Any, condition: Any, a: Any, b: Any) -> Array:
-    a, b, condition = spread(xp, a, b, condition)  # the condition last: NaN in an array of truths is a 1
-    return xp.where(condition != 0, a, b)
+    if not hasattr(a, "dtype") and not hasattr(b, "dtype"):
+        a = full(xp, pattern(condition), a)
+    return xp.where(spread(xp, condition, a, b)[0] != 0, a, b)
+
+
+def relu(xp: Any, a: Array) -> Array:
+    if xp is np:  # without a branch for each entry
+        return np.maximum(a, 0.0) + 0.0  # -0.0 becomes 0.0
+    return where(xp, a <= 0, 0.0, a)
+
+
+def heaviside(xp: Any, a: Array) -> Array:
+    above = floats(a > 0, a)
+    return above if xp is np and not (a != a).any() else xp.where(a != a, a, above)
 
 
 def erf(xp: Any, a: Array) -> Array:
@@ -124,9 +136,7 @@ VALUES: dict[str, Callable[..., Array]] = {
     "greater": lambda xp, a, b: floats(a > b, pattern(a, b)),
     "less": lambda xp, a, b: floats(a < b, pattern(a, b)),
     "held": lambda xp, a: a,
-    "sign": lambda xp, a: xp.where(a != a, a, floats(a > 0, a) - floats(a < 0, a)),
-    "heaviside": lambda xp, a: xp.where(a != a, a, floats(a > 0, a)),
-    "relu": lambda xp, a: where(xp, a <= 0, 0.0, a),
+    "sign": lambda xp, a: np.sign(a) if xp is np else xp.where(a != a, a, floats(a > 0, a) - floats(a < 0, a)),
     "sigmoid": lambda xp, a: where(xp, a >= 0, 1.0, e := xp.exp(-abs(a))) / (1.0 + e),
     "softplus": lambda xp, a: where(xp, a <= 0, 0.0, a) + xp.log1p(xp.exp(-abs(a))),
     "nonnegative": lambda xp, a: where(xp, a >= 0, a + 0.0, math.nan),
@@ -137,7 +147,7 @@ VALUES: dict[str, Callable[..., Array]] = {
     "hypot_share": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h),
     "inverse_radius": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h / h),
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),
-    **{each.__name__: each for each in (where, erf, logsumexp, softmax_share, pow_log, precedence)},
+    **{each.__name__: each for each in (where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, precedence)},
 }
 # The library's own function, under the name that all four share.
 for _name, _theirs in {
@@ -163,10 +173,9 @@ def reduced(rule: str, x: Array, count: int) -> Array:
 
 def _first_place(xp: Any, *xs: Array) -> Array:
     """The first place of the largest; NaN is the largest."""
-    top, place = xs[0], full(xp, xs[0], 0.0)
-    for at, each in enumerate(xs[1:], 1):
-        takes = (each > top) | ((each != each) & (top == top))
-        top, place = xp.where(takes, each, top), where(xp, takes, float(at), place)
+    top, place = VALUES["top"](xp, *xs), full(xp, xs[0], 0.0)
+    for at, each in reversed(list(enumerate(xs))):
+        place = xp.where((each == top) | (each != each), float(at), place)
     return place
 
 

@@ -44,11 +44,11 @@ class Arrays:
         return result if alpha == 1.0 else alpha * result
 
     def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Array:
-        if op == OpType.mul:
+        if op == OpType.mul and (index.dummies or SelectionNode in (type(left), type(right))):
             return product(factors(index, left, right), index.dst)
         pairs = zip((index.left, index.right), together([written_out(left), written_out(right)]))
         a, b = (self._beside(ids, source, index.dst) for ids, source in pairs)
-        return a + b if op == OpType.add else a - b
+        return a * b if op == OpType.mul else a + b if op == OpType.add else a - b
 
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Array:
         arrays = together([written_out(source) for source in sources])
@@ -126,7 +126,7 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
     """The array of one node, from what `value` gives for those that it reads."""
     node, algebra = recipe.node, Arrays()
     if isinstance(node, LinearNode):
-        if node.op == OpType.mul:
+        if node.op == OpType.mul and (len(recipe.factors) > 2 or node.index.dummies):
             return product([(value(source), ids) for source, ids in recipe.factors], node.index.dst)
         return algebra.linear(node.op, node.index, *map(value, node.sources))
     if isinstance(node, TransformNode):

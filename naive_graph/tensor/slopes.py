@@ -29,7 +29,7 @@ _NOT_BELOW = function_of(lambda a, top: 1.0 - less(a, top), 2)
 _NOT_ABOVE = function_of(lambda a, low: 1.0 - less(low, a), 2)
 _ONE = function_of(lambda a: 1.0, 1)
 _SHARE = function_of(div, 2)
-_SAME = function_of(lambda place, own: where(place - own, 0.0, 1.0), 2)
+_SAME = function_of(lambda place, own: less(magnitude(place - own), 0.5), 2)
 # At an infinite top those that reach it share, where a difference would be NaN.
 _WEIGHT = function_of(
     lambda a, top: where(less(FINITE, magnitude(held(top))), 1.0 - less(a, held(top)), exp(a - held(top))), 2
