@@ -7,7 +7,7 @@ build            `linear("ij,j->i", W, x)`: nodes written with letters
 derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
 operators, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
 moves, sides, equation    how a node reads
-recipes, picking, contraction, entries, arrays, evaluate, at_once    evaluation on arrays of any library
+recipes, picking, contraction, ways, entries, arrays, evaluate, at_once    evaluation on arrays of any library
 bulk, scalars, unfold, lower    every element a scalar node
 tasks/           forward and backward as tasks
 """

@@ -26,7 +26,7 @@ from .function import Function, function_of
 from .index import Ids, LinearIndex, Shape, TransformIndex, fresh
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from .reduction import FLAT, Places, ReductionNode
-from .slopes import Slope
+from .slopes import Slope, first_by_place
 
 
 class Algebra(Protocol):
@@ -39,6 +39,8 @@ class Algebra(Protocol):
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Any: ...
 
     def reduction(self, rule: str, index: TransformIndex, source: Any) -> Any: ...
+
+    def first(self, index: TransformIndex, source: Any) -> Any: ...
 
     def constant(self, array: Array, structural: bool = False) -> Any: ...
 
@@ -59,6 +61,10 @@ class Nodes:
 
     def reduction(self, rule: str, index: TransformIndex, source: TensorNode) -> TensorNode:
         return ReductionNode(rule, *index, source)
+
+    def first(self, index: TransformIndex, source: TensorNode) -> TensorNode:
+        found: TensorNode = first_by_place(self, index, source, source.shape)
+        return found
 
     def constant(self, array: Array, structural: bool = False) -> TensorNode:
         leaf = LeafNode.constant(array)

@@ -11,8 +11,9 @@ import opt_einsum
 
 from .arrays import Array, like, together
 from .index import Ids, Shape
-from .picking import gather, permuted, scatter
+from .picking import gather, scatter
 from .selection import Picker, SelectionNode
+from .ways import way
 
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
@@ -80,20 +81,26 @@ def _picked(arrays: list[Factor], pick: Pick, kept: set[int]) -> bool:
 
 def contracted(arrays: list[Factor], dst: Ids) -> Array:
     """The Einstein sum of these arrays."""
-    if len(arrays) == 1:
-        array, ids = arrays[0]
-        if ids == dst:
-            return array
-        if len(ids) == len(dst):
-            return permuted(array, [ids.index(each) for each in dst])
-    letters: dict[int, str] = {}
-    for _, ids in arrays:
-        for each in ids:
-            letters.setdefault(each, opt_einsum.get_symbol(len(letters)))
-    inputs = ",".join("".join(letters[each] for each in ids) for _, ids in arrays)
-    equation = f"{inputs}->{''.join(letters[each] for each in dst)}"
+    if len(arrays) == 1 and arrays[0][1] == dst:
+        return arrays[0][0]
+    ids = tuple(each for _, each in arrays)
+    if all(type(array) is np.ndarray for array, _ in arrays) and len(arrays) <= 2:
+        found = way(ids, dst)
+        if found is not None:
+            return found(*[array for array, _ in arrays])
+    equation = _equation(ids, dst)
     expression = _expression(equation, tuple(tuple(array.shape) for array, _ in arrays))
     return expression(*together([array for array, _ in arrays]))
+
+
+@lru_cache(maxsize=4096)
+def _equation(ids: tuple[Ids, ...], dst: Ids) -> str:
+    letters: dict[int, str] = {}
+    for each in (each for own in ids for each in own):
+        letters.setdefault(each, opt_einsum.get_symbol(len(letters)))
+    return (
+        f"{','.join(''.join(letters[each] for each in own) for own in ids)}->{''.join(letters[each] for each in dst)}"
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -179,6 +179,24 @@ def _first_place(xp: Any, *xs: Array) -> Array:
     return place
 
 
+def first_largest(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """1 at the first largest entry over these axes, else 0; NaN is the largest."""
+    result = np.empty_like(x)
+    extents = [x.shape[axis] for axis in axes]
+    places = [
+        tuple(at[axes.index(axis)] if axis in axes else slice(None) for axis in range(x.ndim))
+        for at in np.ndindex(*extents)
+    ]
+    parts = [np.ascontiguousarray(x[at]) for at in places]
+    top = reduce(np.maximum, parts)
+    wild, free = bool(np.isnan(top).any()), np.ones(top.shape, dtype=bool)
+    for at, part in zip(places, parts):
+        hit = free & ((part == top) | (part != part) if wild else part == top)
+        result[at] = hit.astype(x.dtype)
+        free ^= hit
+    return result
+
+
 def _log_of_sum(xp: Any, x: Array) -> Array:
     top = WHOLE["maximum"](xp, x)
     finite = where(xp, abs(top) < math.inf, top, 0.0)

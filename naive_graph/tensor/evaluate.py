@@ -19,7 +19,7 @@ from .base import TensorNode, check_tensors, method
 from .calculus import Calculus
 from .contraction import Factor, contracted, product
 from .differentiate import ancestors, leading, reverse
-from .entries import Entries, reduced
+from .entries import Entries, first_largest, reduced
 from .function import Function
 from .index import Ids, LinearIndex, Shape, TransformIndex
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
@@ -27,6 +27,7 @@ from .picking import permuted
 from .recipes import Recipe, missing, recipes
 from .reduction import Places, ReductionNode
 from .selection import SelectionNode
+from .slopes import first_by_place
 
 
 class Arrays:
@@ -61,6 +62,12 @@ class Arrays:
         array, places = written_out(source), Places.of(index)
         order = [each - 1 for each in (*places.kept, *places.dropped)]
         return reduced(rule, permuted(array, order), len(places.dropped))
+
+    def first(self, index: TransformIndex, source: Any) -> Array:
+        array = written_out(source)
+        if type(array) is not np.ndarray:
+            return first_by_place(self, index, array, tuple(array.shape))
+        return first_largest(array, tuple(each - 1 for each in Places.of(index).dropped))
 
     def constant(self, array: Array, structural: bool = False) -> Array:
         return array

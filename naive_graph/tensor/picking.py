@@ -61,15 +61,13 @@ def take(x: Array, places: Array, axis: int) -> Array:
 def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Array:
     """Replace the picker's axes of x by the one that they determine, placed first; what falls together is added."""
     rest = [axis for axis in range(x.ndim) if axis not in axes]
-    before = sum(axis < min(axes, default=0) for axis in rest)
     x = permuted(x, [*axes, *rest])
     others = tuple(x.shape[len(axes) :])
     size = shape[picker.axis]
     if picker.is_reshape(shape):
         return x.reshape((size, *others))
     if isinstance(x, np.ndarray) and picker.table is None and _is_sliding(picker, x.shape):
-        lying = np.zeros((*others[:before], size, *others[before:]))  # as the tensor that was picked from lies
-        return _overlaid(x, picker, np.moveaxis(lying, before, 0))
+        return _overlaid(x, picker, _lying_like(x, len(axes), _longest(picker, x.shape), size))
     return _collected(x.reshape((size_of(x.shape[: len(axes)]), *others)), picker.picks(shape).ravel(), size)
 
 
@@ -80,6 +78,15 @@ def _is_sliding(picker: Picker, extents: Shape) -> bool:
 
 def _longest(picker: Picker, extents: Shape) -> int:
     return max((axis for axis, stride in enumerate(picker.strides) if stride), key=extents.__getitem__)
+
+
+def _lying_like(x: np.ndarray, count: int, longest: int, size: int) -> np.ndarray:
+    """Zeros for x with its first axes replaced by one, which lies where the longest of them lay."""
+    axes = [longest, *range(count, x.ndim)]
+    order = sorted(range(len(axes)), key=lambda at: -abs(x.strides[axes[at]]))
+    extents = [size, *x.shape[count:]]
+    zeros = np.zeros([extents[at] for at in order])
+    return zeros.transpose([order.index(at) for at in range(len(axes))])
 
 
 def _overlaid(x: np.ndarray, picker: Picker, result: np.ndarray) -> Array:

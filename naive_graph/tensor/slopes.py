@@ -19,7 +19,7 @@ from ..core.catalogue import div, exp, held, less, where
 from .base import size_of
 from .derivatives import transform_adjoint
 from .function import function_of
-from .index import Ids, LinearIndex, TransformIndex
+from .index import Ids, LinearIndex, Shape, TransformIndex
 from .nodes import OpType
 from .reduction import Places, ReductionNode
 from .selection import Picker, SelectionNode
@@ -62,14 +62,6 @@ class Slope:
     def softmax(self) -> Any:
         return self.shared(self.along(_WEIGHT, self.algebra.reduction("peak", self.node.index, self.x)))
 
-    def first(self) -> Any:
-        place = self.spread(self.algebra.reduction("argmax", self.node.index, self.x))
-        places = Places.of(self.node.index)
-        extents = [self.shape[each - 1] for each in places.dropped]
-        own = self.algebra.constant(np.arange(float(size_of(extents))).reshape(extents))
-        index = TransformIndex(tuple(each if each in places.dropped else -each for each in places.own), places.dropped)
-        return self.algebra.nonlinear(_SAME, [place, self.algebra.transform(index, own, 1.0, self.shape)])
-
     def others(self) -> Any:
         """Axis by axis: the product of the others along it, times that of what was reduced before."""
         places = Places.of(self.node.index)
@@ -82,6 +74,16 @@ class Slope:
             x = self.algebra.reduction("mul", _without(ids, axis), x)
             ids = tuple(each for each in ids if each != axis)
         return found
+
+
+def first_by_place(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
+    """1 for the first that is largest, else 0: where the place of the largest is an entry's own."""
+    places = Places.of(index)
+    extents = [shape[each - 1] for each in places.dropped]
+    own = algebra.constant(np.arange(float(size_of(extents))).reshape(extents))
+    along = TransformIndex(tuple(each if each in places.dropped else -each for each in places.own), places.dropped)
+    place = algebra.transform(transform_adjoint(index), algebra.reduction("argmax", index, x), 1.0, shape)
+    return algebra.nonlinear(_SAME, [place, algebra.transform(along, own, 1.0, shape)])
 
 
 def _without(ids: Ids, axis: int) -> TransformIndex:
@@ -160,5 +162,5 @@ SLOPES: dict[str, Callable[[Slope], Any]] = {
     "minimum": lambda slope: slope.shared(slope.along(_NOT_ABOVE, slope.y())),
     "mul": Slope.others,
     "logsumexp": Slope.softmax,
-    "first_maximum": Slope.first,
+    "first_maximum": lambda slope: slope.algebra.first(slope.node.index, slope.x),
 }
