@@ -26,7 +26,7 @@ from .function import Function, function_of
 from .index import Ids, LinearIndex, Shape, TransformIndex, fresh
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from .reduction import FLAT, Places, ReductionNode
-from .slopes import Slope, first_by_place
+from .slopes import Slope, first_by_place, softmax
 
 
 class Algebra(Protocol):
@@ -41,6 +41,8 @@ class Algebra(Protocol):
     def reduction(self, rule: str, index: TransformIndex, source: Any) -> Any: ...
 
     def first(self, index: TransformIndex, source: Any) -> Any: ...
+
+    def softmax(self, index: TransformIndex, source: Any) -> Any: ...
 
     def constant(self, array: Array, structural: bool = False) -> Any: ...
 
@@ -64,6 +66,10 @@ class Nodes:
 
     def first(self, index: TransformIndex, source: TensorNode) -> TensorNode:
         found: TensorNode = first_by_place(self, index, source, source.shape)
+        return found
+
+    def softmax(self, index: TransformIndex, source: TensorNode) -> TensorNode:
+        found: TensorNode = softmax(self, index, source, source.shape)
         return found
 
     def constant(self, array: Array, structural: bool = False) -> TensorNode:
@@ -91,7 +97,7 @@ class Calculus:
         self.value = value  # what a node is in the algebra
 
     def h(self, *used: Iterable[int]) -> Ids:
-        return fresh(len(self.h_shape), *used)
+        return fresh(len(self.h_shape), *used) if self.h_shape else ()
 
     def add(self, a: Any, b: Any, rank: int) -> Any:
         """The sum of two derivatives of a tensor of this rank."""

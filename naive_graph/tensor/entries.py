@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
 from typing import Any, NoReturn
@@ -19,6 +19,8 @@ import numpy as np
 from ..core.rules import Arithmetic, Rule
 from ..errors import NaiveGraphError
 from .arrays import Array, like, namespace
+from .function import Function
+from .picking import permuted
 
 
 class Entries(Arithmetic):
@@ -51,6 +53,25 @@ class Entries(Arithmetic):
 
     def __float__(self) -> NoReturn:
         raise TypeError("An array is not a number.")
+
+
+def applied(function: Function, arrays: Sequence[Array]) -> Array:
+    """A function, entry by entry."""
+    steps = function.steps
+    if any(rule.name not in VALUES for _, rule, _ in steps.rules):  # a learner's operator
+        result = function(*map(Entries, arrays))
+        return result.array if isinstance(result, Entries) else full(namespace(arrays[0]), arrays[0], result)
+    values: list[Any] = steps.constants[:]
+    for place, array in zip(steps.arguments, arrays):
+        if place is not None:
+            values[place] = array
+    xp = namespace(arrays[0])
+    for step, rule, operands in steps.rules:
+        given = [values[each] for each in operands]
+        known = all(type(each) is float for each in given)
+        values[step] = rule(*given) if known else VALUES[rule.name](xp, *given)
+    result = values[steps.result]
+    return full(xp, arrays[0], result) if type(result) is float else result
 
 
 def full(xp: Any, pattern: Array, value: float) -> Array:
@@ -187,7 +208,7 @@ def first_largest(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         tuple(at[axes.index(axis)] if axis in axes else slice(None) for axis in range(x.ndim))
         for at in np.ndindex(*extents)
     ]
-    parts = [np.ascontiguousarray(x[at]) for at in places]
+    parts = [np.array(x[at]) for at in places]  # laid out in full, once
     top = reduce(np.maximum, parts)
     wild, free = bool(np.isnan(top).any()), np.ones(top.shape, dtype=bool)
     for at, part in zip(places, parts):
@@ -195,6 +216,15 @@ def first_largest(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         result[at] = hit.astype(x.dtype)
         free ^= hit
     return result
+
+
+def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
+    """exp(x) over the sum of exp(x) along these axes; at an infinite top those that reach it share."""
+    order = [axis for axis in range(x.ndim) if axis not in axes]
+    lead = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
+    top = reduced("peak", permuted(x, [*order, *axes]), len(axes)).reshape(lead)
+    weights = xp.where(abs(top) == math.inf, floats(x == top, x), xp.exp(x - top))
+    return weights / weights.sum(axes).reshape(lead)
 
 
 def _log_of_sum(xp: Any, x: Array) -> Array:

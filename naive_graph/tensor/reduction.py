@@ -10,6 +10,7 @@ made of the four kinds and of reductions again (slopes.py).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..core.rules import Rule
@@ -95,6 +96,7 @@ class Places(NamedTuple):
     dropped: Ids  # that are reduced, in the source's order
 
     @classmethod
+    @lru_cache(maxsize=4096)
     def of(cls, index: TransformIndex) -> Places:
         own = tuple(range(1, len(index.src) + 1))
         kept = tuple(index.src.index(each) + 1 for each in index.dst)

@@ -14,6 +14,7 @@ multiply is not computed at all, neither on arrays nor on scalars.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +69,11 @@ class SelectionNode(LeafNode):
     def __init__(self, shape: Shape, pickers: Sequence[Picker], name: str | None = None) -> None:
         super().__init__(LeafType.CONSTANT, shape, None, name)
         self.pickers = tuple(pickers)
+
+    @cached_property
+    def moves(self) -> dict[Any, list[Any]]:
+        """What it does to the arrays of a product, once that was found."""
+        return {}
 
     @property  # type: ignore[misc]
     def value(self) -> Array:

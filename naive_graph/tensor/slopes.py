@@ -59,9 +59,6 @@ class Slope:
         total = self.algebra.transform(self.node.index, weights, 1.0, self.node.shape)
         return self.algebra.nonlinear(_SHARE, [weights, self.spread(total)])
 
-    def softmax(self) -> Any:
-        return self.shared(self.along(_WEIGHT, self.algebra.reduction("peak", self.node.index, self.x)))
-
     def others(self) -> Any:
         """Axis by axis: the product of the others along it, times that of what was reduced before."""
         places = Places.of(self.node.index)
@@ -74,6 +71,18 @@ class Slope:
             x = self.algebra.reduction("mul", _without(ids, axis), x)
             ids = tuple(each for each in ids if each != axis)
         return found
+
+
+def softmax(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
+    """exp(x) over the sum of exp(x) along what the index reduces."""
+
+    def spread(value: Any) -> Any:
+        return algebra.transform(transform_adjoint(index), value, 1.0, shape)
+
+    places = Places.of(index)
+    weights = algebra.nonlinear(_WEIGHT, [x, spread(algebra.reduction("peak", index, x))])
+    total = algebra.transform(index, weights, 1.0, tuple(shape[each - 1] for each in places.kept))
+    return algebra.nonlinear(_SHARE, [weights, spread(total)])
 
 
 def first_by_place(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
@@ -161,6 +170,6 @@ SLOPES: dict[str, Callable[[Slope], Any]] = {
     "maximum": lambda slope: slope.shared(slope.along(_NOT_BELOW, slope.y())),
     "minimum": lambda slope: slope.shared(slope.along(_NOT_ABOVE, slope.y())),
     "mul": Slope.others,
-    "logsumexp": Slope.softmax,
+    "logsumexp": lambda slope: slope.algebra.softmax(slope.node.index, slope.x),
     "first_maximum": lambda slope: slope.algebra.first(slope.node.index, slope.x),
 }
