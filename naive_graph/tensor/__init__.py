@@ -7,6 +7,7 @@ build            `linear("ij,j->i", W, x)`: nodes written with letters
 derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
 operators, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
 moves, sides, equation    how a node reads
+check            every mode of differentiation against finite differences
 recipes, picking, contraction, ways, entries, arrays, evaluate, at_once    evaluation on arrays of any library
 bulk, scalars, unfold, lower    every element a scalar node
 tasks/           forward and backward as tasks
@@ -22,6 +23,7 @@ except ImportError as missing:
         f'Tensors need {missing.name}, which is not installed: pip install "naive-graph[tensor]".'
     ) from missing
 
+from . import check as _check  # noqa: F401 - gives tensors a method
 from .at_once import compute_at_once
 from .base import TensorNode
 from .build import linear, nonlinear, transform
