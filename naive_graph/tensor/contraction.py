@@ -23,9 +23,11 @@ def product(given: list[Factor], dst: Ids) -> Array:
     arrays = [(array, ids) for array, ids in given if not isinstance(array, SelectionNode)]
     selections = [(array, ids) for array, ids in given if isinstance(array, SelectionNode)]
     if selections:
-        known, key = selections[0][0].moves, (tuple(selections), tuple(ids for _, ids in arrays), dst)
+        first, others = selections[0], selections[1:]  # the first keeps what was found, so it is no part of the key
+        lying = tuple(ids for _, ids in arrays)
+        known, key = first[0].moves, (first[1], *others, lying, dst)
         if key not in known:
-            known[key] = _moves(*key)
+            known[key] = _moves(selections, lying, dst)
         for move in known[key]:
             move(arrays)
     return contracted(arrays or [(np.array(1.0), ())], dst)
@@ -37,7 +39,7 @@ Move = Callable[[list[Factor]], None]  # moves entries of one of the arrays, or 
 def _moves(selections: Sequence[tuple[SelectionNode, Ids]], arrays: Sequence[Ids], dst: Ids) -> list[Move]:
     """What turns the selections of a product into moved entries. arrays: the ids of each."""
     picks = [
-        Pick(selection, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
+        Pick(selection.shape, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
         for selection, ids in selections
         for picker in selection.pickers
     ]
@@ -53,7 +55,7 @@ def _moves(selections: Sequence[tuple[SelectionNode, Ids]], arrays: Sequence[Ids
 class Pick(NamedTuple):
     """A picker in a product: the ids of its axes, and of the one that they determine."""
 
-    selection: SelectionNode
+    shape: Shape  # of the selection
     picker: Picker
     many: list[int]
     one: int
@@ -66,14 +68,14 @@ class Pick(NamedTuple):
         lying.append(ids)
 
         def write(arrays: list[Factor]) -> None:
-            dense = self.selection.factor(self.picker).reshape([self.selection.shape[axis] for axis in own])
+            dense = self.picker.dense(self.shape).reshape([self.shape[axis] for axis in own])
             arrays.append((like(arrays[0][0], dense) if arrays else dense, ids))
 
         return write
 
     def move(self, lying: list[Ids], kept: set[int]) -> Move | None:
         """Gather or scatter, if only one array is concerned; None if that cannot be done."""
-        shape, picker, many, one = self.selection.shape, self.picker, self.many, self.one
+        shape, picker, many, one = self
         with_one = [place for place, ids in enumerate(lying) if one in ids]
         with_many = [place for place, ids in enumerate(lying) if any(each in ids for each in many)]
         if one not in kept and len(with_one) == 1 and with_one[0] not in with_many:

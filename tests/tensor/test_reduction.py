@@ -189,3 +189,57 @@ def test_a_rule_that_no_reduction_has_is_refused_with_those_that_there_are():
         ReductionNode(ng.add, (1,), (1, -1), x)
     with pytest.raises(IndexSpecError, match="makes no new index"):
         ReductionNode("mul", (1, -1), (1, -1), x)
+
+
+STABLE = {
+    "softmax": lambda x: x.softmax(), "log_softmax": lambda x: x.log_softmax(),
+    "logsumexp": lambda x: x.logsumexp(-1),
+}  # fmt: skip
+WIDE = np.array([[1e3, 999.0, -1e3], [-1e3, -1001.0, -999.5], [0.0, 1e3, 1e-3]])
+
+
+@pytest.mark.parametrize("name", STABLE)
+def test_shares_of_huge_entries_are_the_scalars_with_their_gradients(name):
+    x = LeafNode.parameter(WIDE, "x")
+    y = STABLE[name](x)
+    weights = np.arange(1.0, y.size + 1).reshape(y.shape)
+    total = (y * weights).sum()
+    total.backward()
+    scalar = ng.lower(total)[()]
+    Graph.forward(scalar)
+    Graph.backward(scalar)
+    assert np.isfinite(y.eval()).all()
+    assert ng.lower(y).values == pytest.approx(y.eval(), rel=1e-12)
+    assert ng.lower(x).grads == pytest.approx(x.gradient(), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", STABLE)
+def test_shares_of_huge_entries_are_torchs_with_their_gradients(name):
+    torch = pytest.importorskip("torch")
+    theirs = torch.tensor(WIDE, requires_grad=True)
+    expected = {
+        "softmax": lambda: theirs.softmax(-1), "log_softmax": lambda: theirs.log_softmax(-1),
+        "logsumexp": lambda: theirs.logsumexp(-1),
+    }[name]()  # fmt: skip
+    x = LeafNode.parameter(WIDE)
+    y = STABLE[name](x)
+    weights = np.arange(1.0, y.size + 1).reshape(y.shape)
+    (y * weights).sum().backward()
+    (expected * torch.tensor(weights)).sum().backward()
+    assert y.eval() == pytest.approx(expected.detach().numpy(), rel=1e-12)
+    assert x.gradient() == pytest.approx(theirs.grad.numpy(), abs=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["maximum", "minimum", "mul", "logsumexp"])
+def test_reductions_and_their_gradients_are_torchs(rule):
+    torch = pytest.importorskip("torch")
+    values = np.round(numbers(4, 6), 0)  # ties, and zeros
+    theirs = torch.tensor(values, requires_grad=True)
+    over = {"maximum": torch.amax, "minimum": torch.amin, "mul": torch.prod, "logsumexp": torch.logsumexp}[rule]
+    expected = over(theirs, 1)
+    expected.sum().backward()
+    x = LeafNode.parameter(values)
+    y = reduction(rule, x, (1,))
+    y.sum().backward()
+    assert y.eval() == pytest.approx(expected.detach().numpy(), rel=1e-12)
+    assert x.gradient() == pytest.approx(theirs.grad.numpy(), abs=1e-12)
