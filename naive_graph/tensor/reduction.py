@@ -13,14 +13,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..core.rules import Rule
 from ..errors import IndexSpecError, OperatorNameError
-from .arrays import Array
 from .base import TensorNode, check_tensors
 from .index import Ids, LinearIndex, TransformIndex
-from .nodes import LeafNode, LinearNode
 
 
 class Reduction(NamedTuple):
@@ -90,16 +86,6 @@ def _checked_rule(rule: object) -> str:
     if not isinstance(name, str) or name not in REDUCTIONS:
         raise OperatorNameError(f"A ReductionNode's rule is one of {', '.join(map(repr, REDUCTIONS))}, not {name!r}.")
     return name
-
-
-def over_windows(patches: TensorNode, inside: Array) -> ReductionNode:
-    """The largest of patches (..., p, i, q, j, c) over i and j, of those places (p, i, q, j) that are inside."""
-    lead = tuple(range(1, patches.rank - 4))
-    p, q, c, i, j = range(patches.rank - 4, patches.rank + 1)
-    if not inside.all():
-        own = (*lead, p, i, q, j, c)
-        patches = LinearNode("add", own, own, (p, i, q, j), patches, LeafNode.constant(np.where(inside, 0.0, -np.inf)))
-    return ReductionNode("first_maximum", (*lead, p, q, c), (*lead, p, -i, q, -j, c), patches)
 
 
 class Places(NamedTuple):

@@ -12,9 +12,9 @@ from ..errors import ShapeError
 from ..graph.graph import scope
 from .base import TensorNode
 from .nodes import LeafNode, LinearNode, OpType, TransformNode
-from .operators import as_tensor, transpose
+from .operators import as_tensor, elementwise, transpose
 from .picks import pick, reshape
-from .reduction import over_windows
+from .reduction import ReductionNode
 
 LAYOUTS = {"NHWC": (-3, -2, -1), "NCHW": (-2, -1, -3)}
 
@@ -116,7 +116,13 @@ def _pooled(
 
 def _largest(image: TensorNode, rows: Window, columns: Window) -> TensorNode:
     patches = columns.over(rows.over(image, image.rank - 3), image.rank - 1)
-    return over_windows(patches, rows.inside(image.shape[-3])[:, :, None, None] & columns.inside(image.shape[-2]))
+    inside = rows.inside(image.shape[-3])[:, :, None, None] & columns.inside(image.shape[-2])
+    if not inside.all():
+        lowest = LeafNode.constant(np.where(inside, 0.0, -math.inf)[..., None])
+        patches = elementwise(OpType.add, patches, lowest)
+    lead = tuple(range(1, image.rank - 2))
+    p, q, c = range(image.rank - 2, image.rank + 1)
+    return ReductionNode("first_maximum", (*lead, p, q, c), (*lead, p, -1, q, -2, c), patches)
 
 
 def avg_pool2d(
