@@ -8,7 +8,7 @@ derivatives, calculus, differentiate    how index arrays turn; the rules; both w
 operators, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
 moves, sides, equation    how a node reads
 check            every mode of differentiation against finite differences
-recipes, picking, contraction, ways, entries, arrays, evaluate, at_once    evaluation on arrays of any library
+recipes, picking, contraction, ways, entries, reducing, arrays, evaluate, at_once    evaluation on arrays
 bulk, scalars, unfold, lower    every element a scalar node
 tasks/           forward and backward as tasks
 """
