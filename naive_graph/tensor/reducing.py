@@ -15,12 +15,13 @@ from .entries import VALUES, floats, full, logsumexp, where
 from .picking import permuted
 
 FEW = 16  # entries along the reduced axes that are folded one after the other
+SMALL = 4096  # entries of an array that is reduced in one call
 
 
 def reduced(rule: str, x: Array, count: int) -> Array:
     """A reduction over the last `count` axes."""
     xp, lead, extents = namespace(x), x.shape[: x.ndim - count], x.shape[x.ndim - count :]
-    if prod(extents) <= FEW:
+    if prod(extents) <= FEW and (rule == "mul" or prod(x.shape) > SMALL):
         return FOLDS[rule](xp, *(x[(..., *at)] for at in np.ndindex(*extents)))
     return WHOLE[rule](xp, x.reshape((*lead, prod(extents))))
 
