@@ -67,7 +67,11 @@ def judge(name: str, answer: Any) -> Verdict:
         raise LessonError(
             f"{exercise.name} is to be a {_kind(exercise)}, not a {kind}. Give it without brackets: {hint}."
         )
-    asked = ask(exercise, answer)
+    return verdict(exercise, ask(exercise, answer))
+
+
+def verdict(exercise: Exercise, asked: Asked) -> Verdict:
+    """What is said of what an answer did."""
     wrong = [place for place, given in enumerate(asked) if _failed(exercise, place, given) is not None]
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")
