@@ -9,6 +9,12 @@ judge      the verdict: right or not, the smallest failing case, the mistake
 solutions  the solutions as text, with all switches folded away
 progress   what a learner has done, in one file
 notebook   check, hint, solution, progress, predict
+needed     the part of a program that a name needs
+answers    the answers in a notebook
+inside     the sandbox from inside: walls, limits, and the learner's code
+sandbox    the sandbox from outside: what goes in, what is believed
+handout    a lesson as notebooks for a class
+course     the course file
 sentences  small sentences to learn from
 trees      networks that read them
 """
