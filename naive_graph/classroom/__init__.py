@@ -15,6 +15,8 @@ inside     the sandbox from inside: walls, limits, and the learner's code
 sandbox    the sandbox from outside: what goes in, what is believed
 handout    a lesson as notebooks for a class
 course     the course file
+grading    a folder of notebooks, graded
+pages      what is told of it, to each student and to the teacher
 sentences  small sentences to learn from
 trees      networks that read them
 """

@@ -40,10 +40,13 @@ class Verdict:
             picture.svg  # noqa: B018 - while the graph is there
             return picture
 
-    def _repr_html_(self) -> str:
+    def drawn(self) -> str:
+        """The picture as HTML; empty if there is none."""
         picture = self.picture()
-        drawn = "" if picture is None else picture._repr_mimebundle_()["text/html"]
-        return f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>{drawn}'
+        return "" if picture is None else str(picture._repr_mimebundle_()["text/html"])
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>{self.drawn()}'
 
 
 def exercise_named(name: str) -> Exercise:

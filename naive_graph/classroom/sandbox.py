@@ -121,23 +121,29 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
     }  # fmt: skip
     settings = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg", "LANG": "C.UTF-8"}
     settings |= dict.fromkeys(("HOME", "TMPDIR", "NAIVE_GRAPH_CACHE", "NAIVE_GRAPH_DATA", "MPLCONFIGDIR"), "/work")
+    if not limits.enclosed:
+        settings = {**os.environ, "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "inside.py")]
     longest = 60 + 3 * limits.seconds * len(asked)
     with tempfile.TemporaryDirectory() as base:
         os.chmod(base, 0o755)
-        told = subprocess.run(
-            command, input=json.dumps(task | {"base": base}), capture_output=True, text=True, encoding="utf-8",
-            errors="replace", env=settings | _systems_own(limits), timeout=longest, start_new_session=True, cwd=base,
-        )  # fmt: skip
+        whole = json.dumps(task | {"base": base}).encode()
+        try:  # a session of its own: Ctrl-C is for the grader, who lets each finish
+            told = subprocess.run(
+                command,
+                input=whole,
+                capture_output=True,
+                env=settings,
+                timeout=longest,
+                start_new_session=True,
+                cwd=base,
+            )
+        except subprocess.TimeoutExpired:
+            raise LessonError(f"The sandbox was stopped after {longest} seconds. Grade it again.") from None
     if told.returncode:
-        why = (told.stderr.strip().splitlines() or ["it was ended"])[-1]
+        why = (told.stderr.decode(errors="replace").strip().splitlines() or ["it was ended"])[-1]
         raise LessonError(f"The sandbox does not work here: {why}. " + INSTEAD * limits.enclosed)
     return list(json.loads(told.stdout))
-
-
-def _systems_own(limits: Limits) -> dict[str, str]:
-    """Windows starts nothing without some of its variables."""
-    return {} if limits.enclosed else {key: os.environ[key] for key in ("SYSTEMROOT", "TEMP") if key in os.environ}
 
 
 def _judged(exercise: Exercise, texts: list[str], lines: str, end: str) -> Verdict:
