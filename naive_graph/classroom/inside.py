@@ -166,10 +166,11 @@ class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def questions(names: list[str]) -> Iterator[tuple[Question, list[str]]]:
     """Those that are asked, and their cases in words; of the cases nothing is kept but how they ask."""
-    from naive_graph.classroom import answers  # noqa: F401 - before the first process starts
+    from naive_graph.classroom import answers, notebook  # noqa: F401 - before the first process starts
     from naive_graph.classroom.cases import Case
     from naive_graph.classroom.exercises import EXERCISES
 
+    vars(notebook)["working"] = lambda name, answer: answer  # there is no solution to go on with
     found: dict[str, Any] = {each.name: each for each in EXERCISES}
     for name in names:
         cases = list(found[name].make_cases())
