@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from symtable import symtable
 
 MAKERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -46,8 +47,15 @@ def bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def used(statement: ast.stmt) -> Iterator[str]:
-    """Every name in a statement."""
-    return (part.id for part in ast.walk(statement) if isinstance(part, ast.Name))
+    """The notebook's names that a statement reads: in a function, all but the function's own."""
+    try:
+        waiting = [symtable(ast.unparse(statement), "a statement", "exec")]
+    except (SyntaxError, ValueError, RecursionError):  # who needs it will see
+        return
+    for table in waiting:
+        waiting += table.get_children()
+        whole = table.get_type() == "module"
+        yield from (each.get_name() for each in table.get_symbols() if whole or each.is_global())
 
 
 def _outside_functions(statement: ast.AST) -> Iterator[ast.AST]:

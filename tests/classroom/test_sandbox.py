@@ -102,6 +102,17 @@ def test_only_what_the_answer_needs_is_run():
     ).passed
 
 
+def test_a_functions_own_names_need_nothing_of_the_notebook():
+    play = "values = []\nfor x in range(3):\n    values.append(1 / 0)\nf = g = total = 1 / 0"
+    answer = """
+        def slope(f, x, h=1e-5):
+            values = [f(x + g) for g in (h, -h)]
+            total = values[0] - values[1]
+            return total / (2 * h)
+        """
+    assert handed_in(play, answer, limits=OPEN).passed
+
+
 def test_what_follows_the_last_check_does_not_count():
     assert not sandbox.grade([WRONG, CHECK, RIGHT], [(SLOPE, "slope")], OPEN, [])[0].passed
 
