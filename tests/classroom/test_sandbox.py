@@ -113,6 +113,32 @@ def test_a_functions_own_names_need_nothing_of_the_notebook():
     assert handed_in(play, answer, limits=OPEN).passed
 
 
+@either
+def test_a_lesson_goes_on_without_a_solution(limits):
+    goes_on = "from naive_graph.classroom.notebook import working\nslope = working('slope', slope)"
+    assert handed_in(RIGHT, goes_on, CHECK, limits=limits).passed
+    assert not handed_in(WRONG, goes_on, CHECK, limits=limits).passed
+
+
+@walled
+def test_an_answer_may_use_the_packages_that_are_there():
+    pytest.importorskip("numpy")
+    cell = """
+        import numpy as np
+        from naive_graph import Graph, draw
+        def slope(f, x, h=1e-5):
+            return float(np.dot([f(x + h), f(x - h)], [1, -1])) / (2 * h)
+        """
+    assert handed_in(cell, limits=Limits()).passed
+
+
+@walled
+@pytest.mark.slow
+def test_who_sleeps_for_ever_is_stopped():
+    asleep = handed_in("import time\ndef slope(f, x, h=0):\n    time.sleep(1e6)")
+    assert not asleep.passed and "does not end" in asleep.message
+
+
 def test_what_follows_the_last_check_does_not_count():
     assert not sandbox.grade([WRONG, CHECK, RIGHT], [(SLOPE, "slope")], OPEN, [])[0].passed
 
