@@ -27,6 +27,7 @@ img, svg {{ max-width: 100%; height: auto; }}
 {body}
 </body></html>
 """
+UNWRITTEN = {"missing", "unfinished"}  # no misconceptions
 NAMELESS = "Wrong, and no mistake could be named. What is sure stands on the students' pages."
 
 
@@ -68,7 +69,7 @@ def _misconceptions(results: list[Result]) -> str:
     for result in results:
         for answer in result.answers:
             wrong = answer["mistakes"] or [["", NAMELESS]] * (answer["message"].startswith("Not yet"))
-            for name, sentence in wrong:
+            for name, sentence in (each for each in wrong if each[0] not in UNWRITTEN):
                 key = result.lesson, answer["exercise"], name
                 who[key].append(result.student)
                 sentences[key][sentence] += 1
@@ -77,6 +78,7 @@ def _misconceptions(results: list[Result]) -> str:
         key = lesson, exercise, name
         told = escape(sentences[key].most_common(1)[0][0])
         names = ", ".join(map(_link, who[key]))
+        names = names if len(who[key]) < 7 else f"<details><summary>{len(who[key])} students</summary>{names}</details>"
         rows.append((len(who[key]), escape(exercise), f"<b>{escape(name)}</b> {told}", names))
     return _table(("students", "exercise", "mistake", "who"), rows) if rows else "<p>Nobody made a mistake.</p>"
 
@@ -90,8 +92,10 @@ def _exercises(results: list[Result]) -> str:
     for (lesson, exercise), answers in went.items():
         missing = sum(each["message"] == "Not handed in." for each in answers)
         right = sum(each["passed"] for each in answers)
-        rows.append((escape(exercise), escape(lesson), right, len(answers) - missing - right, missing))
-    return _table(("exercise", "lesson", "right", "wrong", "not handed in"), rows)
+        unwritten = sum(any(name in UNWRITTEN for name, _ in each["mistakes"]) for each in answers)
+        counts = right, len(answers) - right - unwritten - missing, unwritten, missing
+        rows.append((escape(exercise), escape(lesson), *counts))
+    return _table(("exercise", "lesson", "right", "wrong", "not written", "not handed in"), rows)
 
 
 def _students(results: list[Result]) -> str:

@@ -94,6 +94,13 @@ def test_the_teachers_page_counts_the_misconceptions_most_frequent_first(course)
     assert "2 students. 1 of 4 points" in page
 
 
+def test_a_blank_is_no_misconception(course):
+    hand_in(course, "ada", "def kahn(nodes):\n    raise NotImplementedError()")
+    graded(course)
+    page = (course / "results" / "class.html").read_text(encoding="utf-8")
+    assert "Nobody made a mistake." in page and "unfinished" not in page
+
+
 def test_points_and_dates_are_those_of_the_course_file(course):
     text = (course / "course.toml").read_text().replace("kahn = 1, slope = 1", "slope = 2.5")
     (course / "course.toml").write_text(text.replace("# due = 2027-01-31", "due = 2027-01-31T18:00:00+00:00"))
