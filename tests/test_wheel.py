@@ -48,6 +48,14 @@ def test_an_installed_wheel_copies_the_lessons(installed, tmp_path):
     assert theirs == {path.name: path.read_bytes() for path in (ROOT / "lessons").glob("*.ipynb")}
 
 
+def test_an_installed_wheel_makes_a_course(installed, tmp_path):
+    ended = run(installed, "class", "new", "course", "01", "02", cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    for folder in ("source", "release"):
+        assert len(list((tmp_path / "course" / folder).glob("*/*.ipynb"))) == 2
+    assert (tmp_path / "course" / "notes" / "README.md").is_file()
+
+
 @pytest.mark.parametrize(("command", "extra"), [("lessons", "naive-graph[lessons]"), ("tour", "naive-graph[draw")])
 def test_a_missing_tool_is_one_line_that_names_the_extra(installed, tmp_path, command, extra):
     ended = run(installed, command, cwd=tmp_path)

@@ -9,6 +9,11 @@ judge      the verdict: right or not, the smallest failing case, the mistake
 solutions  the solutions as text, with all switches folded away
 progress   what a learner has done, in one file
 notebook   check, hint, solution, progress, predict
+sentences  small sentences to learn from
+trees      networks that read them
+
+For a class:
+
 needed     the part of a program that a name needs
 answers    the answers in a notebook
 inside     the sandbox from inside: walls, limits, and the learner's code
@@ -17,8 +22,6 @@ handout    a lesson as notebooks for a class
 course     the course file
 grading    a folder of notebooks, graded
 pages      what is told of it, to each student and to the teacher
-sentences  small sentences to learn from
-trees      networks that read them
 """
 
 from .judge import Verdict, judge

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from handing_in import KAHN_BY_VALUE, LESSON, RIGHT, WRONG, hand_in, new_course, notebook, walled
+from handing_in import KAHN_BY_VALUE, LESSON, RIGHT, WRONG, hand_in, new_course, no_walls, notebook, walled  # noqa: F401
 
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.handout import cell_texts
