@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .asking import Stopped, Watch
 from .needed import needed
 
-MAGIC = re.compile(r"^\s*[%!?].*$", re.MULTILINE)  # what IPython knows, and Python does not
+MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)  # what IPython knows, and Python does not
 
 
 class Trouble(NamedTuple):
@@ -32,7 +32,7 @@ def parsed(cell: str) -> ast.Module:
         if not MAGIC.search(cell):
             raise
         try:
-            return ast.parse(MAGIC.sub("pass", cell))
+            return ast.parse(MAGIC.sub(r"\1pass", cell))
         except SyntaxError:
             raise error from None
 
@@ -55,22 +55,12 @@ def checks(cell: str) -> Iterator[tuple[str, ast.expr]]:
 
 def defined(cells: list[str], known_as: set[str], expression: str) -> tuple[Trouble | None, Any]:
     """Run what the answer needs of a notebook's cells, down to the last that checks it. Trouble, or the answer."""
-    checking = [place for place, cell in enumerate(cells) if any(name in known_as for name, _ in checks(cell))]
     wanted = {part.id for part in ast.walk(ast.parse(expression)) if isinstance(part, ast.Name)}
-    unread = ""
-    home: dict[ast.stmt, int] = {}
-    statements: list[ast.stmt] = []
-    for place, cell in enumerate(cells[: checking[-1] + 1] if checking else cells):
-        try:
-            statements += parsed(cell).body
-            home.update(dict.fromkeys(statements[len(home) :], place))
-        except (SyntaxError, ValueError) as error:
-            unread = f"A cell cannot be read as Python: {error}."
+    home, unread = _statements(cells, known_as)
     scope: dict[str, Any] = {"__name__": "__main__"}
-    watch = Watch(10)
     try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), watch:
-            for place, part in groupby(needed(statements, wanted), home.__getitem__):
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), Watch(10):
+            for place, part in groupby(needed(home, wanted), home.__getitem__):
                 exec(_code(cells[place], list(part), f"<cell {place + 1}>"), scope)
             answer = eval(expression, scope)
     except NameError as error:
@@ -86,6 +76,19 @@ def defined(cells: list[str], known_as: set[str], expression: str) -> tuple[Trou
     if not callable(answer):
         return Trouble("does_not_run", f"{expression} is no function, but of type {type(answer).__name__}."), None
     return None, answer
+
+
+def _statements(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, int], str]:
+    """The statements down to the last check, in order, each with the place of its cell; and why a cell is left out."""
+    checking = [place for place, cell in enumerate(cells) if any(name in known_as for name, _ in checks(cell))]
+    home: dict[ast.stmt, int] = {}
+    unread = ""
+    for place, cell in enumerate(cells[: checking[-1] + 1] if checking else cells):
+        try:
+            home.update(dict.fromkeys(parsed(cell).body, place))
+        except (SyntaxError, ValueError) as error:
+            unread = f"A cell cannot be read as Python: {error}."
+    return home, unread
 
 
 def _code(cell: str, statements: list[ast.stmt], file: str) -> Any:

@@ -95,15 +95,14 @@ def _judged(course: Course, student: str, lesson: Lesson, asked: list[tuple[Exer
     folder = course.folder / "submitted" / student / lesson.name
     result = Result(student, lesson.name, [], _late(folder, lesson))
     place = course.folder / "results" / "verdicts" / student / f"{lesson.name}.json"
+    rest = lesson.points, [answer for _, answer in asked], course.limits, __version__
     try:
         handed_in = _notebook(folder)
-        rest = lesson.points, [answer for _, answer in asked], course.limits, __version__
-        digest = sha256(handed_in + repr(rest).encode()).hexdigest()
+        digest = sha256(handed_in + repr(rest).encode()).hexdigest() if handed_in else ""
         if (kept := _kept(place, digest)) is not None:
             return lambda: result._replace(answers=kept)
-        verdicts = _verdicts(course, handed_in, asked)
-    except FileNotFoundError:
-        verdicts, digest = [Verdict(False, "Not handed in.")] * len(asked), ""
+        nothing = [Verdict(False, "Not handed in.")] * len(asked)
+        verdicts = _verdicts(course, handed_in, asked) if handed_in else nothing
     except (LessonError, OSError) as error:
         told = str(error)
         return lambda: result._replace(ungraded=f"not graded: {told}")
@@ -158,11 +157,11 @@ def _folders(place: Path) -> Iterator[Path]:
 
 
 def _notebook(folder: Path) -> bytes:
-    """The notebook that was handed in: the one of the lesson's name, or the only one. Raises FileNotFoundError."""
+    """The notebook that was handed in: the one of the lesson's name, or the only one. Empty if there is none."""
     found = [] if folder.is_symlink() else [each for each in folder.glob("*.ipynb") if not each.is_symlink()]
     named = [each for each in found if each.stem == folder.name] or found
     if len(named) != 1 or not named[0].is_file():
-        raise FileNotFoundError
+        return b""
     with named[0].open("rb") as file:
         return file.read(MOST_BYTES)
 

@@ -20,29 +20,30 @@ from .lessons import lessons_of_the_package
 
 def new(folder: Path, names: Sequence[str], renew: bool) -> int:
     """Write a course: its file, the teacher's notebooks, the students', and notes on each lesson."""
-    lessons = {each.stem: each for each in _chosen(lessons_of_the_package(), names)}
-    read = {name: json.loads(each.read_text(encoding="utf-8")) for name, each in lessons.items()}
+    lessons = lessons_of_the_package()
+    read = {each.stem: json.loads(each.read_text(encoding="utf-8")) for each in lessons}
     if not (folder / FILE).exists():
-        told = [(name, [exercise.name for _, exercise, _ in checked(cell_texts(each))]) for name, each in read.items()]
-        _write(folder / FILE, course_text(told))
+        chosen = {each.stem: checked(cell_texts(read[each.stem])) for each in _chosen(lessons, names)}
+        told = course_text((name, [exercise.name for _, exercise, _ in each]) for name, each in chosen.items())
+        _write(folder / FILE, told)
+    elif names:
+        raise LessonError(f"{folder / FILE} is there already, and says which lessons are set. Edit it.")
     course = read_course(folder)
     for name, lesson in course.lessons.items():
         source = course.source(name)
         if name in read:
             _write_once(source, _text(teachers(read[name], lesson.points)), renew)
         elif not source.exists():
-            known = ", ".join(lessons)
+            known = ", ".join(read)
             raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. There are: {known}.")
         made = students(without_outputs(json.loads(source.read_text(encoding="utf-8"))))
         _write_once(folder / "release" / name / f"{name}.ipynb", _text(made), renew)
-    for note in sorted(next(iter(lessons.values())).parent.glob("notes/*.md")):
+    for note in sorted(lessons[0].parent.glob("notes/*.md")):
         _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
     submitted = folder / "submitted"
     submitted.mkdir(exist_ok=True)
-    print(
-        f"next: edit {folder / FILE}, hand out {folder / 'release'}, collect {submitted}/STUDENT/LESSON/LESSON.ipynb,"
-    )
-    print(f"      naive-graph class grade {submitted}")
+    print(f"next: edit {folder / FILE}, hand out {folder / 'release'},")
+    print(f"      collect {submitted}/STUDENT/LESSON/LESSON.ipynb, naive-graph class grade {submitted}")
     return 0
 
 

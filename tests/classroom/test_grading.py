@@ -217,7 +217,8 @@ def test_a_teachers_own_notebook_is_a_lesson_too(course):
     [
         (["grade", "nowhere/submitted"], "no nowhere/course.toml"),
         (["grade", "elsewhere"], "is not called submitted"),
-        (["new", "course", "99"], "no lesson '99'. There are: 02_small"),
+        (["new", "other", "99"], "no lesson '99'. There are: 02_small"),
+        (["new", "course", "02"], "course/course.toml is there already"),
     ],
 )
 def test_a_wrong_command_is_told_in_one_line(course, capsys, monkeypatch, words, told):

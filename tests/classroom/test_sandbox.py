@@ -95,7 +95,7 @@ def test_why_there_is_no_answer_is_told(cells, name):
 def test_only_what_the_answer_needs_is_run():
     assert handed_in(
         "%matplotlib inline\nimport math\n1 / 0",
-        "halves = []\nfor n in (1, 1):\n    halves.append(n / 2)\n!ls",
+        "halves = []\nfor n in (1, 1):\n    halves.append(n / 2)\n    !ls",
         "def slope(f, x, h=1e-5):\n    return (f(x + h) - f(x - h)) / h * half()",
         "def half():\n    return math.fsum(halves) / 2",
         limits=OPEN,
