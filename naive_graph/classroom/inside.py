@@ -75,9 +75,9 @@ def enclose(base: str, show: list[str], hide: list[str]) -> None:
             Path("/proc/self", file).write_text(text)
     _call("mount", None, "/", None, REC | PRIVATE, None)
     _build(base, show, hide)
-    parent = os.fork()
-    if parent:
-        os._exit(os.waitstatus_to_exitcode(os.waitpid(parent, 0)[1]) and 1)
+    child = os.fork()
+    if child:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) and 1)
     _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     _call("prctl", DUMPABLE, 0, 0, 0, 0)  # no process beside this one may look into it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
