@@ -11,6 +11,17 @@ progress   what a learner has done, in one file
 notebook   check, hint, solution, progress, predict
 sentences  small sentences to learn from
 trees      networks that read them
+
+For a class:
+
+needed     the part of a program that a name needs
+answers    the answers in a notebook
+inside     the sandbox from inside: walls, limits, and the learner's code
+sandbox    the sandbox from outside: what goes in, what is believed
+handout    a lesson as notebooks for a class
+course     the course file
+grading    a folder of notebooks, graded
+pages      what is told of it, to each student and to the teacher
 """
 
 from .judge import Verdict, judge

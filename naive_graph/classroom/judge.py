@@ -40,10 +40,13 @@ class Verdict:
             picture.svg  # noqa: B018 - while the graph is there
             return picture
 
-    def _repr_html_(self) -> str:
+    def drawn(self) -> str:
+        """The picture as HTML; empty if there is none."""
         picture = self.picture()
-        drawn = "" if picture is None else picture._repr_mimebundle_()["text/html"]
-        return f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>{drawn}'
+        return "" if picture is None else str(picture._repr_mimebundle_()["text/html"])
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>{self.drawn()}'
 
 
 def exercise_named(name: str) -> Exercise:
@@ -67,7 +70,11 @@ def judge(name: str, answer: Any) -> Verdict:
         raise LessonError(
             f"{exercise.name} is to be a {_kind(exercise)}, not a {kind}. Give it without brackets: {hint}."
         )
-    asked = ask(exercise, answer)
+    return verdict(exercise, ask(exercise, answer))
+
+
+def verdict(exercise: Exercise, asked: Asked) -> Verdict:
+    """What is said of what an answer did."""
     wrong = [place for place, given in enumerate(asked) if _failed(exercise, place, given) is not None]
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")
