@@ -33,6 +33,11 @@ class Fold(ast.NodeTransformer):
         parts = [part for part, value in zip(node.values, known) if value is None]
         return ast.Constant(not decides) if not parts else parts[0] if len(parts) == 1 else ast.BoolOp(node.op, parts)
 
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        known = self._known(node.operand) if isinstance(node.op, ast.Not) else None
+        return node if known is None else ast.Constant(not known)
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
         known = self._known(node.test)
@@ -57,8 +62,8 @@ class Fold(ast.NodeTransformer):
 def solution_text(exercise: Exercise) -> str:
     """The solution as somebody would write it who knows.
 
-    >>> from .exercises import EXERCISES
-    >>> print(solution_text(EXERCISES[2]).splitlines()[-1])
+    >>> from .judge import exercise_named
+    >>> print(solution_text(exercise_named("slope")).splitlines()[-1])
         return rise / (2 * h)
     """
     tree = ast.parse(textwrap.dedent(inspect.getsource(exercise.solve)))
@@ -69,6 +74,5 @@ def solution_text(exercise: Exercise) -> str:
         folded = ast.Module(folded.body[1:-1], [])
         made = next(part for part in folded.body if isinstance(part, ast.ClassDef))
         made.body.insert(0, ast.Expr(ast.Constant(exercise.statement.replace("\n", "\n    ").replace("    \n", "\n"))))
-    return ("import math\n\n" if "math." in ast.unparse(folded) else "") + ast.unparse(
-        ast.fix_missing_locations(folded)
-    )
+    text = ast.unparse(ast.fix_missing_locations(folded))
+    return "import math\n\n" * ("math." in text) + text
