@@ -76,3 +76,11 @@ def solution_text(exercise: Exercise) -> str:
         made.body.insert(0, ast.Expr(ast.Constant(exercise.statement.replace("\n", "\n    ").replace("    \n", "\n"))))
     text = ast.unparse(ast.fix_missing_locations(folded))
     return "import math\n\n" * ("math." in text) + text
+
+
+def blank_text(exercise: Exercise) -> str:
+    """What a learner begins with: the first line and the statement, and dots in place of the rest."""
+    tree = ast.parse(solution_text(exercise))
+    made: Any = next(each for each in tree.body if getattr(each, "name", "") == exercise.name)
+    made.body[1:] = [ast.Expr(ast.Constant(...))]
+    return ast.unparse(made)

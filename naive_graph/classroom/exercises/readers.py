@@ -54,7 +54,7 @@ def bag(
     return counts
 
 
-def likes(
+def is_liked(
     tree: Any, liked: Any, *, but_first: str = "", but_both: str = "", and_is_or: str = "", one_only: str = "",
     no_negation: str = "", counts: str = "",
 ) -> Any:  # fmt: skip
@@ -106,4 +106,4 @@ def _trees(*more: Any) -> Iterator[Case]:
 
 DEPTH = Exercise(depth, _trees)
 BAG = Exercise(bag, _trees)
-LIKES = Exercise(likes, lambda: _trees(list(LIKED)))
+IS_LIKED = Exercise(is_liked, lambda: _trees(list(LIKED)))

@@ -470,7 +470,7 @@ RIGHT += [
         },
     ),
     (
-        "likes",
+        "is_liked",
         lambda tree, liked: bool(
             eval(
                 str(tree if isinstance(tree, tuple) else ("word", tree)).replace("(", "SAY("),
@@ -524,7 +524,7 @@ def bag_by_stack(tree):
     return counts
 
 
-@right("likes")
+@right("is_liked")
 def likes_by_match(tree, liked):
     match tree:
         case ("not", part):
@@ -538,7 +538,7 @@ def likes_by_match(tree, liked):
     return tree in liked
 
 
-@right("likes")
+@right("is_liked")
 def likes_by_fold(tree, liked):
     from naive_graph.classroom.sentences import MEANING, fold
 
