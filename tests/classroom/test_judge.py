@@ -48,9 +48,7 @@ def solution_of(text, name):
 # What asks hundreds of answers for every graph there is takes minutes.
 LONG = {"kahn", "depends_on", "backward", "is_order"}
 each_of_many = pytest.mark.parametrize(
-    "exercise",
-    [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LONG)) for each in EXERCISES],
-    ids=NAMES,
+    "exercise", [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LONG)) for each in EXERCISES], ids=NAMES
 )
 
 

@@ -161,8 +161,7 @@ def _slides() -> Iterator[tuple[Any, ...]]:
 
 
 TRANSPOSE = Exercise(
-    transpose,
-    lambda: list_cases("W", ((W,) for W in _matrices()), {"W is not square": lambda W: len(W) != len(W[0])}),
+    transpose, lambda: list_cases("W", ((W,) for W in _matrices()), {"W is not square": lambda W: len(W) != len(W[0])})
 )
 ADD_ROW = Exercise(
     add_row,
