@@ -64,7 +64,7 @@ def _told(plan: list[Any], row: int, end: int, how_often: str, none_unread: str,
         return sum(operands.count(row) for _, *operands in plan)
     if end > row or not (none_unread or to_the_end):
         return end if none_unread or to_the_end else end - row
-    return None if none_unread else len(plan) - 1
+    return None if none_unread == "none_unread" else -1 if none_unread else len(plan) - 1
 
 
 def slots(

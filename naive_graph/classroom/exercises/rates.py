@@ -71,7 +71,7 @@ def clip(
     The length is the square root of the sum of the squares.
     """
     if each_alone:
-        return [max(-limit, min(limit, grad)) for grad in grads]
+        return [min(limit, grad) if each_alone == "above" else max(-limit, min(limit, grad)) for grad in grads]
     length = math.sqrt(sum(grad * grad for grad in grads))
     if by_largest or sum_of_sizes or no_root:
         sizes = [abs(grad) for grad in grads] or [0.0]

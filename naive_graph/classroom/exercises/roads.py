@@ -11,7 +11,7 @@ from ..exercise import Exercise
 
 def tangents(
     order: Any, x: Any, partials: Any, *, no_seed: str = "", every_leaf: str = "", overwrites: str = "",
-    backwards: str = "", no_incoming: str = "", no_partial: str = "", first_operand: str = "",
+    backwards: str = "", no_incoming: str = "", no_partial: str = "", first_operand: str = "", loses_seed: str = "",
 ) -> Any:  # fmt: skip
     """Forward mode: return a dict {node: dnode/dx} with an entry for every node, 0.0 where it does not depend on x.
 
@@ -23,6 +23,8 @@ def tangents(
         slopes = {node: 0.0 if node.last else 1.0 for node in order}
     slopes[x] = 1.0 if not no_seed else x.value
     for node in order if not backwards else order[::-1]:
+        if loses_seed:
+            slopes[node] = 0.0
         for operand, partial in zip(node.last if not first_operand else node.last[:1], partials(node)):
             share = slopes[operand] * partial if not no_incoming else partial
             if no_partial:

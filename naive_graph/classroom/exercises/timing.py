@@ -13,13 +13,15 @@ from ..exercise import Exercise
 
 def is_order(
     nodes: Any, order: Any, *, misses_missing: str = "", misses_double: str = "", backwards: str = "",
-    first_operand: str = "", any_operand: str = "", neighbours: str = "",
+    first_operand: str = "", any_operand: str = "", neighbours: str = "", counts: str = "",
 ) -> Any:  # fmt: skip
     """Return True if order lists all nodes, each once, and every operand before its consumers; else False.
 
     nodes: the nodes of a graph. order: a list of some of them. node.last: the
     operands of a node.
     """
+    if counts:
+        return len(order) == len(nodes)
     if not misses_double and len(set(order)) < len(order):
         return False
     if not misses_missing and set(order) != set(nodes):
