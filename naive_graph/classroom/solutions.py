@@ -9,6 +9,8 @@ from typing import Any
 
 from .exercise import Exercise
 
+WIDTH = 84  # of a line of a statement
+
 
 class Fold(ast.NodeTransformer):
     """Takes out what depends on switches alone: each of them is the empty text."""
@@ -70,12 +72,20 @@ def solution_text(exercise: Exercise) -> str:
     whole: Any = tree.body[0]
     switches = {argument.arg for argument in whole.args.kwonlyargs}
     folded = Fold(switches).visit(whole)
-    if exercise.is_class:  # the function makes it: its body is the solution, but for its docstring and its end
-        folded = ast.Module(folded.body[1:-1], [])
+    del folded.body[0]  # the statement comes again, in lines that a notebook shows whole
+    made = folded
+    if exercise.is_class:  # the function makes it: its body is the solution, but for its end
+        folded = ast.Module(folded.body[:-1], [])
         made = next(part for part in folded.body if isinstance(part, ast.ClassDef))
-        made.body.insert(0, ast.Expr(ast.Constant(exercise.statement.replace("\n", "\n    ").replace("    \n", "\n"))))
+    made.body.insert(0, ast.Expr(ast.Constant(_told(exercise.statement))))
     text = ast.unparse(ast.fix_missing_locations(folded))
     return "import math\n\n" * ("math." in text) + text
+
+
+def _told(statement: str) -> str:
+    """A statement as a docstring."""
+    first, *rest = [part for line in statement.splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]
+    return first if not rest else "\n".join([first, *(f"    {line}".rstrip() for line in rest), "    "])
 
 
 def blank_text(exercise: Exercise) -> str:
