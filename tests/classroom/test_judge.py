@@ -26,6 +26,7 @@ EQUIVALENT = {
     "if sign <= '*':": "+ and -, which are done before, are the only other signs that are not above *",
     "if len(set(order)) != len(order):": "a set is never longer than its list",
     "if operator <= 'add':": "no other name comes before add in the alphabet",
+    "values.append(a + b if name <= 'add' else a - b)": "no other name comes before add in the alphabet",
     "if operator >= 'sub':": "no other name comes after sub in the alphabet",
     "if operator <= 'div':": "of the names that are left none comes before div",
     "if operator >= 'sin':": "of the names that are left none comes after sin",

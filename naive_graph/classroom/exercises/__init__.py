@@ -12,8 +12,8 @@ dual       5  Dual
 roads      5  tangents, count_roads
 steps      6  momentum, adam
 rates      6  adagrad, rmsprop, clip
-readers    7  depth, bag, is_liked
-passes     8  share, last_uses, slots, runs
+readers    7  depth, bag, is_liked, meet
+passes     8  share, last_uses, slots, runs, run_plan
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
 """
@@ -25,9 +25,9 @@ from .dual import DUAL
 from .indices import ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE, TRANSPOSE
 from .lists import CONTRACT, SOFTMAX
 from .orders import DEPENDS_ON, KAHN
-from .passes import LAST_USES, RUNS, SHARE, SLOTS
+from .passes import LAST_USES, RUN_PLAN, RUNS, SHARE, SLOTS
 from .rates import ADAGRAD, CLIP, RMSPROP
-from .readers import BAG, DEPTH, IS_LIKED
+from .readers import BAG, DEPTH, IS_LIKED, MEET
 from .roads import COUNT_ROADS, TANGENTS
 from .slopes import ALONG_PATHS, HALVING, LINE_LOSS, LOCAL_SLOPES
 from .steps import ADAM, MOMENTUM
@@ -40,6 +40,6 @@ EXERCISES = [
     CONTRACT, TRANSPOSE, ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE,
     BACKWARD, DUAL, TANGENTS, COUNT_ROADS,
     MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
-    SOFTMAX, DEPTH, BAG, IS_LIKED,
-    SHARE, LAST_USES, SLOTS, RUNS,
+    SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
+    SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
 ]  # fmt: skip

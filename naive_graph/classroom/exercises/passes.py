@@ -1,15 +1,16 @@
-"""Lesson 8: passes over a plan: what is equal, what is needed last, how many slots, which runs.
+"""Lesson 8: passes over a plan: what comes out, what is equal, what is needed last, how many slots, which runs.
 
 A plan is a list of rows, each a tuple: a name, and the numbers of the rows that it reads, which come before it.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Case, plain_case
+from ..cases import Case, list_cases, plain_case
 from ..exercise import Exercise
 
 
@@ -120,6 +121,37 @@ def runs(
     return found if not no_counts else [name for name, _ in found]
 
 
+def run_plan(
+    plan: Any, leaves: Any, *, exchanged: str = "", sub_adds: str = "", by_row: str = "", row_numbers: str = "",
+    last_only: str = "", no_leaves: str = "",
+) -> Any:  # fmt: skip
+    """Return the list of the values of all rows of a plan.
+
+    plan: a list of rows such as ("leaf",) or ("mul", 0, 1): a name, and the rows
+    that it reads. The names are leaf, add, sub, mul (of two rows) and sin (of
+    one). leaves: the values of the leaves, one after the other.
+    """
+    values: list[Any] = []
+    waiting = list(leaves)
+    for name, *operands in plan:
+        if name == "leaf":
+            values.append(waiting.pop(0) if not by_row else leaves[len(values)])
+            continue
+        read = [values[operand] for operand in operands] if not row_numbers else operands
+        a, b = read[0], read[-1]
+        if exchanged:
+            a, b = b, a
+        if name == "sin":
+            values.append(math.sin(a))
+        elif name == "mul":
+            values.append(a * b)
+        else:
+            values.append(a + b if name == "add" or sub_adds else a - b)
+    if last_only or no_leaves:
+        return values[-1:] if last_only else [value for value, row in zip(values, plan) if row[0] != "leaf"]
+    return values
+
+
 LEAF = ("leaf",)
 
 
@@ -147,6 +179,13 @@ def _plan_cases() -> Iterator[Case]:
         yield plain_case(f"plan = {plan}", plan, features=";".join(special))
 
 
+def _filled() -> Iterator[tuple[Any, ...]]:
+    """Plans with values for their leaves; in the last ones a leaf stands behind an operator."""
+    late = [LEAF, ("sin", 0), LEAF, ("sub", 2, 1)], [LEAF, LEAF, ("add", 0, 1), LEAF, ("mul", 2, 3), ("sub", 4, 0)]
+    for plan in [*(each for each in _plans() if not {row[0] for row in each} & {"cos", "exp"}), *late]:
+        yield plan, [0.5 + 1.25 * place for place in range(plan.count(LEAF))]
+
+
 def _run_cases() -> Iterator[Case]:
     for text in ("", "m", "mm", "ma", "mma", "maa", "mam", "mmaam", "aaaa", "mammaaam", "ssmas", "ammmsaam"):
         names = [{"m": "mul", "a": "add", "s": "sin"}[letter] for letter in text]
@@ -154,6 +193,12 @@ def _run_cases() -> Iterator[Case]:
         yield plain_case(f"names = {names}", names, features=";".join(special))
 
 
+FILLED_FEATURES = {
+    "there is an operator": lambda plan, leaves: len(plan) > len(leaves),
+    "there are several leaves": lambda plan, leaves: len(leaves) > 1,
+    "a leaf stands behind an operator": lambda plan, leaves: LEAF in plan[len(leaves) :],
+}
+RUN_PLAN = Exercise(run_plan, lambda: list_cases("plan leaves", _filled(), FILLED_FEATURES))
 SHARE = Exercise(share, _plan_cases)
 LAST_USES = Exercise(last_uses, _plan_cases)
 SLOTS = Exercise(slots, _plan_cases)

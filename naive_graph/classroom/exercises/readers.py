@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Case, plain_case
+from ..cases import Case, list_cases, plain_case
 from ..exercise import Exercise
 from ..sentences import LIKED, draw_sentences, write
 
@@ -92,6 +94,35 @@ def _more_friendly(tree: Any, liked: Any) -> bool:
     return sum(word in liked for word in words) * 2 > len(words)
 
 
+def meet(
+    L: Any, R: Any, b: Any, left: Any, right: Any, *, no_tanh: str = "", no_shift: str = "", left_only: str = "",
+    one_matrix: str = "", exchanged: str = "", by_columns: str = "",
+) -> Any:  # fmt: skip
+    """Return what a joint makes of its parts: the list tanh(L left + R right + b).
+
+    L, R: matrices, as lists of rows. b, left, right: lists of numbers.
+    """
+    if by_columns:
+        L, R = list(zip(*L)), list(zip(*R))
+    if exchanged:
+        left, right = right, left
+    meant = []
+    for L_row, R_row, shift in zip(L, R if not one_matrix else L, b):
+        total = shift if not no_shift else 0.0
+        total += sum(entry * value for entry, value in zip(L_row, left))
+        if not left_only:
+            total += sum(entry * value for entry, value in zip(R_row, right))
+        meant.append(math.tanh(total) if not no_tanh else total)
+    return meant
+
+
+def _parts() -> Iterator[tuple[Any, ...]]:
+    chance = random.Random(15)
+    for size in (1, 1, 2, 2, 3):
+        vectors = [[round(chance.gauss(0, 1), 1) for _ in range(size)] for _ in range(2 * size + 3)]
+        yield vectors[:size], vectors[size : 2 * size], *vectors[2 * size :]
+
+
 def _trees(*more: Any) -> Iterator[Case]:
     small: list[Any] = ["good", "bad", ("not", "good"), ("not", ("not", "bad"))]
     pairs = [("good", "bad"), ("bad", "good"), ("good", "fine"), ("bad", "dull")]
@@ -104,6 +135,10 @@ def _trees(*more: Any) -> Iterator[Case]:
         yield plain_case(f"{write(tree)}: tree = {tree!r}", tree, *more, features=";".join(special))
 
 
+MEET = Exercise(
+    meet,
+    lambda: list_cases("L R b left right", _parts(), {"the lists are longer than 1": lambda *all: len(all[2]) > 1}),
+)
 DEPTH = Exercise(depth, _trees)
 BAG = Exercise(bag, _trees)
 IS_LIKED = Exercise(is_liked, lambda: _trees(list(LIKED)))

@@ -653,3 +653,64 @@ def runs_by_flags(names):
             many = 0
         last, many = name, many + 1
     return found
+
+
+# --- the parts of a box, and an engine ---
+
+
+@right("meet")
+def meet_by_index(L, R, b, left, right):
+    return [math.tanh(sum(L[i][k] * left[k] + R[i][k] * right[k] for k in range(len(b))) + b[i]) for i in range(len(b))]
+
+
+@right("meet")
+def meet_by_arrays(L, R, b, left, right):
+    import numpy as np
+
+    return np.tanh(np.array(L) @ left + np.array(R) @ right + b).tolist()
+
+
+@right("meet")
+def meet_by_products(L, R, b, left, right):
+    def times(matrix, vector):
+        return [sum(map(operator.mul, row, vector)) for row in matrix]
+
+    return tuple(math.tanh(sum(three)) for three in zip(times(L, left), times(R, right), b))
+
+
+RUN = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "sin": math.sin}
+
+
+@right("run_plan")
+def run_by_table(plan, leaves):
+    values, given = [], iter(leaves)
+    for name, *rows in plan:
+        values.append(next(given) if name == "leaf" else RUN[name](*(values[row] for row in rows)))
+    return values
+
+
+@right("run_plan")
+def run_by_calls(plan, leaves):
+    places = [row for row, each in enumerate(plan) if each[0] == "leaf"]
+
+    def value(row):
+        name, *reads = plan[row]
+        return leaves[places.index(row)] if name == "leaf" else RUN[name](*map(value, reads))
+
+    return [value(row) for row in range(len(plan))]
+
+
+@right("run_plan")
+def run_by_match(plan, leaves):
+    v, taken = {}, 0
+    for i, row in enumerate(plan):
+        match row:
+            case ("leaf",):
+                v[i], taken = leaves[taken], taken + 1
+            case ("sin", a):
+                v[i] = math.sin(v[a])
+            case ("mul", a, b):
+                v[i] = v[a] * v[b]
+            case (name, a, b):
+                v[i] = v[a] + v[b] * (1 if name == "add" else -1)
+    return [v[i] for i in range(len(plan))]
