@@ -8,7 +8,7 @@ exercises  the exercises themselves
 judge      the verdict: right or not, the smallest failing case, the mistake
 solutions  the solutions as text, with all switches folded away
 progress   what a learner has done, in one file
-notebook   check, hint, solution, progress, predict
+notebook   check, hint, solution, working, progress, predict
 sentences  small sentences to learn from
 trees      networks that read them
 

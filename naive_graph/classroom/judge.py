@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from html import escape
 from typing import Any
 
@@ -54,8 +55,9 @@ def exercise_named(name: str) -> Exercise:
     for exercise in EXERCISES:
         if str(name) in (exercise.name, exercise.number):
             return exercise
-    known = ", ".join(f"{each.name} ({each.number})" for each in EXERCISES)
-    raise LessonError(f"There is no exercise {name!r}. There are: {known}.")
+    near = get_close_matches(str(name), [each.name for each in EXERCISES], 1, 0.5)
+    meant = f" Did you mean {near[0]!r}?" if near else ""
+    raise LessonError(f"There is no exercise {name!r}.{meant} progress() lists all of them.")
 
 
 def judge(name: str, answer: Any) -> Verdict:
