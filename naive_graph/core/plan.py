@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 
 from ..errors import ArityError, GraphCycleError, PlaceHolderError
+from .progress import FEW, many
 from .rules import BY_NUMBER, Rule
 from .tables import CONSTANT, PLACEHOLDER, Tables, packed
 
@@ -158,7 +159,7 @@ def kahn(sources: Sequence[int], consumers: Sequence[int], size: int) -> tuple[a
     starts, followers = packed(sources, consumers, size)
     queue = [index for index in range(size) if waiting[index] == 0]
     heads = [len(queue)]
-    for index in queue:  # grows as we walk along it
+    for index in queue if size < FEW else many(queue, "order", size):  # grows as we walk along it
         for follower in followers[starts[index] : starts[index + 1]]:
             waiting[follower] -= 1
             if waiting[follower] == 0:

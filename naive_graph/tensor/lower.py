@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.progress import progress
 from ..core.tables import Tables
 from ..errors import BudgetError, NodeError, ShapeError
 from ..graph.handles import handle
@@ -110,7 +111,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
         _check_budget(tensor, tables, budget)
         mark, outer = tables.mark(), tables.scope_now
         try:
-            for node in _waiting(tensor, tables):
+            for node in progress(_waiting(tensor, tables), label="lower"):
                 unfold(node, tables)
             rows = _asked_for(tensor, tables)
         except BaseException:

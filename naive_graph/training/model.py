@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..core.files import path_of
+from ..core.imports import uninterrupted
 from ..errors import ShapeError, TrainingError
 from .initialisers import Initialiser, glorot
 from .parameters import LookupParameter, Parameter
@@ -119,9 +120,9 @@ class Model:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read weights of the same names and shapes. On an error nothing is changed."""
         settings, arrays = read(path_of(path, TrainingError), "model", self._check_fitting)
-        for each in self.weights:
-            each.values[...] = arrays[each.name]
-        self.weight_decay_lambda = float(settings["decay"])
+        loaded = np.concatenate([np.zeros(0), *(arrays[each.name].ravel() for each in self.weights)])
+        with uninterrupted():  # a Ctrl-C comes before or after
+            self.values, self.weight_decay_lambda = loaded, settings["decay"]
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings and shapes are this model's."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from ..core.files import path_of
+from ..core.imports import uninterrupted
 from ..core.number import listed, number
 from ..errors import DivergedError, TrainingError
 from ..graph.nodes import Variable
@@ -219,14 +220,16 @@ class Trainer:
         def kept(name: str, zero: Any) -> Any:
             return float(arrays[name]) if isinstance(zero, float) else arrays[name]
 
-        vars(self).update(settings)
-        self.memory = {
+        memory = {
             at: [kept(f"{at}/{place}", zero) for place in range(self.memories)]
             for at, zero in enumerate(zeros)
             if f"{at}/0" in arrays
         }
         values = [kept(f"average/{at}", zero) for at, zero in enumerate(zeros) if "average/0" in arrays]
-        self.average = None if average is None else Average(average[0], average[1], values)
+        with uninterrupted():  # a Ctrl-C comes before or after
+            vars(self).update(settings)
+            self.memory = memory
+            self.average = None if average is None else Average(average[0], average[1], values)
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings are this trainer's, and its arrays those of the weights that it moves."""

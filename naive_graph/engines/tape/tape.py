@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.progress import progress
 from ..llvm.machine import library_of, packed
 from ..llvm.precision import DOUBLE, Precision
 from . import kernels
@@ -181,7 +182,7 @@ class Tape(Memory):
             self._parts.append([group, begin, end] + [0] * (PART - SAMPLES))
 
     def _addresses(self) -> Array:
-        found = [kernels_of(shape, self.precision) for shape in self.kernels]
+        found = [kernels_of(shape, self.precision) for shape in progress(self.kernels, label="kernels")]
         return np.array([address for each in found for address in (each.run, each.few, each.lanes)] or [0], np.int64)
 
     # --- running ---
