@@ -73,7 +73,7 @@ PREDICTIONS: dict[str, Prediction] = {}  # by number; the lessons fill it
 
 def predict(number: str, **guesses: Any) -> Verdict:
     """Say what a cell will show, before it does: `predict("1.2", nodes=2, edges=2)`."""
-    if number not in PREDICTIONS:
+    if not isinstance(number, str) or number not in PREDICTIONS:
         known = ", ".join(sorted(PREDICTIONS)) or "none yet"
         raise LessonError(f"There is no prediction {number!r}. There are: {known}.")
     prediction = PREDICTIONS[number]

@@ -199,7 +199,13 @@ def _axis(node: TensorNode, axis: object) -> int:
 
 def axes_of(node: TensorNode, axis: Any) -> list[int]:
     """The axes that `axis` names: one, several, or all for None."""
-    given = range(node.rank) if axis is None else [axis] if isinstance(axis, int) else axis
+    given = (
+        range(node.rank)
+        if axis is None
+        else [axis]
+        if isinstance(axis, int)
+        else listed(axis, "An axis", "a whole number or several")
+    )
     found = [_axis(node, each) for each in given]
     if len(set(found)) < len(found):
         raise ShapeError(f"Axis {axis} of {node.label} names one axis twice.")
