@@ -1,4 +1,4 @@
-"""Modules that are imported in the middle of a learner's loop: whole, whatever is pressed meanwhile."""
+"""Modules that are imported in the middle of a learner's loop: whole, or not there, which is said in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
+
+from ..errors import MissingToolError
+
+EXTRAS = {"numpy": "engines", "llvmlite": "engines"}  # what brings a package, where a room does not say it itself
 
 
 @contextmanager
@@ -43,3 +47,37 @@ def uninterrupted() -> Iterator[None]:
     finally:
         if came:
             signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def door() -> Iterator[None]:
+    """Rooms are imported inside, whole. Raises MissingToolError, which names the extra, where a package is not here."""
+    try:
+        with uninterrupted():
+            yield
+    except ModuleNotFoundError as error:
+        missing = str(error.name).partition(".")[0]
+        if missing not in EXTRAS:
+            raise
+        extra = f'pip install "naive-graph[{EXTRAS[missing]}]"'
+        raise MissingToolError(f"Compiled code needs {missing}, which is not installed: {extra}.") from error
+
+
+class Missing:
+    """Stands for what cannot be imported here. Whoever uses it is told which extra to install."""
+
+    def __init__(self, name: str, why: str) -> None:
+        self._name, self._why = name, why
+
+    def __call__(self, *operands: Any, **named: Any) -> NoReturn:
+        raise MissingToolError(self._why)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__") and name != "__mro_entries__":  # which a class asks that is derived from this
+            raise AttributeError(name)
+        raise MissingToolError(self._why)
+
+    __instancecheck__ = __subclasscheck__ = __call__
+
+    def __repr__(self) -> str:
+        return f"<{self._name} is missing. {self._why}>"
