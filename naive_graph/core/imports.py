@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ..errors import MissingToolError
 
-EXTRAS = {"numpy": "engines", "llvmlite": "engines"}  # what brings a package, where a room does not say it itself
+TOOLS = ("numpy", "llvmlite", "opt_einsum")  # of which a door says how to get them
 
 
 @contextmanager
@@ -50,17 +50,20 @@ def uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def door() -> Iterator[None]:
+def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[None]:
     """Rooms are imported inside, whole. Raises MissingToolError, which names the extra, where a package is not here."""
     try:
         with uninterrupted():
             yield
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         missing = str(error.name).partition(".")[0]
-        if missing not in EXTRAS:
+        if isinstance(error, ModuleNotFoundError) and missing in TOOLS:
+            what = f'{missing}, which is not installed: pip install "naive-graph[{extra}]".'
+        elif error.name is None and not isinstance(error, MissingToolError):  # as NumPy in a second interpreter
+            what = f"a package that is installed, and cannot be loaded here: {error.__cause__ or error}"
+        else:
             raise
-        extra = f'pip install "naive-graph[{EXTRAS[missing]}]"'
-        raise MissingToolError(f"Compiled code needs {missing}, which is not installed: {extra}.") from error
+        raise MissingToolError(f"{who} {what}") from error
 
 
 class Missing:
