@@ -23,6 +23,7 @@ from ..core.catalogue import exp, greater, less, log, log1p, relu, square, where
 from ..core.number import number
 from ..errors import ShapeError
 from ..graph.graph import scope
+from .arrays import asked
 from .base import TensorNode, size_of
 from .function import trace
 from .nodes import NonlinearNode
@@ -141,10 +142,7 @@ def sparse_softmax_cross_entropy(
     import numpy as np
 
     logits = as_tensor(z)
-    try:
-        chosen = np.asarray(classes)
-    except ValueError:  # a ragged list
-        chosen = np.asarray(math.nan)
+    chosen = asked(classes)
     count = logits.shape[-1] if logits.rank else 0
     ignored = chosen == ignore_index if ignore_index is not None else np.zeros(chosen.shape, dtype=bool)
     if chosen.dtype.kind not in "iu" or chosen.shape != logits.shape[:-1]:

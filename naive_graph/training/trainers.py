@@ -90,6 +90,7 @@ class Trainer:
         scale: a factor for every gradient. Raises DivergedError, and changes
         nothing, if the gradient is not finite.
         """
+        scale = number(scale, "update's scale")
         if self.average is not None and self.average.swapped:
             raise TrainingError("The weights are swapped for their average. Call swap_params_to_weights() first.")
         weights = [(place, weight) for place, weight in enumerate(self.model.weights) if weight.updated]
@@ -148,7 +149,7 @@ class Trainer:
 
     def set_clip_threshold(self, threshold: float) -> None:
         """The longest gradient that is used as it is; 0 or less uses every one as it is."""
-        self.clip_threshold = float(threshold)
+        self.clip_threshold = number(threshold, "A clip threshold")
 
     def restart(self, lr: float | None = None) -> None:
         """Forget what is remembered of the weights. The counters stay."""
@@ -158,14 +159,14 @@ class Trainer:
 
     def update_epoch(self, r: float = 1.0) -> None:
         """Count r epochs; the rate becomes its first value / (1 + edecay * epoch)."""
-        self.epoch += r
+        self.epoch += number(r, "update_epoch")
         self.learning_rate = self.first_rate / (1 + self.edecay * self.epoch)
 
     # --- averages of the weights ---
 
     def exponential_moving_average(self, beta: float) -> None:
         """Keep average <- beta * average + (1 - beta) * w after each update. Ask before the first."""
-        if not 0.0 <= beta < 1.0:
+        if not 0.0 <= number(beta, "beta") < 1.0:
             raise TrainingError(f"beta is at least 0 and below 1, not {beta!r}.")
         self._begin_average(Average(beta))
 

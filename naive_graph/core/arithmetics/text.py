@@ -185,7 +185,7 @@ STYLES = {"text": PLAIN, "tex": TEX}
 
 def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple[str, str]], str]:
     """Write down the plan's first target: definitions of named parts, then the formula itself."""
-    if style not in STYLES:
+    if not isinstance(style, str) or style not in STYLES:
         raise NodeError(f"A formula is written in the style 'text' or 'tex', not {style!r}.")
     chosen = STYLES[style]
     names, first = _Names(tables, plan, chosen), max(0, len(plan) - MOST_WRITTEN)
