@@ -46,6 +46,7 @@ CALLS = {
     "order": "Graph.forward()",
     "passes": "Program(y, wrt=[x], engine='tape')()",
     "kernels": "Program(y + x * 2.0, wrt=[x], engine='tape')()",
+    "minimize": "Program(y, wrt=[x]).minimize(0.001, 100_000)",
     "load": "model.load(path)",
 }  # fmt: skip
 

@@ -125,6 +125,11 @@ class Bar:
             self.bar.set_postfix({name: f"{value:.4g}" for name, value in numbers.items()}, refresh=False)
             self.bar.update()
 
+    def move_to(self, steps: int) -> None:
+        """So many steps are done."""
+        if self.bar is not None:
+            self.bar.update(steps - self.bar.n)
+
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()

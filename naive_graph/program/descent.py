@@ -19,6 +19,7 @@ import numpy as np
 
 from ..core.number import number
 from ..core.plan import ancestors
+from ..core.progress import Bar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.llvm.precision import Precision
@@ -236,17 +237,25 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule, int(steps), held)
     history = _history(int(steps), answers.precision.name)
-    chunk, done = 1, 0
+    chunk, done, bar = 1, 0, None
     try:
         while done < len(history):
             since = perf_counter()
             part = history[done : done + chunk]
             way.run(part)
             done += len(part)
-            chunk = _next(chunk, perf_counter() - since)
+            took = perf_counter() - since
+            chunk = _next(chunk, took)
+            if bar is None and took > LONGEST / 32:
+                bar = Bar(len(history), "minimize")
+            if bar is not None:
+                bar.move_to(done)
     except KeyboardInterrupt:
         _finish(answers, inputs, rule, way, history[:done], keep)
         raise
+    finally:
+        if bar is not None:
+            bar.close()
     _finish(answers, inputs, rule, way, history, keep)
     return history
 
