@@ -163,7 +163,8 @@ class Graph(ByName, metaclass=GraphType):
         quick = tables.kept("quick")
         if quick is not None and accumulate is False and engine is None and not WATCHERS and quick.backward(y):
             return
-        rows, accumulate = rows_of([] if y is None else [y], "Graph.backward"), switch(accumulate, "accumulate")
+        rows = rows_of([] if y is None else [y], "Graph.backward")
+        accumulate = accumulate is not False and switch(accumulate, "accumulate")
         if isinstance(y, Constant):
             raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
         with tables.lock:
