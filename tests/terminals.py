@@ -14,7 +14,10 @@ def seen_in_a_terminal(*program, ci=""):
     from fcntl import ioctl
     from termios import TIOCSWINSZ
 
-    ours, theirs = pty.openpty()
+    try:
+        ours, theirs = pty.openpty()
+    except OSError:  # as where no devices are mounted
+        pytest.skip("no terminal can be had here")
     ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))  # 24 lines of 80 letters
     environment = {key: value for key, value in os.environ.items() if key != "CI"} | ({"CI": ci} if ci else {})
     with subprocess.Popen([sys.executable, "-c", "\n".join(program)], stderr=theirs, env=environment) as process:
