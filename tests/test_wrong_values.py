@@ -90,6 +90,10 @@ HELD = {
     "node": (a_node, "apply"),
     "tensor": (lambda: ng.LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]]) * 2.0, "apply receive"),
     "Model": (lambda: ng.Model(seed=1), ""),
+    "Program": (lambda: ng.Program((y := a_node()), wrt=[y.last[0].last[0]], engine="reference"), "drawer"),
+    "History": (ng.History, "count index"),
+    "walk": (lambda: ng.step(a_node()), "at count index states walk"),
+    "picture": (lambda: ng.draw(a_node()), ""),
     "trainer": (lambda: ng.AdamTrainer([Graph.Variable(1.0)], 0.1), "formula"),
 }  # fmt: skip
 with Graph.scratch():
