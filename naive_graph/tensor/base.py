@@ -31,9 +31,12 @@ class TensorNode(Arithmetic):
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
         check_name(name)
         frame = learners_frame()
-        self.sources = tuple(listed(sources, type(self).__name__, "a list of tensors"))
-        check_tensors(type(self).__name__, self.sources)
-        self.shape = checked_shape(shape)
+        if type(self) is TensorNode:  # the kinds check what they are made of
+            sources = listed(sources, "TensorNode", "a list of tensors")
+            check_tensors("TensorNode", sources)
+            shape = checked_shape(shape)
+        self.shape = tuple(shape)
+        self.sources = tuple(sources)
         self.name = name
         self.serial = next(_serials)  # sources have lower ones, so serials sort a graph
         self.origin = Origin(frame.f_code, frame.f_lasti)

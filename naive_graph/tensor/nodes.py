@@ -21,7 +21,7 @@ from ..core.number import number
 from ..errors import IndexSpecError, NodeError, OperandError, ShapeError
 from ..graph.nodes import Node
 from .arrays import Array, as_array
-from .base import TensorNode, check_tensors
+from .base import TensorNode, check_tensors, checked_shape
 from .function import Function, function_of
 from .index import LinearIndex, Shape, TransformIndex
 
@@ -66,7 +66,7 @@ class LeafNode(TensorNode):
     _leafIn_, _leafPara_, _leafConst_ = LeafType
 
     def __init__(self, leaf_type: LeafType, shape: Shape, value: object = None, name: str | None = None) -> None:
-        super().__init__(shape, (), name)
+        super().__init__(checked_shape(shape), (), name)
         self.leaf_type = LeafType(leaf_type)
         if value is not None:
             self._value = self._fitting(value)
@@ -154,7 +154,7 @@ class TransformNode(TensorNode):
         check_tensors("A TransformNode", [source])
         self.index = TransformIndex(tuple(indexDst), tuple(indexSrc)).check()
         self.alpha = number(alpha, "A TransformNode's alpha")
-        super().__init__(self.index.shape(source.shape, shape), (source,), name)
+        super().__init__(checked_shape(self.index.shape(source.shape, shape)), (source,), name)
 
     indexDst = property(lambda self: self.index.dst)
     indexSrc = property(lambda self: self.index.src)
