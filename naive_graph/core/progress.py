@@ -26,8 +26,10 @@ class Progress:
     total: how many items there are, if they cannot be counted. Silent where
     nobody watches: in CI (the variable CI is set), and where standard error is
     neither a terminal nor a notebook. With tqdm a bar, without it a line that
-    counts. Either ends its line, also on an exception or Ctrl-C.
-    `naive_graph.progress.shown = False` switches every bar off. alone: what is
+    counts. Either ends its line, also on an exception or Ctrl-C. Every call that
+    may be long has one: forward, backward, gradients, formula, step, lower, load,
+    minimize, and a Program's first. `naive_graph.progress.shown = False` switches
+    every bar off. alone: what is
     answered where there are no items.
 
     >>> sum(progress(range(4)))
