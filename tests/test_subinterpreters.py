@@ -28,14 +28,19 @@ from naive_graph import Graph, LeafNode, Program, gradients
 from naive_graph.errors import MissingToolError
 x = Graph.Variable(3.0)
 y = x * x
-for engine in ("reference", "native", "direct"):
+
+def there_and_back(engine):
     Graph.forward(engine=engine)
     Graph.backward(y, engine=engine)
-    assert (y.value, x.grad) == (9.0, 6.0)
+    assert x.grad == 6.0
+    return y.value
+
+there_and_back("reference")
 assert gradients(y, x).formula()
-for act in (lambda: Program(y, wrt=[x])().value, lambda: LeafNode.parameter([9.0]).value[0]):
+for act in (lambda: there_and_back("native"), lambda: there_and_back("direct"), lambda: Program(y, wrt=[x])().value,
+            lambda: LeafNode.parameter([9.0]).value[0]):
     try:
-        assert act() == 9.0  # NumPy can be loaded into one interpreter of a process
+        assert act() == 9.0  # ctypes and NumPy can be loaded where their makers foresaw it
     except MissingToolError as error:
         assert "cannot be loaded here" in str(error)
 """
