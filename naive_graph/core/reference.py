@@ -6,29 +6,30 @@ Over floats it computes numbers; `derive` runs it over drafts and dual numbers.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .plan import Plan
-from .progress import FEW, many
-from .sweep import Event, Finished, forward, reverse
+from .progress import FEW, is_watched, progress
+from .sweep import Event, forward, reverse
 
 
 def evaluate(plan: Plan, values: list[Any]) -> None:
     """Fill in the operators' values. `values`: one for each step, the leaves' set."""
-    computed = sum(1 for kind in plan.kinds if kind >= 0)
-    deque(_watched(forward(plan, values), "forward", len(plan) + computed), maxlen=0)
+    told = len(plan) >= FEW and is_watched()
+    computed = sum(1 for kind in plan.kinds if kind >= 0) if told else 0
+    _drained(forward(plan, values, told), told, "forward", len(plan) + computed)
 
 
 def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]) -> list[Any]:
     """The adjoint of each step, 0.0 where the seeded results do not depend on it."""
+    told = len(plan) >= FEW and is_watched()
+    adjoints: list[Any] = []
     most = 2 * len(plan) + len(plan.operand_steps)
-    events = _watched(reverse(plan, values, seeds, wanted), "backward", most)
-    adjoints = [event.adjoint for event in events if isinstance(event, Finished)]
-    adjoints.reverse()  # the sweep ran backwards
+    _drained(reverse(plan, values, seeds, wanted, adjoints, told), told, "backward", most)
     return adjoints
 
 
-def _watched(events: Iterator[Event], label: str, total: int) -> Iterable[Event]:
-    """The events, with a bar where they take a while; the way of a short run passes no further file."""
-    return events if total < FEW else many(events, label, total)
+def _drained(events: Iterator[Event], told: bool, label: str, total: int) -> None:
+    """Run the sweep, with a bar where it takes a while and somebody looks."""
+    deque(progress(events, label, total) if told else events, maxlen=0)
