@@ -16,9 +16,12 @@ from typing import Any as _Any
 
 from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
 from .core.catalogue import abs, pow
+from .core.imports import Missing as _Missing
+from .core.imports import door as _door
 from .core.progress import Bar, progress
 from .core.rules import Interval, operator
 from .core.version import __version__
+from .errors import MissingToolError as _MissingToolError
 from .errors import NaiveGraphError
 from .graph.by_name import binary_function_frame, commutable_binary_function_frame, unary_function_frame
 from .graph.check import check_operator, gradcheck
@@ -63,7 +66,11 @@ def __getattr__(name: str) -> _Any:
     room = _ROOM_OF.get(name, "training.trainers" if name.endswith("Trainer") else "")  # a new one, too
     if not room:
         raise AttributeError(f"module 'naive_graph' has no attribute {name!r}")
-    thing = globals()[name] = getattr(_import_module(f".{room}", __name__), name)
+    try:
+        with _door():
+            thing = globals()[name] = getattr(_import_module(f".{room}", __name__), name)
+    except _MissingToolError as error:  # said when the name is used, so that `import *` works without any tool
+        return _Missing(name, str(error))
     return thing
 
 

@@ -362,7 +362,7 @@ def _over_a_batch(name: str) -> Callable[..., Any]:
 
 
 def _called(method: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
-    method.__name__, method.__doc__ = name, f"{what}, as a node of its own."
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Node.{name}", f"{what}, as a node of its own."
     return method
 
 

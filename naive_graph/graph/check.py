@@ -87,7 +87,7 @@ def _checked(losses: Sequence[int], wishes: Wishes) -> Report:
     return report
 
 
-def check_operator(operator: str | Rule, points: Iterable[Sequence[float]]) -> Report:
+def check_operator(operator: str | Rule, points: Iterable[Sequence[float]] | None = None) -> Report:
     """Check one operator at some points: its arity, that it is pure, and its derivatives.
 
     points: operand values, one sequence for each point. First and second

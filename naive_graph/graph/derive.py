@@ -13,6 +13,7 @@ from typing import Any
 from ..core.arithmetics.dual import Dual, slope_of
 from ..core.number import listed, number
 from ..core.plan import Plan, check_set, plan_for
+from ..core.progress import many
 from ..core.reference import differentiate, evaluate
 from ..core.rules import Arithmetic
 from ..core.tables import NEVER, Tables
@@ -197,7 +198,7 @@ def _check_leaf(plan: Plan, step: int) -> None:
 def _drafts(book: Book, plan: Plan) -> list[Any]:
     """A draft of each node that exists."""
     drafts: list[Any] = []
-    for step, row in enumerate(plan.rows):
+    for step, row in enumerate(many(plan.rows, "gradients", len(plan))):
         operands = tuple(drafts[operand] for operand in plan.operands(step))
         drafts.append(book.node(row, plan.rule(step), operands))
     return drafts

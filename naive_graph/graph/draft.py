@@ -12,6 +12,7 @@ from collections import defaultdict
 from typing import Any
 
 from ..core.number import number
+from ..core.progress import many
 from ..core.rules import Arithmetic, Rule
 from ..core.tables import CONSTANT, Tables
 from .handles import grow, handle
@@ -87,7 +88,7 @@ class Book:
             mark = tables.mark()
             try:
                 needed = self._needed(answers)
-                for draft in self.drafts:
+                for draft in many(self.drafts, "gradients", len(self.drafts)):
                     if id(draft) in needed:
                         draft.row = self._grown(draft, mark.rows)
                 return [answer.row if isinstance(answer, Draft) else answer for answer in answers]  # type: ignore[misc]

@@ -99,6 +99,10 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     >>> partition(flow, 2, costs).parts
     [['copy', 'FComp1'], ['lossComp', 'BComp1']]
     """
+    if not isinstance(flow, Dataflow) or not isinstance(costs, Costs):
+        raise SequentialError(
+            "BAD_VALUE", f"they are a Dataflow and Costs, not {flow!r:.60} and {costs!r:.60}.", "flow"
+        )
     if not is_whole(workers) or workers < 1:
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {workers!r}.", "workers")
     names = list(flow.operators)

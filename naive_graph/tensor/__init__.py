@@ -13,15 +13,11 @@ bulk, scalars, unfold, lower    every element a scalar node
 tasks/           forward and backward as tasks
 """
 
-from ..errors import MissingToolError
+from ..core.imports import door
 
-try:
+with door("Tensors need", "tensor"):
     import numpy as _numpy  # noqa: F401
     import opt_einsum as _opt_einsum  # noqa: F401
-except ImportError as missing:
-    raise MissingToolError(
-        f'Tensors need {missing.name}, which is not installed: pip install "naive-graph[tensor]".'
-    ) from missing
 
 from . import check as _check  # noqa: F401 - gives tensors a method
 from .at_once import compute_at_once

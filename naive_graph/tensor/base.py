@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
+from ..core.number import listed
 from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
 from ..core.tables import Tables
@@ -30,6 +31,10 @@ class TensorNode(Arithmetic):
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
         check_name(name)
         frame = learners_frame()
+        if type(self) is TensorNode:  # the kinds check what they are made of
+            sources = listed(sources, "TensorNode", "a list of tensors")
+            check_tensors("TensorNode", sources)
+            shape = checked_shape(shape)
         self.shape = tuple(shape)
         self.sources = tuple(sources)
         self.name = name
@@ -111,6 +116,15 @@ def method(function: Method) -> Method:
     """Make a function of a tensor node a method of tensor nodes as well."""
     setattr(TensorNode, function.__name__, function)
     return function
+
+
+def checked_shape(shape: Any) -> Shape:
+    """The shape as a tuple of whole numbers; a ShapeError if it is none."""
+    extents = tuple(listed(shape, "A shape", "a list of whole numbers"))
+    for extent in extents:
+        if not isinstance(extent, int) or isinstance(extent, bool) or extent < 1:
+            raise ShapeError(f"A shape is made of whole numbers of at least 1, not {extent!r} as in {extents}.")
+    return tuple(map(int, extents))
 
 
 def size_of(shape: Iterable[int]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..core.number import listed
 from ..errors import NodeError
 from .base import TensorNode, check_tensors, method
 from .calculus import Calculus, Nodes, branch
@@ -148,7 +149,7 @@ def zeros(shape: Shape) -> TensorNode:
 
 def _chosen(who: str, node: object, others: object) -> tuple[bool, list[TensorNode]]:
     one = isinstance(others, TensorNode) or not isinstance(others, Iterable)
-    chosen: list[Any] = [others] if one else list(others)  # type: ignore[call-overload]
+    chosen: list[Any] = [others] if one else listed(others, who, "tensor nodes")
     check_tensors(who, [node, *chosen])
     if not chosen:
         raise NodeError(f"{who} needs at least one tensor node to differentiate with respect to.")

@@ -21,8 +21,10 @@ from typing import Any
 
 from ..core.catalogue import abs as magnitude
 from ..core.catalogue import exp, greater, less, log, log1p, relu, square, where
+from ..core.number import number
 from ..errors import ShapeError
 from ..graph.graph import scope
+from .arrays import asked
 from .base import TensorNode, size_of
 from .function import trace
 from .nodes import NonlinearNode
@@ -49,6 +51,7 @@ def mean_squared_error(y: Any, p: Any, weights: Any = 1.0, reduce: str = DEFAULT
 
 def huber(y: Any, p: Any, weights: Any = 1.0, reduce: str = DEFAULT, delta: float = 1.0) -> TensorNode:
     """d**2 / 2 for d = p - y within delta; beyond, delta * (|d| - delta / 2). Source: Huber (1964)."""
+    delta = number(delta, "huber: delta")
 
     def entry(y: Any, p: Any) -> Any:
         d = p - y
@@ -59,6 +62,7 @@ def huber(y: Any, p: Any, weights: Any = 1.0, reduce: str = DEFAULT, delta: floa
 
 def log_loss(y: Any, p: Any, weights: Any = 1.0, reduce: str = DEFAULT, epsilon: float = 1e-7) -> TensorNode:
     """-y log(p + epsilon) - (1 - y) log(1 - p + epsilon)."""
+    epsilon = number(epsilon, "log_loss: epsilon")
 
     def entry(y: Any, p: Any) -> Any:
         return -(y * log(p + epsilon)) - (1.0 - y) * log(1.0 - p + epsilon)
@@ -78,6 +82,7 @@ def sigmoid_cross_entropy(
 
     smoothing s moves the labels towards 1/2: y (1 - s) + s / 2.
     """
+    smoothing = number(smoothing, "sigmoid_cross_entropy: smoothing")
 
     def entry(y: Any, z: Any) -> Any:
         if smoothing:
@@ -91,6 +96,7 @@ def weighted_cross_entropy_with_logits(
     y: Any, z: Any, positive: float, weights: Any = 1.0, reduce: str = DEFAULT
 ) -> TensorNode:
     """Cross-entropy of sigmoid(z) in which labels of 1 count `positive` times."""
+    positive = number(positive, "weighted_cross_entropy_with_logits: positive")
 
     def entry(y: Any, z: Any) -> Any:
         return (1.0 - y) * z + (1.0 + (positive - 1.0) * y) * (_log_term(z) + relu(-z))
@@ -119,6 +125,7 @@ def softmax_cross_entropy(
     Its gradient divides by no probability: softmax(z) * (sum of y) - y, times the weight.
     smoothing s moves the labels of K classes: (1 - s) y + s / K.
     """
+    smoothing = number(smoothing, "softmax_cross_entropy: smoothing")
     with scope("softmax_cross_entropy"):
         labels, logits = _matched("softmax_cross_entropy", y, z)
         if smoothing:
@@ -137,7 +144,7 @@ def sparse_softmax_cross_entropy(
     import numpy as np
 
     logits = as_tensor(z)
-    chosen = np.asarray(classes)
+    chosen = asked(classes)
     count = logits.shape[-1] if logits.rank else 0
     ignored = chosen == ignore_index if ignore_index is not None else np.zeros(chosen.shape, dtype=bool)
     if chosen.dtype.kind not in "iu" or chosen.shape != logits.shape[:-1]:

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.number import number
+from ..core.progress import progress
 from ..core.tables import Tables
 from ..errors import BudgetError, NodeError, ShapeError
 from ..graph.handles import handle
@@ -112,7 +114,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
         _check_budget(tensor, tables, budget)
         mark, outer = tables.mark(), tables.scope_now
         try:
-            for node in _waiting(tensor, tables):
+            for node in progress(_waiting(tensor, tables), label="lower"):
                 unfold(node, tables)
             rows = _asked_for(tensor, tables)
         except BaseException:
@@ -179,11 +181,11 @@ def estimate(tensor: TensorNode) -> int:
 
 def _check_budget(tensor: TensorNode, tables: Tables, budget: int) -> None:
     nodes = estimate(tensor)
-    if nodes > budget or nodes + len(tables) > 2**31 - 1:
+    if nodes > number(budget, "A budget") or nodes + len(tables) > 2**31 - 1:
         gigabytes = nodes * BYTES_PER_NODE / 1e9
         raise BudgetError(
             f"{tensor.label} would unfold into about {nodes:,} scalar nodes ({gigabytes:.1f} GB), and the budget is "
-            f"{budget:,}. Evaluate it on arrays, t.eval(), or allow more: lower(t, budget={nodes})."
+            f"{float(budget):,.0f}. Evaluate it on arrays, t.eval(), or allow more: lower(t, budget={nodes})."
         )
 
 

@@ -11,7 +11,8 @@ from ..core.number import listed, number
 from ..core.rules import Rule
 from ..errors import ShapeError
 from ..graph.nodes import Node
-from .base import TensorNode, check_tensors, method
+from .arrays import asked
+from .base import TensorNode, check_tensors, checked_shape, method
 from .function import trace
 from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
@@ -132,7 +133,7 @@ def _common(*shapes: Shape) -> Shape | None:
 @method
 def broadcast(self: TensorNode, shape: Sequence[int]) -> TensorNode:
     """The tensor spread to a larger shape, by NumPy's rules."""
-    shape = tuple(shape)
+    shape = checked_shape(shape)
     if shape == self.shape:
         return self
     if _common(self.shape, shape) != shape:
@@ -199,8 +200,8 @@ def _axis(node: TensorNode, axis: object) -> int:
 
 def axes_of(node: TensorNode, axis: Any) -> list[int]:
     """The axes that `axis` names: one, several, or all for None."""
-    given = range(node.rank) if axis is None else [axis] if isinstance(axis, int) else axis
-    found = [_axis(node, each) for each in given]
+    given = [axis] if isinstance(axis, int) else range(node.rank) if axis is None else axis
+    found = [_axis(node, each) for each in listed(given, "An axis", "a whole number or several")]
     if len(set(found)) < len(found):
         raise ShapeError(f"Axis {axis} of {node.label} names one axis twice.")
     return found
@@ -218,7 +219,7 @@ def flatten(self: TensorNode) -> TensorNode:
 def _reshape(self: TensorNode, *shape: Any) -> TensorNode:
     """The same entries, row by row, in another shape; one extent may be -1."""
     wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    return reshape(self, tuple(wanted))
+    return reshape(self, tuple(listed(wanted, "reshape", "whole numbers")))
 
 
 _reshape.__name__ = "reshape"
@@ -228,6 +229,8 @@ method(_reshape)
 @method
 def expand_dims(self: TensorNode, axis: int) -> TensorNode:
     """A new axis of extent 1, before which `axis` axes stand."""
+    if not isinstance(axis, int):
+        raise ShapeError(f"The place of a new axis is a whole number, not {axis!r:.60}.")
     place = axis % (self.rank + 1)
     dst = [*range(1, place + 1), -1, *range(place + 1, self.rank + 1)]
     return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:place], 1, *self.shape[place:]))
@@ -271,7 +274,7 @@ def _spelt_out(node: TensorNode, parts: tuple[Any, ...]) -> list[Any]:
 @method
 def gather(self: TensorNode, places: Any, axis: int = 0) -> TensorNode:
     """The entries at these places along an axis: an array of whole numbers."""
-    axis, table = _axis(self, axis), np.asarray(places)
+    axis, table = _axis(self, axis), asked(places)
     if table.dtype.kind not in "iu" or not table.size:
         raise ShapeError(f"{self.label} is indexed with whole numbers and slices, not {places!r}.")
     extent = self.shape[axis]

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import Array
-from .base import size_of
+from .base import checked_shape, size_of
 from .index import Shape
 from .nodes import LeafNode, LeafType
 
@@ -106,5 +106,6 @@ def identity(shape: Shape, name: str | None = None) -> SelectionNode:
     >>> identity((2,)).dense().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
+    shape = checked_shape(shape)
     rank = len(shape)
     return SelectionNode((*shape, *shape), [Picker((axis,), rank + axis, (1,)) for axis in range(rank)], name)

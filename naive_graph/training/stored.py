@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.files import write_whole
+from ..core.progress import progress
 from ..errors import MissingToolError, TrainingError
 
 FORMAT = 1
@@ -66,7 +67,7 @@ def read(
             check(settings if isinstance(settings, dict) else {}, {
                 name: _header(np, file, entry, "<f8")[0] for name, entry in inside.items()
             })  # fmt: skip
-            arrays = {name: _array(np, file, entry, "<f8") for name, entry in inside.items()}
+            arrays = {name: _array(np, file, inside[name], "<f8") for name in progress(inside, label="load")}
     except FileNotFoundError:
         raise TrainingError(f"There is no file {path}.") from None
     except TrainingError:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.progress import progress
 from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
@@ -189,7 +190,7 @@ class Lowering:
         sources = {leaf: _source(int(flat.kinds[leaf]), row, places) for leaf, row in flat.sources.items()}
         flat = replace(flat, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
         skipped = {name for name, skip in (("batch", not batched), ("lanes", batched or not find)) if skip}
-        for each in PASSES:
+        for each in progress(PASSES, label="passes"):
             if each.name not in skipped:
                 flat, wanted = each.run(flat, wanted)
                 if not each.quiet:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.progress import progress
 from ...core.tables import PLACEHOLDER, VARIABLE
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.python import Floats, Ints, Longs
@@ -47,7 +48,8 @@ class WindowTape:
         self.fed = [(row, int(made.slots[leaf])) for row, leaf in fed]
         self.shapes = made.shapes
         self.wanted = np.array([made.slots[output], *made.slots[list(wrt)]], np.int32)
-        self.table = np.array([address for shape in made.shapes for address in _addresses(shape)] or [0], np.int64)
+        found = [address for shape in progress(made.shapes, label="kernels") for address in _addresses(shape)]
+        self.table = np.array(found or [0], np.int64)
         self.scalars, self.adjoints = np.zeros(len(flat) + 1), np.zeros(len(flat) + 1)
         for row, value in flat.constants.items():
             self.scalars[made.slots[row]] = value
