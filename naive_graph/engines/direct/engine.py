@@ -78,6 +78,11 @@ class Order(NamedTuple):
     drawn: tuple[array[int], ...]
     results: array[int]  # the rows that were asked for, or all sinks
 
+    @property
+    def rows(self) -> array[int]:
+        """All that is run, in order."""
+        return self.drawn[4][: self.sizes[kernel.SORTED]]
+
 
 @once
 def the_kernel() -> Kernel:
@@ -116,15 +121,23 @@ def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float]
 
 
 def answered(
-    tables: Tables, targets: Sequence[int], fed: Mapping[int, float], differentiated: bool
-) -> tuple[array[float], list[array[float]]] | None:
-    """All values, and the gradients of each target; the tables stay as they are. None where it did not run."""
+    tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wrt: Sequence[int]
+) -> tuple[list[float], list[list[float]]] | None:
+    """The targets' values, and of each its derivatives with respect to some leaves; None where it did not run.
+
+    Nothing is written. fed: leaves' numbers that hold in place of the tables'.
+    """
     order = sorted_for(tables, targets)
     found = None if order is None else evaluated(tables, order, fed, True)
     if order is None or found is None:
         return None
-    swept_back = [swept(tables, order, [target], *found, True) for target in targets if differentiated]
-    return None if any(said for said, _ in swept_back) else (found[0], [grads for _, grads in swept_back])
+    slopes = []
+    for target in targets if wrt else ():
+        said, grads = swept(tables, order, [target], *found, True)
+        if said != 0:
+            return None
+        slopes.append([grads[row] for row in wrt])
+    return [found[0][row] for row in targets], slopes
 
 
 def results(tables: Tables) -> list[int] | None:

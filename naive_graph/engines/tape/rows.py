@@ -102,7 +102,7 @@ def by_consumer(edges: int, sources: Ints, consumers: Ints, begins: Ints, sorted
 
 
 class Drawn(NamedTuple):
-    """Edges by consumer; and which rows are live, or absorbed by a live one (2), so that its operands are."""
+    """Edges by consumer; and which rows are live (1), or only absorbed by a live one (2), so that its operands are."""
 
     begins: Ints
     edges: Ints
@@ -124,16 +124,21 @@ def reach(rows: int, of: Drawn) -> int:
     for row in range(rows):
         if of.live[row] == 1:
             link = row
-            while begins_with_absorbed(link, of):
+            while takes_over(link, of):
                 size += of.begins[link + 1] - of.begins[link] - 1
                 link = -1 - of.edges[of.begins[link]]
             size += of.begins[link + 1] - of.begins[link]
     return size
 
 
-def begins_with_absorbed(row: int, of: Drawn) -> int:
-    """Whether the first edge into a row stands for all operands of a row that it absorbed."""
-    return 1 if of.begins[row] < of.begins[row + 1] and of.edges[of.begins[row]] < 0 else 0
+def takes_over(row: int, of: Drawn) -> int:
+    """Whether the first edge into a row stands for all operands of a row that it absorbed.
+
+    An absorbed row that is live has a value of its own, with which the fold goes on: then it is an operand.
+    """
+    if of.begins[row] == of.begins[row + 1] or of.edges[of.begins[row]] >= 0:
+        return 0
+    return 1 if of.live[-1 - of.edges[of.begins[row]]] != 1 else 0
 
 
 @machine
@@ -149,13 +154,14 @@ def write(rows: int, of: Drawn, chain: Ints, place: Ints, chosen: Ints, made: Co
             made.starts[size] = edge
             chain[0] = row
             length = 1
-            while begins_with_absorbed(chain[length - 1], of):
+            while takes_over(chain[length - 1], of):
                 chain[length] = -1 - of.edges[of.begins[chain[length - 1]]]
                 length += 1
             for link in range(length - 1, -1, -1):
                 first = of.begins[chain[link]] + (0 if link == length - 1 else 1)
                 for at in range(first, of.begins[chain[link] + 1]):
-                    made.operands[edge] = place[of.edges[at]]
+                    source = of.edges[at]
+                    made.operands[edge] = place[source if source >= 0 else -1 - source]
                     edge += 1
             size += 1
     made.starts[size] = edge
