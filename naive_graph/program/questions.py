@@ -144,7 +144,7 @@ class ByMachine(ByReference):
 
     def __init__(self, asked: Question) -> None:
         super().__init__(asked)
-        engine, precision, self.batched = asked.engine, asked.precision, asked.batched
+        engine, self.batched = asked.engine, asked.batched
         places = asked.weights.places if asked.weights is not None else None
         self.lowering = Lowering(self.tables, self.rows, self.wrt, self.batched, places=places, fused=asked.fused)
         self.flat = self.lowering.flat
@@ -155,7 +155,7 @@ class ByMachine(ByReference):
             message = f"A plan of {len(self.flat)} rows is too large for straight-line code. The tape runs it."
             warnings.warn(EngineWarning(message), stacklevel=learners_level())
         self._groups = whole_groups(self.flat, self.asked)
-        self.tape: Any = self._straight_line() if self.straight else Tape(self.flat, wanted, precision=precision)
+        self.tape: Any = self._code(wanted)
         self.may_move = engine is None and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
@@ -213,6 +213,14 @@ class ByMachine(ByReference):
     def is_checked(self) -> bool:
         """Whether machine code found out if all lanes are finite."""
         return self.straight and bool(self.tape.checks)
+
+    def _code(self, wanted: list[int]) -> StraightLine | Tape:
+        if self.straight:
+            try:
+                return self._straight_line()
+            except Opaque:  # too long for LLVM; what cannot be compiled at all the tape will meet too
+                self.straight = False
+        return Tape(self.flat, wanted, precision=self.precision)
 
     def _straight_line(self) -> StraightLine:
         wanted = [at.row for at in self.asked]
