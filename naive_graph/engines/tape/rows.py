@@ -17,7 +17,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .flat import Array, Columns, Flat, room
+from .flat import Array, Columns, Flat, held, room
 
 BY_HAND, SORTED, MIXED = 0, 1, 2  # how the edges of the tables stand
 
@@ -31,10 +31,10 @@ def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
     check_complete(tables, np.asarray(chosen)[odd].tolist())
     flat = Flat(kinds, starts, operands, np.zeros(len(kinds), np.int32))
     constants = np.flatnonzero(kinds == CONSTANT)
-    held = np.array(tables.values, np.float64)[chosen[constants]] if len(constants) else constants
-    flat.constants = dict(zip(constants.tolist(), held.tolist(), strict=True))
+    values = np.array(tables.values, np.float64)[chosen[constants]] if len(constants) else constants
+    flat.constants = held(constants, values)
     others = np.flatnonzero((kinds < 0) & (kinds != CONSTANT))
-    flat.sources = dict(zip(others.tolist(), chosen[others].tolist(), strict=True))
+    flat.sources = held(others, chosen[others])
     return flat, chosen
 
 
