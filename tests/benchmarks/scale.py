@@ -2,13 +2,16 @@
 
     python tests/benchmarks/scale.py                    # prints a table, draws figures/scale.png
     python tests/benchmarks/scale.py random 1000000     # one measurement, as a line of JSON
+    python tests/benchmarks/scale.py shapes 10000000    # stencil, recurrence, tree, chain, random: first calls
 
 A step is one call of a Program: the value, and the gradient of up to 1,000
 leaves. Every measurement runs in a process of its own, so that its peak of
 memory is its own. From some thousand nodes on these graphs go by windows
-(`engines/windowed.py`). They are written into the tables column by column, so
-that building them takes no time. The bound is the time in which memory could be
-read as often as a step must read it, at the speed of NumPy's copy.
+(`program/windowed.py`). Random graphs and chains are written into the tables
+column by column, so that building them takes no time; stencils, recurrences and
+trees are built as a learner writes them, whose memory counts and whose time does
+not. The bound is the time in which memory could be read as often as a step must
+read it, at the speed of NumPy's copy.
 """
 
 from __future__ import annotations
@@ -98,6 +101,45 @@ def random(nodes: int) -> tuple[Any, list[Any]]:
     return last(), weights
 
 
+def stencil(nodes: int) -> tuple[Any, list[Any]]:
+    """A heat equation over 1,000 places: every sum takes over those of all the steps before it."""
+    from naive_graph import Graph, Variable
+
+    places = [Variable(0.001 * place) for place in range(LEAVES)]
+    u, c = places, Variable(0.1)
+    while len(Graph.node_list) < nodes:
+        inner = [u[i] + c * (u[i - 1] - 2 * u[i] + u[i + 1]) for i in range(1, len(u) - 1)]
+        u = [u[0], *inner, u[-1]]
+    return Graph.sum(u), [c, *places[1:]]
+
+
+def recurrence(nodes: int) -> tuple[Any, list[Any]]:
+    """The logistic map, again and again."""
+    from naive_graph import Variable
+
+    rate, start = Variable(0.7), Variable(0.3)
+    x = start
+    for _ in range(nodes // 4):
+        x = rate * x * (1 - x)
+    return x, [rate, start]
+
+
+def tree(nodes: int) -> tuple[Any, list[Any]]:
+    """Pairs of pairs of leaves: each is joined as soon as there are two of one height."""
+    from naive_graph import Graph, Variable
+
+    waiting: list[tuple[int, Any]] = []
+    first: list[Any] = []
+    while len(Graph.node_list) < nodes or len(waiting) > 1:
+        height, node = (0, Variable(1.0)) if len(Graph.node_list) < nodes else waiting.pop()
+        first += [node] if height == 0 and len(first) < LEAVES else []
+        while waiting and (waiting[-1][0] == height or len(Graph.node_list) >= nodes):
+            lower, other = waiting.pop()
+            height, node = max(lower, height) + 1, other + node if height % 3 else (other * node).tanh()
+        waiting.append((height, node))
+    return waiting[0][1], first
+
+
 def last() -> Any:
     from naive_graph.graph.handles import CURRENT, handle
 
@@ -162,7 +204,7 @@ def measured(kind: str, size: int) -> dict[str, Any]:
         program = ng.Program(output, wrt=weights, inputs=[inputs], engine="tape")
         given: list[Any] = [np.random.default_rng(3).normal(size=(size, NETWORK[0]))]
     else:
-        output, weights = {"chain": chain, "random": random}[kind](size)
+        output, weights = SHAPES[kind](size)
         program, given = ng.Program(output, wrt=weights, engine="tape"), []
     built = peak()
     first = seconds(lambda: program(*given))
@@ -173,10 +215,23 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     stages = lowering.stages if lowering is not None else []
     return {
         "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,
+        "whole": peak(),
         "tables": column_bytes(program._tables), "tape": column_bytes(tape),
         "stages": sum(column_bytes(stage.flat) for stage in stages if stage.flat is not None),
         "rows": tape.rows if hasattr(tape, "rows") else len(tape.flat),
     }  # fmt: skip
+
+
+def swept(kind: str, size: int) -> dict[str, Any]:
+    """The same for `Graph.forward` and `Graph.backward`."""
+    from naive_graph import Graph
+
+    warm()
+    output, _ = SHAPES[kind](size)
+    built = peak()
+    first = [seconds(Graph.forward), seconds(lambda: Graph.backward(output))]
+    step = fastest(lambda: (Graph.forward(), Graph.backward(output)))
+    return {"kind": kind, "size": size, "first": first, "step": step, "peak": peak(), "built": built}
 
 
 def warm() -> None:
@@ -185,6 +240,8 @@ def warm() -> None:
 
     with ng.Graph.scratch():
         x, p = ng.Variable(1.0), ng.PlaceHolder()
+        y = x * x + x
+        ng.Graph.forward(engine="direct"), ng.Graph.backward(y, engine="direct")
         ng.Program(x * x, wrt=[x], engine="tape")()
         ng.Program(ng.mean(x * p), wrt=[x], inputs=[p], engine="tape")([1.0, 2.0])
 
@@ -196,8 +253,8 @@ def bandwidth() -> float:
     return 2 * source.nbytes / fastest(lambda: np.copyto(target, source))
 
 
-def in_its_own_process(kind: str, *size: int) -> dict[str, Any]:
-    command = [sys.executable, __file__, kind, *map(str, size)]
+def in_its_own_process(*what: Any) -> dict[str, Any]:
+    command = [sys.executable, __file__, *map(str, what)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -257,11 +314,30 @@ def draw(found: list[dict[str, Any]], speed: float) -> None:
     figure.savefig(FIGURE, dpi=110)
 
 
+SHAPES = {"stencil": stencil, "recurrence": recurrence, "tree": tree, "chain": chain, "random": random}
+
+
+def shapes(size: int) -> None:
+    """First calls by either door, and how much memory the whole process ever held, building included."""
+    print(f"{'':10} {'forward':>9} {'backward':>9} {'again':>11} {'peak':>8}   {'Program':>8} {'again':>8} {'peak':>8}")
+    for kind in SHAPES:
+        there, program = in_its_own_process("sweeps", kind, size), in_its_own_process(kind, size)
+        forward, backward = there["first"]
+        print(
+            f"{kind:10} {forward:>7.2f} s {backward:>7.2f} s {there['step']:>9.2f} s {there['peak'] / 1e6:>5.0f} MB   "
+            f"{program['first']:>6.2f} s {program['step']:>6.2f} s {program['whole'] / 1e6:>5.0f} MB",
+            flush=True,
+        )
+
+
 def main() -> None:
     if len(sys.argv) > 1:
         kind, *size = sys.argv[1:]
-        print(json.dumps({"speed": bandwidth()} if kind == "bandwidth" else measured(kind, int(size[0]))))
-        return
+        if kind == "shapes":
+            return shapes(int(size[0]))
+        if kind == "sweeps":
+            return print(json.dumps(swept(size[0], int(size[1]))))
+        return print(json.dumps({"speed": bandwidth()} if kind == "bandwidth" else measured(kind, int(size[0]))))
     speed = in_its_own_process("bandwidth")["speed"]  # a child's peak begins at its parent's
     print(f"NumPy's copy: {speed / 1e9:.1f} GB read and written a second\n{HEAD}")
     for kind in ("random", "chain", "samples"):
