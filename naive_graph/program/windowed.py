@@ -58,7 +58,12 @@ class ByWindows(ByReference):
                 self.tables.grow_values()
             for row, place in tape.fed:
                 tape.scalars[place] = inputs.numbers[row]
-            tape.run(self.tables.values.buffer_info()[0])
+            column = self.tables.values
+            if len(inputs.numbers) > len(tape.fed):  # Variables' too, on the way downhill
+                column = column[:]
+                for row, number in inputs.numbers.items():
+                    column[row] = number
+            tape.run(column.buffer_info()[0])
         if tape.out[-1] != 0.0:
             return super().__call__(inputs)
         return [float(tape.out[0])], [tape.out[1:-1].copy()] if self.wrt else [], True
