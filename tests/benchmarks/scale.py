@@ -7,11 +7,10 @@
 A step is one call of a Program: the value, and the gradient of up to 1,000
 leaves. Every measurement runs in a process of its own, so that its peak of
 memory is its own. From some thousand nodes on these graphs go by windows
-(`program/windowed.py`). Random graphs and chains are written into the tables
-column by column, so that building them takes no time; stencils, recurrences and
-trees are built as a learner writes them, whose memory counts and whose time does
-not. The bound is the time in which memory could be read as often as a step must
-read it, at the speed of NumPy's copy.
+(`program/windowed.py`). They are written into the tables column by column, with
+the rows that a loop in Python would make, so that building them takes no time.
+The bound is the time in which memory could be read as often as a step must read
+it, at the speed of NumPy's copy.
 """
 
 from __future__ import annotations
@@ -39,19 +38,43 @@ NETWORK = (4, 16, 16, 1)
 # --- graphs -------------------------------------------------------------------
 
 
-def columns(sources: Any, firsts: Any, kinds: Any) -> Any:
-    """Rows of operators for the tables. sources: all operands in order; firsts: where each row's begin, and the end."""
+def columns(sources: Any, firsts: Any, kinds: Any, degrees: Any = None) -> Any:
+    """Rows for the tables. sources: all operands in order; firsts: where each row's begin, and the end.
+
+    degrees: where rows take over others' operands, how many each has, all told.
+    """
     from naive_graph.core.tables import Columns
     from naive_graph.graph.handles import CURRENT
 
-    degrees = np.diff(firsts).astype(np.int32)
+    own = np.diff(firsts).astype(np.int32)
     rows = len(CURRENT.tables) + np.arange(len(kinds), dtype=np.int32)
     code = sys._getframe().f_code
     made = Columns(
-        kinds.astype(np.int16).tobytes(), degrees.tobytes(), sources.astype(np.int32).tobytes(),
-        np.repeat(rows, degrees).tobytes(),
+        kinds.astype(np.int16).tobytes(), (own if degrees is None else degrees).astype(np.int32).tobytes(),
+        sources.astype(np.int32).tobytes(), np.repeat(rows, own).tobytes(),
     )  # fmt: skip
     CURRENT.tables.add_rows(made, code, 0)
+
+
+def repeated(pattern: str, count: int) -> tuple[Any, Any]:
+    """The kinds of rows that come again and again, by name, and where each row's operands begin."""
+    from naive_graph.core.rules import RULES
+    from naive_graph.core.tables import CONSTANT, VARIABLE
+
+    leaves = {"constant": CONSTANT, "variable": VARIABLE}
+    kinds = [leaves[word] if word in leaves else RULES[word].number for word in pattern.split()]
+    own = [0 if kind < 0 else RULES[word].arity or 2 for word, kind in zip(pattern.split(), kinds)]
+    return np.tile(kinds, count), np.concatenate([[0], np.cumsum(np.tile(own, count))])
+
+
+def fill(kind: str, value: float) -> None:
+    """Give all leaves of that kind, which have none yet, a value."""
+    from naive_graph.graph.handles import CURRENT
+
+    kinds, _ = repeated(kind, 1)
+    rows = np.flatnonzero(np.array(CURRENT.tables.operators) == kinds[0])
+    CURRENT.tables.grow_values()
+    CURRENT.tables.write_at(rows[np.array(CURRENT.tables.stamps)[rows] == 0], value)
 
 
 def pairs(left: Any, right: Any) -> Any:
@@ -102,42 +125,60 @@ def random(nodes: int) -> tuple[Any, list[Any]]:
 
 
 def stencil(nodes: int) -> tuple[Any, list[Any]]:
-    """A heat equation over 1,000 places: every sum takes over those of all the steps before it."""
+    """u[i] + c * (u[i-1] - 2 * u[i] + u[i+1]) over 1,000 places: each sum takes over those of the steps before it."""
     from naive_graph import Graph, Variable
+    from naive_graph.core.tables import MOST_MERGED
+    from naive_graph.graph.handles import CURRENT, handle
 
-    places = [Variable(0.001 * place) for place in range(LEAVES)]
-    u, c = places, Variable(0.1)
-    while len(Graph.node_list) < nodes:
-        inner = [u[i] + c * (u[i - 1] - 2 * u[i] + u[i + 1]) for i in range(1, len(u) - 1)]
-        u = [u[0], *inner, u[-1]]
-    return Graph.sum(u), [c, *places[1:]]
+    places, c = [Variable(0.001 * place) for place in range(LEAVES)], Variable(0.1)
+    u, degree = np.array([place.row for place in places]), 0
+    kinds, firsts = repeated("constant mul sub add mul add", LEAVES - 2)
+    while len(CURRENT.tables) < nodes:
+        row = len(CURRENT.tables) + 6 * np.arange(LEAVES - 2)
+        merged = 2 <= degree < MOST_MERGED
+        mine = ~u[1:-1] if merged else u[1:-1]
+        operands = [row, u[1:-1], u[:-2], row + 1, row + 2, u[2:], np.full(len(row), c.row), row + 3, mine, row + 4]
+        degree = degree + 1 if merged else 2
+        columns(np.stack(operands, axis=1).ravel(), firsts, kinds, np.tile([0, 2, 2, 2, 2, degree], LEAVES - 2))
+        u = np.concatenate([u[:1], row + 5, u[-1:]])
+    fill("constant", 2.0)
+    return Graph.sum([handle(CURRENT.tables, row) for row in u.tolist()]), [c, *places[1:]]
 
 
 def recurrence(nodes: int) -> tuple[Any, list[Any]]:
-    """The logistic map, again and again."""
+    """x = rate * x * (1 - x), again and again."""
     from naive_graph import Variable
+    from naive_graph.graph.handles import CURRENT
 
     rate, start = Variable(0.7), Variable(0.3)
-    x = start
-    for _ in range(nodes // 4):
-        x = rate * x * (1 - x)
-    return x, [rate, start]
+    for first in range(0, nodes // 4, AT_ONCE):
+        count = min(AT_ONCE, nodes // 4 - first)
+        row = len(CURRENT.tables) + 4 * np.arange(count)
+        kinds, firsts = repeated("mul constant sub mul", count)
+        x = np.where(first + np.arange(count) == 0, start.row, row - 1)
+        operands = [np.full(count, rate.row), x, row + 1, x, ~row, row + 2]
+        columns(np.stack(operands, axis=1).ravel(), firsts, kinds, np.tile([2, 0, 2, 3], count))
+    fill("constant", 1.0)
+    return last(), [rate, start]
 
 
 def tree(nodes: int) -> tuple[Any, list[Any]]:
-    """Pairs of pairs of leaves: each is joined as soon as there are two of one height."""
-    from naive_graph import Graph, Variable
+    """Pairs of pairs of leaves: sums, and a sine at every third height."""
+    from naive_graph.graph.handles import CURRENT, handle
 
-    waiting: list[tuple[int, Any]] = []
-    first: list[Any] = []
-    while len(Graph.node_list) < nodes or len(waiting) > 1:
-        height, node = (0, Variable(1.0)) if len(Graph.node_list) < nodes else waiting.pop()
-        first += [node] if height == 0 and len(first) < LEAVES else []
-        while waiting and (waiting[-1][0] == height or len(Graph.node_list) >= nodes):
-            lower, other = waiting.pop()
-            height, node = max(lower, height) + 1, other + node if height % 3 else (other * node).tanh()
-        waiting.append((height, node))
-    return waiting[0][1], first
+    count = 1 << int(np.log2(nodes * 0.45))
+    kinds, firsts = repeated("variable", count)
+    columns(np.zeros(0), firsts, kinds)
+    fill("variable", 1e-3)
+    below, height = np.arange(count), 0
+    while len(below) > 1:
+        pattern, height = "add sin" if height % 3 == 0 else "add", height + 1
+        kinds, firsts = repeated(pattern, len(below) // 2)
+        rows = len(CURRENT.tables) + np.arange(len(kinds)).reshape(len(below) // 2, -1)
+        own = [below[::2], below[1::2]] + ([rows[:, 0]] if rows.shape[1] == 2 else [])
+        columns(np.stack(own, axis=1).ravel(), firsts, kinds)
+        below = rows[:, -1]
+    return last(), [handle(CURRENT.tables, row) for row in range(min(count, LEAVES))]
 
 
 def last() -> Any:
