@@ -25,7 +25,7 @@ from . import kernel
 from .table import Table
 
 KEY = "direct"
-NOWHERE = array("d")
+NOWHERE: array[Any] = array("d")
 
 
 class Kernel:
@@ -167,8 +167,9 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
             own = zeros(edges)
             machine.regroup(*map(place, (sources, consumers, begins, order, own, sizes)))
         else:  # operands that many absorbers took over need more room than edges
-            sizes[kernel.ROOM] = said
-        follow, drawn = zeros(2 * rows + 1 + sizes[kernel.ROOM]), (tables.operators, tables.in_degrees, own, begins)
+            sizes[kernel.ROOM], follow = said, NOWHERE  # the old room goes first
+        follow = zeros(2 * rows + 1 + sizes[kernel.ROOM])
+        drawn = tables.operators, tables.in_degrees, own, begins
         columns = (*drawn, sources, consumers, machine.table.arities, order, marks, follow, sizes)
         said = machine.sort(*map(place, columns))
     return Order(sizes, (*drawn, order, marks), follow[: sizes[kernel.RESULTS]]) if said == 0 else None
