@@ -169,9 +169,8 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
         else:  # operands that many absorbers took over need more room than edges
             sizes[kernel.ROOM], follow = said, NOWHERE  # the old room goes first
         follow = zeros(2 * rows + 1 + sizes[kernel.ROOM])
-        drawn = tables.operators, tables.in_degrees, own, begins
-        columns = (*drawn, sources, consumers, machine.table.arities, order, marks, follow, sizes)
-        said = machine.sort(*map(place, columns))
+        drawn, rest = (tables.operators, tables.in_degrees, own, begins), (machine.table.arities, order, marks)
+        said = machine.sort(*map(place, (*drawn, sources, consumers, *rest, follow, sizes)))
     return Order(sizes, (*drawn, order, marks), follow[: sizes[kernel.RESULTS]]) if said == 0 else None
 
 
