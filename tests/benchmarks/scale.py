@@ -3,6 +3,8 @@
     python tests/benchmarks/scale.py                    # prints a table, draws figures/scale.png
     python tests/benchmarks/scale.py random 1000000     # one measurement, as a line of JSON
     python tests/benchmarks/scale.py shapes 10000000    # stencil, recurrence, tree, chain, random: first calls
+    python tests/benchmarks/scale.py wide 1000000       # one sum, product, logsumexp of so many: first calls
+    python tests/benchmarks/scale.py gradients 1000000  # the gradient of a chain as a graph
 
 A step is one call of a Program: the value, and the gradient of up to 1,000
 leaves. Every measurement runs in a process of its own, so that its peak of
@@ -20,6 +22,7 @@ import resource
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -380,9 +383,40 @@ def shapes(size: int) -> None:
         )
 
 
+def wide(size: int) -> None:
+    """First calls of one operator over so many operands, in the processor's seconds."""
+    import naive_graph as ng
+
+    warm()
+    for make in (ng.Graph.sum, ng.Graph.prod, ng.logsumexp):
+        with ng.Graph.scratch():
+            xs = [ng.Variable(1.0 + 1e-7 * (place % 3 - 1)) for place in range(size)]
+            y = make(xs)
+            there, back = busy(ng.Graph.forward), busy(partial(ng.Graph.backward, y))
+            program = ng.Program(y, wrt=xs)
+            first, again = busy(program), busy(program)
+        print(
+            f"{make.__name__:10} forward {there:.2f} s, backward {back:.2f} s; Program {first:.2f} s, again {again:.2f} s"
+        )
+
+
+def gradients(size: int) -> None:
+    """y = (y + a) * x again and again, differentiated as a graph."""
+    import naive_graph as ng
+
+    x, a = ng.Variable(0.3), ng.Variable(0.9)
+    y = x
+    for _ in range(size // 2):
+        y = (y + a) * x
+    took = busy(lambda: ng.gradients(y, [x]))
+    print(f"{took / size * 1e6:.1f} us an operator, {len(ng.Graph.node_list):,} nodes, {peak() / 1e6:.0f} MB")
+
+
 def main() -> None:
     if len(sys.argv) > 1:
         kind, *size = sys.argv[1:]
+        if kind in ("wide", "gradients"):
+            return {"wide": wide, "gradients": gradients}[kind](int(size[0]))
         if kind == "shapes":
             return shapes(int(size[0]))
         if kind == "sweeps":
