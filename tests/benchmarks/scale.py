@@ -395,9 +395,7 @@ def wide(size: int) -> None:
             there, back = busy(ng.Graph.forward), busy(partial(ng.Graph.backward, y))
             program = ng.Program(y, wrt=xs)
             first, again = busy(program), busy(program)
-        print(
-            f"{make.__name__:10} forward {there:.2f} s, backward {back:.2f} s; Program {first:.2f} s, again {again:.2f} s"
-        )
+        print(f"{make.__name__:10} {there:.2f} s, back {back:.2f} s; Program {first:.2f} s, again {again:.2f} s")
 
 
 def gradients(size: int) -> None:
