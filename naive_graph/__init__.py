@@ -29,9 +29,14 @@ from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 # Rooms that are entered only when somebody asks for one of these names: they bring tools of their own.
 _ROOMS = {
     "classroom.notebook": "check hint predict solution",
-    "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType TensorNode"
-    " TransformNode avg_pool2d concat conv2d element_of identity incremental_forward linear log_softmax lower"
-    " max_pool2d nonlinear stack transform",
+    "sequential.language": "parse",
+    "sequential.layers": "Activation AveragePooling2D Conv2D Dense Dropout MaxPooling2D",
+    "sequential.model": "Sequential expand",
+    "sequential.partition": "partition",
+    "sequential.pipeline": "schedule",
+    "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType ReductionNode"
+    " TensorNode TransformNode avg_pool2d concat conv2d element_of identity incremental_forward linear log_softmax"
+    " lower max_pool2d nonlinear stack transform",
     "tensor.losses": "absolute_difference cosine_distance hinge huber l2_loss log_loss log_poisson"
     " mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy softmax_cross_entropy"
     " sparse_softmax_cross_entropy weighted_cross_entropy_with_logits",
@@ -43,6 +48,7 @@ _ROOMS = {
     "training.trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer"
     " RMSPropTrainer SimpleSGDTrainer",
     "views.compare": "compare",
+    "views.cycles": "cycles",
     "views.draw": "draw",
     "views.gantt": "gantt",
     "views.history": "History",

@@ -149,8 +149,9 @@ def question(asked: Question) -> Answers:
     plain = not asked.batched and asked.precision is DOUBLE and asked.weights is None
     if plain and asked.engine in (None, "tape"):
         llvmlite()  # or say at once that it is missing
-        with suppress(Opaque):  # the passes will meet it too, and say so
-            found = by_windows(asked) or (by_direct(asked) if asked.engine is None else None)
-            if found is not None:
-                return found
+        for way in (by_windows, by_direct) if asked.engine is None else (by_windows,):
+            with suppress(Opaque):  # the passes will meet it too, and say so
+                found = way(asked)
+                if found is not None:
+                    return found
     return answers(asked)

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.catalogue import greater, sign, where
 from ..errors import ShapeError
 from ..graph.graph import scope
 from .base import TensorNode
-from .function import function_of
-from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
+from .nodes import LeafNode, LinearNode, OpType, TransformNode
 from .operators import as_tensor, elementwise, transpose
 from .picks import pick, reshape
+from .reduction import ReductionNode
 
 LAYOUTS = {"NHWC": (-3, -2, -1), "NCHW": (-2, -1, -3)}
 
@@ -32,10 +31,6 @@ class Window(NamedTuple):
     def over(self, node: TensorNode, axis: int) -> TensorNode:
         """The axis replaced by two: where the window stands, and where in it."""
         return pick(node, axis, (self.out, self.size), (self.stride, self.dilation), -self.before)
-
-    def at(self, node: TensorNode, axis: int, place: int) -> TensorNode:
-        """The axis replaced by the entries at one place of the window."""
-        return pick(node, axis, (self.out,), (self.stride,), place * self.dilation - self.before)
 
     def inside(self, extent: int) -> np.ndarray:
         """For each position and place, whether it lies within the axis."""
@@ -120,29 +115,14 @@ def _pooled(
 
 
 def _largest(image: TensorNode, rows: Window, columns: Window) -> TensorNode:
-    places = [
-        _or_lowest(columns.at(rows.at(image, image.rank - 3, i), image.rank - 2, j), image, rows, columns, i, j)
-        for i in range(rows.size)
-        for j in range(columns.size)
-    ]
-    return NonlinearNode(function_of(_first_largest, len(places)), *places)
-
-
-def _first_largest(first: Any, *rest: Any) -> Any:
-    """A fold of "the next one if it is larger, or NaN"; sign(b) - sign(b) is 0, but NaN for NaN."""
-    for each in rest:
-        takes = greater(each, first) + sign(each) - sign(each)
-        first = where(takes, each, first)
-    return first
-
-
-def _or_lowest(part: TensorNode, image: TensorNode, rows: Window, columns: Window, i: int, j: int) -> TensorNode:
-    """The entries at one place of the window; -inf where that lies in the padding."""
-    inside = np.outer(rows.inside(image.shape[-3])[:, i], columns.inside(image.shape[-2])[:, j])
-    if inside.all():
-        return part
-    lowest = LeafNode.constant(np.where(inside, 0.0, -math.inf)[:, :, None])
-    return elementwise(OpType.add, part, lowest)
+    patches = columns.over(rows.over(image, image.rank - 3), image.rank - 1)
+    inside = rows.inside(image.shape[-3])[:, :, None, None] & columns.inside(image.shape[-2])
+    if not inside.all():
+        lowest = LeafNode.constant(np.where(inside, 0.0, -math.inf)[..., None])
+        patches = elementwise(OpType.add, patches, lowest)
+    lead = tuple(range(1, image.rank - 2))
+    p, q, c = range(image.rank - 2, image.rank + 1)
+    return ReductionNode("first_maximum", (*lead, p, q, c), (*lead, p, -1, q, -2, c), patches)
 
 
 def avg_pool2d(
