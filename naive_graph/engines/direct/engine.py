@@ -18,7 +18,6 @@ from ...core.origin import learners_level
 from ...core.tables import Tables, Unpacked, unpacked
 from ...errors import EngineWarning
 from ..choice import OPAQUE
-from ..llvm.compile import place
 from ..llvm.emit import Opaque
 from ..llvm.machine import library_of
 from . import kernel
@@ -59,7 +58,7 @@ class Kernel:
         sources, targets = array("i", bytes(8 * size)), array("i", bytes(8 * size))
         values, stamps = array("d", bytes(8 * size)), array("q", bytes(8 * size))
         sizes = array("q", [size, base, *[0] * 6, now])
-        edges = self.unpack(*map(place, (operators, lefts, rights, sizes, sources, targets, values, stamps)))
+        edges = self.unpack(*addresses((operators, lefts, rights, sizes, sources, targets, values, stamps)))
         return Unpacked(operators, array("i", new[3]), sources[:edges], targets[:edges], values, stamps)
 
     def run(self, call: Callable[[], int]) -> int:
@@ -165,12 +164,12 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
     while said > 0 or said == kernel.MIXED:
         if said == kernel.MIXED:  # by edges drawn by hand
             own = zeros(edges)
-            machine.regroup(*map(place, (sources, consumers, begins, order, own, sizes)))
+            machine.regroup(*addresses((sources, consumers, begins, order, own, sizes)))
         else:  # operands that many absorbers took over need more room than edges
             sizes[kernel.ROOM], follow = said, NOWHERE  # the old room goes first
         follow = zeros(2 * rows + 1 + sizes[kernel.ROOM])
         drawn, rest = (tables.operators, tables.in_degrees, own, begins), (machine.table.arities, order, marks)
-        said = machine.sort(*map(place, (*drawn, sources, consumers, *rest, follow, sizes)))
+        said = machine.sort(*addresses((*drawn, sources, consumers, *rest, follow, sizes)))
     return Order(sizes, (*drawn, order, marks), follow[: sizes[kernel.RESULTS]]) if said == 0 else None
 
 
@@ -185,7 +184,7 @@ def evaluated(
     sizes[kernel.NOW] = tables.clock
     rules, room = machine.table.addresses, machine.room(sizes[kernel.WIDEST])
     columns = (*order.drawn, order.results, sizes, rules, values, stamps, *room)
-    said = ran(tables, lambda: machine.evaluate(*map(place, columns)), warn)
+    said = ran(tables, lambda: machine.evaluate(*addresses(columns)), warn)
     return (values, stamps) if said == 0 else None
 
 
@@ -202,7 +201,7 @@ def swept(
         nonlocal grads
         grads = array("d", [0.0]) * sizes[kernel.ROWS]
         columns = (*order.drawn, sizes, machine.table.addresses, values, stamps, grads, *room)
-        return machine.differentiate(*map(place, columns))
+        return machine.differentiate(*addresses(columns))
 
     return ran(tables, call, warn), grads
 
@@ -224,6 +223,11 @@ def grown(column: array[Any], rows: int) -> array[Any]:
     found = column[:rows]
     found.extend(array(column.typecode, [0]) * (rows - len(column)))
     return found
+
+
+def addresses(columns: Sequence[Any]) -> list[int]:
+    """Where the columns begin."""
+    return [column.buffer_info()[0] for column in columns]
 
 
 def zeros(size: int) -> array[int]:
