@@ -7,7 +7,9 @@ reverse sweep, second derivatives. No formula is written here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..core.arithmetics.dual import Dual, slope_of
@@ -38,11 +40,24 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
         return y.gradients(wrt)  # a tensor differentiates itself, a floor above
     one = isinstance(wrt, Node)
     chosen = [wrt] if isinstance(wrt, Node) else listed(wrt, "gradients", "a node or a list of nodes")
-    with CURRENT.tables.lock:
+    with CURRENT.tables.lock, collected_later():
         plan, steps = _plan([y], chosen, "gradients")
         book, answers = drafted(CURRENT.tables, plan, steps)
         nodes = book.ink(answers)
+        book.close()
     return nodes[0] if one else nodes
+
+
+@contextmanager
+def collected_later() -> Iterator[None]:
+    """The garbage collector waits: it would look through all drafts again and again, and none of them is garbage."""
+    ran = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if ran:
+            gc.enable()
 
 
 def drafted(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Book, list[Any]]:
@@ -65,7 +80,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
         return x.tangents(outputs)
     one = isinstance(outputs, Node)
     chosen = [outputs] if isinstance(outputs, Node) else listed(outputs, "tangents", "a node or a list of nodes")
-    with CURRENT.tables.lock:
+    with CURRENT.tables.lock, collected_later():
         plan, (start,) = _plan(chosen, [x], "tangents")
         book = Book(CURRENT.tables)
         duals: list[Any] = [Dual(draft) for draft in _drafts(book, plan)]
@@ -75,6 +90,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
         evaluate(plan, duals)
         answers = [duals[step].slope for step in plan.targets]
         nodes = book.ink([0.0 if answer is None else answer for answer in answers])
+        book.close()
     return nodes[0] if one else nodes
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from time import perf_counter
@@ -22,6 +23,7 @@ from ..core.plan import ancestors
 from ..core.progress import Bar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
+from ..engines.llvm.emit import Opaque
 from ..engines.llvm.precision import Precision
 from ..engines.straight.line import PATIENCE, StraightLine, pays
 from ..engines.tape.flat import NONE, Flat
@@ -321,11 +323,12 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
     step = step_of(lowering, answers.wrt, held, rule, machine.precision)
     straight = machine.straight or (machine.may_move and steps >= PATIENCE and pays(step.flat))
     wanted, moves = [step.output, *step.results], list(zip(step.results, step.leaves, strict=True))
-    if not straight:
-        return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))
-    code = StraightLine(step.flat, wanted, moves, step.output, precision=machine.precision)
-    machine.descent = rate, step, code
-    return _ByMachine(inputs, step, code)
+    if straight:
+        with suppress(Opaque):  # too long for LLVM
+            code = StraightLine(step.flat, wanted, moves, step.output, precision=machine.precision)
+            machine.descent = rate, step, code
+            return _ByMachine(inputs, step, code)
+    return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))
 
 
 class _ByMachine:
