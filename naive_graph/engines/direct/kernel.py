@@ -66,6 +66,20 @@ def unpack(
     return edges
 
 
+class Line(NamedTuple):
+    """What is to be run, in order, and a mark for each row."""
+
+    order: Ints
+    marks: Bytes
+
+
+class Known(NamedTuple):
+    """The values of all rows, and when each was written or computed."""
+
+    values: Floats
+    stamps: Longs
+
+
 class Drawn(NamedTuple):
     """The graph as it was drawn, by the row drawn into."""
 
@@ -265,15 +279,14 @@ def results(operators: Shorts, order: Ints, follow: Ints, sizes: Longs) -> None:
 
 @machine
 def evaluate(
-    of: Drawn, order: Ints, marks: Bytes, results: Ints, sizes: Longs, rules: Longs, values: Floats, stamps: Longs,
-    xs: Floats, ids: Ints,
-) -> int:  # fmt: skip
+    of: Drawn, line: Line, results: Ints, sizes: Longs, rules: Longs, known: Known, xs: Floats, ids: Ints
+) -> int:
     """Fill in the operators' values, and when that was."""
     rows, now = sizes[ROWS], sizes[NOW]
     for step in range(sizes[SORTED]):
-        row = order[step]
+        row = line.order[step]
         kind = of.operators[row]
-        if kind == PLACEHOLDER and stamps[row] == NEVER:
+        if kind == PLACEHOLDER and known.stamps[row] == NEVER:
             return ELSEWHERE
         if kind >= 0:
             if rules[ENTRIES * kind] == 0:
@@ -281,99 +294,98 @@ def evaluate(
             count = of.degrees[row]
             gather(row, count, of, ids)
             for i in range(count):
-                xs[i] = values[ids[i]]
-            values[row] = call_rule(rules, ENTRIES * kind, xs, count)
-            stamps[row] = now
+                xs[i] = known.values[ids[i]]
+            known.values[row] = call_rule(rules, ENTRIES * kind, xs, count)
+            known.stamps[row] = now
     for i in range(sizes[RESULTS]):
-        y = values[results[i]]
+        y = known.values[results[i]]
         if y - y != 0.0:
             return ELSEWHERE
     if sizes[ABSORBING]:
-        absorbed(of, sizes, order, marks)
+        absorbed(of, sizes, line)
         for row in range(rows):
-            if marks[row] & ABSORBED:
+            if line.marks[row] & ABSORBED:
                 first, count = of.begins[row], of.begins[row + 1] - of.begins[row]
                 for i in range(count):
                     source = of.own[first + i]
-                    xs[i] = values[source if source >= 0 else ~source]  # the fold goes on to the left
-                values[row] = call_rule(rules, ENTRIES * of.operators[row], xs, count)
-                stamps[row] = now
+                    xs[i] = known.values[source if source >= 0 else ~source]  # the fold goes on to the left
+                known.values[row] = call_rule(rules, ENTRIES * of.operators[row], xs, count)
+                known.stamps[row] = now
     return 0
 
 
-def absorbed(of: Drawn, sizes: Longs, order: Ints, marks: Bytes) -> None:
+def absorbed(of: Drawn, sizes: Longs, line: Line) -> None:
     """Mark what the sorted rows took over, and what that took over: an absorber is newer than what it absorbs."""
     for row in range(sizes[ROWS]):
-        marks[row] = 0
+        line.marks[row] = 0
     for step in range(sizes[SORTED]):
-        marks[order[step]] = REACHED
+        line.marks[line.order[step]] = REACHED
     for row in range(sizes[ROWS] - 1, -1, -1):
-        if marks[row] and absorbs(row, of) >= 0:
-            marks[absorbs(row, of)] = marks[absorbs(row, of)] | ABSORBED
+        if line.marks[row] and absorbs(row, of) >= 0:
+            line.marks[absorbs(row, of)] = line.marks[absorbs(row, of)] | ABSORBED
 
 
 @machine
 def differentiate(
-    of: Drawn, order: Ints, marks: Bytes, sizes: Longs, rules: Longs, values: Floats, stamps: Longs, grads: Floats,
-    xs: Floats, ids: Ints,
-) -> int:  # fmt: skip
+    of: Drawn, line: Line, sizes: Longs, rules: Longs, known: Known, grads: Floats, xs: Floats, ids: Ints
+) -> int:
     """Add up all gradients of the rows that are asked for, each from a seed of 1. grads: 0 everywhere."""
-    rows, widest, evaluated, unseen = sizes[ROWS], sizes[WIDEST], stamps[sizes[FIRST_ASKED]], sizes[ASKED]
+    rows, widest, evaluated, unseen = sizes[ROWS], sizes[WIDEST], known.stamps[sizes[FIRST_ASKED]], sizes[ASKED]
     for row in range(rows):
-        marks[row] = 0
+        line.marks[row] = 0
     for i in range(sizes[ASKED]):
         row = sizes[FIRST_ASKED + i]
-        marks[row] = ASKED_FOR | REACHED | RECEIVED | TAKEN
+        line.marks[row] = ASKED_FOR | REACHED | RECEIVED | TAKEN
         grads[row] = 1.0
-        if stamps[row] < evaluated:
-            evaluated = stamps[row]
+        if known.stamps[row] < evaluated:
+            evaluated = known.stamps[row]
     if evaluated == NEVER or sizes[REDRAWN] > evaluated:
         return ELSEWHERE
     for step in range(sizes[SORTED] - 1, -1, -1):
-        row = order[step]
-        kind, mark, g = of.operators[row], marks[row], grads[row]
+        row = line.order[step]
+        kind, mark, g = of.operators[row], line.marks[row], grads[row]
         if mark & ASKED_FOR:
             unseen -= 1
         if kind < 0:
-            if g - g != 0.0 or (mark and kind != CONSTANT and stamps[row] > evaluated):
+            if g - g != 0.0 or (mark and kind != CONSTANT and known.stamps[row] > evaluated):
                 return ELSEWHERE
         elif mark:
             count = of.degrees[row]
             gather(row, count, of, ids)
             for i in range(count):
-                xs[i] = values[ids[i]]
+                xs[i] = known.values[ids[i]]
                 ids[widest + i] = of.operators[ids[i]] != CONSTANT
-                marks[ids[i]] = marks[ids[i]] | REACHED
+                line.marks[ids[i]] = line.marks[ids[i]] | REACHED
             if mark & RECEIVED:
                 if g - g != 0.0:
                     return ELSEWHERE
                 if rules[ENTRIES * kind + 1] == 0:
                     return kind + 1
-                call_partials(rules, ENTRIES * kind + 1, xs, count, values[row], ids[widest:], xs[widest:])
+                call_partials(rules, ENTRIES * kind + 1, xs, count, known.values[row], ids[widest:], xs[widest:])
                 how = (mark & TAKEN) + SELECTS * (rules[ENTRIES * kind + 2] != 0)
-                contribute(count, how, g, xs[widest:], ids[widest:], ids, marks, grads)
+                contribute(count, how, g, xs[widest:], ids[widest:], ids, line, grads)
     if unseen:
         return UNSORTED
     if sizes[ABSORBING]:
         for row in range(rows - 1, -1, -1):
             taken_over = absorbs(row, of)
-            if marks[row] and taken_over >= 0:
+            if line.marks[row] and taken_over >= 0:
                 first, count = of.begins[row], of.begins[row + 1] - of.begins[row]
-                marks[taken_over] = marks[taken_over] | ABSORBED
+                line.marks[taken_over] = line.marks[taken_over] | ABSORBED
                 if rules[ENTRIES * of.operators[row] + 1] == 0:
                     return of.operators[row] + 1
-                xs[0] = values[taken_over]
+                xs[0] = known.values[taken_over]
                 ids[0] = 1
                 for i in range(1, count):
-                    xs[i] = values[of.own[first + i]]
+                    xs[i] = known.values[of.own[first + i]]
                     ids[i] = 0
-                call_partials(rules, ENTRIES * of.operators[row] + 1, xs, count, values[row], ids, xs[widest:])
+                call_partials(rules, ENTRIES * of.operators[row] + 1, xs, count, known.values[row], ids, xs[widest:])
                 grads[taken_over] += grads[row] * xs[widest]
     return 0
 
 
 def contribute(
-    count: int, how: int, g: float, partials: Floats, wanted: Ints, operands: Ints, marks: Bytes, grads: Floats
+    count: int, how: int, g: float, partials: Floats, wanted: Ints, operands: Ints, line: Line, grads: Floats
 ) -> None:
     """Hand each wanted operand its share; nothing but a plain 0 goes to a branch that was not taken.
 
@@ -388,6 +400,6 @@ def contribute(
                 share = g * partials[i]
             if not passes:
                 share = 0.0
-            mark = marks[operand]
+            mark = line.marks[operand]
             grads[operand] = grads[operand] + share if mark & RECEIVED else share
-            marks[operand] = mark | RECEIVED | passes
+            line.marks[operand] = mark | RECEIVED | passes
