@@ -4,7 +4,7 @@ index, base      which entry meets which; what all tensor nodes are
 nodes, function  the four kinds, each an equation; what an elementwise one computes
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
-operators, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
+arithmetic, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
 moves, sides, equation    how a node reads
 recipes, picking, contraction, entries, arrays, evaluate, at_once    evaluation on arrays of any library
 bulk, unfold, lower       every element a scalar node
@@ -21,6 +21,7 @@ except ImportError as missing:
         f'Tensors need {missing.name}, which is not installed: pip install "naive-graph[tensor]".'
     ) from missing
 
+from .arithmetic import concat, stack
 from .at_once import compute_at_once
 from .base import TensorNode
 from .build import linear, nonlinear, transform
@@ -29,7 +30,6 @@ from .equation import equation, equations
 from .evaluate import backward, forward, incremental_forward
 from .lower import element_of, lower
 from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
-from .operators import concat, stack
 from .reduce import log_softmax, softmax
 from .selection import SelectionNode, identity
 from .sliding import avg_pool2d, conv2d, max_pool2d

@@ -22,10 +22,10 @@ from ..core.catalogue import abs as magnitude
 from ..core.catalogue import exp, greater, less, log, log1p, relu, square, where
 from ..errors import ShapeError
 from ..graph.graph import scope
+from .arithmetic import as_tensor, broadcast, broadcast_shape, scaled
 from .base import TensorNode, size_of
 from .function import trace
 from .nodes import NonlinearNode
-from .operators import as_tensor, broadcast, broadcast_shape, scaled
 from .reduce import log_softmax, mean, sum
 
 REDUCTIONS = ("none", "sum", "mean_by_weight", "mean_by_nonzero_weight_count")

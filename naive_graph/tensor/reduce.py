@@ -8,10 +8,10 @@ from typing import Any
 from ..core.catalogue import held, less, maximum, minimum, mul, where
 from ..errors import ShapeError
 from ..graph.graph import scope
+from .arithmetic import axes_of, transpose
 from .base import TensorNode, method, size_of
 from .function import function_of
 from .nodes import NonlinearNode, TransformNode
-from .operators import axes_of, transpose
 from .picks import entry, reshape
 
 

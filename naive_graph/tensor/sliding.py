@@ -11,10 +11,10 @@ import numpy as np
 from ..core.catalogue import greater, sign, where
 from ..errors import ShapeError
 from ..graph.graph import scope
+from .arithmetic import as_tensor, elementwise, transpose
 from .base import TensorNode
 from .function import function_of
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
-from .operators import as_tensor, elementwise, transpose
 from .picks import pick, reshape
 
 LAYOUTS = {"NHWC": (-3, -2, -1), "NCHW": (-2, -1, -3)}
