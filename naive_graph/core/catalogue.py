@@ -220,7 +220,11 @@ def composed(function: Callable[..., Value]) -> Callable[..., Value]:
     @wraps(function)
     def checked(*operands: Any, **named: Any) -> Value:
         given = [x if isinstance(x, Arithmetic) else number(x, f"'{function.__name__}'") for x in operands]
-        return function(*given, **{name: number(x, f"'{function.__name__}', {name}") for name, x in named.items()})
+        numbers = {name: number(x, f"'{function.__name__}', {name}") for name, x in named.items()}
+        for each in given:
+            if hasattr(each, "compose"):  # a tensor makes one node of it
+                return each.compose(function.__name__, *given, **numbers)
+        return function(*given, **numbers)
 
     COMPOSITIONS.append(checked)
     setattr(Arithmetic, function.__name__, checked)
@@ -234,9 +238,9 @@ def gelu(x: Value) -> Value:
 
 
 @composed
-def silu(x: Value) -> Value:
-    """x * sigmoid(x), also called swish."""
-    return x * sigmoid(x)
+def silu(x: Value, alpha: float = 1.0) -> Value:
+    """x * sigmoid(alpha * x), also called swish."""
+    return x * sigmoid(x if alpha == 1.0 else alpha * x)
 
 
 @composed
@@ -253,9 +257,9 @@ def elu(x: Value, alpha: float = 1.0) -> Value:
 
 
 @composed
-def selu(x: Value) -> Value:
-    """elu, scaled so that a layer keeps mean 0 and variance 1. Source: Klambauer et al., 2017."""
-    return 1.05070102214813232421875 * elu(x, 1.67326319217681884765625)
+def selu(x: Value, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875) -> Value:
+    """gamma * elu(x, alpha), which keeps a layer's mean 0 and variance 1. Source: Klambauer et al., 2017."""
+    return gamma * elu(x, alpha)
 
 
 def softmax(xs: Iterable[Value]) -> list[Value]:

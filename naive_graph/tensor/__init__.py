@@ -5,6 +5,7 @@ nodes, function  the four kinds, each an equation; what an elementwise one compu
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
 arithmetic, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
+operators/                the table of operators with properties
 moves, sides, equation    how a node reads
 recipes, picking, contraction, entries, arrays, evaluate, at_once    evaluation on arrays of any library
 bulk, unfold, lower       every element a scalar node
@@ -30,6 +31,7 @@ from .equation import equation, equations
 from .evaluate import backward, forward, incremental_forward
 from .lower import element_of, lower
 from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from .operators import every as _every  # noqa: F401 - rows enter the table
 from .reduce import log_softmax, softmax
 from .selection import SelectionNode, identity
 from .sliding import avg_pool2d, conv2d, max_pool2d

@@ -11,7 +11,7 @@ from ..core.number import listed, number
 from ..core.rules import Rule
 from ..errors import ShapeError
 from ..graph.nodes import Node
-from .base import TensorNode, check_tensors, method
+from .base import Call, TensorNode, check_tensors, method
 from .function import trace
 from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
@@ -26,6 +26,13 @@ LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
 @method
 def apply(self: TensorNode, rule: Rule, *operands: Any) -> TensorNode:
     """A rule over tensors, scalar nodes, arrays and numbers: they are broadcast as NumPy does."""
+    node = _applied(self, rule, operands)
+    if node.call is None and not any(node is each for each in operands):
+        node.call = Call(rule, operands)
+    return node
+
+
+def _applied(self: TensorNode, rule: Rule, operands: Sequence[Any]) -> TensorNode:
     rule.check_arity(len(operands))
     if rule.name in LINEAR and len(operands) > 2:
         first = apply(self, rule, *operands[:2])
@@ -39,7 +46,7 @@ def apply(self: TensorNode, rule: Rule, *operands: Any) -> TensorNode:
         return tensor.sum() if rule.name == "total" else tensor.mean()  # type: ignore[no-any-return]
     if rule.name == "mul" and len(operands) == 2:
         for one, other in (operands, operands[::-1]):
-            if isinstance(one, TensorNode) and not isinstance(other, (TensorNode, Node)) and not _is_array(other):
+            if isinstance(one, TensorNode) and not isinstance(other, (TensorNode, Node)) and not is_array(other):
                 return scaled(one, number(other, "'mul'"))
     if rule.name in LINEAR and len(operands) == 2:
         return elementwise(LINEAR[rule.name], *(as_tensor(each, rule) for each in operands))
@@ -53,7 +60,7 @@ def _nonlinear(rule: Rule, operands: Sequence[Any]) -> TensorNode:
     numbers = [None if tensor else number(each, f"'{rule.name}'") for each, tensor in zip(operands, spread)]
     shape = broadcast_shape(*tensors)
     sources = [broadcast(tensor, shape) for tensor in tensors]
-    if None not in numbers[1:] or len(sources) < len(operands):
+    if len(sources) < len(operands):
 
         def function(*xs: Any) -> Any:
             given = iter(xs)
@@ -70,17 +77,17 @@ def as_tensor(value: Any, rule: Rule | None = None) -> TensorNode:
         return value
     if isinstance(value, Node):
         return LeafNode.of(value)
-    if _is_array(value):
+    if is_array(value):
         return LeafNode.constant(value)
     return LeafNode.constant(number(value, "A tensor" if rule is None else f"'{rule.name}'"))
 
 
-def _is_array(value: object) -> bool:
+def is_array(value: object) -> bool:
     return isinstance(value, (list, tuple)) or (hasattr(value, "shape") and np.ndim(value) > 0)  # type: ignore[arg-type]
 
 
 def _is_tensor(value: object) -> bool:
-    return isinstance(value, (TensorNode, Node)) or _is_array(value)
+    return isinstance(value, (TensorNode, Node)) or is_array(value)
 
 
 def scaled(node: TensorNode, alpha: float) -> TransformNode:

@@ -1,0 +1,9 @@
+"""The table of tensor operators: a row says what an operator is, and everything follows.
+
+properties, mapping    kinds of property; names and attributes elsewhere, as data
+row, kinds              what a row is and does when it is called; what rows of a kind share
+table                  all rows by name; `@tensor_operator()` adds one
+elementwise            rows that are functions of numbers
+methods, every         what a node knows of its operator; all rows, loaded
+check                  is a row right? One tick for each promise
+"""
