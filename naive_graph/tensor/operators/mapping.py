@@ -70,8 +70,9 @@ class Name:
 
     operands: the input that each operand is, in our order; inputs in their order
     if left out. properties: where each is found; one that is not named keeps our
-    default. harmless: attributes that change no value, and why. refused: those
-    that we do not have; each may only have the value given here.
+    default. harmless: attributes that change no value. prepared: those that
+    whoever imports applies to the inputs first, as masks. refused: those that we
+    do not have; each may only have the value given here.
     """
 
     framework = ""
@@ -84,11 +85,12 @@ class Name:
         since: int = 1,
         until: int | None = None,
         harmless: Sequence[str] = (),
+        prepared: Sequence[str] = (),
         refused: Mapping[str, Any] | None = None,
         **properties: Home | tuple[Home, ...] | str,
     ) -> None:
         self.operator, self.operands, self.since, self.until = operator, operands, since, until
-        self.harmless, self.refused = tuple(harmless), dict(refused or {})
+        self.harmless, self.prepared, self.refused = tuple(harmless), tuple(prepared), dict(refused or {})
         self.properties = {name: _homes(home) for name, home in properties.items()}
 
     def homes(self, opset: int | None = None) -> dict[str, Home]:
@@ -102,9 +104,9 @@ class Name:
         return found
 
     def attributes(self, opset: int | None = None) -> set[str]:
-        """All attributes that are read, harmless or refused by name."""
+        """All attributes that are read, harmless, prepared or refused by name."""
         read = {home.name for home in self.homes(opset).values() if isinstance(home, Attribute)}
-        return read | {*self.harmless, *self.refused}
+        return read | {*self.harmless, *self.prepared, *self.refused}
 
     def __repr__(self) -> str:
         parts = [f"{name}={_written(home)}" for name, home in self.homes().items()]
@@ -140,31 +142,19 @@ def _written(home: Home) -> str:
 # --- adapters: (value, all attributes) -> the property ------------------------
 
 
-class Element(NamedTuple):
+def element(place: int) -> Adapter:
     """Element i of a list."""
-
-    place: int
-
-    def __call__(self, value: Any, attributes: Mapping[str, Any]) -> Any:
-        return value[self.place]
+    return lambda value, attributes: value[place]
 
 
-class Equals(NamedTuple):
+def equals(text: str) -> Adapter:
     """Whether a text is this one."""
-
-    text: str
-
-    def __call__(self, value: Any, attributes: Mapping[str, Any]) -> Any:
-        return value == self.text
+    return lambda value, attributes: value == text
 
 
-class Called(NamedTuple):
+def called(ours: Mapping[Any, Any]) -> Adapter:
     """What a value is called here."""
-
-    ours: Mapping[Any, Any]
-
-    def __call__(self, value: Any, attributes: Mapping[str, Any]) -> Any:
-        return self.ours[value]
+    return lambda value, attributes: ours[value]
 
 
 def truth(value: Any, attributes: Mapping[str, Any]) -> bool:

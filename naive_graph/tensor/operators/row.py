@@ -101,6 +101,9 @@ class Row:
         self.examples = list(examples)
         self.shape = shape
         self._asked = list(inspect.signature(shape).parameters) if shape else []
+        for each in self._asked:
+            if each not in self.by_name:
+                raise OperandError(f"Operator '{self.name}': its shape rule asks for {each!r}. Take of {self.names}.")
 
     def _parameters(self) -> list[Parameter]:
         kinds = get_type_hints(self.function, include_extras=True)
