@@ -157,12 +157,17 @@ def _places(value: Any) -> Any:
     if isinstance(value, TensorNode):
         if not isinstance(value, LeafNode) or value.leaf_type != LeafType.CONSTANT:
             return value
-        array = np.asarray(value.value)
-        value = array.astype(np.int64) if (array == np.floor(array)).all() else array
+        value = value.value
     table = np.asarray(value)
+    if table.dtype.kind == "f" and (table == np.floor(table)).all() and np.isfinite(table).all():
+        table = table.astype(np.int64)  # tensors hold whole numbers as floats
     if table.dtype.kind not in "iu" or not table.size:
         raise Wrong
     return table.astype(np.int64)
+
+
+def _known_places(value: Any) -> Any:
+    return _places(known(value) if isinstance(value, TensorNode) else value)
 
 
 def _mask(value: Any) -> Any:
@@ -232,6 +237,7 @@ MaybeReal = Annotated[Any, REAL | None]
 MaybeWhole = Annotated[Any, WHOLE | None]
 Shape = Annotated[Any, Kind("a list of whole numbers from 1 on, of which one may be -1", _shape)]
 Places = Annotated[Any, Kind("an array of whole numbers", _places)]
+KnownPlaces = Annotated[Any, Kind("an array of whole numbers that is known when the node is built", _known_places)]
 Mask = Annotated[Any, Kind("an array of 0 and 1, or a tensor", _mask)]
 Pairs = Annotated[Any, Kind("a pair of whole numbers for each axis", _pairs)]
 Positive = Annotated[float, between(0.0, np.inf, open_low=True)]

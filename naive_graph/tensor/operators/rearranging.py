@@ -210,7 +210,8 @@ def _to_batch(x: Extents, block: Extents, paddings: Any) -> Extents:
 
 @move(
     example((1, 2, 3, 1), block=[2, 2], paddings=[[0, 0], [1, 0]]), example((2, 3), block=[2], paddings=[[0, 1]]),
-    shape=_to_batch, also=["space_to_batch"], tensorflow=TensorFlow("SpaceToBatchND", block=Input(1), paddings=Input(2)),
+    shape=_to_batch, also=["space_to_batch"],
+    tensorflow=TensorFlow("SpaceToBatchND", block=Input(1), paddings=Input(2)),
 )  # fmt: skip
 def space_to_batch_nd(x: Tensor, block: Wholes, paddings: Pairs) -> Any:
     """Images padded with zeros, their blocks laid out as a batch."""
