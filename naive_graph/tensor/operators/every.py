@@ -1,5 +1,15 @@
 """All rows: importing this file enters them into the table."""
 
-from . import check, elementwise, indexing, joins, methods, moves, rearranging, reductions
-
-__all__ = ["check", "elementwise", "indexing", "joins", "methods", "moves", "rearranging", "reductions"]
+# ruff: noqa: F401
+from . import (
+    attention,
+    check,
+    elementwise,
+    indexing,
+    joins,
+    matrices,
+    methods,
+    moves,
+    rearranging,
+    reductions,
+)
