@@ -22,7 +22,6 @@ except ImportError as missing:
         f'Tensors need {missing.name}, which is not installed: pip install "naive-graph[tensor]".'
     ) from missing
 
-from .arithmetic import concat, stack
 from .at_once import compute_at_once
 from .base import TensorNode
 from .build import linear, nonlinear, transform
@@ -32,9 +31,11 @@ from .evaluate import backward, forward, incremental_forward
 from .lower import element_of, lower
 from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .operators import every as _every  # noqa: F401 - rows enter the table
-from .reduce import log_softmax, softmax
+from .operators.convolution import conv2d
+from .operators.joins import concat, stack
+from .operators.pooling import avg_pool2d, max_pool2d
+from .operators.reductions import log_softmax, softmax
 from .selection import SelectionNode, identity
-from .sliding import avg_pool2d, conv2d, max_pool2d
 from .tasks.engine import DAGExecutionEngine
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.number import listed, number
+from ..core.number import number
 from ..core.rules import Rule
 from ..errors import ShapeError
 from ..graph.nodes import Node
@@ -290,27 +290,3 @@ def gather(self: TensorNode, places: Any, axis: int = 0) -> TensorNode:
 @method
 def __iter__(self: TensorNode) -> Iterator[TensorNode]:
     return (entry(self, 0, place) for place in range(len(self)))
-
-
-def concat(tensors: Sequence[TensorNode], axis: int = 0) -> TensorNode:
-    """Tensors one after the other along an axis."""
-    nodes = [as_tensor(each) for each in listed(tensors, "concat", "a list of tensors")]
-    if not nodes:
-        raise ShapeError("concat needs at least one tensor.")
-    axis = _axis(nodes[0], axis)
-    for node in nodes:
-        if node.shape[:axis] + node.shape[axis + 1 :] != nodes[0].shape[:axis] + nodes[0].shape[axis + 1 :]:
-            raise ShapeError(f"concat: {nodes[0].label} and {node.label} differ in more than axis {axis}.")
-    total, start, result = sum(node.shape[axis] for node in nodes), 0, None
-    for node in nodes:
-        part = pick(node, axis, (total,), (1,), -start)
-        result = part if result is None else elementwise(OpType.add, result, part)
-        start += node.shape[axis]
-    assert result is not None
-    return result
-
-
-def stack(tensors: Sequence[TensorNode], axis: int = 0) -> TensorNode:
-    """Tensors of one shape along a new axis."""
-    parts = listed(tensors, "stack", "a list of tensors")
-    return concat([expand_dims(as_tensor(each), axis) for each in parts], axis)

@@ -4,12 +4,16 @@
 from . import (
     attention,
     check,
+    convolution,
     elementwise,
     indexing,
     joins,
+    likelihood,
     matrices,
     methods,
     moves,
+    normalise,
+    pooling,
     rearranging,
     reductions,
 )

@@ -35,7 +35,7 @@ def _in_reach(table: Any, extent: int, what: str) -> Any:
     return np.where(table < 0, table + extent, table)
 
 
-def _hot(places_: TensorNode, extent: int) -> TensorNode:
+def indicator(places_: TensorNode, extent: int) -> TensorNode:
     """1 where a number is 0, 1, 2, ... (or that less the extent), along a new last axis."""
     counted = LeafNode.constant(np.arange(float(extent)))
     shape = (*places_.shape, extent)
@@ -83,7 +83,7 @@ def _batched(numbers: Any, table: Any, at: int, batch_dims: int) -> Any:
 
 def _gathered_at_run_time(x: TensorNode, places: TensorNode, at: int, batch_dims: int) -> TensorNode:
     """The sum over the axis of entries times whether they are meant."""
-    hot = _hot(places, x.shape[at])
+    hot = indicator(places, x.shape[at])
     new = [x.rank + 1 + each for each in range(places.rank - batch_dims)]
     own = [each + 1 if each != at else -(at + 1) for each in range(x.rank)]
     dst = [*own[:at], *new, *own[at + 1 :]]
@@ -113,7 +113,7 @@ def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
         return moved(x, np.take_along_axis(numbered(x.shape)[cut], table, at))
     for each, extent in enumerate(places.shape):
         x = picks.padded(x, each, 0, extent - x.shape[each]) if each != at and extent < x.shape[each] else x
-    hot, ids = _hot(places, x.shape[at]), list(range(1, x.rank + 1))
+    hot, ids = indicator(places, x.shape[at]), list(range(1, x.rank + 1))
     line = [-(x.rank + 1) if each == at else ids[each] for each in range(x.rank)]
     return LinearNode("mul", ids, line, [*ids, -(x.rank + 1)], x, hot)
 
@@ -248,7 +248,7 @@ def _hots(x: Extents, depth: int, axis: int) -> Extents:
 )  # fmt: skip
 def one_hot(x: Tensor, depth: Size, axis: Axis = -1, on: float = 1.0, off: float = 0.0) -> Any:
     """`on` at the place that a number names along a new axis, `off` elsewhere; below 0 it counts from the end."""
-    hot = _hot(x, depth)
+    hot = indicator(x, depth)
     if (on, off) != (1.0, 0.0):
         hot = NonlinearNode(lambda h: where(h, on, off), hot)
     at = place(axis, x.rank + 1)
