@@ -15,5 +15,6 @@ from . import (
     normalise,
     pooling,
     rearranging,
+    recurrent,
     reductions,
 )
