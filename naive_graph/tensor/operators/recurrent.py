@@ -66,7 +66,7 @@ class Layout:
         self.ways = 2 if direction == "bidirectional" else 1
         self.hidden = r[-1] if r else 1
         stacked = gates * self.hidden
-        due = {"w": (w, (self.ways, stacked, features)), "r": (r, (self.ways, stacked, self.hidden))}
+        due: dict[str, Any] = {"w": (w, (self.ways, stacked, features)), "r": (r, (self.ways, stacked, self.hidden))}
         due["b"] = (b, (self.ways, 2 * stacked))
         due |= {f"initial state {at}": (each, (self.ways, self.batch, self.hidden)) for at, each in enumerate(states)}
         for name, (shape, fits) in due.items():
