@@ -119,7 +119,7 @@ def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
 
 
 def _places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
-    depth = places.shape[-1]
+    depth = places.shape[-1] if places.ndim else 0
     if batch_dims >= places.ndim or batch_dims + depth > len(x) or x[:batch_dims] != places.shape[:batch_dims]:
         raise ShapeError(f"places of shape {places.shape} name {depth} axes after {batch_dims} of shape {x}: too many.")
     for each in range(depth):

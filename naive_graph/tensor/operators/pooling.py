@@ -120,7 +120,7 @@ def avg_pool2d(
     image = channels_last(x, data_format)
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
     seen = [each.inside(image.shape[at], count_include_pad).sum(1) for each, at in ((rows, -3), (columns, -2))]
-    counts, whole = np.outer(*seen), rows.size * columns.size
+    counts, whole = np.maximum(np.outer(*seen), 1), rows.size * columns.size  # of nothing but padding: 0
     if (counts == whole).all():
         return channels_back(_total(image, rows, columns, 1.0 / whole), data_format)
     mean = _total(image, rows, columns) * LeafNode.constant(1.0 / counts[:, :, None])

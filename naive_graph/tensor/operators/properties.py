@@ -31,6 +31,9 @@ class Kind(NamedTuple):
         return Kind(f"{self.what}, or {other.what}", lambda value: _first([self, other], value))
 
 
+LARGEST = 2**53  # beyond it a float64, which tensors hold, skips whole numbers
+
+
 class Wrong(Exception):
     """What a kind raises where no message of its own says more."""
 
@@ -75,7 +78,7 @@ def whole(value: Any) -> int:
         value = known(value)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or abs(value) > LARGEST:
         raise Wrong
     return int(value.__index__())
 

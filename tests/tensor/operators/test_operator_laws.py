@@ -41,7 +41,7 @@ def test_a_call_is_drawn_as_one_box_that_opens(name):
 # --- bad input ----------------------------------------------------------------
 
 WRONG = [
-    None, "no", "", -7, 0, 2.5, 10**400, math.nan, 1j, object(), {"a": 1}, ["a"], [1, "a"], [[1, 2], [3]], True, len, b"x",
+    None, "no", "", -7, 0, 2.5, 10**400, math.nan, 1j, object(), {"a": 1}, ["a"], [1, "a"], [[1, 2], [3]], True, len,
 ]  # fmt: skip
 
 
