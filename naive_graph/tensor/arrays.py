@@ -41,7 +41,7 @@ def like(array: Array, value: Any) -> Array:
     """A NumPy array as one of the library, type and place of `array`."""
     library = _library(array)
     if library == "torch":
-        return namespace(array).as_tensor(np.ascontiguousarray(value), dtype=array.dtype, device=array.device)
+        return namespace(array).as_tensor(np.asarray(value, order="C"), dtype=array.dtype, device=array.device)
     return namespace(array).asarray(value, dtype=array.dtype) if library in ("jax", "jaxlib") else value
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,6 +19,8 @@ import numpy as np
 from ..core.rules import Arithmetic, Rule
 from ..errors import NaiveGraphError
 from .arrays import Array, like, namespace
+from .function import Function
+from .picking import permuted
 
 
 class Entries(Arithmetic):
@@ -52,6 +55,25 @@ class Entries(Arithmetic):
         raise TypeError("An array is not a number.")
 
 
+def applied(function: Function, arrays: Sequence[Array]) -> Array:
+    """A function, entry by entry."""
+    steps = function.steps
+    if any(rule.name not in VALUES for _, rule, _ in steps.rules):  # a learner's operator
+        result = function(*map(Entries, arrays))
+        return result.array if isinstance(result, Entries) else full(namespace(arrays[0]), arrays[0], result)
+    values: list[Any] = steps.constants[:]
+    for place, array in zip(steps.arguments, arrays):
+        if place is not None:
+            values[place] = array
+    xp = namespace(arrays[0])
+    for step, rule, operands in steps.rules:
+        given = [values[each] for each in operands]
+        known = all(type(each) is float for each in given)
+        values[step] = rule(*given) if known else VALUES[rule.name](xp, *given)
+    result = values[steps.result]
+    return full(xp, arrays[0], result) if type(result) is float else result
+
+
 def full(xp: Any, pattern: Array, value: float) -> Array:
     """An array like `pattern`, filled with one number."""
     return xp.full_like(pattern, value)
@@ -77,8 +99,20 @@ def spread(xp: Any, *operands: Any) -> list[Array]:
 
 
 def where(xp: Any, condition: Any, a: Any, b: Any) -> Array:
-    a, b, condition = spread(xp, a, b, condition)  # the condition last: NaN in an array of truths is a 1
-    return xp.where(condition != 0, a, b)
+    if not hasattr(a, "dtype") and not hasattr(b, "dtype"):
+        a = full(xp, pattern(condition), a)
+    return xp.where(spread(xp, condition, a, b)[0] != 0, a, b)
+
+
+def relu(xp: Any, a: Array) -> Array:
+    if xp is np:  # without a branch for each entry
+        return np.maximum(a, 0.0) + 0.0  # -0.0 becomes 0.0
+    return where(xp, a <= 0, 0.0, a)
+
+
+def heaviside(xp: Any, a: Array) -> Array:
+    above = floats(a > 0, a)
+    return above if xp is np and not (a != a).any() else xp.where(a != a, a, above)
 
 
 def erf(xp: Any, a: Array) -> Array:
@@ -123,9 +157,7 @@ VALUES: dict[str, Callable[..., Array]] = {
     "greater": lambda xp, a, b: floats(a > b, pattern(a, b)),
     "less": lambda xp, a, b: floats(a < b, pattern(a, b)),
     "held": lambda xp, a: a,
-    "sign": lambda xp, a: xp.where(a != a, a, floats(a > 0, a) - floats(a < 0, a)),
-    "heaviside": lambda xp, a: xp.where(a != a, a, floats(a > 0, a)),
-    "relu": lambda xp, a: where(xp, a <= 0, 0.0, a),
+    "sign": lambda xp, a: np.sign(a) if xp is np else xp.where(a != a, a, floats(a > 0, a) - floats(a < 0, a)),
     "sigmoid": lambda xp, a: where(xp, a >= 0, 1.0, e := xp.exp(-abs(a))) / (1.0 + e),
     "softplus": lambda xp, a: where(xp, a <= 0, 0.0, a) + xp.log1p(xp.exp(-abs(a))),
     "nonnegative": lambda xp, a: where(xp, a >= 0, a + 0.0, math.nan),
@@ -136,7 +168,7 @@ VALUES: dict[str, Callable[..., Array]] = {
     "hypot_share": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h),
     "inverse_radius": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h / h),
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),
-    **{each.__name__: each for each in (where, erf, logsumexp, softmax_share, pow_log, precedence)},
+    **{each.__name__: each for each in (where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, precedence)},
 }
 # The library's own function, under the name that all four share.
 for _name, _theirs in {
@@ -146,3 +178,72 @@ for _name, _theirs in {
     "maximum": "maximum", "minimum": "minimum", "atan2": "arctan2", "hypot": "hypot",
 }.items():  # fmt: skip
     VALUES[_name] = lambda xp, *xs, theirs=_theirs: getattr(xp, theirs)(*spread(xp, *xs))
+
+# --- reductions: the library, then the entries to be reduced, each an array -------------
+
+FEW = 16  # entries along the reduced axes that are folded one after the other
+
+
+def reduced(rule: str, x: Array, count: int) -> Array:
+    """A reduction over the last `count` axes."""
+    xp, lead, extents = namespace(x), x.shape[: x.ndim - count], x.shape[x.ndim - count :]
+    if prod(extents) <= FEW:
+        return FOLDS[rule](xp, *(x[(..., *at)] for at in np.ndindex(*extents)))
+    return WHOLE[rule](xp, x.reshape((*lead, prod(extents))))
+
+
+def _first_place(xp: Any, *xs: Array) -> Array:
+    """The first place of the largest; NaN is the largest."""
+    top, place = VALUES["top"](xp, *xs), full(xp, xs[0], 0.0)
+    for at, each in reversed(list(enumerate(xs))):
+        place = xp.where((each == top) | (each != each), float(at), place)
+    return place
+
+
+def first_largest(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """1 at the first largest entry over these axes, else 0; NaN is the largest."""
+    result = np.empty_like(x)
+    extents = [x.shape[axis] for axis in axes]
+    places = [
+        tuple(at[axes.index(axis)] if axis in axes else slice(None) for axis in range(x.ndim))
+        for at in np.ndindex(*extents)
+    ]
+    parts = [np.array(x[at]) for at in places]  # laid out in full, once
+    top = reduce(np.maximum, parts)
+    wild, free = bool(np.isnan(top).any()), np.ones(top.shape, dtype=bool)
+    for at, part in zip(places, parts):
+        hit = free & ((part == top) | (part != part) if wild else part == top)
+        result[at] = hit.astype(x.dtype)
+        free ^= hit
+    return result
+
+
+def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
+    """exp(x) over the sum of exp(x) along these axes; at an infinite top those that reach it share."""
+    order = [axis for axis in range(x.ndim) if axis not in axes]
+    lead = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
+    top = reduced("peak", permuted(x, [*order, *axes]), len(axes)).reshape(lead)
+    weights = xp.where(abs(top) == math.inf, floats(x == top, x), xp.exp(x - top))
+    return weights / weights.sum(axes).reshape(lead)
+
+
+def _log_of_sum(xp: Any, x: Array) -> Array:
+    top = WHOLE["maximum"](xp, x)
+    finite = where(xp, abs(top) < math.inf, top, 0.0)
+    return where(xp, abs(top) < math.inf, finite + xp.log(xp.exp(x - finite[..., None]).sum(-1)), top)
+
+
+FOLDS: dict[str, Callable[..., Array]] = {
+    "minimum": lambda xp, *xs: reduce(lambda a, b: VALUES["minimum"](xp, a, b), xs),
+    "mul": VALUES["mul"],
+    "logsumexp": logsumexp,
+    "argmax": _first_place,
+    **dict.fromkeys(("maximum", "first_maximum", "peak"), VALUES["top"]),
+}
+WHOLE: dict[str, Callable[..., Array]] = {  # along the last axis of one array
+    "minimum": lambda xp, x: getattr(x, "amin", x.min)(-1),
+    "mul": lambda xp, x: x.prod(-1),
+    "logsumexp": _log_of_sum,
+    "argmax": lambda xp, x: floats(x.argmax(-1), x),
+    **dict.fromkeys(("maximum", "first_maximum", "peak"), lambda xp, x: getattr(x, "amax", x.max)(-1)),
+}

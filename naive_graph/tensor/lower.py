@@ -25,6 +25,8 @@ from .bulk import Rows, Writer
 from .differentiate import ancestors
 from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
+from .reduction import ReductionNode
+from .scalars import STEPS
 from .selection import SelectionNode
 from .unfold import Unfolding, unfold, written
 
@@ -194,6 +196,8 @@ def _size(node: TensorNode) -> int:
         return 0 if node.structural or node.nodes is not None else node.size
     if isinstance(node, NonlinearNode):
         return node.size * sum(1 for kind in node.function.plan.kinds if kind >= 0)
+    if isinstance(node, ReductionNode):
+        return node.sources[0].size * STEPS.get(node.rule, 0) + 3 * node.size
     if isinstance(node, TransformNode):
         kept = node.size // size_of(extent for extent, each in zip(node.shape, node.index.dst) if each < 0)
         return kept * ((node.index.counts[0] > 0) + (node.alpha != 1.0))

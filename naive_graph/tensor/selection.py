@@ -14,6 +14,7 @@ multiply is not computed at all, neither on arrays nor on scalars.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,13 @@ class Picker(NamedTuple):
             picks = picks + stride * np.arange(extents[place]).reshape(along)
         return np.where((picks >= 0) & (picks < shape[self.axis]), picks, -1)
 
+    def dense(self, shape: Shape) -> Array:
+        """Its zeros and ones, of extent 1 along the axes of other pickers."""
+        ones = (self.picks(shape)[..., None] == np.arange(shape[self.axis])).astype(np.float64)
+        own = (*self.axes, self.axis)
+        ordered = ones.transpose(np.argsort(own))
+        return ordered.reshape([extent if axis in own else 1 for axis, extent in enumerate(shape)])
+
     def is_reshape(self, shape: Shape) -> bool:
         """Whether the axes, flattened row by row, are the axis."""
         extents = [shape[axis] for axis in self.axes]
@@ -69,6 +77,11 @@ class SelectionNode(LeafNode):
         super().__init__(LeafType.CONSTANT, shape, None, name)
         self.pickers = tuple(pickers)
 
+    @cached_property
+    def moves(self) -> dict[Any, list[Any]]:
+        """What it does to the arrays of a product, once that was found."""
+        return {}
+
     @property  # type: ignore[misc]
     def value(self) -> Array:
         """The tensor written out."""
@@ -78,16 +91,8 @@ class SelectionNode(LeafNode):
         """The tensor written out, or the part of it that some pickers make, over all axes."""
         full = np.ones([1] * self.rank)
         for picker in self.pickers if pickers is None else pickers:
-            full = full * self.factor(picker)
+            full = full * picker.dense(self.shape)
         return np.broadcast_to(full, self.shape) if pickers is None else full
-
-    def factor(self, picker: Picker) -> Array:
-        """One picker's zeros and ones, of extent 1 along the axes of the others."""
-        picks = picker.picks(self.shape)
-        ones = (picks[..., None] == np.arange(self.shape[picker.axis])).astype(np.float64)
-        own = (*picker.axes, picker.axis)
-        ordered = ones.transpose(np.argsort(own))
-        return ordered.reshape([extent if axis in own else 1 for axis, extent in enumerate(self.shape)])
 
 
 def identity(shape: Shape, name: str | None = None) -> SelectionNode:

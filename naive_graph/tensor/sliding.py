@@ -12,6 +12,7 @@ from .arithmetic import elementwise, transpose
 from .base import TensorNode
 from .nodes import LeafNode, OpType
 from .picks import pick
+from .reduction import ReductionNode
 
 SAME = ("SAME", "SAME_UPPER", "SAME_LOWER")
 
@@ -29,10 +30,6 @@ class Window(NamedTuple):
     def over(self, node: TensorNode, axis: int) -> TensorNode:
         """The axis replaced by two: where the window stands, and where in it."""
         return pick(node, axis, (self.out, self.size), (self.stride, self.dilation), -self.before)
-
-    def at(self, node: TensorNode, axis: int, place: int) -> TensorNode:
-        """The axis replaced by the entries at one place of the window."""
-        return pick(node, axis, (self.out,), (self.stride,), place * self.dilation - self.before)
 
     def inside(self, extent: int, padding: bool = False) -> np.ndarray:
         """For each position and place, whether it lies within the axis (or the axis and its padding)."""
@@ -68,21 +65,20 @@ def _zeros(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tup
     return padding[axis], padding[axis + 2]
 
 
-def places_of(image: TensorNode, rows: Window, columns: Window) -> list[TensorNode]:
-    """What each place of a window sees, row by row; -inf where that lies in the padding. Channels are last."""
-    return [
-        _or_lowest(columns.at(rows.at(image, image.rank - 3, i), image.rank - 2, j), image, rows, columns, i, j)
-        for i in range(rows.size)
-        for j in range(columns.size)
-    ]
+def largest(patches: TensorNode, image: TensorNode, rows: Window, columns: Window) -> TensorNode:
+    """The largest of each window of patches (..., p, i, q, j, c); what lies in the padding of the image is -inf."""
+    inside = rows.inside(image.shape[-3])[:, :, None, None] & columns.inside(image.shape[-2])
+    if not inside.all():
+        lowest = LeafNode.constant(np.where(inside, 0.0, -math.inf)[..., None])
+        patches = elementwise(OpType.add, patches, lowest)
+    lead = tuple(range(1, image.rank - 2))
+    p, q, c = range(image.rank - 2, image.rank + 1)
+    return ReductionNode("first_maximum", (*lead, p, q, c), (*lead, p, -1, q, -2, c), patches)
 
 
-def _or_lowest(part: TensorNode, image: TensorNode, rows: Window, columns: Window, i: int, j: int) -> TensorNode:
-    inside = np.outer(rows.inside(image.shape[-3])[:, i], columns.inside(image.shape[-2])[:, j])
-    if inside.all():
-        return part
-    lowest = LeafNode.constant(np.where(inside, 0.0, -math.inf)[:, :, None])
-    return elementwise(OpType.add, part, lowest)
+def patched(image: TensorNode, rows: Window, columns: Window) -> TensorNode:
+    """What each window sees: axes ..., p, i, q, j, c."""
+    return columns.over(rows.over(image, image.rank - 3), image.rank - 1)
 
 
 def sides(shape: tuple[int, ...], data_format: str) -> tuple[int, int, int]:

@@ -149,9 +149,11 @@ def test_jupyterlab_starts_in_the_folder_and_stops_at_ctrl_c(mine):
     with subprocess.Popen(command, start_new_session=True, **quiet) as server:
         try:
             assert "version" in _answer(f"http://127.0.0.1:{port}/api", server)
-            while server.poll() is None:
+            for _ in range(10):
                 os.killpg(server.pid, signal.SIGINT)  # as a terminal does: to both processes
                 time.sleep(2)  # two stop it; a third would come while Python itself ends
+                if server.poll() is not None:
+                    break
             assert server.returncode == 0
         finally:
             if server.poll() is None:

@@ -10,7 +10,7 @@ from ..base import TensorNode
 from ..nodes import LinearNode, OpType
 from ..picks import reshape
 from ..selection import Picker, SelectionNode
-from ..sliding import SAME, Window, channels_back, channels_last, imaged, sides, window
+from ..sliding import SAME, Window, channels_back, channels_last, imaged, patched, sides, window
 from .mapping import Attribute, Fixed, Input, Onnx, Permuted, TensorFlow, padded_as, padded_by, spatial
 from .moves import Extents
 from .properties import Layout, Maybe, MaybePair, Padding, Pair, Size, Tensor, several
@@ -92,8 +92,7 @@ def conv2d(
     """
     rows, columns = _windows(x.shape, w.shape, strides, padding, dilations, data_format)
     image = channels_last(x, data_format)
-    patches = columns.over(rows.over(image, image.rank - 3), image.rank - 1)  # ..., p, i, q, j, c
-    y = _contracted(patches, w, groups)
+    y = _contracted(patched(image, rows, columns), w, groups)
     return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
 
 

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...core.catalogue import abs as magnitude
-from ...core.catalogue import greater, pow, sign, where
+from ...core.catalogue import pow
 from ...errors import ShapeError
-from .. import arithmetic, reduce
+from .. import reduce
 from ..base import TensorNode
-from ..function import function_of
-from ..nodes import LeafNode, NonlinearNode, TransformNode
-from ..picks import entry
-from ..sliding import Window, channels_back, channels_last, imaged, places_of, sides, window
+from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
+from ..sliding import Window, channels_back, channels_last, imaged, largest, patched, sides, window
 from .mapping import Attribute, Fixed, Onnx, TensorFlow, padded_as, padded_by, spatial, truth
 from .moves import Extents
 from .properties import Layout, MaybePair, Padding, Pair, Positive, Tensor
@@ -71,25 +69,14 @@ def max_pool2d(
     dilations: Pair = 1,
 ) -> Any:
     """The largest entry in each window; the first of equals takes the gradient, and NaN wins."""
-    windows = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
-    return channels_back(_first_of(places_of(channels_last(x, data_format), *windows)), data_format)
-
-
-def _first_of(places: list[TensorNode]) -> TensorNode:
-    return NonlinearNode(function_of(_first_largest, len(places)), *places)
-
-
-def _first_largest(first: Any, *rest: Any) -> Any:
-    """A fold of "the next one if it is larger, or NaN"; sign(b) - sign(b) is 0, but NaN for NaN."""
-    for each in rest:
-        takes = greater(each, first) + sign(each) - sign(each)
-        first = where(takes, each, first)
-    return first
+    image = channels_last(x, data_format)
+    rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
+    return channels_back(largest(patched(image, rows, columns), image, rows, columns), data_format)
 
 
 def _total(image: TensorNode, rows: Window, columns: Window, alpha: float = 1.0) -> TensorNode:
     """The sum over each window of an image with channels last."""
-    patches = columns.over(rows.over(image, image.rank - 3), image.rank - 1)
+    patches = patched(image, rows, columns)
     lead = tuple(range(1, image.rank - 2))
     p, q, c = range(image.rank - 2, image.rank + 1)
     return TransformNode((*lead, p, q, c), (*lead, p, -1, q, -2, c), patches, alpha)
@@ -216,6 +203,7 @@ def _dilated(x: Extents, w: Extents, strides: Any, rates: Any, padding: Any) -> 
 def dilation2d(x: Tensor, w: Tensor, strides: Pair = 1, rates: Pair = 1, padding: Padding = "VALID") -> Any:
     """The largest of x + w in each window: a morphological dilation. w: (kh, kw, C)."""
     rows, columns = (window(x.shape[at - 3], w.shape[at], strides[at], padding, rates[at], at) for at in (0, 1))
-    places = places_of(x, rows, columns)
-    weights = [entry(entry(w, 0, i), 0, j) for i in range(rows.size) for j in range(columns.size)]
-    return _first_of([seen + arithmetic.broadcast(weight, seen.shape) for seen, weight in zip(places, weights)])
+    patches = patched(x, rows, columns)
+    own = range(1, patches.rank + 1)
+    weighed = LinearNode(OpType.add, own, own, (x.rank - 1, x.rank + 1, x.rank + 2), patches, w)
+    return largest(weighed, x, rows, columns)

@@ -143,11 +143,10 @@ def _matches(a: TensorNode, b: TensorNode) -> TensorNode:
 
 
 def _first_largest(x: TensorNode, axis: int, last: bool) -> TensorNode:
-    top, places = broadcast(reduce.peak(x, [axis]), x.shape), _counted(x, axis)
-    if last:
-        return reduce.max(NonlinearNode(lambda x, top, i: where(less(x, top), -1.0, i), x, top, places), axis)
-    beyond = float(x.shape[axis])
-    return reduce.min(NonlinearNode(lambda x, top, i: where(less(x, top), beyond, i), x, top, places), axis)
+    if not last:
+        return reduce.over(x, "argmax", [axis])
+    top, places = broadcast(reduce.over(x, "peak", [axis], True), x.shape), _counted(x, axis)
+    return reduce.max(NonlinearNode(lambda x, top, i: where(less(x, top), -1.0, i), x, top, places), axis)
 
 
 def _found(x: tuple[int, ...], axis: int, keepdims: bool) -> tuple[int, ...]:
