@@ -15,7 +15,7 @@ from .base import Call, TensorNode, check_tensors, method
 from .function import trace
 from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
-from .picks import entry, pick, reshape, sliced
+from .picks import entry, pick, sliced
 
 LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
 
@@ -152,8 +152,7 @@ def broadcast(self: TensorNode, shape: Sequence[int]) -> TensorNode:
 # --- matrices and axes --------------------------------------------------------
 
 
-@method
-def __matmul__(self: TensorNode, other: Any) -> TensorNode:
+def matmul(self: TensorNode, other: Any) -> TensorNode:
     """Matrix product, as NumPy's: over the last axis of the first and the last but one of the second."""
     left, right = self, as_tensor(other)
     if not left.rank or not right.rank:
@@ -173,11 +172,6 @@ def __matmul__(self: TensorNode, other: Any) -> TensorNode:
     return LinearNode(OpType.mul, dst, l_ids, r_ids, left, right)
 
 
-@method
-def __rmatmul__(self: TensorNode, other: Any) -> TensorNode:
-    return __matmul__(as_tensor(other), self)
-
-
 def _batched(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple[TensorNode, tuple[int, ...]]:
     leading = node.shape[: node.rank - len(tail)]
     ids = tuple(range(len(batch) - len(leading) + 1, len(batch) + 1))
@@ -186,16 +180,12 @@ def _batched(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple[Ten
     return _without_other(node, kept), tuple(((*ids, *tail))[axis] for axis in kept)
 
 
-@method
 def transpose(self: TensorNode, *axes: int) -> TensorNode:
     """The axes in another order; reversed if none is given."""
     order = tuple(_axis(self, axis) for axis in axes) or tuple(reversed(range(self.rank)))
     if sorted(order) != list(range(self.rank)):
         raise ShapeError(f"transpose of {self.label} takes each of its {self.rank} axes once, not {axes}.")
     return TransformNode([axis + 1 for axis in order], range(1, self.rank + 1), self)
-
-
-TensorNode.T = property(transpose)  # type: ignore[attr-defined, method-assign, assignment, unused-ignore]
 
 
 def _axis(node: TensorNode, axis: object) -> int:
@@ -216,23 +206,6 @@ def axes_of(node: TensorNode, axis: Any) -> list[int]:
 # --- reshaping and slicing ----------------------------------------------------
 
 
-@method
-def flatten(self: TensorNode) -> TensorNode:
-    """All entries, row by row, as one axis."""
-    return reshape(self, (self.size,))
-
-
-def _reshape(self: TensorNode, *shape: Any) -> TensorNode:
-    """The same entries, row by row, in another shape; one extent may be -1."""
-    wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    return reshape(self, tuple(wanted))
-
-
-_reshape.__name__ = "reshape"
-method(_reshape)
-
-
-@method
 def expand_dims(self: TensorNode, axis: int) -> TensorNode:
     """A new axis of extent 1, before which `axis` axes stand."""
     place = axis % (self.rank + 1)
@@ -240,7 +213,6 @@ def expand_dims(self: TensorNode, axis: int) -> TensorNode:
     return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:place], 1, *self.shape[place:]))
 
 
-@method
 def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
     """The tensor without axes of extent 1: these, or all."""
     chosen = axes_of(self, axis) if axis is not None else [at for at, extent in enumerate(self.shape) if extent == 1]
@@ -275,7 +247,6 @@ def _spelt_out(node: TensorNode, parts: tuple[Any, ...]) -> list[Any]:
     return [*parts[:place], *[slice(None)] * (node.rank - taken), *parts[place + 1 :]]
 
 
-@method
 def gather(self: TensorNode, places: Any, axis: int = 0) -> TensorNode:
     """The entries at these places along an axis: an array of whole numbers."""
     axis, table = _axis(self, axis), np.asarray(places)

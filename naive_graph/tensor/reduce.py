@@ -6,12 +6,11 @@ from typing import Any
 
 from ..errors import ShapeError
 from .arithmetic import axes_of
-from .base import TensorNode, method, size_of
+from .base import TensorNode, size_of
 from .nodes import LinearNode, TransformNode
 from .reduction import ReductionNode
 
 
-@method
 def sum(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The sum over an axis, several, or all.
 
@@ -22,7 +21,6 @@ def sum(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNod
     return _total(self, axes_of(self, axis), keepdims, 1.0)
 
 
-@method
 def mean(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The mean over an axis, several, or all: a sum times 1 / count."""
     axes = axes_of(self, axis)
@@ -35,31 +33,26 @@ def _total(node: TensorNode, axes: list[int], keepdims: bool, alpha: float) -> T
     return TransformNode(dst, src, node, alpha, [1 if each < 0 else None for each in dst])
 
 
-@method
 def max(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The largest along an axis, several, or all; entries that tie share the gradient."""
     return over(self, "maximum", axis, keepdims)
 
 
-@method
 def min(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The smallest along an axis, several, or all; entries that tie share the gradient."""
     return over(self, "minimum", axis, keepdims)
 
 
-@method
 def prod(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The product along an axis, several, or all; its gradient survives zeros."""
     return over(self, "mul", axis, keepdims)
 
 
-@method
 def logsumexp(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """log(sum of exp) along an axis, several, or all, without overflow."""
     return over(self, "logsumexp", axis, keepdims)
 
 
-@method
 def argmax(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The place of the largest along an axis, the first of equals; several axes are counted row by row."""
     return over(self, "argmax", axis, keepdims)

@@ -45,9 +45,9 @@ def attention(
     mask: numbers that are added to the scores. causal: no query sees a later key.
     """
     scale = 1.0 / sqrt(q.shape[-1]) if scale is None else scale
-    scores: Any = arithmetic.scaled(arithmetic.__matmul__(q, swapped(k)), scale)
+    scores: Any = arithmetic.scaled(arithmetic.matmul(q, swapped(k)), scale)
     scores = scores if mask is None else scores + mask
     if causal:
         seen = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
         scores = NonlinearNode(lambda s, x: where(s, x, LOWEST), seen, scores)
-    return arithmetic.__matmul__(softmax(scores), v)
+    return arithmetic.matmul(softmax(scores), v)

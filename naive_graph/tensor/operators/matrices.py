@@ -56,7 +56,7 @@ def _product(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> Ex
 )  # fmt: skip
 def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """The matrix product, as NumPy's; of stacks of matrices, pair by pair."""
-    return arithmetic.__matmul__(swapped(a, transpose_a), swapped(b, transpose_b))
+    return arithmetic.matmul(swapped(a, transpose_a), swapped(b, transpose_b))
 
 
 def _gemm(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b: bool) -> Extents:

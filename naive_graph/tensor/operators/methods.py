@@ -8,6 +8,10 @@ from typing import Any
 from ...core.rules import Rule
 from ...errors import NodeError
 from ..base import TensorNode, method
+from . import moves
+from .indexing import gather
+from .matrices import matmul
+from .reductions import reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
 from .row import Row
 from .table import TABLE
 
@@ -70,3 +74,70 @@ def compose(node: TensorNode, name: str, *operands: Any, **properties: Any) -> T
     """A composition of the scalar catalogue, over tensors: the row of its name."""
     result: TensorNode = TABLE[name](*operands, **properties)
     return result
+
+
+# --- as NumPy spells it -------------------------------------------------------
+
+
+def _reducing(name: str, row: Row) -> None:
+    def method(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
+        result: TensorNode = row(self, axis, keepdims)
+        return result
+
+    method.__name__, method.__doc__ = name, row.__doc__
+    setattr(TensorNode, name, method)
+
+
+for _name, _row in (
+    ("sum", reduce_sum), ("mean", reduce_mean), ("max", reduce_max), ("min", reduce_min), ("prod", reduce_prod),
+    ("logsumexp", reduce_logsumexp),
+):  # fmt: skip
+    _reducing(_name, _row)
+
+
+def _reshape(self: TensorNode, *shape: Any) -> Any:
+    """The same entries, row by row, in another shape; one extent may be -1."""
+    return moves.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+
+
+def _flatten(self: TensorNode) -> Any:
+    """All entries, row by row, as one axis."""
+    return moves.reshape(self, (-1,))
+
+
+def _transpose(self: TensorNode, *axes: Any) -> Any:
+    """The axes in another order; reversed if none is given."""
+    given = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
+    return moves.transpose(self, given or None)
+
+
+def _squeeze(self: TensorNode, axis: Any = None) -> Any:
+    """The tensor without axes of extent 1: these, or all."""
+    return moves.squeeze(self, axis)
+
+
+def _expand_dims(self: TensorNode, axis: Any) -> Any:
+    """New axes of extent 1, at these places of the result."""
+    return moves.expand_dims(self, axis)
+
+
+def _gather(self: TensorNode, places: Any, axis: int = 0) -> Any:
+    """The entries at these places along an axis: an array of whole numbers, or a tensor."""
+    return gather(self, places, axis)
+
+
+def _matmul(self: TensorNode, other: Any) -> Any:
+    """Matrix product, as NumPy's: over the last axis of the first and the last but one of the second."""
+    return matmul(self, other)
+
+
+def _rmatmul(self: TensorNode, other: Any) -> Any:
+    return matmul(other, self)
+
+
+for _spelt in (_reshape, _flatten, _transpose, _squeeze, _expand_dims, _gather):
+    _spelt.__name__ = _spelt.__name__[1:]
+    setattr(TensorNode, _spelt.__name__, _spelt)
+for _name, _product in (("__matmul__", _matmul), ("__rmatmul__", _rmatmul)):
+    setattr(TensorNode, _name, _product)
+TensorNode.T = property(_transpose)  # type: ignore[attr-defined, method-assign, assignment, unused-ignore]
