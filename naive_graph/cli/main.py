@@ -50,6 +50,14 @@ examples:
   naive-graph draw "log((x - 7)**2 + 10)" x=6 -o f.svg
   naive-graph draw "where(x > y, x*y, x/y)" x=2 y=-0.5 -o choice.png
 """
+OPERATORS_NOTES = """\
+Of one operator: how it is called, its properties, its formula and derivative,
+and its names and attributes in ONNX and TensorFlow.
+
+examples:
+  naive-graph operators
+  naive-graph operators leaky_relu
+"""
 USUAL = " (default: %(default)s)"
 _AS_WRITTEN = argparse.RawDescriptionHelpFormatter
 
@@ -103,6 +111,10 @@ def _run(words: list[str]) -> int:
         from .draw import draw_expression
 
         return draw_expression(options.expression, options.values, options.output)
+    if options.command == "operators":
+        from .operators import show_operators
+
+        return show_operators(options.name)
     if options.command == "step":
         from .step import step_expression
 
@@ -157,6 +169,9 @@ def command_line() -> argparse.ArgumentParser:
     step.add_argument("--mode", choices=("both", "forward", "backward", "tangent"), default="both", help="what to walk")
     step.add_argument("--save", type=Path, metavar="FILE", help="write one HTML page that shows the walk in a browser")
     step.add_argument("--list", action="store_true", help="list all steps, also in a terminal")
+
+    table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
+    table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")
     return parser
 
 

@@ -10,5 +10,5 @@ matrices, attention    products
 convolution, pooling   windows over images
 normalise, recurrent, likelihood       layers that remember, or compare
 methods, every         what a node knows of its operator; all rows, loaded
-check                  is a row right? One tick for each promise
+check, describe        is a row right? One tick for each promise; what is written of it
 """

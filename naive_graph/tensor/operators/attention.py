@@ -13,10 +13,11 @@ from .. import arithmetic
 from ..nodes import LeafNode, NonlinearNode
 from .mapping import Attribute, Onnx, truth
 from .matrices import swapped
-from .moves import Extents, move
+from .moves import Extents
 from .properties import Maybe, MaybeReal, Tensor
 from .reductions import softmax
 from .row import example
+from .table import composition
 
 LOWEST = -1e300  # the score of what is not to be seen: exp of it is 0, and it is finite
 
@@ -30,7 +31,7 @@ def _attended(q: Extents, k: Extents, v: Extents, mask: Any) -> Extents:
     return (*q[:-1], v[-1])
 
 
-@move(
+@composition(
     example((2, 3), (4, 3), (4, 2)), example((1, 3, 2), (1, 3, 2), (1, 3, 2), causal=True),
     example((2, 3), (2, 3), (2, 2), (2, 2), scale=0.5), shape=_attended,
     onnx=Onnx("Attention", causal=Attribute("is_causal", 0, truth), scale=Attribute("scale", None), since=23,

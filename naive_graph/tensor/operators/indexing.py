@@ -25,6 +25,7 @@ from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, element
 from .moves import Extents, move, moved, numbered
 from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor, one_of
 from .row import example
+from .table import composition
 
 
 def _in_reach(table: Any, extent: int, what: str) -> Any:
@@ -193,7 +194,7 @@ def _scattered(x: Extents, updates: Extents, places: Any, axis: int) -> Extents:
     return x
 
 
-@move(
+@composition(
     example((3, 2), (2, 2), places=[[0, 1], [2, 0]]), example((4,), (3,), places=[1, 1, -1], reduction="add"),
     example((4,), (3,), places=[1, 1, 2], reduction="mul"), example((4,), (3,), places=[1, 1, 2]), shape=_scattered,
     onnx=[Onnx("ScatterElements", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0),
@@ -218,7 +219,7 @@ def _scattered_nd(x: Extents, updates: Extents, places: Any) -> Extents:
     return x
 
 
-@move(
+@composition(
     example((4,), (2,), places=[[3], [0]]), example((2, 3), (2, 3), places=[[1], [1]], reduction="add"),
     example((3,), (2,), places=[[2], [2]], reduction="max"), shape=_scattered_nd, smooth=False,
     onnx=Onnx("ScatterND", operands=[0, 2], places=Input(1), reduction=Attribute("reduction", "none", since=16),
@@ -239,7 +240,7 @@ def _hots(x: Extents, depth: int, axis: int) -> Extents:
     return (*x[:at], depth, *x[at:])
 
 
-@move(
+@composition(
     example(np.array([0.0, 2.0, 1.0]), depth=3), example(np.array([[1.0, -1.0]]), depth=2, axis=0, on=2.0, off=-1.0),
     shape=_hots, smooth=False,
     onnx=Onnx("OneHot", depth=Input(1), off=Input(2, adapt=element(0)), on=Input(2, adapt=element(1)),

@@ -164,6 +164,12 @@ class Window(Row):
     kind = "window"
 
 
+class Move(Row):
+    """Entries put elsewhere, repeated or left out: every entry of the result is one of an operand's, or a constant."""
+
+    kind = "move"
+
+
 def reduced_shape(x: tuple[int, ...], axes: Any, keepdims: bool) -> tuple[int, ...]:
     """The shape without these axes, or with extent 1 in their place."""
     gone = places(axes, len(x))

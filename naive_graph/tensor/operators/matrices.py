@@ -15,9 +15,10 @@ from ..nodes import LinearNode, OpType
 from ..selection import identity
 from .kinds import place
 from .mapping import ALL, Attribute, Onnx, TensorFlow, truth
-from .moves import Extents, move
+from .moves import Extents
 from .properties import Axis, Layout, Maybe, Tensor, Tensors
 from .row import example
+from .table import composition
 
 
 def swapped(x: TensorNode, swap: bool = True) -> TensorNode:
@@ -45,7 +46,7 @@ def _product(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> Ex
     return (*batch, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ()))
 
 
-@move(
+@composition(
     example((2, 3), (3, 2)), example((2, 2, 3), (2, 4, 3), transpose_b=True), example((3,), (3, 2)),
     example((3, 2), (3,), transpose_a=True), shape=_product,
     onnx=Onnx("MatMul"),
@@ -68,7 +69,7 @@ def _gemm(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b: bool) 
     return shape
 
 
-@move(
+@composition(
     example((2, 3), (3, 2)), example((3, 2), (3, 4), (4,), alpha=0.5, beta=2.0, transpose_a=True),
     example((2, 3), (2, 3), (2, 1), transpose_b=True), shape=_gemm,
     onnx=Onnx("Gemm", alpha=Attribute("alpha", 1.0), beta=Attribute("beta", 1.0),
@@ -138,7 +139,7 @@ def _summed(tensors: list[Extents], equation: str) -> Extents:
     return tuple(extents[each] for each in result)
 
 
-@move(
+@composition(
     example([(2, 3), (3, 2)], equation="ij,jk->ik"), example([(2, 3)], equation="ij->j"),
     example([(3, 3)], equation="ii->i"), example([(2, 3), (3,), (2,)], equation="ij,j,i"),
     example([(2, 2, 3), (2, 3, 2)], equation="...ij,...jk->...ik"), shape=_summed,
@@ -179,7 +180,7 @@ def _together(tensors: list[Extents]) -> Extents:
         raise ShapeError(f"shapes {', '.join(map(str, tensors))} do not broadcast.") from None
 
 
-@move(
+@composition(
     example([(2, 3), (2, 3), (3,)]), example([(2,)]), shape=_together,
     onnx=Onnx("Sum", operands=[ALL], since=8),
     tensorflow=[TensorFlow("AddN", operands=[ALL], harmless=("N",)), TensorFlow("AccumulateNV2", operands=[ALL])],
@@ -192,7 +193,7 @@ def add_n(tensors: Tensors) -> Any:
     return total
 
 
-@move(example([(2, 3), (2, 3), (3,)]), shape=_together, onnx=Onnx("Mean", operands=[ALL], since=8))
+@composition(example([(2, 3), (2, 3), (3,)]), shape=_together, onnx=Onnx("Mean", operands=[ALL], since=8))
 def mean_n(tensors: Tensors) -> Any:
     """The mean of all tensors, entry by entry."""
     return arithmetic.scaled(add_n.function(tensors), 1.0 / len(tensors))
@@ -205,7 +206,7 @@ def _biased(x: Extents, bias: Extents, data_format: str) -> Extents:
     return x
 
 
-@move(
+@composition(
     example((2, 3), (3,)), example((1, 3, 2, 2), (3,), data_format="NCHW"), shape=_biased,
     tensorflow=TensorFlow("BiasAdd", data_format=Attribute("data_format", "NHWC")),
 )  # fmt: skip
@@ -221,7 +222,7 @@ def _vectors(a: Extents, b: Extents, axis: int) -> Extents:
     return a
 
 
-@move(example((3,), (3,)), example((3, 2), (3, 2), axis=0), shape=_vectors, tensorflow=TensorFlow("Cross"))
+@composition(example((3,), (3,)), example((3, 2), (3, 2), axis=0), shape=_vectors, tensorflow=TensorFlow("Cross"))
 def cross(a: Tensor, b: Tensor, axis: Axis = -1) -> Any:
     """The vector product along an axis of extent 3."""
     at = place(axis, a.rank)

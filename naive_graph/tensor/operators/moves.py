@@ -28,7 +28,7 @@ Extents = tuple[int, ...]
 
 def move(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
     """A row of this kind."""
-    return tensor_operator(examples=examples, **facts)
+    return tensor_operator(kind="move", examples=examples, **facts)
 
 
 def moved(x: TensorNode, table: Any) -> TensorNode:

@@ -15,11 +15,11 @@ from ...core.catalogue import OVER_A_BATCH
 from ...core.rules import RULES, Arithmetic
 from ...errors import OperatorNameError
 from ..base import TensorNode
-from .kinds import Elementwise, OfRule, Reduction, Window
-from .row import Row
+from .kinds import Elementwise, Move, OfRule, Reduction, Window
+from .row import Example, Row
 
 KINDS: dict[str, type[Row]] = {
-    "composition": Row, "elementwise": Elementwise, "reduction": Reduction, "window": Window,
+    "composition": Row, "elementwise": Elementwise, "move": Move, "reduction": Reduction, "window": Window,
 }  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def tensor_operator(
     """Define a tensor operator: a function of operands and properties that gives tensors.
 
     kind: "composition"; "elementwise", whose function is of numbers; "reduction",
-    whose function is of (x, axes, keepdims); or "window". method: whether it is
+    whose function is of (x, axes, keepdims); "move"; or "window". method: whether it is
     one of tensors too. For what else a row says, see Row. Raises OperatorNameError if
     the name is taken.
 
@@ -131,6 +131,11 @@ def tensor_operator(
         return row
 
     return define if function is None else define(function)
+
+
+def composition(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
+    """A row of no other kind."""
+    return tensor_operator(examples=examples, **facts)
 
 
 def _method(row: Row) -> Callable[..., Any]:

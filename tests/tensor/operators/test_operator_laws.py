@@ -38,6 +38,17 @@ def test_a_call_is_drawn_as_one_box_that_opens(name):
         assert len(frames(case.results, False)[1]) > 1
 
 
+@pytest.mark.parametrize("name", [name for name in ROWS if operators()[name].kind == "move"])
+def test_a_move_gives_entries_of_its_operands_or_a_constant(name):
+    row = operators()[name]
+    for each in row.examples:
+        case = Case(row, each)
+        there = {0.0, each.properties.get("value", 0.0)}.union(
+            *(leaf.value.reshape(-1).tolist() for leaf in case.leaves)
+        )
+        assert all(set(result.eval().reshape(-1).tolist()) <= there for result in case.results)
+
+
 # --- bad input ----------------------------------------------------------------
 
 WRONG = [

@@ -105,7 +105,7 @@ def test_a_wrong_composition_breaks_a_tick():
     def doubled(x):
         return x * 2.0
 
-    assert list(doubled.check().broken)[0] == "derivative in reverse mode"
+    assert next(iter(doubled.check().broken)) == "derivative in reverse mode"
     with pytest.raises(ng.errors.GradientCheckError, match="NO   derivative"):
         doubled.check().require()
 
@@ -197,7 +197,13 @@ def test_classes_that_are_a_tensor_cost_what_known_ones_cost():
     x, weight = LeafNode.parameter(np.log([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])), LeafNode.parameter([2.0, 1.0])
     target = LeafNode.input((3,))
     target.value = [1.0, 0.0, 1.0]
-    for how in ({}, {"weight": weight}, {"ignore_index": 0}, {"weight": weight, "ignore_index": 1}, {"reduction": "none"}):
+    for how in (
+        {},
+        {"weight": weight},
+        {"ignore_index": 0},
+        {"weight": weight, "ignore_index": 1},
+        {"reduction": "none"},
+    ):
         known, unknown = (loss(x, target=each, **how) for each in ([1, 0, 1], target))
         np.testing.assert_allclose(unknown.eval(), known.eval(), rtol=1e-14)
 
