@@ -106,6 +106,8 @@ def elementwise(op: OpType, left: TensorNode, right: TensorNode) -> LinearNode:
 def _aligned(node: TensorNode, shape: Shape) -> tuple[TensorNode, tuple[int, ...]]:
     """The node without the axes that are to be broadcast, and the ids of those that stay."""
     ids = tuple(range(len(shape) - node.rank + 1, len(shape) + 1))
+    if node.shape == shape:
+        return node, ids
     kept = [axis for axis, each in enumerate(ids) if node.shape[axis] == shape[each - 1]]
     return _without_other(node, kept), tuple(ids[axis] for axis in kept)
 
@@ -119,6 +121,8 @@ def _without_other(node: TensorNode, kept: Sequence[int]) -> TensorNode:
 
 def broadcast_shape(*nodes: TensorNode) -> Shape:
     """The common shape by NumPy's rules. Raises ShapeError."""
+    if all(node.shape == nodes[0].shape for node in nodes):
+        return nodes[0].shape
     shape = _common(*(node.shape for node in nodes))
     if shape is None:
         shapes = " and ".join(str(node.shape) for node in nodes)

@@ -246,6 +246,8 @@ def checked_op(op: str | OpType) -> OpType:
 
 def _checked_shape(shape: Iterable[object]) -> Shape:
     extents = tuple(shape)
+    if {*map(type, extents)} <= {int} and min(extents, default=1) > 0:  # type: ignore[operator,type-var]
+        return extents  # type: ignore[return-value]
     for extent in extents:
         if not isinstance(extent, int) or isinstance(extent, bool) or extent < 1:
             raise ShapeError(f"A shape is made of whole numbers of at least 1, not {extent!r} as in {extents}.")

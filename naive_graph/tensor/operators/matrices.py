@@ -38,7 +38,7 @@ def _product(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> Ex
         raise ShapeError(f"shapes {a} and {b}: it multiplies vectors and matrices. Multiply by a number with mul.")
     inner = b[-2] if len(b) > 1 else b[-1]
     if a[-1] != inner:
-        raise ShapeError(f"the inner extents {a[-1]} of {a} and {inner} of {b} differ. Is one to be transposed?")
+        raise ShapeError(f"the inner extents {a[-1]} and {inner} of {a} and {b} differ. Is one to be transposed?")
     try:
         batch = np.broadcast_shapes(a[:-2], b[:-2])
     except ValueError:
