@@ -141,7 +141,7 @@ def depthwise_conv2d(
 
 
 def _spread(
-    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, data_format: str, bias: Any,
+    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, *, data_format: str, bias: Any,
     output_padding: Any, output_shape: Any,
 ) -> Extents:  # fmt: skip
     if len(w) != 4 or sides(x, data_format)[2] != w[3] or w[3] % groups:
@@ -196,6 +196,7 @@ def conv2d_transpose(
     groups: Size = 1,
     data_format: Layout = "NHWC",
     bias: Maybe = None,
+    *,
     output_padding: Annotated[Any, several(2, 0)] = 0,
     output_shape: MaybePair = None,
 ) -> Any:

@@ -78,9 +78,9 @@ def whole(value: Any) -> int:
         value = known(value)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or abs(value) > LARGEST:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not -LARGEST <= value <= LARGEST:
         raise Wrong
-    return int(value.__index__())
+    return int(value)
 
 
 def from_on(least: int) -> Kind:

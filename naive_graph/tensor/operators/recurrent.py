@@ -58,7 +58,7 @@ class Layout:
 
     def __init__(
         self, gates: int, x: Extents, w: Extents, r: Extents, b: Any, states: Sequence[Any],
-        direction: str, lengths: Any, batch_first: bool, activations: Any = None, functions: int = 0,
+        *, direction: str, lengths: Any, batch_first: bool, activations: Any = None, functions: int = 0,
     ) -> None:  # fmt: skip
         if len(x) != 3:
             raise ShapeError(f"x has shape {x}. It takes sequences: (time, batch, features).")
@@ -89,7 +89,7 @@ State = tuple[TensorNode, ...]
 
 
 def _run(
-    x: TensorNode, w: TensorNode, r: TensorNode, b: Any, states: Sequence[Any], direction: str, lengths: Any,
+    x: TensorNode, w: TensorNode, r: TensorNode, b: Any, states: Sequence[Any], *, direction: str, lengths: Any,
     batch_first: bool, cell: Callable[[int, TensorNode, State, TensorNode, Any], State],
 ) -> list[TensorNode]:  # fmt: skip
     """All states, and the last of each kind, of a cell that steps along time in each direction."""
@@ -153,11 +153,23 @@ def _functions(activations: Any, default: Sequence[str], way: int) -> list[Calla
 
 
 def _rnn_shape(
-    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, direction: str, lengths: Any, batch_first: bool,
+    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
     activations: Any,
 ) -> list[Extents]:  # fmt: skip
     initial_h = _turned(initial_h, batch_first)
-    layout = Layout(1, x, w, r, b, [initial_h], direction, lengths, batch_first, activations, 1)
+    layout = Layout(
+        1,
+        x,
+        w,
+        r,
+        b,
+        [initial_h],
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        activations=activations,
+        functions=1,
+    )
     return layout.results(batch_first)
 
 
@@ -184,6 +196,7 @@ def rnn(
     r: Tensor,
     b: Maybe = None,
     initial_h: Maybe = None,
+    *,
     direction: Direction = "forward",
     lengths: MaybeWholes = None,
     batch_first: bool = False,
@@ -198,18 +211,40 @@ def rnn(
         total = _with(_with(fed, of_w), of_r) + _times(state[0], recurrent)
         return (NonlinearNode(f, total),)
 
-    return _run(x, w, r, b, _states([initial_h], batch_first), direction, lengths, batch_first, cell)
+    return _run(
+        x,
+        w,
+        r,
+        b,
+        _states([initial_h], batch_first),
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        cell=cell,
+    )
 
 
 # --- gru ----------------------------------------------------------------------
 
 
 def _gru_shape(
-    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, direction: str, lengths: Any, batch_first: bool,
+    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
     activations: Any,
 ) -> list[Extents]:  # fmt: skip
     initial_h = _turned(initial_h, batch_first)
-    layout = Layout(3, x, w, r, b, [initial_h], direction, lengths, batch_first, activations, 2)
+    layout = Layout(
+        3,
+        x,
+        w,
+        r,
+        b,
+        [initial_h],
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        activations=activations,
+        functions=2,
+    )
     return layout.results(batch_first)
 
 
@@ -227,6 +262,7 @@ def gru(
     r: Tensor,
     b: Maybe = None,
     initial_h: Maybe = None,
+    *,
     direction: Direction = "forward",
     lengths: MaybeWholes = None,
     batch_first: bool = False,
@@ -254,7 +290,17 @@ def gru(
         c = NonlinearNode(g, _part(fed, 2, size) + seen)
         return (NonlinearNode(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
 
-    return _run(x, w, r, b, _states([initial_h], batch_first), direction, lengths, batch_first, cell)
+    return _run(
+        x,
+        w,
+        r,
+        b,
+        _states([initial_h], batch_first),
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        cell=cell,
+    )
 
 
 def _rows(recurrent: TensorNode, first: int, count: int) -> TensorNode:
@@ -265,11 +311,23 @@ def _rows(recurrent: TensorNode, first: int, count: int) -> TensorNode:
 
 
 def _lstm_shape(
-    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, initial_c: Any, p: Any, direction: str, lengths: Any,
+    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, initial_c: Any, p: Any, *, direction: str, lengths: Any,
     batch_first: bool, activations: Any,
 ) -> list[Extents]:  # fmt: skip
     states = [_turned(each, batch_first) for each in (initial_h, initial_c)]
-    layout = Layout(4, x, w, r, b, states, direction, lengths, batch_first, activations, 3)
+    layout = Layout(
+        4,
+        x,
+        w,
+        r,
+        b,
+        states,
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        activations=activations,
+        functions=3,
+    )
     if p is not None and p != (layout.ways, 3 * layout.hidden):
         raise ShapeError(f"p of shape {p} must be {(layout.ways, 3 * layout.hidden)}: a peephole for i, o and f.")
     return layout.results(batch_first, 2)
@@ -292,6 +350,7 @@ def lstm(
     initial_h: Maybe = None,
     initial_c: Maybe = None,
     p: Maybe = None,
+    *,
     direction: Direction = "forward",
     lengths: MaybeWholes = None,
     batch_first: bool = False,
@@ -316,7 +375,17 @@ def lstm(
         o = _peeped(o, peep[1], c)
         return NonlinearNode(lambda o, c: f(o) * last(c), o, c), c
 
-    return _run(x, w, r, b, _states([initial_h, initial_c], batch_first), direction, lengths, batch_first, cell)
+    return _run(
+        x,
+        w,
+        r,
+        b,
+        _states([initial_h, initial_c], batch_first),
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        cell=cell,
+    )
 
 
 def _peeped(gate: TensorNode, peephole: Any, c: TensorNode) -> TensorNode:

@@ -101,6 +101,7 @@ class Row:
         self.examples = list(examples)
         self.shape = shape
         self._asked = list(inspect.signature(shape).parameters) if shape else []
+        self._shaped = set(self.operand_names)
         for each in self._asked:
             if each not in self.by_name:
                 raise OperandError(f"Operator '{self.name}': its shape rule asks for {each!r}. Take of {self.names}.")
@@ -211,8 +212,8 @@ class Row:
         if self.shape is None:
             return None
         try:
-            return self.shape(*[_shape_of(values[each]) if self.by_name[each].kind is None else values[each]
-                                for each in self._asked])  # fmt: skip
+            return self.shape(**{each: _shape_of(values[each]) if each in self._shaped else values[each]
+                                 for each in self._asked})  # fmt: skip
         except ShapeError as error:
             raise self._told(error) from None
 

@@ -7,13 +7,14 @@ is, what it is called elsewhere, and how to call it by name.
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...core.catalogue import OVER_A_BATCH
 from ...core.rules import RULES, Arithmetic
-from ...errors import OperatorNameError
+from ...errors import OperandError, OperatorNameError
 from ..base import TensorNode
 from .kinds import Elementwise, Move, OfRule, Reduction, Window
 from .row import Example, Row
@@ -122,6 +123,11 @@ def tensor_operator(
     """
 
     def define(function: Callable[..., Any]) -> Row:
+        if not inspect.isfunction(function) or kind not in KINDS:
+            raise OperandError(
+                f"tensor_operator makes a row of a function, and of a kind of {', '.join(KINDS)}, not of {function!r} "
+                f"and {kind!r}. Write it above a def: @tensor_operator()."
+            )
         row = KINDS[kind](function, **facts)
         TABLE.add(row)
         home = Arithmetic if isinstance(row, Elementwise) else TensorNode
