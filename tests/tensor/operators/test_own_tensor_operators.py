@@ -38,7 +38,8 @@ def centred(**facts):
 
 def test_ten_lines_make_an_operator_that_keeps_all_promises():
     row = centred()
-    assert row.check().require() and "centred" in operators()
+    assert ng.check_operator(row).require() and "centred" in operators()
+    assert len(ng.check_operator(row, [example((4,))]).kept) == 11
     y = LeafNode.parameter([1.0, 3.0]).centred(scale=2.0)
     assert y.eval().tolist() == [-2.0, 2.0]
     assert (y.operator, dict(y.properties), y.arg().shape) == (row, {"scale": 2.0}, (2,))
