@@ -11,12 +11,12 @@ from ...core.catalogue import where
 from ...errors import ShapeError
 from .. import arithmetic
 from ..nodes import LeafNode, NonlinearNode
+from .examples import example
 from .mapping import Attribute, Onnx, truth
 from .matrices import swapped
 from .moves import Extents
 from .properties import Maybe, MaybeReal, Tensor
 from .reductions import softmax
-from .row import example
 from .table import composition
 
 LOWEST = -1e300  # the score of what is not to be seen: exp of it is 0, and it is finite
@@ -36,7 +36,7 @@ def _attended(q: Extents, k: Extents, v: Extents, mask: Any) -> Extents:
     example((2, 3), (2, 3), (2, 2), (2, 2), scale=0.5), shape=_attended,
     onnx=Onnx("Attention", causal=Attribute("is_causal", 0, truth), scale=Attribute("scale", None), since=23,
               prepared=("q_num_heads", "kv_num_heads"), harmless=("softmax_precision",),
-              refused={"softcap": 0.0, "qk_matmul_output_mode": 0}),
+              refused={"softcap": 0.0, "qk_matmul_output_mode": 0, "left_window_size": -1, "right_window_size": -1}),
 )  # fmt: skip
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Maybe = None, scale: MaybeReal = None, causal: bool = False

@@ -14,7 +14,8 @@ from ..base import TensorNode
 from ..differentiate import ancestors
 from ..nodes import LeafNode
 from ..selection import SelectionNode
-from .row import Example, Row, numbers
+from .examples import Example, numbers
+from .row import Row
 from .table import TABLE
 
 STEP = 2e-3  # of a finite difference, which is extrapolated once

@@ -11,10 +11,10 @@ from ..nodes import LinearNode, OpType
 from ..picks import reshape
 from ..selection import Picker, SelectionNode
 from ..sliding import SAME, Window, channels_back, channels_last, imaged, patched, sides, window
+from .examples import example
 from .mapping import Attribute, Fixed, Input, Onnx, Permuted, TensorFlow, padded_as, padded_by, spatial
 from .moves import Extents
 from .properties import Layout, Maybe, MaybePair, Padding, Pair, Size, Tensor, several
-from .row import example
 from .table import tensor_operator
 
 OF_ONNX: dict[str, Any] = {

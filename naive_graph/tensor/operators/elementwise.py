@@ -26,9 +26,10 @@ from ...core.catalogue import (
     tanh,
     where,
 )
+from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow
 from .properties import MaybeReal, Rate, one_of
-from .row import Example, Row, example
+from .row import Row
 from .table import tensor_operator
 
 HALF_ROOT = 0.7978845608028654  # sqrt(2 / pi)
@@ -63,7 +64,8 @@ selu: Row = kinked(
     tensorflow=TensorFlow("Selu"),
 )(catalogue.selu)  # fmt: skip
 silu: Row = entrywise(
-    example((2, 3)), example((3,), alpha=1.5), also=["swish"], onnx=Onnx("Swish", alpha=Attribute("alpha", 1.0)),
+    example((2, 3)), example((3,), alpha=1.5), also=["swish"],
+    onnx=Onnx("Swish", alpha=Attribute("alpha", 1.0), since=24),
 )(catalogue.silu)  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 # ruff: noqa: F401
 from . import (
     attention,
+    blocks,
     check,
     convolution,
     elementwise,
@@ -17,4 +18,5 @@ from . import (
     rearranging,
     recurrent,
     reductions,
+    scattering,
 )

@@ -9,26 +9,24 @@ and of scatter, the sizes of dynamic_partition and of one_hot.
 
 from __future__ import annotations
 
-from math import prod
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
-from ...core.catalogue import greater, less, maximum, minimum, where
+from ...core.catalogue import greater, less, where
 from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
-from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
-from ..selection import Picker, SelectionNode
+from ..nodes import LeafNode, LinearNode, NonlinearNode
+from .examples import example
 from .kinds import place
-from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, element
+from .mapping import Attribute, Input, Onnx, TensorFlow, element
 from .moves import Extents, move, moved, numbered
-from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor, one_of
-from .row import example
+from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
 from .table import composition
 
 
-def _in_reach(table: Any, extent: int, what: str) -> Any:
+def in_reach(table: Any, extent: int, what: str) -> Any:
     """Whole numbers with those below 0 counted from the end. Raises ShapeError."""
     if table.min() < -extent or table.max() >= extent:
         span = f"{table.min()} to {table.max()}"
@@ -54,7 +52,7 @@ def _gathered(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
     if batch_dims > min(at, len(places.shape)) or x[:batch_dims] != tuple(places.shape[:batch_dims]):
         raise ShapeError(f"batch_dims={batch_dims}: the first axes of {x} and of places {places.shape} must be equal.")
     if not isinstance(places, TensorNode):
-        _in_reach(places, x[at], "places")
+        in_reach(places, x[at], "places")
     return (*x[:at], *places.shape[batch_dims:], *x[at + 1 :])
 
 
@@ -70,7 +68,7 @@ def gather(x: Tensor, places: Places, axis: Axis = 0, batch_dims: Count = 0) -> 
     at = place(axis, x.rank)
     if isinstance(places, TensorNode):
         return _gathered_at_run_time(x, places, at, batch_dims)
-    table = _in_reach(places, x.shape[at], "places")
+    table = in_reach(places, x.shape[at], "places")
     if not batch_dims:
         return picks.pick(x, at, table.shape, (0,) * table.ndim, table=table)
     return moved(x, _batched(numbered(x.shape), table, at, batch_dims))
@@ -91,25 +89,25 @@ def _gathered_at_run_time(x: TensorNode, places: TensorNode, at: int, batch_dims
     return LinearNode("mul", dst, own, [*own[:batch_dims], *new, -(at + 1)], x, hot)
 
 
-def _elements(x: Extents, places: Any, axis: int) -> Extents:
+def elements(x: Extents, places: Any, axis: int) -> Extents:
     at = place(axis, len(x))
     shape = tuple(places.shape)
     if len(shape) != len(x) or any(p > e for each, (p, e) in enumerate(zip(shape, x)) if each != at):
         raise ShapeError(f"places of shape {shape} go beyond shape {x}. Only along axis {at} may they be longer.")
     if not isinstance(places, TensorNode):
-        _in_reach(places, x[at], "places")
+        in_reach(places, x[at], "places")
     return shape
 
 
 @move(
-    example((2, 3), places=[[0, 0], [2, -1]], axis=1), example((3,), places=[1, 1, 0, 2]), shape=_elements,
+    example((2, 3), places=[[0, 0], [2, -1]], axis=1), example((3,), places=[1, 1, 0, 2]), shape=elements,
     onnx=Onnx("GatherElements", places=Input(1), axis=Attribute("axis", 0), since=11),
 )  # fmt: skip
 def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
     """For each place the entry of its own line along the axis."""
     at = place(axis, x.rank)
     if not isinstance(places, TensorNode):
-        table = _in_reach(places, x.shape[at], "places")
+        table = in_reach(places, x.shape[at], "places")
         cut = tuple(np.s_[: None if each == at else extent] for each, extent in enumerate(table.shape))
         return moved(x, np.take_along_axis(numbered(x.shape)[cut], table, at))
     for each, extent in enumerate(places.shape):
@@ -119,117 +117,30 @@ def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
     return LinearNode("mul", ids, line, [*ids, -(x.rank + 1)], x, hot)
 
 
-def _places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
+def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
     depth = places.shape[-1] if places.ndim else 0
     if batch_dims >= places.ndim or batch_dims + depth > len(x) or x[:batch_dims] != places.shape[:batch_dims]:
         raise ShapeError(f"places of shape {places.shape} name {depth} axes after {batch_dims} of shape {x}: too many.")
     for each in range(depth):
-        _in_reach(places[..., each], x[batch_dims + each], "places")
+        in_reach(places[..., each], x[batch_dims + each], "places")
     return (*places.shape[:-1], *x[batch_dims + depth :])
 
 
 @move(
     example((2, 3), places=[[0, 1], [1, 2]]), example((2, 3, 2), places=[[1, 0]]),
-    example((2, 3), places=[[[1]], [[0]]], batch_dims=1), shape=_places_nd,
+    example((2, 3), places=[[[1]], [[0]]], batch_dims=1), shape=places_nd,
     onnx=Onnx("GatherND", places=Input(1), batch_dims=Attribute("batch_dims", 0, since=12), since=11),
     tensorflow=TensorFlow("GatherNd", places=Input(1)),
 )  # fmt: skip
 def gather_nd(x: Tensor, places: KnownPlaces, batch_dims: Count = 0) -> Any:
     """The entries, or slices, at places that name several axes at once."""
-    return moved(x, _at_nd(numbered(x.shape), places, batch_dims))
+    return moved(x, at_nd(numbered(x.shape), places, batch_dims))
 
 
-def _at_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
+def at_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
     if batch_dims:
-        return np.stack([_at_nd(one, each, batch_dims - 1) for one, each in zip(numbers, places)])
+        return np.stack([at_nd(one, each, batch_dims - 1) for one, each in zip(numbers, places)])
     return numbers[tuple(np.moveaxis(places, -1, 0))]
-
-
-# --- putting ------------------------------------------------------------------
-
-Reduction = Annotated[str, one_of("none", "add", "mul", "max", "min")]
-NOTHING = {"mul": 1.0, "max": -np.inf, "min": np.inf}
-JOIN: dict[str, Any] = {"mul": lambda a, b: a * b, "max": maximum, "min": minimum}
-
-
-def _put(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> TensorNode:
-    """Updates put at flattened places of x; of several at one place the last counts, or they are joined."""
-    targets = targets.reshape(-1)
-    if reduction == "add":
-        return arithmetic.elementwise(OpType.add, x, moved_to(updates, targets, x.shape))
-    for turn in _turns(targets):
-        table = np.full(x.size, -1)
-        table[targets[turn]] = turn
-        if reduction == "none":
-            kept = np.where(table < 0, np.arange(x.size), -1)
-            x = moved(x, kept.reshape(x.shape)) + moved(updates, table.reshape(x.shape))
-            continue
-        idle = LeafNode.constant(np.where(table < 0, NOTHING[reduction], 0.0).reshape(x.shape))
-        x = NonlinearNode(JOIN[reduction], x, moved(updates, table.reshape(x.shape)) + idle)
-    return x
-
-
-def _turns(targets: Any) -> list[Any]:
-    """The positions of the updates, so that no turn has two at one place; a later one has a later turn."""
-    seen: dict[int, int] = {}
-    turns: list[list[int]] = []
-    for at, target in enumerate(targets):
-        turn = seen[target] = seen.get(target, -1) + 1
-        turns += [[]] * (turn == len(turns))
-        turns[turn] = [*turns[turn], at]
-    return [np.array(each) for each in turns]
-
-
-def moved_to(updates: TensorNode, targets: Any, shape: Extents) -> TensorNode:
-    """Each entry added at its place of a tensor of zeros: the transpose of `moved`."""
-    flat = picks.reshape(updates, (updates.size,))
-    selection = SelectionNode((updates.size, prod(shape)), [Picker((0,), 1, (0,), table=targets)])
-    return picks.reshape(LinearNode("mul", (1,), (-2,), (-2, 1), flat, selection), shape)
-
-
-def _scattered(x: Extents, updates: Extents, places: Any, axis: int) -> Extents:
-    if tuple(places.shape) != updates:
-        raise ShapeError(f"updates of shape {updates} and places of shape {places.shape} differ. Each goes to a place.")
-    _elements(x, places, axis)
-    return x
-
-
-@composition(
-    example((3, 2), (2, 2), places=[[0, 1], [2, 0]]), example((4,), (3,), places=[1, 1, -1], reduction="add"),
-    example((4,), (3,), places=[1, 1, 2], reduction="mul"), example((4,), (3,), places=[1, 1, 2]), shape=_scattered,
-    onnx=[Onnx("ScatterElements", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0),
-               reduction=Attribute("reduction", "none", since=16), since=11),
-          Onnx("Scatter", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0), since=9, until=10)],
-)  # fmt: skip
-def scatter_elements(
-    x: Tensor, updates: Tensor, places: KnownPlaces, axis: Axis = 0, reduction: Reduction = "none"
-) -> Any:
-    """x with updates put at places of their own line along the axis, or joined with what is there."""
-    at = place(axis, x.rank)
-    table = _in_reach(places, x.shape[at], "places")
-    where_ = list(np.indices(table.shape))
-    where_[at] = table
-    return _put(x, updates, numbered(x.shape)[tuple(where_)], reduction)
-
-
-def _scattered_nd(x: Extents, updates: Extents, places: Any) -> Extents:
-    if _places_nd(x, places, 0) != updates:
-        raise ShapeError(f"updates of shape {updates} do not fit: places of shape {places.shape} take "
-                         f"{_places_nd(x, places, 0)}.")  # fmt: skip
-    return x
-
-
-@composition(
-    example((4,), (2,), places=[[3], [0]]), example((2, 3), (2, 3), places=[[1], [1]], reduction="add"),
-    example((3,), (2,), places=[[2], [2]], reduction="max"), shape=_scattered_nd, smooth=False,
-    onnx=Onnx("ScatterND", operands=[0, 2], places=Input(1), reduction=Attribute("reduction", "none", since=16),
-              since=11),
-    tensorflow=[TensorFlow("TensorScatterUpdate", operands=[0, 2], places=Input(1), reduction=Fixed("none")),
-                TensorFlow("TensorScatterAdd", operands=[0, 2], places=Input(1), reduction=Fixed("add"))],
-)  # fmt: skip
-def scatter_nd(x: Tensor, updates: Tensor, places: KnownPlaces, reduction: Reduction = "none") -> Any:
-    """x with updates (entries, or slices) put at places that name several axes at once."""
-    return _put(x, updates, _at_nd(numbered(x.shape), places, 0), reduction)
 
 
 # --- classes ------------------------------------------------------------------

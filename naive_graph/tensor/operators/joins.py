@@ -7,11 +7,11 @@ from typing import Any
 
 from ...errors import ShapeError
 from .. import arithmetic, picks
+from .examples import example
 from .kinds import place, places
 from .mapping import ALL, Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, move
 from .properties import Axes, Axis, MaybeSize, MaybeWholes, Tensor, Tensors, Wholes
-from .row import example
 
 
 def _joined(tensors: list[Extents], axis: int) -> Extents:

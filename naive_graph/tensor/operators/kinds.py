@@ -15,10 +15,12 @@ from ..arithmetic import as_tensor, broadcast, broadcast_shape, is_array
 from ..base import Call, TensorNode, serials
 from ..function import Function, trace
 from ..nodes import NonlinearNode
+from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, truth
 from .properties import FLAG, Axes, Operand
-from .row import MISSING, Example, Parameter, Row, example, meaning, unique
+from .row import MISSING, Parameter, Row, meaning, unique
 
+SINCE = dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9)  # the opset
 MOST_FUNCTIONS = 256  # that a row keeps, one for each choice of properties
 
 
@@ -108,7 +110,7 @@ class OfRule(Elementwise):
         low, high = (0.3, 2.0) if rule.name in ("div", "pow") else rule.domain[0]
         super().__init__(
             function,
-            onnx=[Onnx(rule.onnx)] if rule.onnx and rule.name != "logsumexp" else [],
+            onnx=[Onnx(rule.onnx, since=SINCE.get(rule.onnx, 1))] if rule.onnx and rule.name != "logsumexp" else [],
             tensorflow=[TensorFlow(each) for each in rule.tensorflow],
             domain=(max(low + 0.2, -1.5), min(high - 0.1, max(low + 0.2, 0.0) + 1.5)),
             smooth=rule.kink is None and rule.name not in ("total", "mean"),

@@ -12,13 +12,13 @@ from .. import arithmetic, reduce
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, NonlinearNode
 from .elementwise import not_equal
+from .examples import example
 from .indexing import indicator
 from .kinds import place
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, moved, numbered
 from .properties import Axis, Maybe, MaybeWhole, Places, Tensor, one_of
 from .reductions import log_softmax, softmax
-from .row import example
 from .table import tensor_operator
 
 Mean = Annotated[str, one_of("none", "sum", "mean")]

@@ -13,11 +13,11 @@ from ..base import TensorNode
 from ..build import linear, transform
 from ..nodes import LinearNode, OpType
 from ..selection import identity
+from .examples import example
 from .kinds import place
 from .mapping import ALL, Attribute, Onnx, TensorFlow, truth
 from .moves import Extents
 from .properties import Axis, Layout, Maybe, Tensor, Tensors
-from .row import example
 from .table import composition
 
 
@@ -182,7 +182,7 @@ def _together(tensors: list[Extents]) -> Extents:
 
 @composition(
     example([(2, 3), (2, 3), (3,)]), example([(2,)]), shape=_together,
-    onnx=Onnx("Sum", operands=[ALL], since=8),
+    onnx=Onnx("Sum", operands=[ALL]),
     tensorflow=[TensorFlow("AddN", operands=[ALL], harmless=("N",)), TensorFlow("AccumulateNV2", operands=[ALL])],
 )  # fmt: skip
 def add_n(tensors: Tensors) -> Any:
@@ -193,7 +193,7 @@ def add_n(tensors: Tensors) -> Any:
     return total
 
 
-@composition(example([(2, 3), (2, 3), (3,)]), shape=_together, onnx=Onnx("Mean", operands=[ALL], since=8))
+@composition(example([(2, 3), (2, 3), (3,)]), shape=_together, onnx=Onnx("Mean", operands=[ALL]))
 def mean_n(tensors: Tensors) -> Any:
     """The mean of all tensors, entry by entry."""
     return arithmetic.scaled(add_n.function(tensors), 1.0 / len(tensors))

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
+from .examples import Example, example
 from .kinds import places
 from .mapping import Attribute, Input, Onnx, TensorFlow
 from .properties import (
@@ -20,7 +21,7 @@ from .properties import (
     Tensor,
     Wholes,
 )
-from .row import Example, Row, example
+from .row import Row
 from .table import tensor_operator
 
 Extents = tuple[int, ...]

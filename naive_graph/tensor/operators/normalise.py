@@ -11,11 +11,11 @@ from .. import reduce
 from ..base import TensorNode
 from ..nodes import LinearNode, NonlinearNode, OpType
 from ..picks import pick, reshape
+from .examples import example
 from .kinds import place, places
 from .mapping import Attribute, Fixed, Onnx, TensorFlow, truth
 from .moves import Extents
 from .properties import Axes, Axis, Layout, Least0, Maybe, Size, Tensor, one_of
-from .row import example
 from .table import tensor_operator
 
 EPSILON = Attribute("epsilon", 1e-5)

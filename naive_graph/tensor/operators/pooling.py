@@ -13,10 +13,10 @@ from .. import reduce
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from ..sliding import Window, channels_back, channels_last, imaged, largest, patched, sides, window
+from .examples import example
 from .mapping import Attribute, Fixed, Onnx, TensorFlow, padded_as, padded_by, spatial, truth
 from .moves import Extents
 from .properties import Layout, MaybePair, Padding, Pair, Positive, Tensor
-from .row import example
 from .table import tensor_operator
 
 OF_ONNX: dict[str, Any] = {

@@ -15,10 +15,11 @@ from ..arithmetic import broadcast, expand_dims
 from ..base import TensorNode
 from ..nodes import LeafNode, NonlinearNode, TransformNode
 from ..picks import pick
+from .examples import example
 from .kinds import place, reduced_shape
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, truth
 from .properties import Axis, Size, Tensor
-from .row import Row, example
+from .row import Row
 from .table import tensor_operator
 
 

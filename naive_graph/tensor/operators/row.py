@@ -21,8 +21,6 @@ from functools import update_wrapper
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from ...core.tables import Tables
 from ...errors import ArityError, NaiveGraphError, NumberError, OperandError, PropertyError, ShapeError
 from ...graph.graph import scope
@@ -30,6 +28,7 @@ from ...graph.handles import CURRENT, check_name
 from ..arithmetic import as_tensor
 from ..base import Call, TensorNode, serials
 from ..nodes import LeafNode, TransformNode
+from .examples import Example
 from .mapping import Name
 from .properties import PLAIN, Kind, Operand, Wrong
 
@@ -43,18 +42,6 @@ class Parameter(NamedTuple):
     kind: Kind | None
     operand: Operand
     default: Any
-
-
-class Example(NamedTuple):
-    """Operands (shapes, or arrays where the numbers matter) and properties that a row is checked with."""
-
-    operands: tuple[Any, ...]
-    properties: Mapping[str, Any]
-
-
-def example(*operands: Any, **properties: Any) -> Example:
-    """An example of a row: a tuple is a shape, a list several operands, an array itself."""
-    return Example(operands, properties)
 
 
 class Row:
@@ -301,14 +288,3 @@ def unique(tables: Tables, name: str) -> str:
         counts = _COUNTS[tables] = {}
     count = counts[name] = counts.get(name, -1) + 1
     return f"{name}_{count}" if count else name
-
-
-# --- examples -----------------------------------------------------------------
-
-
-def numbers(shape: Sequence[int], place: int, domain: tuple[float, float]) -> Any:
-    """An operand for an example: entries all different, and not near those of other operands or whole numbers."""
-    size = int(np.prod(shape, dtype=int))
-    low, high = domain
-    steps = np.random.default_rng(size + 31 * place).permutation(size)
-    return (low + (high - low) * (steps + 0.3137 + 0.0913 * (place % 7)) / max(size, 1)).reshape(shape)

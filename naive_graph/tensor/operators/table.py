@@ -16,8 +16,9 @@ from ...core.catalogue import OVER_A_BATCH
 from ...core.rules import RULES, Arithmetic
 from ...errors import OperandError, OperatorNameError
 from ..base import TensorNode
+from .examples import Example
 from .kinds import Elementwise, Move, OfRule, Reduction, Window
-from .row import Example, Row
+from .row import Row
 
 KINDS: dict[str, type[Row]] = {
     "composition": Row, "elementwise": Elementwise, "move": Move, "reduction": Reduction, "window": Window,

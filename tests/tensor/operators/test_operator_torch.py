@@ -13,7 +13,7 @@ from torch_says import TORCH  # noqa: E402
 from naive_graph import Graph, operators  # noqa: E402
 from naive_graph.errors import ShapeError  # noqa: E402
 from naive_graph.tensor.operators.check import Case  # noqa: E402
-from naive_graph.tensor.operators.row import example, numbers  # noqa: E402
+from naive_graph.tensor.operators.examples import example, numbers  # noqa: E402
 from naive_graph.tensor.operators.table import OfRule  # noqa: E402
 
 ROWS = sorted(set(TORCH) | {name for name in operators() if not isinstance(operators()[name], OfRule)})
