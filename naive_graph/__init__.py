@@ -29,6 +29,9 @@ from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 # Rooms that are entered only when somebody asks for one of these names: they bring tools of their own.
 _ROOMS = {
     "classroom.notebook": "check hint predict solution",
+    "sequential.language": "parse",
+    "sequential.layers": "Activation AveragePooling2D Conv2D Dense Dropout MaxPooling2D",
+    "sequential.model": "Sequential",
     "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType ReductionNode"
     " TensorNode TransformNode avg_pool2d concat conv2d element_of identity incremental_forward linear log_softmax"
     " lower max_pool2d nonlinear stack transform",

@@ -4,6 +4,8 @@ Every message says who (which node or argument), what is wrong, and how to mend
 it. Each class is also the builtin that a Python programmer would catch.
 """
 
+from __future__ import annotations
+
 
 class NaiveGraphError(Exception):
     """The base of every error that this package raises on purpose."""
@@ -123,3 +125,36 @@ class TrainingError(NaiveGraphError, ValueError):
 
 class DivergedError(NaiveGraphError, ArithmeticError):
     """A gradient is infinite or not a number, so a trainer cannot use it."""
+
+
+class SequentialError(NaiveGraphError, ValueError):
+    """A sequential network is written wrongly: `code` says how; in a text, `line` and `column` say where."""
+
+    def __init__(
+        self,
+        code: str,
+        says: str,
+        about: str = "",  # the name that is wrong
+        argument: int | str | None = None,  # its place among a layer's arguments, or its name there
+        line: int = 0,
+        column: int = 0,
+        source: str = "",
+    ) -> None:
+        super().__init__(code, says, about, argument, line, column, source)
+        self.code, self.says, self.about, self.argument, self.line, self.column, self.source = self.args
+
+    def __str__(self) -> str:
+        text = f"{self.code}{' ' * bool(self.about)}{self.about}: {self.says}"
+        if not self.line:
+            return text
+        start = max(0, self.column - 60) if len(self.source) > 100 else 0  # of a long line, what is near
+        caret = " " * (self.column - 1 - start) + "^"
+        return f"line {self.line}, column {self.column}: {text}\n  {self.source[start : start + 100]}\n  {caret}"
+
+    def at(self, line: int, column: int, source: str = "") -> SequentialError:
+        """The same error, in a text."""
+        return SequentialError(self.code, self.says, self.about, self.argument, line, column, source or self.source)
+
+
+class SequentialWarning(UserWarning):
+    """A sequential network is right as it is written, and will not learn."""

@@ -9,7 +9,7 @@
     tables     the graph: a table of nodes and a table of edges
     plan       who goes first: Kahn's sort
     sweep      the walk forwards and the walk backwards, as events
-    reference  the engine that drains those events: the law for every other engine
+    reference  the engine that runs those walks: the law for every other engine
     culprit    which node went wrong first
 
 Then `arithmetics`, where the same rules compute other things than floats; and

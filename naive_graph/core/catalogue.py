@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -25,25 +25,23 @@ Value = Any
 # --- arithmetic ---------------------------------------------------------------
 
 
-def _total(*xs: float) -> float:
+def _total(total: float, *others: float) -> float:
     """A left fold: the builtin sum compensates since Python 3.12, and would give other bits."""
-    total = xs[0]
-    for x in xs[1:]:
+    for x in others:
         total += x
     return total
 
 
-def _product(*xs: float) -> float:
-    product = xs[0]
-    for x in xs[1:]:
+def _product(product: float, *others: float) -> float:
+    for x in others:
         product *= x
     return product
 
 
-def _products_of_others(xs: tuple[Value, ...], y: Value) -> list[Value]:
+def _products_of_others(xs: Sequence[Value], y: Value) -> list[Value]:
     """For each position the product of the rest, by prefix and suffix products, so zeros are harmless."""
-    if len(xs) == 1:
-        return [1.0]
+    if len(xs) <= 2:
+        return [xs[1], xs[0]] if len(xs) == 2 else [1.0]
     befores: list[Value] = [None]
     for x in xs[:-1]:
         befores.append(x if befores[-1] is None else befores[-1] * x)
@@ -54,10 +52,10 @@ def _products_of_others(xs: tuple[Value, ...], y: Value) -> list[Value]:
     return partials[::-1]
 
 
-def _shares(xs: tuple[Value, ...]) -> list[Value]:
+def _shares(xs: Sequence[Value]) -> list[Value]:
     """Each operand's share of a softmax; of numbers all at once, for each alone takes as long as all."""
     if all(type(x) is float for x in xs):
-        return ieee.softmax_shares(xs)
+        return ieee.softmax_shares(tuple(xs))
     return [softmax_share(x, *xs) for x in xs]
 
 

@@ -9,32 +9,49 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import compress
+from functools import cached_property
+from itertools import accumulate, compress
+from typing import Any
 
 from ..errors import ArityError, GraphCycleError, PlaceHolderError
 from .rules import BY_NUMBER, Rule
-from .tables import CONSTANT, PLACEHOLDER, Tables, packed
+from .tables import CONSTANT, PLACEHOLDER, Tables, live
+
+# A row that a merged one took over: the absorber, the row, the absorber's operands, and how many of them, the first
+# ones, are the row's.
+Absorbed = tuple[int, int, Sequence[int], int]
+NOT_ASKED = -1  # operands waited for: counted down, this never comes to 0
 
 
 class Plan:
-    """Rows in an order in which every operand comes before its consumers."""
+    """Rows in an order in which every operand comes before its consumers.
+
+    absorbed: what merged rows among them took over, newest first. complete:
+    whether every operator has its operands, or some wait for edges drawn by hand.
+    """
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
-        rows = ancestors(tables, targets) if targets else tables.live_rows()
-        place = {row: index for index, row in enumerate(rows)}
-        sources, consumers = (list(map(place.__getitem__, column)) for column in tables.edges(rows))
-        order, self.heads = kahn(sources, consumers, len(rows))
-        if len(order) < len(rows):
-            raise GraphCycleError(_cycle_message(tables, [rows[index] for index in set(range(len(rows))) - set(order)]))
-        step_of = [0] * len(order)
-        for step, index in enumerate(order):
-            step_of[index] = step
-        self.rows = array("i", map(rows.__getitem__, order))
-        self.kinds = array("h", map(tables.operators.__getitem__, self.rows))
-        self.starts, self.operand_steps = packed(
-            [step_of[index] for index in consumers], [step_of[index] for index in sources], len(order)
-        )
-        self.targets = [step_of[place[row]] for row in targets] or self.sinks()
+        drawn = Drawn(tables)
+        asked = drawn.needed(targets) if targets else drawn.live()
+        consumers = drawn.consumers(asked)
+        order = kahn([count if here else NOT_ASKED for count, here in zip(drawn.degrees, asked)], consumers)
+        if len(order) < asked.count(1):
+            raise GraphCycleError(_cycle_message(tables, sorted({*where_set(asked)}.difference(order))))
+        step_of = [0] * len(asked)
+        for step, row in enumerate(order):
+            step_of[row] = step
+        kinds, counts = [drawn.operators[row] for row in order], [drawn.degrees[row] for row in order]
+        begins, flat = drawn.begins, drawn.flat
+        self.rows, self.kinds = array("i", order), array("h", kinds)
+        self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in kinds]
+        self.starts = array("i", [0, *accumulate(counts)])
+        operands = [row for at, count in zip(order, counts) if count for row in flat[begins[at] : begins[at] + count]]
+        self.operand_steps = array("i", [step_of[row] for row in operands])
+        ends = [row for row in order if not consumers[row]]
+        self.targets = [step_of[row] for row in targets or ends if targets or drawn.operators[row] >= 0]
+        self.ends = len(ends)
+        self.absorbed = drawn.absorbed_by(asked)
+        self.complete = all(kind < 0 or BY_NUMBER[kind].takes(count) for kind, count in {*zip(kinds, counts)})
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -45,8 +62,15 @@ class Plan:
 
     def rule(self, step: int) -> Rule | None:
         """What the step computes; None for a leaf."""
-        kind = self.kinds[step]
-        return BY_NUMBER[kind] if kind >= 0 else None
+        return self.rules[step]
+
+    @cached_property
+    def heads(self) -> array[int]:
+        """How long the queue is before the first step, and after each: a step joins it with its last operand."""
+        joined = [0] * (len(self) + 1)
+        for step in range(len(self)):
+            joined[max(self.operands(step), default=-1) + 1] += 1
+        return array("i", accumulate(joined))
 
     def sources(self) -> range:
         """The steps that are ready at the start: they have no operands."""
@@ -56,20 +80,16 @@ class Plan:
         """The steps that become ready when this one is done, and join the end of the queue."""
         return range(self.heads[step], self.heads[step + 1])
 
-    def sinks(self) -> list[int]:
-        """The operators that feed nobody: the results of a whole graph."""
-        used = set(self.operand_steps)
-        return [step for step, kind in enumerate(self.kinds) if kind >= 0 and step not in used]
-
     def serves(self, targets: Sequence[int]) -> bool:
         """Whether the plan for these rows would be this one: they are all that feeds nobody."""
-        used = set(self.operand_steps)
-        return [self.rows[step] for step in self.targets] == list(targets) and len(used) + len(targets) == len(self)
+        return [self.rows[step] for step in self.targets] == list(targets) and len(targets) == self.ends
 
     def leaves(self) -> list[int]:
         return [step for step, kind in enumerate(self.kinds) if kind < 0]
 
     def placeholders(self) -> list[int]:
+        if PLACEHOLDER not in self.kinds:
+            return []
         return [step for step, kind in enumerate(self.kinds) if kind == PLACEHOLDER]
 
     def varies(self) -> list[bool]:
@@ -117,7 +137,7 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
     operators, in_degrees = tables.operators, tables.in_degrees
     for row in rows:
         kind, count = operators[row], in_degrees[row]
-        if kind >= 0 and count != BY_NUMBER[kind].arity and not (BY_NUMBER[kind].arity is None and count > 0):
+        if kind >= 0 and not BY_NUMBER[kind].takes(count):
             raise ArityError(
                 f"{tables.label(row)} has {count} operands and needs {BY_NUMBER[kind].arity or 'at least 1'}. "
                 "Draw the missing edges: operand.build_edge(operator)."
@@ -126,45 +146,105 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
     """The targets and everything that they depend on, by row."""
-    starts, edges = tables.edges_into()
-    sources, found, waiting = tables.sources, bytearray(len(tables)), list(targets)
-    for row in waiting:
-        found[row] = 1
-    while waiting:
-        row = waiting.pop()
-        for edge in edges[starts[row] : starts[row + 1]]:
-            source = sources[edge]
-            for operand in (source,) if source >= 0 else tables.operands(~source):
+    return where_set(Drawn(tables).needed(targets))
+
+
+def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
+    """What `rows` took over, and what that took over in turn, newest first."""
+    asked = bytearray(len(tables))
+    for row in rows:
+        asked[row] = 1
+    return Drawn(tables).absorbed_by(asked)
+
+
+def where_set(marks: bytearray) -> list[int]:
+    """The rows that are marked."""
+    return list(compress(range(len(marks)), marks))
+
+
+class Drawn:
+    """Who feeds whom, by row, at one moment; the operands that an absorber took over are written out.
+
+    The operands of a row are flat[begins[row] : begins[row + 1]]. absorbers: those
+    that took a row over, oldest first; absorbed: which row each did.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.operators, self.degrees, self.sources, self.targets = tables.columns()
+        self.begins = [0, *accumulate(self.degrees)]
+        sources, targets = self.sources, self.targets
+        if targets != sorted(targets):  # some edges were drawn by hand
+            by_row = sorted(range(len(targets)), key=targets.__getitem__)
+            sources, targets = [sources[edge] for edge in by_row], [targets[edge] for edge in by_row]
+        merging = [edge for edge, source in enumerate(sources) if source < 0]
+        self.absorbers, self.absorbed = [targets[edge] for edge in merging], [~sources[edge] for edge in merging]
+        flat, begins, done = [], self.begins, 0
+        for edge, row in zip(merging, self.absorbed):
+            flat += sources[done:edge]
+            flat += flat[begins[row] : begins[row + 1]]
+            done = edge + 1
+        self.flat = flat + sources[done:]
+
+    def operands(self, row: int) -> list[int]:
+        return self.flat[self.begins[row] : self.begins[row + 1]]
+
+    def live(self) -> bytearray:
+        """1 for each row but those that were absorbed and feed nobody else."""
+        return live(len(self.operators), self.absorbed, self.sources)
+
+    def needed(self, targets: Sequence[int]) -> bytearray:
+        """1 for each row that is a target or that one depends on."""
+        found, waiting = bytearray(len(self.operators)), list(targets)
+        for row in waiting:
+            found[row] = 1
+        while waiting:
+            for operand in self.operands(waiting.pop()):
                 if not found[operand]:
                     found[operand] = 1
                     waiting.append(operand)
-    return list(compress(range(len(found)), found))
+        return found
+
+    def consumers(self, asked: Sequence[int]) -> list[Any]:
+        """Which of the rows that are asked for each of them feeds, in the order in which the edges were drawn."""
+        found: list[Any] = [[] if here else () for here in asked]
+        for source, consumer in zip(self.sources, self.targets):
+            if asked[consumer]:
+                if source >= 0:
+                    found[source].append(consumer)
+                else:
+                    for operand in self.operands(~source):
+                        found[operand].append(consumer)
+        return found
+
+    def absorbed_by(self, asked: Sequence[int]) -> list[Absorbed]:
+        """What the rows that are asked for took over, and what that took over in turn, newest first."""
+        reached, flat, begins, degrees = bytearray(asked), self.flat, self.begins, self.degrees
+        found: list[Absorbed] = []
+        for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
+            if reached[absorber]:
+                reached[row] = 1
+                found.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
+        return found
 
 
-def kahn(sources: Sequence[int], consumers: Sequence[int], size: int) -> tuple[array[int], array[int]]:
-    """Sort 0..size-1, first in, first out: each is ready once all its operands are done.
+def kahn(waiting: list[int], consumers: Sequence[Sequence[int]]) -> list[int]:
+    """Sort rows, first in, first out: each is ready once all its operands are done.
 
-    Edge i leads from sources[i] to consumers[i]. Those without operands start,
-    in order; the others become ready in the order of the edges that they waited
-    for. Returns the order, and the length of the queue before the first step
-    and after each. What lies on a cycle never gets ready, and is missing.
+    waiting: for how many operands each row waits, counted down here; NOT_ASKED
+    for those to be left out. Rows without operands start, in order; the others
+    become ready in the order of `consumers`. What lies on a cycle never gets
+    ready, and is missing.
 
-    >>> kahn([0, 1, 0, 2], [2, 2, 3, 3], 4)  # 2 needs 0 and 1, 3 needs 0 and 2
-    (array('i', [0, 1, 2, 3]), array('i', [2, 2, 3, 4, 4]))
+    >>> kahn([0, 0, 2, 2], [[2, 3], [2], [3], []])  # 2 needs 0 and 1, 3 needs 0 and 2
+    [0, 1, 2, 3]
     """
-    waiting = [0] * size
-    for consumer in consumers:
-        waiting[consumer] += 1
-    starts, followers = packed(sources, consumers, size)
-    queue = [index for index in range(size) if waiting[index] == 0]
-    heads = [len(queue)]
-    for index in queue:  # grows as we walk along it
-        for follower in followers[starts[index] : starts[index + 1]]:
-            waiting[follower] -= 1
-            if waiting[follower] == 0:
-                queue.append(follower)
-        heads.append(len(queue))
-    return array("i", queue), array("i", heads)
+    queue = [row for row, count in enumerate(waiting) if count == 0]
+    for row in queue:  # grows as we walk along it
+        for consumer in consumers[row]:
+            waiting[consumer] -= 1
+            if not waiting[consumer]:
+                queue.append(consumer)
+    return queue
 
 
 def _cycle_message(tables: Tables, stuck: Sequence[int]) -> str:

@@ -10,27 +10,28 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .plan import Plan
-from .progress import progress
-from .sweep import Event, Finished, forward, reverse
+from .progress import is_watched, progress
+from .sweep import Event, forward, reverse
 
 LARGE = 50_000  # steps, of which fewer take no second
 
 
 def evaluate(plan: Plan, values: list[Any]) -> None:
     """Fill in the operators' values. `values`: one for each step, the leaves' set."""
-    computed = sum(1 for kind in plan.kinds if kind >= 0)
-    deque(_watched(forward(plan, values), plan, "forward", len(plan) + computed), maxlen=0)
+    told = len(plan) >= LARGE and is_watched()
+    computed = sum(1 for kind in plan.kinds if kind >= 0) if told else 0
+    _drained(forward(plan, values, told), told, "forward", len(plan) + computed)
 
 
 def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]) -> list[Any]:
     """The adjoint of each step, 0.0 where the seeded results do not depend on it."""
+    told = len(plan) >= LARGE and is_watched()
+    adjoints: list[Any] = []
     most = 2 * len(plan) + len(plan.operand_steps)
-    events = _watched(reverse(plan, values, seeds, wanted), plan, "backward", most)
-    adjoints = [event.adjoint for event in events if isinstance(event, Finished)]
-    adjoints.reverse()  # the sweep ran backwards
+    _drained(reverse(plan, values, seeds, wanted, adjoints, told), told, "backward", most)
     return adjoints
 
 
-def _watched(events: Iterator[Event], plan: Plan, label: str, total: int) -> Iterator[Event]:
-    """The events, with a bar where they take a while."""
-    return events if len(plan) < LARGE else progress(events, label, total)
+def _drained(events: Iterator[Event], told: bool, label: str, total: int) -> None:
+    """Run the sweep, with a bar where it takes a while and somebody looks."""
+    deque(progress(events, label, total) if told else events, maxlen=0)

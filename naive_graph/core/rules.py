@@ -64,7 +64,8 @@ class Rule:
             if type(operand) is not float:
                 break
         else:  # the way that a run of floats takes, for speed
-            self.check_arity(len(operands))
+            if len(operands) != self.arity and (self.arity or not operands):
+                self.check_arity(len(operands))
             return self.value(*operands)
         if self.selects:
             operands = (*map(truth, operands[:1]), *operands[1:])
@@ -97,8 +98,12 @@ class Rule:
         """Whether the result can vary with the operand at `position` (from 0)."""
         return callable(self.partials) or self.partials[position] is not None
 
+    def takes(self, count: int) -> bool:
+        """Whether the rule can be applied to so many operands."""
+        return count == self.arity or (self.arity is None and count > 0)
+
     def check_arity(self, count: int) -> None:
-        if count == self.arity or (self.arity is None and count > 0):
+        if self.takes(count):
             return
         takes = "at least one operand" if self.arity is None else _operands(self.arity)
         raise ArityError(f"'{self.name}' takes {takes}, not {count}. Write {self.usage()}.")

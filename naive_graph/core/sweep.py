@@ -3,7 +3,8 @@
 There is one sweep of each kind, for every purpose and in every arithmetic. Fed
 with floats it computes numbers; with dual numbers, directional derivatives;
 with drafts of nodes, derivatives as graphs. Graph.forward() drains the events,
-the stepper shows them, a test reads them: watching is running.
+the stepper shows them, a test reads them: watching is running. Where nobody
+listens (`told` False) the same lines compute, and no event is made.
 """
 
 from __future__ import annotations
@@ -55,50 +56,94 @@ class Finished(NamedTuple):
 Event = Enqueued | Evaluated | Contributed | Finished
 
 
-def forward(plan: Plan, values: MutableSequence[Value]) -> Iterator[Event]:
+def forward(plan: Plan, values: MutableSequence[Value], told: bool = True) -> Iterator[Event]:
     """Evaluate every step in Kahn's order.
 
     values: one for each step, the leaves' set; the operators' are filled in.
+    told: whether to tell what happens.
     """
-    rows = plan.rows
-    for step in plan.sources():
+    rows, starts, operand_steps = plan.rows, plan.starts.tolist(), plan.operand_steps.tolist()
+    floats = plan.complete and set(map(type, values)) == {float}  # they stay floats: no rule needs to look at each
+    for step in plan.sources() if told else ():
         yield Enqueued(rows[step])
-    for step in range(len(plan)):
-        rule = plan.rule(step)
+    for step, rule in enumerate(plan.rules):
         if rule is not None:
-            operands = tuple([values[operand] for operand in plan.operands(step)])
-            values[step] = rule(*operands)
-            yield Evaluated(rows[step], rule, operands, values[step])
-        for ready in plan.released(step):
+            xs = [values[operand] for operand in operand_steps[starts[step] : starts[step + 1]]]
+            values[step] = rule.value(*xs) if floats else rule(*xs)
+            if told:
+                yield Evaluated(rows[step], rule, tuple(xs), values[step])
+        for ready in plan.released(step) if told else ():
             yield Enqueued(rows[ready])
 
 
-class Adjoint:
-    """What a step's consumers have contributed so far.
+def reverse(
+    plan: Plan,
+    values: Sequence[Value],
+    seeds: dict[int, Value],
+    wanted: Sequence[bool],
+    adjoints: list[Value] | None = None,
+    told: bool = True,
+) -> Iterator[Event]:
+    """Differentiate: walk the plan backwards and hand each operand its share.
 
-    `taken` says whether a branch that some `where` took leads here: None for
-    "certainly", else a condition in the arithmetic at hand. A step that was not
-    taken passes nothing on, not even 0 times an infinite slope. As long as every
-    contribution stands under one condition it is stated once, at the end.
+    values: one for each step, all computed. seeds: the adjoints of the results,
+    by step. wanted: the steps whose adjoints are asked for. adjoints: an empty
+    list, which is filled with one for each step. told: whether to tell what
+    happens. Contributions add up in the reverse of Kahn's order, then by
+    operand position.
+
+    What a step received counts for certain, or only where the branch was taken
+    that some `where` chose: then `taken` has the condition, in the arithmetic
+    at hand. A step that was not taken passes nothing on, not even 0 times an
+    infinite slope. As long as every contribution stands under one condition it
+    is stated once, at the end.
     """
-
-    __slots__ = ("sum", "taken")
-
-    def __init__(self, contribution: Value, taken: Value = None) -> None:
-        self.sum = contribution
-        self.taken = taken
-
-    def receive(self, contribution: Value, taken: Value) -> None:
-        if taken is self.taken:
-            self.sum = self.sum + contribution
-            return
-        self.sum = self.total + guarded(contribution, taken)
-        either = taken is None or self.taken is None
-        self.taken = None if either else where(self.taken, 1.0, taken)
-
-    @property
-    def total(self) -> Value:
-        return self.sum if self.taken is None else guarded(self.sum, self.taken)
+    rows, rules, starts, operand_steps = plan.rows, plan.rules, plan.starts.tolist(), plan.operand_steps.tolist()
+    sums: list[Value] = [] if adjoints is None else adjoints
+    sums += [None] * len(plan)
+    for step, seed in seeds.items():
+        sums[step] = seed
+    taken: dict[int, Value] = {}
+    pending = _uses(plan) if told else []
+    for step in reversed(range(len(plan))) if told else ():
+        if pending[step] == 0 and step in seeds:
+            yield Enqueued(rows[step])
+    for step in reversed(range(len(plan))):
+        rule, adjoint, under = rules[step], sums[step], taken.get(step)
+        sums[step] = total = 0.0 if adjoint is None else adjoint if under is None else guarded(adjoint, under)
+        if rule is not None and adjoint is not None and wanted[step]:
+            operands = operand_steps[starts[step] : starts[step + 1]]
+            xs = [values[operand] for operand in operands]
+            if callable(rule.partials):  # of a rule of any number of operands, all come at once
+                partials = rule.partials(xs, values[step])
+            else:
+                partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
+            for position, partial in enumerate(partials):
+                operand, share, branch = operands[position], adjoint, under
+                if partial is None or not wanted[operand]:
+                    continue
+                if rule.selects:  # the partial, 1 or 0, says which branch was taken
+                    branch = partial if under is None else where(partial, under, 0.0)
+                else:
+                    share = adjoint * partial
+                before = sums[operand]
+                if before is None:
+                    sums[operand] = share
+                    if branch is not None:
+                        taken[operand] = branch
+                elif branch is taken.get(operand):
+                    sums[operand] = before + share
+                else:
+                    sums[operand], taken[operand] = _joined(before, taken.get(operand), share, branch)
+                if told:
+                    shown, so_far = guarded(share, branch), guarded(sums[operand], taken.get(operand))
+                    yield Contributed(rows[operand], rows[step], position, partial, total, shown, so_far)
+        if told:
+            yield Finished(rows[step], total)
+            for operand in plan.operands(step):
+                pending[operand] -= 1
+                if pending[operand] == 0:
+                    yield Enqueued(rows[operand])
 
 
 def guarded(value: Value, taken: Value) -> Value:
@@ -106,27 +151,10 @@ def guarded(value: Value, taken: Value) -> Value:
     return value if taken is None else where(taken, value, 0.0)
 
 
-def reverse(plan: Plan, values: Sequence[Value], seeds: dict[int, Value], wanted: Sequence[bool]) -> Iterator[Event]:
-    """Differentiate: walk the plan backwards and hand each operand its share.
-
-    values: one for each step, all computed. seeds: the adjoints of the results,
-    by step. wanted: the steps whose adjoints are asked for. Contributions add
-    up in the reverse of Kahn's order, then by operand position.
-    """
-    rows, pending = plan.rows, _uses(plan)
-    adjoints = {step: Adjoint(seed) for step, seed in seeds.items()}
-    for step in reversed(range(len(plan))):
-        if pending[step] == 0 and step in seeds:
-            yield Enqueued(rows[step])
-    for step in reversed(range(len(plan))):
-        adjoint = adjoints.pop(step, None)
-        if adjoint is not None and wanted[step]:
-            yield from _contributions(plan, step, values, adjoint, adjoints, wanted)
-        yield Finished(rows[step], 0.0 if adjoint is None else adjoint.total)
-        for operand in plan.operands(step):
-            pending[operand] -= 1
-            if pending[operand] == 0:
-                yield Enqueued(rows[operand])
+def _joined(before: Value, known: Value, share: Value, branch: Value) -> tuple[Value, Value]:
+    """Two sums under two conditions: their sum, and the condition under which there is any."""
+    either = known is None or branch is None
+    return guarded(before, known) + guarded(share, branch), None if either else where(known, 1.0, branch)
 
 
 def _uses(plan: Plan) -> list[int]:
@@ -135,33 +163,3 @@ def _uses(plan: Plan) -> list[int]:
     for operand in plan.operand_steps:
         uses[operand] += 1
     return uses
-
-
-def _contributions(
-    plan: Plan,
-    step: int,
-    values: Sequence[Value],
-    adjoint: Adjoint,
-    adjoints: dict[int, Adjoint],
-    wanted: Sequence[bool],
-) -> Iterator[Contributed]:
-    """Hand `incoming * partial` to each operand of one step, by position."""
-    rows, rule, operands = plan.rows, plan.rule(step), plan.operands(step)
-    if rule is None:
-        return
-    incoming = adjoint.total
-    xs = tuple([values[operand] for operand in operands])
-    partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
-    for position, (operand, partial) in enumerate(zip(operands, partials, strict=True)):
-        if partial is None:
-            continue
-        share, taken = adjoint.sum * partial, adjoint.taken
-        if rule.selects:  # the partial, 1 or 0, says which branch was taken
-            share, taken = adjoint.sum, partial if taken is None else where(partial, taken, 0.0)
-        receiver = adjoints.get(operand)
-        if receiver is None:
-            receiver = adjoints[operand] = Adjoint(share, taken)
-        else:
-            receiver.receive(share, taken)
-        shown = share if taken is None else guarded(share, taken)
-        yield Contributed(rows[operand], rows[step], position, partial, incoming, shown, receiver.total)

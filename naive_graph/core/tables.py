@@ -140,16 +140,17 @@ class Tables:
         self._cache = {}
         return row
 
-    def settle(self, unpack: Callable[[list[Any], int, int], Unpacked] | None = None) -> None:
+    def settle(self, unpack: Callable[[list[list[Any]], int, int], Unpacked] | None = None) -> None:
         """Move what the fresh page gained since into the columns. unpack: what does it quicker than `unpacked`."""
         with self.lock:
             while True:  # until no signal's handler has come in between and done the same
                 fresh, settlings = self.fresh, self.settlings
-                base = len(self._operators)
-                new = fresh[1 + WIDTH * (base - fresh[0]) :]
-                if not new and self.fresh is fresh:
+                base, end = len(self._operators), len(fresh)
+                first = 1 + WIDTH * (base - fresh[0])
+                if first == end and self.fresh is fresh:
                     return
-                if new and settlings == self.settlings and self.fresh is fresh:
+                if first < end and settlings == self.settlings and self.fresh is fresh:
+                    new = [fresh[first + place : end : WIDTH] for place in range(4)]
                     columns = (unpack or unpacked)(new, base, self.clock)
                     if columns.values:
                         self._fill(base)
@@ -391,6 +392,15 @@ class Tables:
         starts, targets = self._derived("consumers", self._consumers)
         return list(targets[starts[row] : starts[row + 1]])
 
+    def columns(self) -> tuple[list[int], ...]:
+        """Operators, in-degrees, sources and targets of one moment, whatever a signal's handler builds meanwhile."""
+        while True:
+            cache = self.cache
+            columns = (self._operators, self._in_degrees, self._sources, self._targets)
+            found = tuple([column.tolist() for column in columns])
+            if self._cache is cache:
+                return found
+
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
         """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
         starts, edges = self.edges_into()
@@ -420,35 +430,14 @@ class Tables:
     def is_absorbed(self, row: int) -> bool:
         return not self._derived("live", self._live)[row]
 
-    def absorbed_by(self, rows: Iterable[int]) -> list[tuple[int, int, list[int]]]:
-        """(absorber, absorbed row, operands that the absorber adds), newest first, for all that `rows` took over."""
-        found: dict[int, tuple[int, int, list[int]]] = {}
-        absorbers = self._derived("absorbers", self._absorbers)
-        for row in absorbers.intersection(rows):
-            own = self.own_sources(row)
-            while own and own[0] < 0 and row not in found:
-                found[row] = (row, ~own[0], own[1:])
-                row = ~own[0]
-                own = self.own_sources(row)
-        return [found[row] for row in sorted(found, reverse=True)]
-
     def own_sources(self, row: int) -> list[int]:
         """The sources of the edges drawn into this very row; ~absorbed first if it took over another's."""
         starts, edges = self.edges_into()
         return [self._sources[edge] for edge in edges[starts[row] : starts[row + 1]]]
 
-    def _absorbers(self) -> set[int]:
-        return {target for source, target in zip(self._sources, self._targets) if source < 0}
-
     def _live(self) -> bytearray:
-        live = bytearray(b"\1") * len(self._operators)
-        for source in self._sources:
-            if source < 0:
-                live[~source] = 0
-        for source in self._sources:
-            if source >= 0:
-                live[source] = 1
-        return live
+        operators, _, sources, _ = self.columns()
+        return live(len(operators), [~source for source in sources if source < 0], sources)
 
     def _consumers(self) -> tuple[array[int], array[int]]:
         return packed(*self.edges(self.live_rows()), len(self))
@@ -473,6 +462,14 @@ class Tables:
             return cache[name]
 
 
+def live(size: int, absorbed: Iterable[int], sources: Iterable[int]) -> bytearray:
+    """1 for each row but those that were absorbed and feed nobody else."""
+    found = bytearray(b"\1") * size
+    for row in set(absorbed).difference(sources):
+        found[row] = 0
+    return found
+
+
 class Unpacked(NamedTuple):
     """New rows as columns; values and stamps are empty where none is a leaf with a value."""
 
@@ -484,13 +481,13 @@ class Unpacked(NamedTuple):
     stamps: array[int]
 
 
-def unpacked(new: list[Any], base: int, now: int) -> Unpacked:
-    """Entries of the fresh page as columns. base: the first one's row."""
-    operators, size = array("h", new[::WIDTH]), len(new) // WIDTH
+def unpacked(new: list[list[Any]], base: int, now: int) -> Unpacked:
+    """Entries of the fresh page as columns. new: the first four of each. base: the first one's row."""
+    operators, size = array("h", new[0]), len(new[0])
     sources: list[int] = []
     targets: list[int] = []
     values, stamps = array("d"), array("q")
-    for row, operator, left, right in zip(count(base), operators, new[1::WIDTH], new[2::WIDTH]):
+    for row, operator, left, right in zip(count(base), operators, new[1], new[2]):
         if right >= 0:
             sources += (left, right)
             targets += (row, row)
@@ -508,7 +505,7 @@ def unpacked(new: list[Any], base: int, now: int) -> Unpacked:
         else:
             sources += left
             targets += [row] * len(left)
-    return Unpacked(operators, array("i", new[3::WIDTH]), array("i", sources), array("i", targets), values, stamps)
+    return Unpacked(operators, array("i", new[3]), array("i", sources), array("i", targets), values, stamps)
 
 
 def _numbered(keys: Sequence[int], size: int) -> tuple[array[int], array[int]]:

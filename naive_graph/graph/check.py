@@ -57,8 +57,8 @@ def gradcheck(
     1
     """
     wishes = Wishes(eps, max_rel, min_abs, mask, skip, max_per_param, subset, seed).checked()
-    one = isinstance(loss, Arithmetic) or not isinstance(loss, Iterable)
-    losses: list[Any] = [loss] if one else list(loss)
+    one = isinstance(loss, Arithmetic)
+    losses: list[Any] = [loss] if one else listed(loss, "gradcheck", "a node or a list of nodes")
     if not losses:
         raise NodeError("gradcheck needs at least one loss.")
     if isinstance(losses[0], Arithmetic) and not isinstance(losses[0], Node):

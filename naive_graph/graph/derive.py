@@ -168,7 +168,7 @@ def _plan(ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[
 def _check_not_merged(plan: Plan, rows: Sequence[int], who: str) -> None:
     """A node that was merged into a larger one is on nobody's path: its derivative would read 0."""
     tables = CURRENT.tables
-    merged = {row: absorber for absorber, row, _ in tables.absorbed_by(plan.rows)}
+    merged = {row: absorber for absorber, row, _, _ in plan.absorbed}
     for row in rows:
         if row in merged:
             raise NodeError(

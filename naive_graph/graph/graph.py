@@ -138,7 +138,9 @@ class Graph(ByName, metaclass=GraphType):
             check_ready(tables, plan, fed)
             tables.grow_values()
             column = tables.values
-            values = [fed[row] if row in fed else column[row] for row in plan.rows]
+            values = [column[row] for row in plan.rows]
+            if fed:
+                values = [fed.get(row, value) for row, value in zip(plan.rows, values)]
             engine_named(engine, plan, tables).evaluate(plan, values)
             check_values(tables, plan, values, cls.on_invalid)
             commit_values(tables, plan, values, fed)
@@ -178,7 +180,8 @@ class Graph(ByName, metaclass=GraphType):
             if y is None and results is None:
                 check_results(tables, [plan.rows[step] for step in plan.targets])
             check_fresh(tables, plan)
-            values = list(map(tables.values.__getitem__, plan.rows))
+            column = tables.values
+            values = [column[row] for row in plan.rows]
             seeds = dict.fromkeys(plan.targets, 1.0)
             chosen = engine_named(engine, plan, tables)
             adjoints = chosen.differentiate(plan, values, seeds, plan.varies())

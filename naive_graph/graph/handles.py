@@ -77,12 +77,14 @@ def register(node: Any, kind: int, value: float, name: str | None) -> None:
         check_name(name)
     home = CURRENT.tables
     frame = _getframe(2)
-    if frame.f_code is not home.code_now:
+    code = frame.f_code
+    if code is not home.code_now:
         frame = learner(home, frame)
+        code = frame.f_code
     if kind < 0:
-        entry: Any = (kind, value, ONE, 0, frame.f_code, frame.f_lasti, node)
+        entry: Any = (kind, value, ONE, 0, code, frame.f_lasti, node)
     else:  # it waits for edges drawn by hand
-        entry = (kind, [], MANY, 0, frame.f_code, frame.f_lasti, node)
+        entry = (kind, [], MANY, 0, code, frame.f_lasti, node)
     fresh = home.fresh
     fresh += entry
     size = len(fresh)

@@ -283,7 +283,7 @@ class Node(Arithmetic):
 _EXACT = 2**53  # up to here every int is a float
 
 
-# The two ways that most nodes come into being, written out for speed: one append, and then the row that it got.
+# The three ways that most nodes come into being, written out for speed: one append, and then the row that it got.
 
 
 def _infix(rule: Rule) -> Any:
@@ -291,9 +291,10 @@ def _infix(rule: Rule) -> Any:
     number, associative = rule.number, rule.associative
 
     def operator(self: Node, other: Any) -> Any:
-        home, left, right, count = self._home, self._row, BEFORE, 2
+        home = self._home
         if home is not CURRENT.tables:
             return rule(self, other)
+        left, right, count = self._row, BEFORE, 2
         if isinstance(other, Node):
             if other._home is not home:
                 return rule(self, other)
@@ -303,23 +304,27 @@ def _infix(rule: Rule) -> Any:
         elif type(other) is not float:
             return rule(self, other)
         frame = _getframe(1)
-        if frame.f_code is not home.code_now:
+        code = frame.f_code
+        if code is not home.code_now:
             frame = learner(home, frame)
+            code = frame.f_code
         if associative and other is not self:
-            settled, fresh = home._operators, home.fresh
-            if left < len(settled):
-                if settled[left] == number and 2 <= home._in_degrees[left] < MOST_MERGED:
-                    left, count = ~left, home._in_degrees[left] + 1
-            else:
-                place = WIDTH * (left - fresh[0]) + 1
-                if fresh[place] == number and 2 <= fresh[place + 3] < MOST_MERGED:
-                    left, count = ~left, fresh[place + 3] + 1
+            fresh = home.fresh
+            place = WIDTH * (left - fresh[0]) + 1
+            if place < 0 or fresh[place] == number:
+                settled = home._operators
+                if left >= len(settled):
+                    degree = fresh[place + 3]
+                else:  # edges may have been drawn by hand
+                    degree = home._in_degrees[left] if settled[left] == number else 0
+                if 2 <= degree < MOST_MERGED:
+                    left, count = ~left, degree + 1
         node = _new(Operator)
         if right == BEFORE:
-            code, at = frame.f_code, frame.f_lasti
+            at = frame.f_lasti
             entry: Any = (CONSTANT, other, ONE, 0, code, at, None, number, left, BEFORE, count, code, at, node)
         else:
-            entry = (number, left, right, count, frame.f_code, frame.f_lasti, node)
+            entry = (number, left, right, count, code, frame.f_lasti, node)
         fresh = home.fresh
         fresh += entry
         size = len(fresh)
@@ -342,11 +347,13 @@ def _method(rule: Rule) -> Any:
         if home is not CURRENT.tables:
             return rule(self)
         frame = _getframe(1)
-        if frame.f_code is not home.code_now:
+        code = frame.f_code
+        if code is not home.code_now:
             frame = learner(home, frame)
+            code = frame.f_code
         node = _new(Operator)
         fresh = home.fresh
-        fresh += (number, self._row, ONE, 1, frame.f_code, frame.f_lasti, node)
+        fresh += (number, self._row, ONE, 1, code, frame.f_lasti, node)
         size = len(fresh)
         node._home, node._row = home, fresh[0] + size // WIDTH - 1
         if fresh[-1] is not node:
@@ -393,8 +400,22 @@ class Variable(Node):
         if value is _NONE_YET:
             register(self, VARIABLE, 0.0, name)
             leave_unset(self)
-        else:
-            register(self, VARIABLE, value if type(value) is float else number(value, "A Variable"), name)
+            return
+        if type(value) is not float or name is not None:
+            return register(self, VARIABLE, number(value, "A Variable"), name)
+        home, frame = CURRENT.tables, _getframe(1)
+        code = frame.f_code
+        if code is not home.code_now:
+            frame = learner(home, frame)
+            code = frame.f_code
+        fresh = home.fresh
+        fresh += (VARIABLE, value, ONE, 0, code, frame.f_lasti, self)
+        size = len(fresh)
+        self._home, self._row = home, fresh[0] + size // WIDTH - 1
+        if fresh[-1] is not self:
+            self._row = row_of(fresh, self)
+        if size > FULL:
+            home.turn()
 
     value = Node.value.setter(Node._set)  # type: ignore[attr-defined]
 

@@ -132,11 +132,11 @@ def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
 
 def _absorbed_values(tables: Tables, whole: Plan, code: Straight, value_of: dict[int, Any]) -> None:
     """Rows that merged ones took over have values too, as `running.commit_values` gives them."""
-    for _, row, _ in reversed(tables.absorbed_by(whole.rows)):
+    made = {absorber: (row, *operands[count:]) for absorber, row, operands, count in whole.absorbed}
+    for _, row, operands, count in reversed(whole.absorbed):
         if row not in value_of:
-            own = tables.own_sources(row)
-            rows = [own[0] if own[0] >= 0 else ~own[0], *own[1:]]
-            value_of[row] = BY_NUMBER[tables.operators[row]](*[value_of[each] for each in rows])
+            parts = made.get(row, operands[:count])
+            value_of[row] = BY_NUMBER[tables.operators[row]](*[value_of[each] for each in parts])
             code.store("staged", row, value_of[row])
             code.breathe()
 
@@ -145,8 +145,9 @@ def _absorbed_adjoints(
     tables: Tables, plan: Plan, code: Straight, value_of: dict[int, Any], adjoints: dict[int, Any]
 ) -> None:
     """And gradients, as `running.commit_grads` gives them: as if they still were their absorbers' first operands."""
-    for absorber, row, added in tables.absorbed_by(plan.rows):
-        xs, wanted = [value_of[each] for each in (row, *added)], [True] + [False] * len(added)
+    for absorber, row, operands, count in plan.absorbed:
+        xs = [value_of[each] for each in (row, *operands[count:])]
+        wanted = [True] + [False] * (len(xs) - 1)
         partial = BY_NUMBER[tables.operators[absorber]].partials_at(xs, value_of[absorber], wanted)[0]
         adjoints[row] = adjoints.get(row, 0.0) + adjoints[absorber] * partial
         code.store("adjoints", row, adjoints[row])
@@ -168,7 +169,7 @@ def _beside(amiss: Any, x: Any) -> Any:
 def _computed(tables: Tables, whole: Plan) -> list[int]:
     """The rows whose values are computed."""
     operators = [row for row, kind in zip(whole.rows, whole.kinds) if kind >= 0]
-    return list(dict.fromkeys([*operators, *(row for _, row, _ in tables.absorbed_by(whole.rows))]))
+    return list(dict.fromkeys([*operators, *(row for _, row, _, _ in whole.absorbed)]))
 
 
 def committing(rows: list[int], size: int) -> str:

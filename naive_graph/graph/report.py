@@ -76,7 +76,7 @@ class Tally:
     worst: float = 0.0
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """What a gradient check found. It is true if nothing failed.
 
@@ -175,6 +175,8 @@ class Report:
             f"worst relative error {self.worst:.2e}"
         )
         return "\n".join([head, *([self.table()] if self.parameters else []), *map(str, self.failures[:20])])
+
+    __repr__ = __str__  # a notebook shows it
 
 
 def require_finite(what: str, value: float) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from array import array
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from math import isfinite
+from typing import Any
 
 from ..core import culprit
 from ..core.number import number
@@ -44,7 +46,8 @@ def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
                 f"It was made on {tables.origin(row)}."
             )
     check_set(tables, plan.rows)
-    check_complete(tables, plan.rows)
+    if not plan.complete:
+        check_complete(tables, plan.rows)
 
 
 def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float]) -> None:
@@ -58,17 +61,15 @@ def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapp
         if kind >= 0:
             column[row] = value
             stamps[row] = now
-    for _, row, _ in reversed(tables.absorbed_by(plan.rows)):
-        column[row] = _folded(tables, row)
+    operators = tables.operators
+    folds: dict[int, list[float]] = {}
+    for absorber, row, operands, count in plan.absorbed:  # a fold to the left meets the values of all it took over
+        fold = folds.get(absorber)
+        if fold is None:
+            fold = list(accumulate([column[each] for each in operands], BY_NUMBER[operators[absorber]].value))
+        folds[row] = fold
+        column[row] = fold[count - 1]
         stamps[row] = now
-
-
-def _folded(tables: Tables, row: int) -> float:
-    """An absorbed row's value, from the row that it absorbed itself and what it adds: the fold goes on to the left."""
-    own = tables.own_sources(row)
-    first = own[0] if own[0] >= 0 else ~own[0]
-    value: float = BY_NUMBER[tables.operators[row]](*(tables.values[operand] for operand in [first, *own[1:]]))
-    return value
 
 
 def check_results(tables: Tables, results: Sequence[int]) -> None:
@@ -89,7 +90,7 @@ def check_fresh(tables: Tables, plan: Plan) -> None:
     evaluated = min(tables.stamp(plan.rows[step]) for step in plan.targets)
     if evaluated == NEVER:
         raise StaleGraphError("The values are not computed yet. Call Graph.forward() before Graph.backward().")
-    for step in plan.leaves():
+    for step in plan.leaves() if tables.written > evaluated else ():
         row = plan.rows[step]
         if plan.kinds[step] != CONSTANT and tables.stamp(row) > evaluated:
             raise StaleGraphError(
@@ -104,8 +105,11 @@ def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumula
     grads = array("d", bytes(8 * len(tables)))
     for row, adjoint in zip(plan.rows, adjoints):
         grads[row] = adjoint
-    for absorber, row, added in tables.absorbed_by(plan.rows):
-        grads[row] += grads[absorber] * _slope_along(tables, absorber, row, added)
+    operators, values = tables.operators, tables.values
+    for absorber, row, operands, count in plan.absorbed:  # as if the row still were the absorber's first operand
+        partials: Any = BY_NUMBER[operators[absorber]].partials  # all by one function, as of any rule that merges
+        xs = [values[operand] for operand in (row, *operands[count:])]
+        grads[row] += grads[absorber] * partials(xs, values[absorber])[0]
     show_grads(tables, grads, accumulate)
 
 
@@ -124,20 +128,14 @@ def check_values(tables: Tables, plan: Plan, values: Sequence[float], on_invalid
         complain(culprit.explain_forward(tables, plan, values), on_invalid)
 
 
-def _slope_along(tables: Tables, absorber: int, row: int, added: Sequence[int]) -> float:
-    """How a merged node responds to the row that it absorbed, as if it still were its first operand."""
-    xs = [tables.values[each] for each in (row, *added)]
-    wanted = [True] + [False] * len(added)
-    partial: float = BY_NUMBER[tables.operators[absorber]].partials_at(xs, tables.values[absorber], wanted)[0]
-    return partial
-
-
 def check_grads(
     tables: Tables, plan: Plan, values: Sequence[float], adjoints: Sequence[float], on_invalid: str
 ) -> None:
     """Complain if the gradient of a leaf is infinite or NaN."""
+    if on_invalid == "ignore" or all(map(isfinite, adjoints)):
+        return
     wanted = plan.varies()
-    if on_invalid != "ignore" and not all(isfinite(adjoints[step]) for step in plan.leaves() if wanted[step]):
+    if not all(isfinite(adjoints[step]) for step in plan.leaves() if wanted[step]):
         seeds = dict.fromkeys(plan.targets, 1.0)
         complain(culprit.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
 

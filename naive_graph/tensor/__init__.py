@@ -9,7 +9,7 @@ arithmetic, reduce, selection, picks, sliding, losses    what NumPy has, as comp
 operators/                the table of operators with properties
 moves, sides, equation    how a node reads
 check            every mode of differentiation against finite differences
-recipes, picking, contraction, ways, entries, arrays, evaluate, at_once    evaluation on arrays of any library
+recipes, picking, contraction, ways, entries, reducing, arrays, evaluate, at_once    evaluation on arrays
 bulk, scalars, unfold, lower    every element a scalar node
 tasks/           forward and backward as tasks
 """

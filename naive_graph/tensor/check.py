@@ -18,12 +18,13 @@ from .arrays import Array
 from .base import TensorNode, check_tensors, entry_name, method
 from .calculus import Calculus
 from .differentiate import ancestors, forward, gradients, reverse
-from .entries import Entries, first_largest
+from .entries import Entries
 from .equation import names_among
 from .evaluate import Arrays, check_fed, computed
 from .nodes import LeafNode, LeafType, NonlinearNode
 from .recipes import missing, recipes
 from .reduce import sum
+from .reducing import first_largest
 from .reduction import Places, ReductionNode
 from .selection import SelectionNode
 

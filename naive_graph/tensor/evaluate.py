@@ -20,12 +20,13 @@ from .base import TensorNode, check_tensors, method
 from .calculus import Calculus
 from .contraction import Factor, contracted, product
 from .differentiate import ancestors, inside, leading, overriding, reverse
-from .entries import applied, first_largest, reduced, softmax
+from .entries import applied
 from .function import Function
 from .index import Ids, LinearIndex, Shape, TransformIndex
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .picking import permuted
 from .recipes import Recipe, missing, recipes
+from .reducing import first_largest, reduced, softmax
 from .reduction import Places, ReductionNode
 from .selection import SelectionNode
 from .slopes import first_by_place

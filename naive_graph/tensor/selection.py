@@ -14,7 +14,7 @@ multiply is not computed at all, neither on arrays nor on scalars.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,11 +55,16 @@ class Picker(NamedTuple):
 
     def is_reshape(self, shape: Shape) -> bool:
         """Whether the axes, flattened row by row, are the axis."""
-        extents = [shape[axis] for axis in self.axes]
-        row_major = tuple(size_of(extents[place + 1 :]) for place in range(len(extents)))
-        steps = [stride for stride, extent in zip(self.strides, extents) if extent > 1]
-        steady = steps == [step for step, extent in zip(row_major, extents) if extent > 1]
-        return self.table is None and self.offset == 0 and steady and size_of(extents) == shape[self.axis]
+        extents = tuple(shape[axis] for axis in self.axes)
+        return self.table is None and self.offset == 0 and _row_major(extents, self.strides, shape[self.axis])
+
+
+@lru_cache(maxsize=4096)
+def _row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
+    """Whether axes of these extents lie row by row along one of this size."""
+    steps = [size_of(extents[place + 1 :]) for place in range(len(extents))]
+    steady = all(step == stride for step, stride, extent in zip(steps, strides, extents) if extent > 1)
+    return steady and size_of(extents) == size
 
 
 class SelectionNode(LeafNode):

@@ -90,6 +90,8 @@ def _matrices(left: Ids, right: Ids, dst: Ids, rows: list[int], columns: list[in
 def _matrix(a: Array, rows: list[int], columns: list[int]) -> tuple[Array, Shape]:
     """The array as a matrix, laid down in whichever order moves longer runs of memory; and the extents of its rows."""
     lead, tail = tuple(a.shape[axis] for axis in rows), tuple(a.shape[axis] for axis in columns)
+    if len(rows) == len(columns) == 1:
+        return a.transpose(*rows, *columns), lead
     if _run(a, (*rows, *columns)) >= _run(a, (*columns, *rows)):
         return a.transpose(*rows, *columns).reshape(prod(lead), prod(tail)), lead
     return a.transpose(*columns, *rows).reshape(prod(tail), prod(lead)).T, lead

@@ -1,7 +1,7 @@
 """Ways to look at a graph and at what became of it.
 
 Graphs: `scene` (boxes and arrows), `folding` (scopes that open and close),
-`tensors`, `tasks` and `plans` (the scenes of other things), `lettering` (labels
+`tensors`, `tasks`, `flows` and `plans` (the scenes of other things), `lettering` (labels
 and colours), `dot` and `graphviz_tool` (layout by graphviz), `layers`, `layout`
 and `ink` (a layout of our own), `picture`, `draw`.
 

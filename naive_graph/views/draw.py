@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from ..core.plan import ancestors
+from ..core.plan import absorbed_by, ancestors
 from ..core.rules import Arithmetic
 from ..errors import DrawingError
 from ..graph.graph import Graph
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node, rows_of
 from ..graph.report import Report
+from .flows import flow_scene
 from .lettering import visible
 from .picture import Picture
 from .scene import Wishes, check_wishes, scene
@@ -49,6 +50,7 @@ def draw(
     Tensor nodes are drawn with their shapes and equations. open: which of them
     to show as their scalars, once they were lowered: one, several, or True. The
     tasks of a tensor, `DAGExecutionEngine().tasks(t)`, are drawn by their levels.
+    A Sequential, or its dataflow, shows operators and streams; splitjoins fold.
 
     Of the report of a gradcheck the worst entries are drawn, as a plot.
 
@@ -73,13 +75,15 @@ def draw(
         from .checked import plot_check  # brings matplotlib
 
         return plot_check(what, title)
-    if hasattr(type(what), "stages"):  # of a Program
+    if hasattr(type(what), "stages") and not hasattr(what, "streams"):  # of a Program
         _refuse_for_a_plan(partials, absorbed, fold, open)
         return what.draw(after=after or "share", feed=feed, direction=direction, title=title, most=most)
     if after is not None or feed is not None:
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
     tables = CURRENT.tables
     wishes = Wishes(values, grads, partials, fold, most)
+    if hasattr(type(what), "expand"):  # a sequential network
+        what = what.expand()
     with tables.lock:
         if _is_tensor(what):
             from .tensors import tensor_scene  # brings NumPy
@@ -89,6 +93,8 @@ def draw(
             from .tasks import task_scene  # brings NumPy
 
             described = task_scene(what, wishes)
+        elif hasattr(what, "streams"):  # of a dataflow
+            described = flow_scene(what, wishes)
         else:
             described = scene(tables, *_chosen(what, absorbed), wishes)
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
@@ -121,5 +127,5 @@ def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:
         raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
     rows = ancestors(tables, results)
     if absorbed:
-        rows = sorted({*rows, *(row for _, row, _ in tables.absorbed_by(rows))})
+        rows = sorted({*rows, *(row for _, row, _, _ in absorbed_by(tables, rows))})
     return rows, results

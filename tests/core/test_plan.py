@@ -5,7 +5,7 @@ from graphs import any_graph, build
 from hypothesis import given, settings
 
 from naive_graph import Graph, Operator, PlaceHolder, Variable, gradients
-from naive_graph.core.plan import Plan, kahn, plan_for
+from naive_graph.core.plan import NOT_ASKED, Plan, kahn, plan_for
 from naive_graph.errors import GraphCycleError
 from naive_graph.graph.handles import CURRENT
 
@@ -89,6 +89,21 @@ def test_every_operand_comes_before_its_consumer(recipe):
             assert plan.rows[plan.targets[0]] == target.row
 
 
+def test_edges_drawn_by_hand_stand_beside_those_that_were_taken_over():
+    a, b, c = Variable(1.0), Variable(2.0), Variable(4.0)
+    late = Operator("add")
+    merged = a + b + c
+    merged.build_edge(late)
+    c.build_edge(merged)
+    a.build_edge(late)
+    Graph.forward(engine="reference")
+    Graph.backward(late, engine="reference")
+    plan = plan_for(CURRENT.tables)
+    operands = {row: [plan.rows[each] for each in plan.operands(step)] for step, row in enumerate(plan.rows)}
+    assert operands[merged.row] == [a.row, b.row, c.row, c.row] and operands[late.row] == [merged.row, a.row]
+    assert (merged.value, late.value, Graph.node_list[4].value, c.grad) == (11.0, 12.0, 3.0, 2.0)
+
+
 def test_gradients_find_what_depends_on_a_leaf_through_what_responds():
     x, z = Variable(2.0), Variable(1.0)
     y = (x > 0) * z + x
@@ -149,5 +164,8 @@ def test_an_empty_graph_has_an_empty_plan():
 
 
 def test_kahn_sorts_what_has_no_edges_by_number():
-    queue, heads = kahn([], [], 3)
-    assert (list(queue), list(heads)) == ([0, 1, 2], [3, 3, 3, 3])
+    assert kahn([0, 0, 0], [[], [], []]) == [0, 1, 2]
+
+
+def test_kahn_leaves_out_what_was_not_asked_for():
+    assert kahn([0, NOT_ASKED, 1], [[1, 2], [], []]) == [0, 2]

@@ -7,6 +7,7 @@ from graphs import any_graph, build, check_consistent, snapshot
 from hypothesis import given, settings
 
 from naive_graph import Constant, Graph, PlaceHolder, Variable, scope
+from naive_graph.core.plan import absorbed_by
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, packed
 from naive_graph.graph.handles import CURRENT
@@ -90,7 +91,7 @@ def test_an_absorbers_edges_are_its_own_and_those_it_took_over():
     tables.add_row(RULES["add"].number, (~3, 2), 3, CODE, 0)
     assert tables.operands(4) == [0, 1, 2] and tables.live_rows() == [0, 1, 2, 4]
     assert [list(column) for column in tables.edges([4])] == [[0, 1, 2], [4, 4, 4]]
-    assert tables.absorbed_by([4]) == [(4, 3, [2])] and len(tables.sources) == 4
+    assert absorbed_by(tables, [4]) == [(4, 3, [0, 1, 2], 2)] and len(tables.sources) == 4
 
 
 def test_a_chain_of_absorbed_rows_unfolds_without_recursion():

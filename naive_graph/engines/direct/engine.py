@@ -15,7 +15,7 @@ from functools import cache as once
 from typing import Any
 
 from ...core.origin import learners_level
-from ...core.tables import WIDTH, Tables, Unpacked, unpacked
+from ...core.tables import Tables, Unpacked, unpacked
 from ...errors import EngineWarning
 from ..choice import OPAQUE
 from ..llvm.compile import place
@@ -47,18 +47,18 @@ class Kernel:
             self.scratch = array("d", bytes(16 * widest))
         return self.scratch
 
-    def unpacked(self, new: list[Any], base: int, now: int) -> Unpacked:
+    def unpacked(self, new: list[list[Any]], base: int, now: int) -> Unpacked:
         """As `tables.unpacked`."""
-        operators, size = array("h", new[::WIDTH]), len(new) // WIDTH
+        operators, size = array("h", new[0]), len(new[0])
         try:
-            lefts, rights = array("d", new[1::WIDTH]), array("i", new[2::WIDTH])
+            lefts, rights = array("d", new[1]), array("i", new[2])
         except TypeError:  # a list of sources
             return unpacked(new, base, now)
         sources, targets = array("i", bytes(8 * size)), array("i", bytes(8 * size))
         values, stamps = array("d", bytes(8 * size)), array("q", bytes(8 * size))
         sizes = array("q", [size, base, *[0] * 6, now])
         edges = self.unpack(*map(place, (operators, lefts, rights, sizes, sources, targets, values, stamps)))
-        return Unpacked(operators, array("i", new[3::WIDTH]), sources[:edges], targets[:edges], values, stamps)
+        return Unpacked(operators, array("i", new[3]), sources[:edges], targets[:edges], values, stamps)
 
     def run(self, call: Callable[[], int]) -> int:
         """What the kernel says once all rules that it meets are compiled. Raises Opaque if one cannot be."""

@@ -1,0 +1,16 @@
+"""Networks as layers one after the other: as a text or in Python; then as a dataflow, workers and a pipeline.
+
+fields, layers      what a layer takes, gives and holds: names, bounds, shapes
+compute             what it does with numbers: a composition of tensor operators, and its derivative
+dataflow            operators and the streams between them
+splitjoin           an operator taken apart into workers
+pipeline            who works on what in which cycle, and whose weights it meets there
+network             layers with weights: what one asks of them, and their file
+firing              a dataflow, run: an operator fires when its samples are there
+schemes             how weights change: serial, delayed, alternate; one after the other, or by cycles
+workers, processes, on_dask    the pipeline on real workers
+partition           who shares a worker, and what to expect of it
+model               Sequential: fit, and all of this in one place
+tree, reading       a text as a tree, with a place for every mistake
+language, notebook  the networks that a text describes; `%%sequential` in a notebook
+"""

@@ -1,0 +1,207 @@
+"""What each operator of a dataflow does with the numbers of one sample.
+
+A layer is written once, as a composition of tensor operators. Its forward is
+that composition, evaluated; its backward is the composition's derivative. So
+nothing here is a derivative by hand but softmax's, which the stream of its
+results makes cheaper: it needs no second exponential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.catalogue import log as logarithm
+from ..core.catalogue import maximum, relu, sigmoid, square
+from ..tensor.base import TensorNode
+from ..tensor.differentiate import gradients
+from ..tensor.evaluate import computed, operand
+from ..tensor.nodes import LeafNode
+from ..tensor.operators.convolution import conv2d
+from ..tensor.operators.pooling import avg_pool2d, max_pool2d
+from ..tensor.operators.reductions import softmax
+from ..tensor.picks import reshape
+from ..tensor.recipes import missing, recipes
+from .layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D, Placed
+
+Array = Any
+Weights = Mapping[str, Array]
+TINY = 1e-12  # below which a probability's logarithm is cut
+
+
+class Calculation:
+    """Tensors as functions of leaves: what is to be computed is found once, and then runs on arrays.
+
+    Unlike a node, it keeps no values, so several threads may run one.
+
+    >>> a = LeafNode.input(2, "a")
+    >>> double, total = Calculation([a], [a + a, (a * 3.0).sum()])(np.array([1.0, 2.0]))
+    >>> double.tolist(), float(total)
+    ([2.0, 4.0], 9.0)
+    """
+
+    def __init__(self, inputs: Sequence[TensorNode], outputs: Sequence[TensorNode]) -> None:
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.recipes: list[Any] = []
+        done = set(self.inputs)
+        for output in self.outputs:
+            found = recipes(missing(output, lambda node: node in done), output)
+            self.recipes += found
+            done.update(recipe.node for recipe in found)
+
+    def __call__(self, *arrays: Array) -> list[Array]:
+        values: dict[TensorNode, Array] = dict(zip(self.inputs, arrays, strict=True))
+
+        def value(node: TensorNode) -> Array:
+            return values[node] if node in values else operand(node)
+
+        with np.errstate(all="ignore"):  # values follow IEEE 754
+            for recipe in self.recipes:
+                values[recipe.node] = computed(recipe, value)
+        return [value(output) for output in self.outputs]
+
+
+class Arithmetic:
+    """What the two operators of a layer compute, from its composition."""
+
+    def __init__(self, placed: Placed) -> None:
+        self.placed = placed
+        self.names = list(placed.weight_shapes)
+        self.x = LeafNode.input(placed.input_shape, "x")
+        self.weights = [LeafNode.input(shape, name) for name, shape in placed.weight_shapes.items()]
+        self.delta = LeafNode.input(placed.output_shape, "delta")
+        self.result = self.composed(self.x, dict(zip(self.names, self.weights)))
+        self.value = Calculation([self.x, *self.weights], [self.result])
+        found = gradients((self.result * self.delta).sum(), [self.x, *self.weights])
+        self.slopes = Calculation([self.delta, self.x, *self.weights], found)
+
+    def composed(self, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
+        """The layer, as tensor operators."""
+        return COMPOSED[type(self.placed.layer)](self.placed.layer, x, weights)
+
+    def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
+        """The result, and what is kept for the backward."""
+        return self.value(x, *(weights[name] for name in self.names))[0], None
+
+    def backward(self, delta: Array, held: Array | None, weights: Weights) -> tuple[Array, dict[str, Array]]:
+        """The gradient at the input, and those of the weights. held: the input, or what the forward kept."""
+        x = np.empty(self.placed.input_shape) if held is None else held  # a linear layer does not look at it
+        dx, *found = self.slopes(delta, x, *(weights[name] for name in self.names))
+        return dx, dict(zip(self.names, found))
+
+
+class Elementwise(Arithmetic):
+    """relu and sigmoid: the forward keeps the slope at every entry."""
+
+    def __init__(self, placed: Placed) -> None:
+        self.placed = placed
+        x = LeafNode.input(placed.input_shape, "x")
+        y = self.composed(x, {})
+        self.both = Calculation([x], [y, gradients(y.sum(), [x])[0]])
+
+    def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
+        y, slope = self.both(x)
+        return y, slope
+
+    def backward(self, delta: Array, held: Array | None, weights: Weights) -> tuple[Array, dict[str, Array]]:
+        return delta * held, {}
+
+
+class Softmax(Elementwise):
+    """The forward keeps the probabilities p; backward, dx = p * (delta - sum of delta * p)."""
+
+    def __init__(self, placed: Placed) -> None:
+        self.placed = placed
+        x, delta, p = (LeafNode.input(placed.input_shape, name) for name in ("x", "delta", "p"))
+        self.value = Calculation([x], [self.composed(x, {})])
+        self.slope = Calculation([delta, p], [p * (delta - (delta * p).sum(-1, keepdims=True))])
+
+    def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
+        (p,) = self.value(x)
+        return p, p
+
+    def backward(self, delta: Array, held: Array | None, weights: Weights) -> tuple[Array, dict[str, Array]]:
+        return self.slope(delta, held)[0], {}
+
+
+class Dropped(Elementwise):
+    """Dropout: the forward keeps by what each entry was multiplied. Without chance, which is training's, by 1."""
+
+    def __init__(self, placed: Placed) -> None:
+        self.placed = placed
+
+    def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
+        rate = self.placed.layer.rate
+        if chance is None:
+            return x, np.ones_like(x)
+        kept = np.random.default_rng(chance).random(x.shape) >= rate
+        mask = kept / (1.0 - rate) if rate < 1.0 else np.zeros_like(x)
+        return x * mask, mask
+
+
+def arithmetic(placed: Placed) -> Arithmetic:
+    """What a layer computes."""
+    layer = placed.layer
+    if isinstance(layer, Activation):
+        return (Softmax if layer.activation == "softmax" else Elementwise)(placed)
+    return (Dropped if isinstance(layer, Dropout) else Arithmetic)(placed)
+
+
+# --- layers as tensor operators ---------------------------------------------------
+
+
+def _dense(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
+    y: TensorNode = reshape(x, (x.size,)) @ weights["W"]  # type: ignore[operator]
+    return y + weights["b"] if layer.use_bias else y
+
+
+def _conv2d(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
+    """W is (filters, channels, height, width); the operator takes (height, width, channels, filters)."""
+    w = weights["W"].transpose(2, 3, 1, 0)
+    y: TensorNode = conv2d(x, w, strides=layer.strides, padding=[*layer.padding, *layer.padding])
+    return y + weights["b"] if layer.use_bias else y
+
+
+def _cropped(layer: Any, x: TensorNode) -> TensorNode:
+    """The part of a picture that whole windows cover."""
+    (height, width, _), (down, across) = x.shape, layer.pool_size
+    whole: TensorNode = x[: height // down * down, : width // across * across]  # type: ignore[index]
+    return whole
+
+
+ACTIVATIONS: dict[str, Callable[..., Any]] = {"relu": relu, "sigmoid": sigmoid, "softmax": softmax}
+COMPOSED: dict[type[Layer], Callable[[Any, Any, Any], TensorNode]] = {
+    Dense: _dense,
+    Conv2D: _conv2d,
+    MaxPooling2D: lambda layer, x, _: max_pool2d(_cropped(layer, x), layer.pool_size),
+    AveragePooling2D: lambda layer, x, _: avg_pool2d(_cropped(layer, x), layer.pool_size),
+    Activation: lambda layer, x, _: ACTIVATIONS[layer.activation](x),
+}
+
+
+# --- losses ---------------------------------------------------------------------
+
+
+class Loss:
+    """The loss of one sample and its gradient at the prediction (E2).
+
+    variance: sum of (p - y)**2 / 2. crossEntropy: -sum of y log max(p, 1e-12),
+    whose gradient is -y / max(p, 1e-12) below the cut, too.
+    """
+
+    def __init__(self, kind: str, shape: tuple[int, ...]) -> None:
+        p, y = LeafNode.input(shape, "p"), LeafNode.input(shape, "y")
+        if kind == "variance":
+            loss = square(p - y).sum() * 0.5
+            slope = gradients(loss, [p])[0]
+        else:
+            loss = -(y * logarithm(maximum(p, TINY))).sum()
+            slope = -y / maximum(p, TINY)
+        self.both = Calculation([p, y], [loss, slope])
+
+    def __call__(self, prediction: Array, label: Array) -> tuple[float, Array]:
+        loss, slope = self.both(prediction, label)
+        return float(loss), slope

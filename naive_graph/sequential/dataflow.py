@@ -1,0 +1,149 @@
+"""A network as operators and the streams between them: what is written here is who waits for whom.
+
+Each layer becomes two operators, FComp (forward) and BComp (backward); the loss
+stands between them. A stream has one writer and one reader, so data that both
+ends need goes through `copy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .layers import Placed
+
+
+class Stream(NamedTuple):
+    """A queue of samples from one operator to one other; at the rims from, or to, nobody ("")."""
+
+    name: str
+    writer: str
+    reader: str
+    shape: tuple[int, ...]  # of what one firing puts in
+
+
+@dataclass
+class Operator:
+    """A node: it fires when each of its inputs holds a sample."""
+
+    name: str
+    kind: str  # copy, forward, loss, backward; of a splitjoin: split, join, and what its workers do
+    layer: int = 0  # from 1; 0 for none
+    share: range | None = None  # of a worker: which units, rows, filters or channels
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+
+
+class Dataflow:
+    """Operators, in an order in which each stands behind those that it reads from, and their streams.
+
+    >>> from .layers import Dense, placed
+    >>> flow = expanded(placed([Dense(3), Dense(2)], (4,)))
+    >>> for each in flow.operators.values():
+    ...     print(f"{each.name:9}{', '.join(each.inputs):17}{', '.join(each.outputs)}")
+    copy     data             copy_1, copy_2
+    FComp1   copy_1           F1_F2, F1_B2
+    FComp2   F1_F2            F2_loss
+    lossComp F2_loss, label   _Loss
+    BComp2   _Loss, F1_B2     B2_B1
+    BComp1   B2_B1, copy_2    res
+    """
+
+    def __init__(self, layers: Sequence[Placed]) -> None:
+        self.layers = list(layers)
+        self.operators: dict[str, Operator] = {}
+        self.streams: dict[str, Stream] = {}
+
+    def add(self, operator: Operator) -> Operator:
+        self.operators[operator.name] = operator
+        return operator
+
+    def connect(self, name: str, writer: str, reader: str, shape: tuple[int, ...]) -> None:
+        """A stream between two operators that are there."""
+        self.streams[name] = Stream(name, writer, reader, shape)
+        if writer:
+            self.operators[writer].outputs.append(name)
+        if reader:
+            self.operators[reader].inputs.append(name)
+
+    def sources(self, name: str) -> list[str]:
+        """The operators that one reads from."""
+        writers = (self.streams[stream].writer for stream in self.operators[name].inputs)
+        return list(dict.fromkeys(writer for writer in writers if writer))
+
+    def stages(self, partition: Sequence[Sequence[str]] | None = None) -> dict[str, int]:
+        """The stage of each operator: max over its sources of their stage, plus 1 if they stand in another part.
+
+        partition: groups of operators that one worker runs; each operator a
+        group of its own if none is given. Source: longest path by Kahn's order.
+        """
+        part = {
+            name: number
+            for number, names in enumerate(partition or [[each] for each in self.operators])
+            for name in names
+        }
+        found: dict[str, int] = {}
+        for name in self.operators:
+            found[name] = max((found[each] + (part[each] != part[name]) for each in self.sources(name)), default=0)
+        return found
+
+    def text(self) -> str:
+        """The composite as COStream would write it: streams, then one call for each operator."""
+        inner = [name for name, each in self.streams.items() if each.writer and each.reader]
+        lines = [f"  stream<double x> {', '.join(inner)};"]
+        lines += [
+            f"  ({', '.join(each.outputs)}) = {each.name}({', '.join(each.inputs)});"
+            for each in self.operators.values()
+        ]
+        return "\n".join(["composite {", *lines, "}"])
+
+
+def expanded(layers: Sequence[Placed], data: str = "data", labels: str = "label", result: str = "res") -> Dataflow:
+    """The dataflow of a network (E3): names and streams are the specification's."""
+    flow = Dataflow(layers)
+    last = len(layers)
+    shape = layers[0].input_shape
+    if layers[0].layer.reads_input:
+        flow.add(Operator("copy", "copy"))
+        flow.connect(data, "", "copy", shape)
+    for number in range(1, last + 1):
+        flow.add(Operator(f"FComp{number}", "forward", number))
+    flow.add(Operator("lossComp", "loss"))
+    for number in range(last, 0, -1):
+        flow.add(Operator(f"BComp{number}", "backward", number))
+    if layers[0].layer.reads_input:
+        flow.connect("copy_1", "copy", "FComp1", shape)
+    else:
+        flow.connect(data, "", "FComp1", shape)
+    for each in layers:
+        _forward_streams(flow, each, last)
+    flow.connect(labels, "", "lossComp", layers[-1].output_shape)
+    flow.connect("_Loss", "lossComp", f"BComp{last}", layers[-1].output_shape)
+    for each in reversed(layers):
+        _backward_streams(flow, each, result)
+    return flow
+
+
+def _forward_streams(flow: Dataflow, placed: Placed, last: int) -> None:
+    number, shape = placed.number, placed.output_shape
+    if number == last:
+        flow.connect(f"F{number}_loss", f"FComp{number}", "lossComp", shape)
+    else:
+        flow.connect(f"F{number}_F{number + 1}", f"FComp{number}", f"FComp{number + 1}", shape)
+
+
+def _backward_streams(flow: Dataflow, placed: Placed, result: str) -> None:
+    """What a layer's BComp reads beside the gradient, and where its own gradient goes."""
+    number, shape, name = placed.number, placed.input_shape, f"BComp{placed.number}"
+    if placed.layer.keeps:
+        flow.connect(f"F{number}_B{number}", f"FComp{number}", name, placed.output_shape)
+    if placed.layer.reads_input and number > 1:
+        flow.connect(f"F{number - 1}_B{number}", f"FComp{number - 1}", name, shape)
+    elif placed.layer.reads_input:
+        flow.connect("copy_2", "copy", name, shape)
+    if number > 1:
+        flow.connect(f"B{number}_B{number - 1}", name, f"BComp{number - 1}", shape)
+    else:
+        flow.connect(result, name, "", shape)

@@ -1,0 +1,183 @@
+"""What may stand between the brackets of a layer: names, kinds, bounds, and what is said where they are broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from ..errors import SequentialError
+
+
+class Wrong(Exception):
+    """A value does not fit: the code of the mistake, and what is asked for."""
+
+    def __init__(self, code: str, asked: str) -> None:
+        self.code = code
+        self.asked = asked
+
+
+REQUIRED = object()  # stands where a field has no default
+
+
+class Field(NamedTuple):
+    """One argument: its name, what it must be, and its default."""
+
+    name: str
+    fit: Callable[[Any], Any]
+    default: Any = REQUIRED
+
+
+def bind(who: str, fields: Sequence[Field], given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of each field, checked. Raises SequentialError, whose `argument` says which one is wrong.
+
+    >>> bind("Dense", [Field("units", whole(1)), Field("use_bias", flag, 1)], [3], {})
+    {'units': 3, 'use_bias': 1}
+    """
+    names = [field.name for field in fields]
+    if len(given) > len(fields):
+        most = f"at most {len(fields)} arguments" if fields else "no arguments"
+        raise SequentialError(
+            "ARG_COUNT", f"it takes {most} ({_listed(names)}), not {len(given)}.", who, argument=len(fields)
+        )
+    values = dict(zip(names, given))
+    for name, value in named.items():
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise SequentialError(
+                "ARG_COUNT", f"it has no argument {name}{meant}. It has {_listed(names)}.", who, argument=name
+            )
+        if name in values:
+            raise SequentialError("DUPLICATE_ARG", f"{who} is given it twice. Keep one.", name, argument=name)
+        values[name] = value
+    for place, field in enumerate(fields):
+        if field.name in values:
+            here = place if place < len(given) else field.name
+            values[field.name] = fitted(who, field, values[field.name], here)
+        elif field.default is REQUIRED:
+            raise SequentialError("ARG_COUNT", f"it needs {field.name}. It has {_listed(names)}.", who)
+        else:
+            values[field.name] = field.default
+    return {name: values[name] for name in names}
+
+
+def fitted(who: str, field: Field, value: Any, argument: int | str | None = None) -> Any:
+    """The value as the field keeps it. Raises SequentialError."""
+    try:
+        return field.fit(value)
+    except Wrong as wrong:
+        says = f"of {who} it is {wrong.asked}, not {shown(value)}."
+        raise SequentialError(wrong.code, says, field.name, argument) from None
+
+
+def shown(value: Any) -> str:
+    text = repr(value) if isinstance(value, (str, int, float, tuple)) else f"a {type(value).__name__}"
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+# --- what a value may be --------------------------------------------------------
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def whole(least: int) -> Callable[[Any], int]:
+    """A whole number of at least `least`."""
+    asked = f"a whole number of at least {least}"
+
+    def fit(value: Any) -> int:
+        if not is_whole(value):
+            raise Wrong("ARG_TYPE", asked)
+        if value < least:
+            raise Wrong("ARG_RANGE", asked)
+        return int(value)
+
+    return fit
+
+
+def pair(least: int) -> Callable[[Any], tuple[int, int]]:
+    """Two whole numbers (down, across), or one for both."""
+    asked = f"a whole number of at least {least}, or two of them as (down, across)"
+
+    def fit(value: Any) -> tuple[int, int]:
+        both = value if isinstance(value, tuple) else (value, value)
+        if len(both) != 2 or not all(map(is_whole, both)):
+            raise Wrong("ARG_TYPE", asked)
+        if min(both) < least:
+            raise Wrong("ARG_RANGE", asked)
+        return int(both[0]), int(both[1])
+
+    return fit
+
+
+def flag(value: Any) -> int:
+    """0 or 1; in Python also False and True."""
+    if not isinstance(value, int):
+        raise Wrong("ARG_TYPE", "0 or 1")
+    if value not in (0, 1):
+        raise Wrong("ARG_RANGE", "0 or 1")
+    return int(value)
+
+
+def share(value: Any) -> float:
+    """A number over 0 and up to 1."""
+    if not is_number(value):
+        raise Wrong("ARG_TYPE", "a number over 0 and up to 1")
+    if not 0 < value <= 1:
+        raise Wrong("ARG_RANGE", "a number over 0 and up to 1")
+    return float(value)
+
+
+def one_of(*names: str) -> Callable[[Any], str]:
+    """One of a few words."""
+    asked = "one of " + ", ".join(f'"{name}"' for name in names)
+
+    def fit(value: Any) -> str:
+        if not isinstance(value, str):
+            raise Wrong("ARG_TYPE", asked)
+        if value not in names:
+            raise Wrong("BAD_VALUE", asked)
+        return value
+
+    return fit
+
+
+def shape(value: Any) -> tuple[int, ...]:
+    """One extent, or (height, width, channels)."""
+    asked = "a whole number of at least 1, or three as (height, width, channels)"
+    extents = value if isinstance(value, tuple) else (value,)
+    if len(extents) not in (1, 3) or not all(map(is_whole, extents)):
+        raise Wrong("ARG_TYPE", asked)
+    if min(extents) < 1:
+        raise Wrong("ARG_RANGE", asked)
+    return tuple(map(int, extents))
+
+
+METHODS = {"gaussRandom": (0.0, 1.0), "uniformRandom": (-0.5, 0.5), "glorotUniform": ()}  # and their defaults
+Initializer = float | tuple[Any, ...]
+
+
+def initializer(value: Any) -> Initializer:
+    """A number for all parameters, a method's name, or (name, arguments...)."""
+    asked = f"a number, or a method of {', '.join(METHODS)}, alone or as (name, arguments...)"
+    if is_number(value):
+        return float(value)
+    name, *given = value if isinstance(value, tuple) and value else (value,)
+    if not isinstance(name, str) or not all(map(is_number, given)):
+        raise Wrong("ARG_TYPE", asked)
+    if name not in METHODS or len(given) > len(METHODS[name]):
+        raise Wrong("BAD_VALUE", asked)
+    numbers = (*map(float, given), *METHODS[name][len(given) :])
+    if (name == "gaussRandom" and numbers[1] < 0) or (name == "uniformRandom" and numbers[0] > numbers[1]):
+        raise Wrong("ARG_RANGE", "gaussRandom (mean, deviation of at least 0) or uniformRandom (lowest, highest)")
+    return (name, *numbers)

@@ -1,0 +1,137 @@
+"""`parse(text)`: the networks that a text describes.
+
+>>> program = parse('''
+... stream<double x> res, data, label;
+... res = sequential (data, label) (4, 0.1, 7, "variance", 0.5) { add Dense(3, 0); add Dense(2, 0); };
+... ''')
+>>> program["res"].layers
+[<1: Dense(3, use_bias=0), (4,) to (3,)>, <2: Dense(2, use_bias=0), (3,) to (2,)>]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from ..errors import SequentialError
+from .layers import LAYERS, Layer
+from .model import Sequential
+from .network import Streams
+from .reading import placed_in, tree_of
+from .tree import Argument, LayerStatement, Name, SequentialStatement, StreamDeclaration, Tree
+
+
+class Program:
+    """The networks of a text, by the name of the stream that each writes."""
+
+    def __init__(self, tree: Tree, networks: dict[str, Sequential]) -> None:
+        self.tree = tree
+        self.networks = networks
+
+    def __getitem__(self, name: str) -> Sequential:
+        if name not in self.networks:
+            known = ", ".join(self.networks) or "none"
+            raise SequentialError("UNDECLARED_STREAM", f"No network writes {name!r}. Those that are written: {known}.")
+        return self.networks[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.networks)
+
+    def __len__(self) -> int:
+        return len(self.networks)
+
+    def text(self) -> str:
+        """The program written again; parsed, it is the same tree."""
+        return str(self.tree)
+
+    def __repr__(self) -> str:
+        return f"<Program of {', '.join(self.networks) or 'nothing'}>"
+
+
+def parse(text: str) -> Program:
+    """The networks that a text describes (E1). Raises SequentialError with the place; nothing is half-built."""
+    tree = tree_of(text)
+    declared: dict[str, Name] = {}
+    networks: dict[str, Sequential] = {}
+    try:
+        for each in tree.statements:
+            if isinstance(each, StreamDeclaration):
+                _declare(each, declared)
+            else:
+                networks[each.result.text] = _network(each, declared, networks)
+    except SequentialError as error:
+        raise placed_in(text, error, error.line, error.column) from None
+    return Program(tree, networks)
+
+
+def _wrong(code: str, says: str, at: Any, about: str = "") -> SequentialError:
+    return SequentialError(code, says, about, None, at.line, at.column)
+
+
+def _declare(statement: StreamDeclaration, declared: dict[str, Name]) -> None:
+    kind, _ = statement.fields[0]
+    if len(statement.fields) > 1:
+        raise _wrong("BAD_TYPE", "a stream has one field, as in stream<double x>.", statement.fields[1][0])
+    if kind.text != "double":
+        raise _wrong("BAD_TYPE", f"a stream carries doubles, not {kind}: stream<double x>.", kind)
+    for name in statement.names:
+        if name.text in declared:
+            raise _wrong("DUPLICATE_NAME", "it is declared twice. Take one away.", name, name.text)
+        declared[name.text] = name
+
+
+def _network(statement: SequentialStatement, declared: dict[str, Name], networks: dict[str, Sequential]) -> Sequential:
+    for name in (statement.result, statement.data, statement.labels):
+        if name.text not in declared:
+            near = get_close_matches(name.text, declared, 1)
+            meant = f" (did you mean {near[0]})" if near else ""
+            raise _wrong("UNDECLARED_STREAM", f"declare it: stream<double x> {name};", name, f"{name}{meant}")
+    if statement.result.text in (*networks, statement.data.text, statement.labels.text):
+        raise _wrong(
+            "DUPLICATE_NAME",
+            "another network writes it, or this one reads it.",
+            statement.result,
+            statement.result.text,
+        )
+    layers = [_layer(each) for each in statement.layers]
+    given, named = _given(statement.arguments)
+    try:
+        streams = Streams(statement.result.text, statement.data.text, statement.labels.text)
+        return Sequential.of(layers, given, named, streams)
+    except SequentialError as error:
+        where: Any = _argument(statement.arguments, error.argument) or statement.result
+        if number := getattr(error, "layer", 0):
+            where = statement.layers[number - 1].name
+        raise error.at(where.line, where.column) from None
+
+
+def _layer(statement: LayerStatement) -> Layer:
+    name = statement.name
+    if name.text not in LAYERS:
+        near = get_close_matches(name.text, LAYERS, 1)
+        meant = f" (did you mean {near[0]})" if near else ""
+        raise _wrong("UNKNOWN_LAYER", f"there are {', '.join(LAYERS)}.", name, f"{name}{meant}")
+    given, named = _given(statement.arguments)
+    try:
+        return LAYERS[name.text](*given, **named)
+    except SequentialError as error:
+        where = _argument(statement.arguments, error.argument) or name
+        raise error.at(where.line, where.column) from None
+
+
+def _given(arguments: tuple[Argument, ...]) -> tuple[list[Any], dict[str, Any]]:
+    named: dict[str, Any] = {}
+    for each in arguments:
+        if each.name and each.name.text in named:
+            raise _wrong("DUPLICATE_ARG", "it is given twice. Keep one.", each.name, each.name.text)
+        if each.name:
+            named[each.name.text] = each.value.value
+    return [each.value.value for each in arguments if not each.name], named
+
+
+def _argument(arguments: tuple[Argument, ...], which: int | str | None) -> Any:
+    """Where an argument stands, by its place or its name."""
+    if isinstance(which, int) and which < len(arguments):
+        return arguments[which].value
+    return next((each.name for each in arguments if each.name and each.name.text == which), None)

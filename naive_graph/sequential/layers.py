@@ -1,0 +1,196 @@
+"""The layers: what each takes, gives and holds. Sizes only; `compute` says what they do with numbers.
+
+>>> Dense(3, use_bias=0)
+Dense(3, use_bias=0)
+>>> Conv2D(3, (2, 2)).output_shape((5, 5, 1)), Conv2D(3, (2, 2)).weight_shapes((5, 5, 1))
+((4, 4, 3), {'W': (3, 1, 2, 2), 'b': (3,)})
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from ..errors import SequentialError
+from .fields import REQUIRED, Field, bind, flag, one_of, pair, share, whole
+
+Shape = tuple[int, ...]
+MOST = 100_000_000  # numbers in one array: 0.8 GB
+
+
+class Layer:
+    """One step of a network. Its arguments are its attributes."""
+
+    fields: ClassVar[tuple[Field, ...]] = ()
+    reads_input = False  # whether its backward needs what it was given (E3)
+    keeps = False  # whether its forward keeps something for its backward instead
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        self.arguments = bind(type(self).__name__, self.fields, given, named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "arguments" or name not in self.arguments:
+            raise AttributeError(f"{type(self).__name__} has no '{name}'.")
+        return self.arguments[name]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.arguments == self.arguments
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.arguments.values()))
+
+    def __repr__(self) -> str:
+        """As it is written: required arguments by place, what is not the default by name."""
+        said = [
+            f"{self.arguments[field.name]!r}"
+            if field.default is REQUIRED
+            else f"{field.name}={self.arguments[field.name]!r}"
+            for field in self.fields
+            if self.arguments[field.name] != field.default
+        ]
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def output_shape(self, shape: Shape) -> Shape:
+        """The shape of one sample's result. Raises SequentialError (SHAPE)."""
+        return shape
+
+    def weight_shapes(self, shape: Shape) -> dict[str, Shape]:
+        """The shapes of its weights, by name, for inputs of a shape."""
+        return {}
+
+
+class Dense(Layer):
+    """y = x W + b, the input laid out in a row, row-major. W (in, units), b (units)."""
+
+    fields = (Field("units", whole(1)), Field("use_bias", flag, 1))
+    reads_input = True
+
+    def output_shape(self, shape: Shape) -> Shape:
+        return (self.units,)
+
+    def weight_shapes(self, shape: Shape) -> dict[str, Shape]:
+        return {"W": (math.prod(shape), self.units), **({"b": (self.units,)} if self.use_bias else {})}
+
+
+class Conv2D(Layer):
+    """y[m, n, f] = b[f] + sum of x[m s + i, n s + j, c] W[f, c, i, j]: a cross-correlation."""
+
+    fields = (
+        Field("filters", whole(1)),
+        Field("kernel_size", pair(1)),
+        Field("strides", pair(1), (1, 1)),
+        Field("use_bias", flag, 1),
+        Field("padding", pair(0), (0, 0)),
+    )
+    reads_input = True
+
+    def output_shape(self, shape: Shape) -> Shape:
+        height, width, _ = _picture(self, shape)
+        sizes = zip((height, width), self.padding, self.kernel_size, self.strides)
+        return (*(_extent(self, (n + 2 * p - k) // s + 1, shape) for n, p, k, s in sizes), self.filters)
+
+    def weight_shapes(self, shape: Shape) -> dict[str, Shape]:
+        weights = (self.filters, shape[2], *self.kernel_size)
+        return {"W": weights, **({"b": (self.filters,)} if self.use_bias else {})}
+
+
+class Pooling(Layer):
+    """Windows side by side, one number for each; what remains at the end is left out."""
+
+    fields = (Field("pool_size", pair(1)),)
+
+    def output_shape(self, shape: Shape) -> Shape:
+        height, width, channels = _picture(self, shape)
+        sizes = zip((height, width), self.pool_size)
+        return (*(_extent(self, n // p, shape) for n, p in sizes), channels)
+
+
+class MaxPooling2D(Pooling):
+    """The largest number of each window; its first place receives the gradient."""
+
+    reads_input = True
+
+
+class AveragePooling2D(Pooling):
+    """The mean of each window."""
+
+
+class Activation(Layer):
+    """relu or sigmoid of every number, or softmax along the last axis."""
+
+    fields = (Field("activation", one_of("relu", "sigmoid", "softmax")),)
+    keeps = True
+
+
+class Dropout(Layer):
+    """While training, a number is dropped with probability `rate`, and the others are divided by 1 - rate."""
+
+    fields = (Field("rate", share),)
+    keeps = True
+
+
+LAYERS: dict[str, type[Layer]] = {
+    kind.__name__: kind for kind in (Dense, Conv2D, MaxPooling2D, AveragePooling2D, Activation, Dropout)
+}
+
+
+def _picture(layer: Layer, shape: Shape) -> Shape:
+    name = type(layer).__name__
+    if len(shape) != 3:
+        raise SequentialError(
+            "SHAPE", f"{name} needs (H,W,C), height, width and channels, and is given {written(shape)}."
+        )
+    return shape
+
+
+def _extent(layer: Layer, extent: int, shape: Shape) -> int:
+    if extent < 1:
+        raise SequentialError(
+            "SHAPE", f"{layer!r} finds no place in {written(shape)}: its window is larger. Make it smaller."
+        )
+    return extent
+
+
+def written(shape: Shape) -> str:
+    return f"({','.join(map(str, shape))}{',' * (len(shape) == 1)})"
+
+
+class Placed:
+    """A layer in its network: what stands before and behind it, and the shapes that go in and out."""
+
+    def __init__(self, layer: Layer, number: int, previous: Placed | None, input_shape: Shape) -> None:
+        self.layer = layer
+        self.number = number  # from 1
+        self.previous = previous
+        self.next: Placed | None = None
+        self.input_shape = input_shape
+        self.output_shape = layer.output_shape(input_shape)
+        self.weight_shapes = layer.weight_shapes(input_shape)
+        for shape in (self.output_shape, *self.weight_shapes.values()):
+            if math.prod(shape) > MOST:
+                raise SequentialError(
+                    "SHAPE", f"{layer!r} would need an array of {written(shape)}: more than {MOST:,} numbers."
+                )
+        if previous is not None:
+            previous.next = self
+
+    @property
+    def parameters(self) -> int:
+        """How many weights it has."""
+        return sum(map(math.prod, self.weight_shapes.values()))
+
+    def __repr__(self) -> str:
+        return f"<{self.number}: {self.layer!r}, {written(self.input_shape)} to {written(self.output_shape)}>"
+
+
+def placed(layers: list[Layer], input_shape: Shape) -> list[Placed]:
+    """The layers in their order, each with its neighbours and shapes. Raises SequentialError (SHAPE)."""
+    found: list[Placed] = []
+    for number, layer in enumerate(layers, 1):
+        before = found[-1] if found else None
+        try:
+            found.append(Placed(layer, number, before, before.output_shape if before else input_shape))
+        except SequentialError as error:
+            error.layer = number  # type: ignore[attr-defined]  # for who knows where it is written
+            raise
+    return found

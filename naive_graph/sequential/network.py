@@ -1,0 +1,307 @@
+"""A sequential network: its layers, its weights, what it answers, and its file.
+
+>>> from .layers import Dense
+>>> network = Network([Dense(3, use_bias=0), Dense(2, use_bias=0)], 4, initializer=0.5)
+>>> network.predict([1.0, 2.0, 3.0, 4.0]).tolist()
+[7.5, 7.5]
+>>> print(network.summary())
+layer                 output  parameters
+Dense(3, use_bias=0)    (3,)          12
+Dense(2, use_bias=0)    (2,)           6
+total                                 18
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ..errors import SequentialError, SequentialWarning, ShapeError, TrainingError
+from ..training import stored
+from .compute import Arithmetic, Loss, arithmetic
+from .dataflow import Dataflow, expanded
+from .fields import Field, bind, fitted, initializer, one_of, shape, share, whole
+from .layers import LAYERS, Layer, Placed, placed, written
+from .pipeline import schedule_of
+from .splitjoin import decomposed
+
+TRAINING = (
+    Field("input_shape", shape),
+    Field("learning_rate", share, 0.1),
+    Field("batch_size", whole(1), None),
+    Field("loss", one_of("variance", "crossEntropy"), "variance"),
+    Field("initializer", initializer, 0.0),
+)
+WHO = "sequential"
+Weights = list[dict[str, Any]]  # of each layer, by name
+
+
+class Streams(NamedTuple):
+    """The names of the streams that a network writes and reads."""
+
+    result: str = "res"
+    data: str = "data"
+    labels: str = "label"
+
+
+class Network:
+    """Layers one after the other, with weights, a loss, and a rate at which they learn.
+
+    layers: such as Dense(3) or Activation("relu"). input_shape: of one sample, a
+    number or (height, width, channels). learning_rate: over 0, up to 1.
+    batch_size: more than the pipeline's stages; without it one more. loss:
+    "variance" or "crossEntropy". initializer: a number for all weights, or
+    "gaussRandom", "uniformRandom", "glorotUniform", alone or as (name, numbers).
+    seed: where random numbers begin. Raises SequentialError.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        input_shape: int | tuple[int, ...],
+        learning_rate: float = 0.1,
+        batch_size: int | None = None,
+        loss: str = "variance",
+        initializer: Any = 0.0,
+        *,
+        seed: int = 0,
+        name: str = "res",
+    ) -> None:
+        given = [input_shape, learning_rate, batch_size, loss, initializer]
+        self._begin(layers, given[:2] if batch_size is None else given[:3], {"loss": loss, "initializer": initializer})
+        self.seed = fitted(WHO, Field("seed", whole(0)), seed)
+        self.streams = Streams(name)
+
+    @classmethod
+    def of(cls, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any], streams: Streams) -> Self:
+        """A network from training parameters as the language has them."""
+        self = cls.__new__(cls)
+        self._begin(layers, given, named)
+        self.seed, self.streams = 0, streams
+        return self
+
+    def _begin(self, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any]) -> None:
+        values = bind(WHO, TRAINING, given, named)
+        self.input_shape: tuple[int, ...] = values["input_shape"]
+        self.learning_rate: float = values["learning_rate"]
+        self.loss: str = values["loss"]
+        self.initializer = values["initializer"]
+        self.layers = placed(_checked(layers), self.input_shape)
+        stages = schedule_of(expanded(self.layers)).count
+        size = values["batch_size"]
+        self.batch_size: int = stages + 1 if size is None else size
+        if self.batch_size <= stages:
+            place = 2 if len(given) > 2 else "batch_size"
+            raise SequentialError("BATCH_TOO_SMALL", f"{size} must exceed {stages} stages", argument=place)
+        if self.initializer == 0 and sum(bool(each.weight_shapes) for each in self.layers) > 1:
+            warnings.warn(
+                "All weights begin at 0. In a linear or relu stack every gradient of a weight is then 0, for ever. "
+                'Give another initializer, such as "glorotUniform".',
+                SequentialWarning,
+                stacklevel=4,
+            )
+        self._weights: Weights | None = None
+        self._arithmetic: list[Arithmetic] | None = None
+
+    # --- weights ---------------------------------------------------------------
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of each layer by name, W and b: float64 arrays that may be written into."""
+        if self._weights is None:
+            random = np.random.default_rng(self.seed)
+            self._weights = [
+                {name: _filled(self.initializer, random, placed, name, extents)
+                 for name, extents in placed.weight_shapes.items()}
+                for placed in self.layers
+            ]  # fmt: skip
+        return self._weights
+
+    @property
+    def parameters(self) -> int:
+        """How many weights there are."""
+        return sum(each.parameters for each in self.layers)
+
+    @property
+    def arithmetic(self) -> list[Arithmetic]:
+        """What each layer computes."""
+        if self._arithmetic is None:
+            self._arithmetic = [arithmetic(each) for each in self.layers]
+        return self._arithmetic
+
+    # --- asking ----------------------------------------------------------------
+
+    def predict(self, data: Any) -> Any:
+        """The network's results: for one sample of input_shape, or for an array of samples."""
+        samples, one = self._samples(data)
+        results = np.stack([self._result(sample) for sample in samples])
+        return results[0] if one else results
+
+    def _result(self, sample: Any) -> Any:
+        for each, weights in zip(self.arithmetic, self.weights):
+            sample, _ = each.forward(sample, weights)
+        return sample
+
+    def evaluate(self, data: Any, labels: Any) -> dict[str, float]:
+        """The mean loss; with several results for a sample also the share whose largest is the label's largest."""
+        samples, _ = self._samples(data)
+        wanted = self.labelled(samples, labels)
+        loss = Loss(self.loss, self.output_shape)
+        results = [self._result(sample) for sample in samples]
+        found = {"loss": float(np.mean([loss(p, y)[0] for p, y in zip(results, wanted)]))}
+        if np.prod(self.output_shape) > 1:
+            found["accuracy"] = float(np.mean([np.argmax(p) == np.argmax(y) for p, y in zip(results, wanted)]))
+        return found
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return self.layers[-1].output_shape
+
+    def _samples(self, data: Any) -> tuple[Any, bool]:
+        """The samples as one array, and whether there was one alone."""
+        array = _numbers(data, "data")
+        for extents in (self.input_shape, *([self.input_shape[:2]] if self.input_shape[2:] == (1,) else [])):
+            if array.shape == extents or (array.shape[1:] == extents and len(array)):
+                one = array.shape == extents
+                return array.reshape(-1, *self.input_shape), one
+        raise ShapeError(
+            f"The network takes samples of {written(self.input_shape)}, or an array of them with one axis more, not "
+            f"{written(array.shape)}."
+        )
+
+    def samples(self, data: Any, labels: Any) -> tuple[Any, Any]:
+        """Samples and labels, one for one, as arrays. Raises ShapeError."""
+        samples, _ = self._samples(data)
+        return samples, self.labelled(samples, labels)
+
+    def labelled(self, samples: Any, labels: Any) -> Any:
+        """The labels of samples: arrays of output_shape, or the numbers of classes."""
+        array = _numbers(labels, "labels")
+        count = len(samples)
+        classes = self.output_shape[-1]
+        if array.shape == (count,) and len(self.output_shape) == 1 and classes > 1:
+            if (array != array.astype(int)).any() or array.min() < 0 or array.max() >= classes:
+                raise ShapeError(f"The labels are numbers of classes, 0 to {classes - 1}, or arrays of {classes}.")
+            array = np.eye(classes)[array.astype(int)]
+        if array.size != count * int(np.prod(self.output_shape)) or array.shape[:1] not in (
+            (count,),
+            self.output_shape,
+        ):
+            raise ShapeError(
+                f"{count} samples take labels of shape {written((count, *self.output_shape))}, not "
+                f"{written(array.shape)}."
+            )
+        return array.reshape(count, *self.output_shape)
+
+    def summary(self) -> str:
+        """A row for each layer: how it is written, the shape of its results, and its number of parameters."""
+        rows = [("layer", "output", "parameters")]
+        rows += [(repr(each.layer), written(each.output_shape), f"{each.parameters:,}") for each in self.layers]
+        rows.append(("total", "", f"{self.parameters:,}"))
+        first, second, third = (max(map(len, column)) for column in zip(*rows))
+        return "\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows)
+
+    def expand(self, decompose: bool = False, grain: int = 1) -> Dataflow:
+        """The network as operators and streams. decompose: with each operator as split, workers and join."""
+        flow = expanded(self.layers, self.streams.data, self.streams.labels, self.streams.result)
+        return decomposed(flow, grain) if decompose else flow
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_arithmetic": None}  # tensors belong to one process: another makes its own
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.layers)} layers, {self.parameters:,} parameters>"
+
+    # --- files -----------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the network and its weights to an .npz file, whole or not at all."""
+        settings = {
+            "layers": [[type(each.layer).__name__, each.layer.arguments] for each in self.layers],
+            "training": [self.input_shape, self.learning_rate, self.batch_size, self.loss, self.initializer],
+            "seed": self.seed, "streams": self.streams,
+        }  # fmt: skip
+        arrays = {
+            f"{number}.{name}": array for number, held in enumerate(self.weights, 1) for name, array in held.items()
+        }
+        return stored.write(Path(path), "sequential", settings, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The network that `save` wrote. Raises TrainingError."""
+        found: list[Self] = []
+
+        def check(settings: dict[str, Any], shapes: stored.Shapes) -> None:
+            found.append(cls._described(settings, Path(path)))
+            wanted = {
+                f"{each.number}.{name}": shape for each in found[0].layers for name, shape in each.weight_shapes.items()
+            }
+            if shapes != wanted:
+                raise TrainingError(f"{path}: its arrays are not the weights of its layers. Save the network again.")
+
+        _, arrays = stored.read(Path(path), "sequential", check)
+        network = found[0]
+        network._weights = [
+            {name: arrays[f"{each.number}.{name}"] for name in each.weight_shapes} for each in network.layers
+        ]
+        return network
+
+    @classmethod
+    def _described(cls, settings: dict[str, Any], path: Path) -> Self:
+        def tupled(value: Any) -> Any:
+            return tuple(value) if isinstance(value, list) else value
+
+        try:
+            layers = [
+                LAYERS[kind](**{key: tupled(value) for key, value in arguments.items()})
+                for kind, arguments in settings["layers"]
+            ]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SequentialWarning)
+                network = cls.of(
+                    layers, [tupled(each) for each in settings["training"]], {}, Streams(*settings["streams"])
+                )
+            network.seed = fitted(WHO, Field("seed", whole(0)), settings["seed"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise TrainingError(f"{path} holds no sequential network that can be read: {error}") from None
+        return network
+
+
+def _checked(layers: Any) -> list[Layer]:
+    found = list(layers) if isinstance(layers, (list, tuple)) else []
+    if not found or not all(isinstance(each, Layer) for each in found):
+        raise SequentialError(
+            "ARG_TYPE", f"it is a list of layers, {', '.join(LAYERS)}, as in [Dense(3), Dense(2)].", "layers"
+        )
+    return found
+
+
+def _numbers(value: Any, who: str) -> Any:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"{who}: numbers in an array, or in lists of equal lengths, not {str(value)[:60]!r}."
+        ) from None
+    return array
+
+
+def _filled(how: Any, random: Any, placed: Placed, name: str, shape: tuple[int, ...]) -> Any:
+    """Weights before anything is learned. A number fills all; a method fills weights, and biases are 0."""
+    if isinstance(how, float):
+        return np.full(shape, how)
+    if name == "b":
+        return np.zeros(shape)
+    method, *numbers = how
+    if method == "gaussRandom":
+        return random.normal(*numbers, size=shape)
+    if method == "glorotUniform":  # fans by the kind of weight: Glorot & Bengio, AISTATS 2010
+        window = int(np.prod(shape[2:], dtype=int))
+        fans = (shape[0] + shape[1]) * window
+        numbers = [-((6.0 / fans) ** 0.5), (6.0 / fans) ** 0.5]
+    return random.uniform(*numbers, size=shape)

@@ -1,0 +1,75 @@
+"""`%%sequential`: a notebook's cell in the sequential language.
+
+Once before: `%load_ext naive_graph.sequential.notebook`. The cell's networks
+are then names of the notebook; the program is shown in colours.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+from typing import Any
+
+from ..errors import SequentialError
+from .fields import METHODS
+from .language import Program, parse
+from .layers import LAYERS
+from .reading import RESERVED
+
+WORD = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|'[^'\n]*'|[A-Za-z_]\w*|\d[\d.eE]*|.", re.DOTALL)
+COLOURS = {"comment": "#6a737d", "text": "#0a6b3d", "word": "#8250a8", "layer": "#0550ae", "number": "#953800"}
+
+
+def coloured(text: str) -> str:
+    """The text as HTML, each word in the colour of its kind.
+
+    >>> coloured("add r;")
+    '<pre><span style="color:#8250a8">add</span> r;</pre>'
+    """
+    return "<pre>" + "".join(_painted(each) for each in WORD.findall(text)) + "</pre>"
+
+
+def _painted(word: str) -> str:
+    kind = _kind(word)
+    return f'<span style="color:{COLOURS[kind]}">{html.escape(word)}</span>' if kind else html.escape(word)
+
+
+def _kind(word: str) -> str:
+    if word.startswith(("//", "/*")) and len(word) > 1:
+        return "comment"
+    if word[0] in "\"'" and len(word) > 1:
+        return "text"
+    if word in RESERVED:
+        return "word"
+    if word in LAYERS or word in METHODS:
+        return "layer"
+    return "number" if word[0].isdigit() else ""
+
+
+class Shown:
+    """A program that a notebook writes in colours."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def _repr_html_(self) -> str:
+        return coloured(self.program.text())
+
+    def __repr__(self) -> str:
+        return self.program.text()
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Make `%%sequential` known to a notebook."""
+
+    def sequential(line: str, cell: str) -> Shown | None:
+        try:
+            program = parse(cell)
+        except SequentialError as error:
+            print(error, file=sys.stderr)  # its place in the cell says all; a traceback would hide it
+            return None
+        shell.push({name: program[name] for name in program} | ({line.strip(): program} if line.strip() else {}))
+        return Shown(program)
+
+    shell.register_magic_function(sequential, "cell", "sequential")

@@ -1,0 +1,198 @@
+"""Which operators share a worker: costs that are measured, runs that are best, and what to expect of them.
+
+A worker's time for one sample is the work of its operators and what its streams
+from and to other workers cost. The slowest worker decides the throughput, so the
+best division has the least slowest worker; runs of neighbours are tried, exactly.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from ..errors import SequentialError
+from .dataflow import Dataflow
+from .fields import is_whole
+from .firing import Machine, firings
+from .network import Network
+from .schemes import groups
+
+MESSAGE = 20e-6  # seconds to hand one sample to another thread, measured; a process also packs and unpacks it
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds: of one firing of each operator, and of one sample in each stream between workers."""
+
+    work: Mapping[str, float]
+    stream: Mapping[str, float]
+
+    @property
+    def serial(self) -> float:
+        """One sample through all operators, on one worker."""
+        return sum(self.work.values())
+
+
+def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, processes: bool = False) -> Costs:
+    """The costs on this machine: medians of firings of a random sample. processes: streams between processes."""
+    flow = flow or network.expand()
+    random = np.random.default_rng(0)
+    sample, label = random.random(network.input_shape), random.random(network.output_shape)
+    machine = Machine(network)
+    times: dict[str, list[float]] = {name: [] for name in flow.operators}
+    streams: dict[str, list[float]] = {name: [] for name in flow.streams}
+    for _ in range(repeats):
+        running = firings(
+            flow, machine, network.weights, {network.streams.data: [sample], network.streams.labels: [label]}
+        )
+        start = time.perf_counter()
+        for fired in running:
+            times[fired.operator].append(time.perf_counter() - start)
+            for name, array in fired.given.items():
+                streams[name].append(_passing(array) if processes else 0.0)
+            start = time.perf_counter()
+    message = {name: MESSAGE + median(taken or [0.0]) for name, taken in streams.items()}
+    return Costs({name: median(taken) for name, taken in times.items()}, message)
+
+
+def _passing(array: Any) -> float:
+    """Seconds to pack and unpack a sample."""
+    start = time.perf_counter()
+    pickle.loads(pickle.dumps(array))
+    return time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Runs of operators, one for each worker, and the seconds that each needs for a sample."""
+
+    parts: list[list[str]]
+    seconds: list[float]
+
+    @property
+    def slowest(self) -> float:
+        return max(self.seconds)
+
+    def __str__(self) -> str:
+        rows = zip(self.parts, self.seconds)
+        return "\n".join(
+            f"worker {number}: {1e6 * each:8.1f} us  {names[0]} to {names[-1]} ({len(names)})"
+            for number, (names, each) in enumerate(rows)
+        )
+
+
+def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
+    """The division into at most so many runs whose slowest worker is fastest. Exact, by dynamic programming.
+
+    >>> from .layers import Dense, placed
+    >>> from .dataflow import expanded
+    >>> flow = expanded(placed([Dense(2)], (3,)))
+    >>> costs = Costs(dict.fromkeys(flow.operators, 2.0), dict.fromkeys(flow.streams, 0.0))
+    >>> partition(flow, 2, costs).parts
+    [['copy', 'FComp1'], ['lossComp', 'BComp1']]
+    """
+    if not is_whole(workers) or workers < 1:
+        raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {workers!r}.", "workers")
+    names = list(flow.operators)
+    cost = run_costs(flow, costs)
+    count = len(names)
+    best = [cost[0]]  # best[k - 1][j]: the least slowest of k runs over the first j operators
+    cuts: list[Any] = []
+    for _ in range(1, min(workers, count)):
+        slower = np.maximum(best[-1][:, None], cost)  # [i, j]: the last run is i to j
+        cuts.append(slower.argmin(0))
+        best.append(slower.min(0))
+    used = min(range(len(best)), key=lambda number: best[number][count])
+    ends = [count]
+    for number in range(used, 0, -1):
+        ends.insert(0, int(cuts[number - 1][ends[0]]))
+    bounds = list(zip([0, *ends], ends))
+    return Partition([names[start:end] for start, end in bounds], [float(cost[each]) for each in bounds])
+
+
+def run_costs(flow: Dataflow, costs: Costs) -> Any:
+    """[i, j]: the seconds for a sample of a worker that runs operators i to j, without j; infinite for an empty run."""
+    names = list(flow.operators)
+    place = {name: number for number, name in enumerate(names)}
+    count = len(names)
+    work = np.concatenate([[0.0], np.cumsum([costs.work[name] for name in names])])
+    cost = work[None, :] - work[:, None]
+    starts, ends = np.arange(count + 1)[:, None], np.arange(count + 1)[None, :]
+    for stream in flow.streams.values():
+        if stream.writer and stream.reader:
+            writer, reader = place[stream.writer], place[stream.reader]
+            sends = (starts <= writer) & (writer < ends)
+            takes = (starts <= reader) & (reader < ends)
+            cost = cost + costs.stream[stream.name] * (sends ^ takes)
+    return np.where(starts < ends, cost, np.inf)
+
+
+# --- what to expect -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A run that was only calculated."""
+
+    workers: int
+    seconds: float
+    serial: float  # seconds of one worker
+    memory: int  # bytes of both weight buffers and the sums
+
+    @property
+    def speed_up(self) -> float:
+        return self.serial / self.seconds
+
+    @property
+    def efficiency(self) -> float:
+        return self.speed_up / self.workers
+
+
+def simulate(network: Network, flow: Dataflow, chosen: Partition, costs: Costs, samples: int) -> Simulated:
+    """When each worker would end each sample: it waits for its own last one, its sources, and its weights U_g."""
+    part = {name: number for number, names in enumerate(chosen.parts) for name in names}
+    sources: list[set[int]] = [set() for _ in chosen.parts]
+    for each in flow.streams.values():
+        if each.writer and each.reader and part[each.writer] != part[each.reader]:
+            sources[part[each.reader]].add(part[each.writer])
+    teachers: list[set[int]] = [set() for _ in chosen.parts]  # whose last sample of group g - 2 gives the weights of g
+    for one in flow.operators.values():
+        if one.kind == "backward" and network.layers[one.layer - 1].weight_shapes:
+            for other in flow.operators.values():
+                if other.layer == one.layer and part[other.name] != part[one.name]:
+                    teachers[part[other.name]].add(part[one.name])
+    done = [0.0] * len(chosen.parts)
+    ended: list[list[float]] = []  # of each group, by worker
+    for number, members in enumerate(groups(samples, network.batch_size)):
+        ready = ended[number - 2] if number > 1 else [0.0] * len(done)
+        for _ in members:
+            for worker, seconds in enumerate(chosen.seconds):
+                waits = [
+                    done[worker],
+                    *(done[each] for each in sources[worker]),
+                    *(ready[each] for each in teachers[worker]),
+                ]
+                done[worker] = max(waits) + seconds
+        ended.append(list(done))
+    memory = 3 * 8 * network.parameters
+    return Simulated(len(chosen.parts), max(done), samples * costs.serial, memory)
+
+
+def curves(network: Network, flow: Dataflow, costs: Costs, workers: Iterable[int], samples: int) -> list[Simulated]:
+    """What each number of workers would gain; where there are more than runs pay, the others are idle."""
+    return [
+        replace(simulate(network, flow, partition(flow, each, costs), costs, samples), workers=each) for each in workers
+    ]
+
+
+def table(runs: Sequence[Simulated]) -> str:
+    """Workers, speed-up, efficiency and memory."""
+    head = "workers  speed-up  efficiency  weight buffers"
+    rows = [f"{each.workers:7}  {each.speed_up:8.2f}  {each.efficiency:10.0%}  {each.memory:14,}" for each in runs]
+    return "\n".join([head, *rows])

@@ -1,0 +1,174 @@
+"""The pipeline: which operator works on which iteration in which cycle, and which weights it meets there.
+
+Stage s (from 0) works on iteration i (from 1) in cycle i + s. Within a cycle,
+every stage sees the memory that earlier cycles left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..errors import SequentialError
+from .dataflow import Dataflow
+
+
+class Conflict(NamedTuple):
+    """A read that mixes two versions of a layer's weights, or meets a version of another group."""
+
+    cycle: int
+    layer: int
+    reader: str  # the operator and its iteration, as FComp2(3)
+    writer: str
+    wanted: int  # the version that the reader's iteration or group should see
+    found: int
+
+    def __str__(self) -> str:
+        return (
+            f"cycle {self.cycle}, layer {self.layer}: {self.reader} reads the weights while {self.writer} writes them"
+            if self.wanted == self.found
+            else f"cycle {self.cycle}, layer {self.layer}: {self.reader} should read version {self.wanted} and finds "
+            f"{self.found}, written by {self.writer}"
+        )
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The stages of a dataflow, and what follows from them.
+
+    >>> from .layers import Dense, placed
+    >>> from .dataflow import expanded
+    >>> schedule = schedule_of(expanded(placed([Dense(3), Dense(2)], (4,))))
+    >>> print(schedule.table(10))
+    cycle  copy  FComp1  FComp2  lossComp  BComp2  BComp1
+        1     1
+        2     2       1
+        3     3       2       1
+        4     4       3       2         1
+        5     5       4       3         2       1
+        6     6       5       4         3       2       1
+        7     7       6       5         4       3       2
+        8     8       7       6         5       4       3
+        9     9       8       7         6       5       4
+       10    10       9       8         7       6       5
+       11            10       9         8       7       6
+       12                    10         9       8       7
+       13                              10       9       8
+       14                                      10       9
+       15                                              10
+    >>> print(schedule.naive(10)[0])
+    cycle 5, layer 2: FComp2(3) reads the weights while BComp2(1) writes them
+    """
+
+    dataflow: Dataflow
+    stages: dict[str, int]
+
+    @property
+    def count(self) -> int:
+        """How many stages there are: S."""
+        return 1 + max(self.stages.values())
+
+    def cycles(self, iterations: int) -> int:
+        """How many cycles that many iterations take."""
+        return iterations + self.count - 1
+
+    def phases(self, iterations: int) -> dict[str, range]:
+        """The cycles in which the pipeline fills, runs with all stages, and drains."""
+        last = self.cycles(iterations)
+        full = min(self.count - 1, last)
+        return {
+            "fill": range(1, full + 1),
+            "steady": range(full + 1, max(iterations, full) + 1),
+            "drain": range(max(iterations, full) + 1, last + 1),
+        }
+
+    def iteration(self, operator: str, cycle: int, iterations: int) -> int | None:
+        """The iteration that an operator works on in a cycle, if any."""
+        found = cycle - self.stages[operator]
+        return found if 1 <= found <= iterations else None
+
+    def table(self, iterations: int) -> str:
+        """Cycles down, operators across."""
+        names = list(self.stages)
+        lines = ["cycle  " + "  ".join(names)]
+        for cycle in range(1, self.cycles(iterations) + 1):
+            cells = [(self.iteration(name, cycle, iterations), len(name)) for name in names]
+            lines.append(f"{cycle:5}  " + "  ".join(f"{found if found else '':>{width}}" for found, width in cells))
+        return "\n".join(line.rstrip() for line in lines)
+
+    # --- weights ---------------------------------------------------------------
+
+    def holders(self) -> Iterator[tuple[int, int, int]]:
+        """Each layer with weights, and the stages of its forward and its backward."""
+        for placed in self.dataflow.layers:
+            if placed.weight_shapes:
+                number = placed.number
+                yield number, self.stages[f"FComp{number}"], self.stages[f"BComp{number}"]
+
+    @property
+    def least_group(self) -> int:
+        """The least group size with which no read meets a foreign version: the largest distance b - f."""
+        return max((backward - forward for _, forward, backward in self.holders()), default=0)
+
+    def naive(self, iterations: int) -> list[Conflict]:
+        """The conflicts of one buffer that is updated after every backward, by cycle.
+
+        The update of iteration i - (b - f) happens in the cycle in which
+        iteration i is read: all reads but the first b - f mix two versions.
+        """
+        found = []
+        for layer, forward, backward in self.holders():
+            for iteration in range(backward - forward + 1, iterations + 1):
+                writes = iteration - (backward - forward)
+                reader, writer = f"FComp{layer}({iteration})", f"BComp{layer}({writes})"
+                found.append(Conflict(iteration + forward, layer, reader, writer, writes - 1, writes - 1))
+        return sorted(found)
+
+    def grouped(self, iterations: int, group_size: int) -> list[Conflict]:
+        """The conflicts of the group-synchronous scheme, by running its memory cycle by cycle."""
+        check_group(group_size)
+        return sorted(
+            conflict
+            for layer, forward, backward in self.holders()
+            for conflict in _group_conflicts(layer, forward, backward, iterations, group_size)
+        )
+
+
+def check_group(group_size: object) -> None:
+    if not isinstance(group_size, int) or isinstance(group_size, bool) or group_size < 1:
+        raise SequentialError("ARG_RANGE", f"a group has at least 1 iteration, not {group_size!r}.", "group_size")
+
+
+def _group_conflicts(layer: int, forward: int, backward: int, iterations: int, size: int) -> Iterator[Conflict]:
+    """Two buffers; group g reads buffer g mod 2, and its last backward writes version g + 2 there."""
+    holds = [0, 1]  # the version in each buffer: both begin with the initial weights
+    wrote = ["nobody", "nobody"]
+    for cycle in range(1, iterations + backward + 1):
+        back = cycle - backward
+        writes = 1 <= back <= iterations and (back % size == 0 or back == iterations)
+        writer = f"BComp{layer}({back})"
+        for name, read in ((f"FComp{layer}", cycle - forward), (f"BComp{layer}", back)):
+            if not 1 <= read <= iterations:
+                continue
+            group = (read - 1) // size
+            mixed = writes and name == f"FComp{layer}" and (back - 1) // size % 2 == group % 2
+            if holds[group % 2] != group or mixed:
+                who = writer if mixed else wrote[group % 2]
+                yield Conflict(cycle, layer, f"{name}({read})", who, group, holds[group % 2])
+        if writes:
+            group = (back - 1) // size
+            holds[group % 2], wrote[group % 2] = group + 2, writer
+
+
+def schedule_of(dataflow: Dataflow, partition: Sequence[Sequence[str]] | None = None) -> Schedule:
+    """The pipeline of a dataflow; `partition` says which operators share a worker, in runs of neighbours."""
+    if partition is not None:
+        given = [name for names in partition for name in names]
+        if given != list(dataflow.operators):
+            raise SequentialError(
+                "BAD_VALUE",
+                f"it divides the operators {', '.join(dataflow.operators)} into runs, each named once, in this order.",
+                "partition",
+            )
+    return Schedule(dataflow, dataflow.stages(partition))

@@ -1,0 +1,215 @@
+"""From a text to its tree, by lark: every mistake has a line, a column, and what would be right there."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+from ..errors import MissingToolError, SequentialError
+from .tree import (
+    Argument,
+    Composite,
+    Expression,
+    LayerStatement,
+    Name,
+    SequentialStatement,
+    StreamDeclaration,
+    Tree,
+)
+
+try:
+    import lark
+except ImportError:
+    raise MissingToolError(
+        'The sequential language needs lark, which is not installed: pip install "naive-graph[sequential]". '
+        "Sequential([...]) in Python needs nothing more."
+    ) from None
+
+MOST_CHARACTERS = 100_000
+MOST_DIGITS = 18  # of a whole number: what an int64 holds
+SIGNS = {
+    "SEMICOLON": ";", "COMMA": ",", "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "EQUAL": "=",
+    "PLUS": "+", "MINUS": "-", "STAR": "*", "SLASH": "/", "LESSTHAN": "<", "MORETHAN": ">",
+}  # fmt: skip
+WORDS = {"ID": "a name", "NUMBER": "a number", "STRING": "a text in quotes", "TYPE": "double", "$END": "the end"}
+RESERVED = {"stream", "sequential", "add", "composite", "double", "float", "int"}
+
+
+def tree_of(text: str) -> Tree:
+    """The tree of a text. Raises SequentialError; nothing is built.
+
+    >>> print(tree_of("stream<double x>r,d,l; r=sequential(d,l)((4)){add Dense(2*3);};"))
+    stream<double x> r, d, l;
+    r = sequential (d, l) (4) {
+      add Dense(2*3);
+    };
+    <BLANKLINE>
+    """
+    if not isinstance(text, str):
+        raise SequentialError("ARG_TYPE", f"A program is a text, not a {type(text).__name__}. Read the file first.")
+    if len(text) > MOST_CHARACTERS:
+        raise SequentialError(
+            "SyntaxError",
+            f"The text has {len(text):,} characters, and at most {MOST_CHARACTERS:,} are read. Divide it.",
+        )
+    try:
+        found = _parser().parse(text)
+    except lark.UnexpectedToken as error:
+        raise _unexpected(text, error) from None
+    except lark.UnexpectedCharacters as error:
+        raise placed_in(text, _strange(error), error.line, error.column) from None
+    except lark.exceptions.VisitError as error:  # of our own, from a calculation
+        raise error.orig_exc from None
+    except SequentialError as error:
+        raise placed_in(text, error, error.line, error.column) from None
+    assert isinstance(found, Tree)
+    return found
+
+
+def placed_in(text: str, error: SequentialError, line: int, column: int) -> SequentialError:
+    """The same error with its place and its line."""
+    lines = text.split("\n")  # as the parser counts them
+    return error.at(line, column, lines[line - 1].rstrip("\r").replace("\t", " ") if 0 < line <= len(lines) else "")
+
+
+@cache
+def _parser() -> lark.Lark:
+    grammar = files(__package__).joinpath("sequential.lark").read_text(encoding="utf-8")
+    # The tree is made while reading, from the leaves up: no depth of brackets can exhaust the stack.
+    return lark.Lark(grammar, start="program", parser="lalr", transformer=_Builder(), maybe_placeholders=True)
+
+
+def _unexpected(text: str, error: lark.UnexpectedToken) -> SequentialError:
+    wanted = sorted(error.interactive_parser.accepts())  # type: ignore[no-untyped-call]
+    named = [WORDS.get(each) or f"`{SIGNS.get(each, each.lower())}`" for each in wanted]
+    expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    ended = error.token.type == "$END"
+    got = "the end of the text" if ended else f"`{str(error.token)[:30]}`"
+    lines = text.split("\n")
+    place = (len(lines), len(lines[-1]) + 1) if ended else (error.line, error.column)
+    return placed_in(text, SequentialError("SyntaxError", f"expected {expected}, got {got}"), *place)
+
+
+def _strange(error: lark.UnexpectedCharacters) -> SequentialError:
+    plain = unicodedata.normalize("NFKC", error.char)
+    name = unicodedata.name(error.char, "a control character").lower()
+    if plain != error.char and plain.isascii():
+        return SequentialError("SyntaxError", f"expected `{plain}`, got `{error.char}` ({name}). Type the plain sign.")
+    if error.char in "\"'":
+        return SequentialError("SyntaxError", f"a text that begins with {error.char} does not end on its line.")
+    return SequentialError("SyntaxError", f"`{error.char}` ({name}) is no sign of the language. Take it out.")
+
+
+class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kinds of thing
+    """Each rule of the grammar as what it becomes. Called by the parser as soon as a rule is complete."""
+
+    def program(self, items: list[Any]) -> Tree:
+        return Tree(tuple(items))
+
+    def composite(self, parts: list[Any]) -> Composite:
+        return Composite(_name(parts[0]), tuple(parts[1:]))
+
+    def stream_decl(self, parts: list[Any]) -> StreamDeclaration:
+        fields = tuple(part for part in parts if isinstance(part, tuple))
+        return StreamDeclaration(fields, tuple(_name(part) for part in parts[len(fields) :]))
+
+    def field(self, parts: list[Any]) -> tuple[Name, Name]:
+        kind, name = parts
+        return Name(str(kind), kind.line, kind.column), _name(name)
+
+    def sequential_stmt(self, parts: list[Any]) -> SequentialStatement:
+        result, data, labels, arguments, *layers = parts
+        return SequentialStatement(_name(result), _name(data), _name(labels), arguments, tuple(layers))
+
+    def layer_stmt(self, parts: list[Any]) -> LayerStatement:
+        return LayerStatement(_name(parts[0]), parts[1] or ())
+
+    def args(self, parts: list[Any]) -> tuple[Argument, ...]:
+        for before, after in pairwise(parts):
+            if before.name and not after.name:
+                raise _at(
+                    after.value,
+                    "SyntaxError",
+                    f"`{_brief(after.value)}` has no name and stands behind one that has. Name it.",
+                )
+        return tuple(parts)
+
+    def kwarg(self, parts: list[Any]) -> Argument:
+        return Argument(parts[1], _name(parts[0]))
+
+    def posarg(self, parts: list[Any]) -> Argument:
+        return Argument(parts[0])
+
+    def number(self, parts: list[Any]) -> Expression:
+        (token,) = parts
+        whole = token.isdecimal()
+        value = int(token) if whole and len(token) <= MOST_DIGITS else float(token)
+        return _within(Expression("number", (str(token),), value, token.line, token.column))
+
+    def string(self, parts: list[Any]) -> Expression:
+        (token,) = parts
+        return Expression("string", (str(token),), str(token)[1:-1], token.line, token.column)
+
+    def tuple(self, parts: list[Any]) -> Expression:
+        kept = tuple(part for part in parts if part is not None)
+        for part in kept:
+            if part.kind == "tuple":
+                raise _at(part, "ARG_TYPE", "a tuple stands in a tuple. Write its numbers one after the other.")
+        return Expression("tuple", kept, tuple(part.value for part in kept), kept[0].line, max(1, kept[0].column - 1))
+
+    def neg(self, parts: list[Any]) -> Expression:
+        (part,) = parts
+        value = -_number(part)
+        return Expression("neg", (part,), value, part.line, max(1, part.column - 1))
+
+    def plus(self, parts: list[Any]) -> Expression:
+        return _calculated("plus", parts, _number(parts[0]) + _number(parts[1]))
+
+    def minus(self, parts: list[Any]) -> Expression:
+        return _calculated("minus", parts, _number(parts[0]) - _number(parts[1]))
+
+    def times(self, parts: list[Any]) -> Expression:
+        return _calculated("times", parts, _number(parts[0]) * _number(parts[1]))
+
+    def divide(self, parts: list[Any]) -> Expression:
+        left, right = map(_number, parts)
+        if right == 0:
+            raise _at(parts[1], "BAD_VALUE", f"`{_brief(parts[0])}` is divided by 0.")
+        exact = isinstance(left, int) and isinstance(right, int) and left % right == 0
+        return _calculated("divide", parts, left // right if exact else left / right)
+
+
+def _at(part: Expression, code: str, says: str) -> SequentialError:
+    return SequentialError(code, says, line=part.line, column=part.column)
+
+
+def _brief(part: Expression) -> str:
+    text = str(part)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _name(token: Any) -> Name:
+    if str(token) in RESERVED:
+        says = "it is a word of the language. Choose another name."
+        raise SequentialError("RESERVED_NAME", says, str(token), None, token.line, token.column)
+    return Name(str(token), token.line, token.column)
+
+
+def _number(part: Expression) -> Any:
+    if part.kind in ("string", "tuple"):
+        raise _at(part, "ARG_TYPE", f"`{_brief(part)}` stands in a calculation, which takes numbers.")
+    return part.value
+
+
+def _calculated(kind: str, parts: list[Any], value: Any) -> Expression:
+    return _within(Expression(kind, tuple(parts), value, parts[0].line, parts[0].column))
+
+
+def _within(part: Expression) -> Expression:
+    """Refuse what no computer's number holds."""
+    if not abs(part.value) < 10**MOST_DIGITS and not (isinstance(part.value, float) and abs(part.value) < 1e308):
+        raise _at(part, "ARG_RANGE", "the number is too large to be one.")
+    return part

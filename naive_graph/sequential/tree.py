@@ -1,0 +1,147 @@
+"""What was written, as a tree: statements, layers, arguments, and expressions that know their place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+BINDS = {"plus": 1, "minus": 1, "times": 2, "divide": 2, "neg": 3}  # how tightly; others stand alone
+SIGNS = {"plus": " + ", "minus": " - ", "times": "*", "divide": "/"}
+
+
+class Expression:
+    """A number, a text, a tuple, or a calculation, with its value and its place. Equal if it reads the same."""
+
+    __slots__ = ("column", "kind", "line", "parts", "value")
+
+    def __init__(self, kind: str, parts: tuple[Any, ...], value: Any, line: int, column: int) -> None:
+        self.kind = kind
+        self.parts = parts  # expressions; of a number or a text, as it was written
+        self.value = value
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        """As it is written, with the brackets that it needs. Never recursive: ten thousand brackets are no harm."""
+        done: list[str] = []
+        waiting: list[Any] = [self]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, str):
+                done.append(each)
+            elif each.kind in ("number", "string"):
+                done.append(each.parts[0])
+            elif each.kind == "tuple":
+                commas = [piece for part in each.parts for piece in (part, ", ")][:-1]
+                waiting += reversed(["(", *commas, *[","] * (len(each.parts) == 1), ")"])
+            elif each.kind == "neg":
+                waiting += reversed(["-", *each._bracketed(0, 0)])
+            else:
+                waiting += reversed([*each._bracketed(0, 0), SIGNS[each.kind], *each._bracketed(1, 1)])
+        return "".join(done)
+
+    def _bracketed(self, place: int, tighter: int) -> list[Any]:
+        """A part, in brackets if it binds less than its place asks: a - (b - c)."""
+        part = self.parts[place]
+        loose = BINDS.get(part.kind, 9) < BINDS[self.kind] + tighter
+        return ["(", part, ")"] if loose else [part]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and str(other) == str(self)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return f"<Expression {self}>"
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name and where it stands; equal names are equal wherever they stand."""
+
+    text: str
+    line: int = field(compare=False)
+    column: int = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A value, and its name if it has one."""
+
+    value: Expression
+    name: Name | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value}" if self.name else str(self.value)
+
+
+@dataclass(frozen=True)
+class LayerStatement:
+    """`add Dense(3, 0);`"""
+
+    name: Name
+    arguments: tuple[Argument, ...]
+
+    def __str__(self) -> str:
+        return f"  add {self.name}({', '.join(map(str, self.arguments))});"
+
+
+@dataclass(frozen=True)
+class StreamDeclaration:
+    """`stream<double x> data, label;`"""
+
+    fields: tuple[tuple[Name, Name], ...]  # type and name
+    names: tuple[Name, ...]
+
+    def __str__(self) -> str:
+        fields = ", ".join(f"{kind} {name}" for kind, name in self.fields)
+        return f"stream<{fields}> {', '.join(map(str, self.names))};"
+
+
+@dataclass(frozen=True)
+class SequentialStatement:
+    """`result = sequential (data, label) (arguments) { layers };`"""
+
+    result: Name
+    data: Name
+    labels: Name
+    arguments: tuple[Argument, ...]
+    layers: tuple[LayerStatement, ...]
+
+    def __str__(self) -> str:
+        head = f"{self.result} = sequential ({self.data}, {self.labels}) ({', '.join(map(str, self.arguments))}) {{"
+        return "\n".join([head, *map(str, self.layers), "};"])
+
+
+@dataclass(frozen=True)
+class Composite:
+    """`composite Main() { statements }`"""
+
+    name: Name
+    statements: tuple[StreamDeclaration | SequentialStatement, ...]
+
+    def __str__(self) -> str:
+        inner = "\n".join(map(str, self.statements)).replace("\n", "\n  ")
+        return f"composite {self.name}() {{\n  {inner}\n}}"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A whole text. Printed, it gives a text of the same tree."""
+
+    items: tuple[StreamDeclaration | SequentialStatement | Composite, ...]
+
+    @property
+    def statements(self) -> list[StreamDeclaration | SequentialStatement]:
+        """All statements in their order, those in a composite too."""
+        found: list[StreamDeclaration | SequentialStatement] = []
+        for item in self.items:
+            found += item.statements if isinstance(item, Composite) else (item,)
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.items)) + "\n"

@@ -1,0 +1,81 @@
+"""What a picture of a dataflow shows: operators as boxes, streams as named arrows; a splitjoin folds into one box."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ..errors import DrawingError
+from .lettering import visible
+from .scene import READABLE, Arrow, Box, Scene, Wishes, bundled
+
+FEW = 30  # operators that are drawn unfolded if nobody asks
+
+
+def flow_scene(flow: Any, wishes: Wishes) -> Scene:
+    """Describe a dataflow. fold: True folds every splitjoin, names (or one) fold those, False none."""
+    folded = _folded(flow, wishes.fold)
+    box_of = {name: _whole(name) if _whole(name) in folded else name for name in flow.operators}
+    shown = dict.fromkeys(box_of.values())
+    described = Scene(title="")
+    if len(shown) > (wishes.most or READABLE):
+        raise DrawingError(
+            f"The dataflow has {len(shown):,} boxes, and up to {wishes.most or READABLE} are drawn. Fold splitjoins "
+            "with fold=True, take a larger grain, or ask for more with most=..."
+        )
+    open_ones = {whole for name in flow.operators if (whole := _whole(name)) != name and whole not in folded}
+    for name in shown:
+        scope = (f"scope-{_whole(name)}",) if _whole(name) in open_ones else ()
+        members = sum(box == name for box in box_of.values())
+        described.boxes.append(_box(flow, name, members, scope))
+    described.scope_names = {f"scope-{whole}": visible(whole) for whole in open_ones}
+    bundles = Counter[tuple[str, str]]()
+    for stream in flow.streams.values():
+        source, target = (box_of.get(end, "") for end in (stream.writer, stream.reader))
+        for end, outside in ((source, "in"), (target, "out")):
+            if not end:
+                described.boxes.append(Box(f"{outside}-{stream.name}", "placeholder", [visible(stream.name)]))
+        ends = source or f"in-{stream.name}", target or f"out-{stream.name}"
+        if ends[0] != ends[1] and not _inner(stream.name):
+            label = visible(stream.name) if source and target else ""
+            described.arrows.append(Arrow(f"stream-{stream.name}", *ends, label))
+        elif ends[0] != ends[1]:
+            bundles[ends] += 1
+    described.arrows += bundled(bundles)
+    return described
+
+
+def _whole(name: str) -> str:
+    """The operator that a part of a splitjoin belongs to."""
+    return name.partition(".")[0]
+
+
+def _inner(stream: str) -> bool:
+    """Whether a stream lies within a splitjoin, where names say nothing new."""
+    return "." in stream
+
+
+def _folded(flow: Any, fold: object) -> set[str]:
+    splitjoins = {_whole(name) for name in flow.operators if "." in name}
+    if fold is None:
+        return splitjoins if len(flow.operators) > FEW else set()
+    if isinstance(fold, bool):
+        return splitjoins if fold else set()
+    asked: set[Any] = set(fold) if isinstance(fold, (list, tuple, set)) else {fold}
+    if not asked <= splitjoins:
+        wrong = next(iter(asked - splitjoins))
+        raise DrawingError(
+            f"fold={wrong!r}: no splitjoin has that name. There are {', '.join(sorted(splitjoins)) or 'none'}."
+        )
+    return asked
+
+
+def _box(flow: Any, name: str, members: int, scope: tuple[str, ...]) -> Box:
+    operator = flow.operators.get(name)
+    if operator is None:
+        return Box(name, "scope", [visible(name), f"{members:,} parts"])
+    lines = [visible(name.rpartition(".")[2])]
+    if operator.layer and operator.kind in ("forward", "backward") and operator.share is None:
+        placed: Any = flow.layers[operator.layer - 1]
+        lines.append(visible(repr(placed.layer)))
+    return Box(name, "operator", lines, scope)

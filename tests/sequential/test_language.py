@@ -1,0 +1,167 @@
+"""A text is read as it is written, or refused with its place and the repair."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sequential.programs import V1, V2, V3
+
+from naive_graph.errors import SequentialError, SequentialWarning
+from naive_graph.sequential.language import parse
+from naive_graph.sequential.reading import tree_of
+
+HEAD = "stream<double x> r,d,l;\n"
+
+
+@pytest.mark.parametrize("text", [V1, V2, V3], ids=["V1", "V2", "V3"])
+def test_what_is_printed_is_the_same_tree(text):
+    program = parse(text)
+    assert parse(program.text()).tree == program.tree
+    assert parse(program.text()).text() == program.text()
+
+
+def test_the_second_example_has_the_shapes_and_parameters_of_the_specification():
+    network = parse(V2)["out"]
+    assert [each.output_shape for each in network.layers] == [(4, 4, 3), (2, 2, 3), (5,), (5,)]
+    assert network.parameters == 80
+
+
+def test_arguments_are_calculated_and_named():
+    network = parse(V3)["g"]
+    assert network.input_shape == (784,) and network.batch_size == 16 and network.learning_rate == 0.01
+    assert network.initializer == ("gaussRandom", 0.0, 1.0)
+    assert network.layers[3].layer.use_bias == 0
+
+
+@pytest.mark.parametrize(
+    "text, message, column",
+    [
+        ("r = sequential (d,l) (4,0.1,7) { add Dense(3) };", "SyntaxError: expected `;`, got `}`", 47),
+        ("r = sequential (d,l) (4,0.1,7) { };", "SyntaxError: expected `add`", 34),
+        ("r = sequential (d) (4,0.1,7) { add Dense(3); };", "SyntaxError: expected `,`", 18),
+        ("r = sequential (d,l) (4,0.1,7) { add Dence(3); };", "UNKNOWN_LAYER Dence (did you mean Dense)", 38),
+        ("r = sequential (d,lbl) (4,0.1,7) { add Dense(3); };", "UNDECLARED_STREAM lbl", 19),
+        ("r = sequential (d,l) (4,.1,6) { add Dense(3); add Dense(2); };",
+         "BATCH_TOO_SMALL: 6 must exceed 6 stages", 28),
+        ("r = sequential (d,l) (784,0.1,9) { add Conv2D(3,2); };", "SHAPE: Conv2D needs (H,W,C)", 40),
+        ('r = sequential (d,l) (4,0.1,9) { add Dense(3); add Activation("tanh"); };', "BAD_VALUE activation", 63),
+    ],
+    ids=[f"I{number}" for number in range(1, 9)],
+)  # fmt: skip
+def test_the_errors_of_the_specification(text, message, column):
+    with pytest.raises(SequentialError) as caught:
+        parse(HEAD + text)
+    first, source, caret = str(caught.value).split("\n")
+    assert message in first
+    assert (caught.value.line, caught.value.column) == (2, column)
+    assert source.strip() == text and caret.index("^") == source.index(text) + column - 1
+
+
+BODY = "r = sequential (d,l) (4,.5,9) {{ add {}; }};"
+
+
+@pytest.mark.parametrize(
+    "text, code",
+    [
+        (BODY.format("Dense(0)"), "ARG_RANGE units"),
+        (BODY.format("Dense('3')"), "ARG_TYPE units"),
+        (BODY.format("Dense(3, 2)"), "ARG_RANGE use_bias"),
+        (BODY.format("Dense()"), "ARG_COUNT Dense"),
+        (BODY.format("Dense(1, 1, 1)"), "ARG_COUNT Dense"),
+        (BODY.format("Dense(unit=1)"), "ARG_COUNT Dense: it has no argument unit (did you mean units?)"),
+        (BODY.format("Dense(1, units=3)"), "DUPLICATE_ARG units"),
+        (BODY.format("Dense(units=1, units=3)"), "DUPLICATE_ARG units"),
+        (BODY.format("Dense(units=3, 1)"), "SyntaxError: `1` has no name"),
+        (BODY.format("Dropout(0)"), "ARG_RANGE rate"),
+        (BODY.format("Dropout(1.5)"), "ARG_RANGE rate"),
+        (BODY.format("Dense(1/0)"), "BAD_VALUE: `1` is divided by 0"),
+        (BODY.format("Dense('a' + 1)"), "ARG_TYPE: `'a'` stands in a calculation"),
+        (BODY.format("Dense((1, (2, 3)))"), "ARG_TYPE: a tuple stands in a tuple"),
+        (BODY.format("Dense(1e999)"), "ARG_RANGE: the number is too large"),
+        (BODY.format("Dense(" + "9" * 5000 + ")"), "ARG_RANGE: the number is too large"),
+        (BODY.format("Dense(100000000); add Dense(1000)"), "SHAPE"),
+        (BODY.format("Dropout('x)"), "SyntaxError: a text that begins with '"),
+        ("r = sequential (d,l) (4，.5,9) { add Dense(1); };", "SyntaxError: expected `,`, got `，` (fullwidth comma)"),
+        ("r = sequential (d,l) (4,1.5,9) { add Dense(1); };", "ARG_RANGE learning_rate"),
+        ("r = sequential (d,l) (4,.5,9,'mse') { add Dense(1); };", "BAD_VALUE loss"),
+        ("r = sequential (d,l) (4,initializer='zeros') { add Dense(1); };", "BAD_VALUE initializer"),
+        ("r = sequential (d,l) ((4,4)) { add Dense(1); };", "ARG_TYPE input_shape"),
+        ("r = sequential (d,l) ((4,4,1)) { add MaxPooling2D(5); };", "SHAPE"),
+        ("r = sequential (d,r) (4) { add Dense(1); };", "DUPLICATE_NAME r"),
+        ("stream<double x> r;", "DUPLICATE_NAME r"),
+        ("stream<double x> add;", "RESERVED_NAME add"),
+        ("stream<int x> q;", "BAD_TYPE"),
+        ("stream<double x, double y> q;", "BAD_TYPE"),
+        ("@", "SyntaxError: `@` (commercial at) is no sign"),
+        ("r = sequential (d,l) (4,.5,9) { add Dense(3); }", "SyntaxError: expected `;`, got the end of the text"),
+    ],
+)  # fmt: skip
+def test_every_mistake_has_its_code_and_its_place(text, code):
+    with pytest.raises(SequentialError) as caught:
+        parse(HEAD + text)
+    assert f": {code}" in str(caught.value)
+    assert caught.value.line == 2 and 1 <= caught.value.column <= len(text) + 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + " " * 10_000_000,
+        HEAD + "r = sequential (d,l) (" + "(" * 10_000 + "4" + ")" * 9_999 + ") { add Dense(3); };",
+        HEAD + "r = sequential (d,l) (" + "4+" * 30_000 + ") { add Dense(3); };",
+        HEAD + "r = sequential (d,l) (" + "-" * 30_000 + ") { add Dense(3); };",
+        HEAD + "r = sequential (d,l) (" + "9*" * 30_000 + "9) { add Dense(3); };",
+    ],
+    ids=["10 MB", "brackets", "a sum", "signs", "a product"],
+)
+def test_what_is_endless_is_refused_in_a_second(text):
+    start = time.perf_counter()
+    with pytest.raises(SequentialError) as caught:
+        parse(text)
+    assert time.process_time() and time.perf_counter() - start < 20  # never the minutes of a recursion gone wrong
+    assert len(str(caught.value)) < 1_000
+
+
+def test_ten_thousand_brackets_are_no_harm():
+    text = HEAD + "r = sequential (d,l) (" + "(" * 10_000 + "4" + ")" * 10_000 + ",.5,9) { add Dense(2); };"
+    assert parse(text)["r"].input_shape == (4,)
+    deep = HEAD + "r = sequential (d,l) (" + "(1-" * 9_000 + "4" + ")" * 9_000 + ",.5,9) { add Dense(2); };"
+    assert tree_of(str(tree_of(deep))) == tree_of(deep)
+
+
+def test_zero_weights_in_two_layers_are_warned_of():
+    with pytest.warns(SequentialWarning, match="for ever"):
+        parse(HEAD + "r = sequential (d,l) (4) { add Dense(3); add Dense(2); };")
+
+
+def test_a_composite_may_stand_around_it():
+    program = parse("composite Main() { " + V1 + " }")
+    assert list(program) == ["res"] and parse(program.text()).tree == program.tree
+
+
+def test_the_file_may_have_windows_lines_and_comments():
+    program = parse(V1.replace("\n", "\r\n") + "/* the end */ // of it")
+    assert len(program) == 1
+
+
+numbers = st.integers(0, 999).map(str) | st.floats(0, 1e6, allow_nan=False).map(repr)
+
+
+def grown(inner):
+    signs = st.sampled_from(["+", "-", "*"])
+    return (
+        st.tuples(inner, signs, inner).map(" ".join)
+        | inner.map(lambda part: f"({part})")
+        | inner.map(lambda part: f"- {part}")
+    )
+
+
+@given(st.recursive(numbers, grown, max_leaves=12))
+def test_a_calculation_has_pythons_value_and_prints_as_itself(text):
+    tree = tree_of(f"{HEAD}r = sequential (d,l) ({text}) {{ add Dense(3); }};")
+    (_, statement) = tree.statements
+    value = statement.arguments[0].value
+    assert value.value == eval(text)
+    assert tree_of(str(tree)) == tree
+    assert eval(str(value)) == value.value

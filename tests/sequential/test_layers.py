@@ -1,0 +1,154 @@
+"""What a layer computes and its derivative, beside the formulas written by hand (SPEC E2)."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive_graph.errors import SequentialError
+from naive_graph.sequential.compute import Loss, arithmetic
+from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, MaxPooling2D, placed
+from naive_graph.sequential.model import Sequential
+from naive_graph.sequential.splitjoin import dilated
+
+NEAR = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def both(layer, shape, seed=0):
+    """A layer on random numbers: x, weights, delta, y, dx and the weights' gradients."""
+    (place,) = placed([layer], shape)
+    random = np.random.default_rng(seed)
+    x = random.normal(size=shape)
+    weights = {name: random.normal(size=extents) for name, extents in place.weight_shapes.items()}
+    delta = random.normal(size=place.output_shape)
+    does = arithmetic(place)
+    y, kept = does.forward(x, weights)
+    dx, found = does.backward(delta, x if layer.reads_input else kept, weights)
+    return x, weights, delta, y, dx, found
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.booleans(), st.integers(0, 99))
+def test_dense(rows, units, biased, seed):
+    x, w, delta, y, dx, found = both(Dense(units, biased), (rows,), seed)
+    np.testing.assert_allclose(y, x @ w["W"] + w.get("b", 0.0), **NEAR)
+    np.testing.assert_allclose(dx, w["W"] @ delta, **NEAR)
+    np.testing.assert_allclose(found["W"], np.outer(x, delta), **NEAR)
+    assert not biased or np.array_equal(found["b"], delta)
+
+
+pairs = st.tuples(st.integers(1, 3), st.integers(1, 3))
+
+
+@settings(deadline=None)
+@given(
+    pairs, pairs, st.tuples(st.integers(0, 2), st.integers(0, 2)), st.integers(1, 3), st.integers(1, 3), st.booleans()
+)
+def test_conv2d_and_its_dilated_correlation(kernel, strides, padding, channels, filters, biased):
+    shape = (5, 6, channels)
+    layer = Conv2D(filters, kernel, strides, biased, padding)
+    x, w, delta, y, dx, found = both(layer, shape)
+    (kh, kw), (sh, sw), (ph, pw) = kernel, strides, padding
+    wide = np.pad(x, ((ph, ph), (pw, pw), (0, 0)))
+    spread = dilated(layer, delta, shape)
+    expected, learned = np.zeros_like(y), np.zeros_like(w["W"])
+    back = np.zeros_like(wide)
+    for m in range(y.shape[0]):
+        for n in range(y.shape[1]):
+            patch = wide[m * sh : m * sh + kh, n * sw : n * sw + kw]
+            expected[m, n] = np.einsum("ijc,fcij->f", patch, w["W"]) + w.get("b", 0.0)
+            learned += np.einsum("f,ijc->fcij", delta[m, n], patch)
+    for m in range(wide.shape[0]):
+        for n in range(wide.shape[1]):
+            back[m, n] = np.einsum("ijf,fcij->c", spread[m : m + kh, n : n + kw], w["W"][:, :, ::-1, ::-1])
+    np.testing.assert_allclose(y, expected, **NEAR)
+    np.testing.assert_allclose(found["W"], learned, **NEAR)
+    np.testing.assert_allclose(dx, back[ph : ph + 5, pw : pw + 6], **NEAR)
+    assert not biased or np.allclose(found["b"], delta.sum((0, 1)), **NEAR)
+
+
+@given(pairs, st.integers(0, 99))
+def test_pooling_leaves_the_rest_out(pool, seed):
+    shape, (p, q) = (7, 5, 2), pool
+    high, wide = shape[0] // p, shape[1] // q
+    x, _, delta, y, dx, _ = both(AveragePooling2D(pool), shape, seed)
+    windows = x[: high * p, : wide * q].reshape(high, p, wide, q, 2)
+    np.testing.assert_allclose(y, windows.mean((1, 3)), **NEAR)
+    expected = np.zeros(shape)
+    expected[: high * p, : wide * q] = np.repeat(np.repeat(delta, p, 0), q, 1) / (p * q)
+    np.testing.assert_allclose(dx, expected, **NEAR)
+    x, _, delta, y, dx, _ = both(MaxPooling2D(pool), shape, seed)
+    assert np.array_equal(y, x[: high * p, : wide * q].reshape(high, p, wide, q, 2).max((1, 3)))
+    assert np.isclose(dx.sum(), delta.sum()) and np.count_nonzero(dx) == delta.size
+
+
+def test_the_first_of_equal_maxima_takes_the_gradient():
+    (place,) = placed([MaxPooling2D(2)], (2, 2, 1))
+    dx, _ = arithmetic(place).backward(np.ones((1, 1, 1)), np.ones((2, 2, 1)), {})
+    assert dx.reshape(-1).tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_activations():
+    x, _, delta, y, dx, _ = both(Activation("relu"), (9,))
+    assert np.array_equal(y, np.maximum(x, 0)) and np.array_equal(dx, delta * (x > 0))
+    x, _, delta, y, dx, _ = both(Activation("sigmoid"), (9,))
+    np.testing.assert_allclose(dx, delta * y * (1 - y), **NEAR)
+    x, _, delta, p, dx, _ = both(Activation("softmax"), (2, 3, 4))
+    np.testing.assert_allclose(p.sum(-1), 1.0, **NEAR)
+    np.testing.assert_allclose(dx, p * (delta - (delta * p).sum(-1, keepdims=True)), **NEAR)
+
+
+def test_dropout_drops_in_training_alone():
+    (place,) = placed([Dropout(0.4)], (1000,))
+    does, x = arithmetic(place), np.ones(1000)
+    assert np.array_equal(does.forward(x, {})[0], x)
+    y, mask = does.forward(x, {}, (0, 1, 1))
+    assert set(y) == {0.0, 1 / 0.6} and 0.35 < (y == 0).mean() < 0.45
+    assert np.array_equal(does.backward(x, mask, {})[0], mask)
+    assert np.array_equal(does.forward(x, {}, (0, 1, 1))[0], y)  # by seed, layer and iteration alone
+    assert not np.array_equal(does.forward(x, {}, (0, 1, 2))[0], y)
+    (whole,) = placed([Dropout(1)], (3,))
+    assert arithmetic(whole).forward(np.ones(3), {}, (0, 1, 1))[0].tolist() == [0.0, 0.0, 0.0]
+
+
+@given(st.integers(0, 99))
+def test_losses_and_the_gradient_of_softmax_with_cross_entropy(seed):
+    random = np.random.default_rng(seed)
+    z, y = random.normal(size=4) * 3, np.eye(4)[seed % 4]
+    (place,) = placed([Activation("softmax")], (4,))
+    p, kept = arithmetic(place).forward(z, {})
+    loss, slope = Loss("crossEntropy", (4,))(p, y)
+    assert loss == pytest.approx(-np.log(p[seed % 4]), rel=1e-12)
+    np.testing.assert_allclose(slope, -y / p, **NEAR)
+    np.testing.assert_allclose(arithmetic(place).backward(slope, kept, {})[0], p - y, **NEAR)
+    loss, slope = Loss("variance", (4,))(z, y)
+    assert loss == pytest.approx(((z - y) ** 2).sum() / 2, rel=1e-12)
+    np.testing.assert_allclose(slope, z - y, **NEAR)
+
+
+def test_a_probability_of_zero_has_a_finite_loss():
+    loss, slope = Loss("crossEntropy", (2,))(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    assert loss == pytest.approx(-np.log(1e-12)) and slope.tolist() == pytest.approx([-1e12, 0.0])
+
+
+def test_golden_convolution():
+    x = np.arange(1.0, 17.0).reshape(4, 4, 1)
+    w = {"W": np.array([[[[1.0, 2.0], [3.0, 4.0]]]])}
+    for strides, out, learned in ((2, [[44, 64], [124, 144]], [[24, 28], [40, 44]]), (1, None, [[54, 63], [90, 99]])):
+        (place,) = placed([Conv2D(1, 2, strides, use_bias=0)], (4, 4, 1))
+        does = arithmetic(place)
+        y, _ = does.forward(x, w)
+        dx, found = does.backward(np.ones_like(y), x, w)
+        assert out is None or y[..., 0].tolist() == out
+        assert found["W"][0, 0].tolist() == learned
+    assert dx[..., 0].tolist() == [[1, 3, 3, 2], [4, 10, 10, 6], [4, 10, 10, 6], [3, 7, 7, 4]]
+
+
+def test_layers_know_their_neighbours():
+    first, second = Sequential([Dense(3), Dense(2)], 4, initializer=0.5).layers
+    assert first.next is second and second.previous is first and first.previous is None
+    assert second.input_shape == (3,) and second.output_shape == (2,) and second.parameters == 8
+
+
+def test_a_window_that_does_not_fit_is_refused():
+    with pytest.raises(SequentialError, match="SHAPE: Conv2D"):
+        placed([Conv2D(1, 5)], (4, 4, 1))

@@ -1,0 +1,129 @@
+"""Sequential, as one uses it: the text and the Python, training, files, and wrong inputs."""
+
+import numpy as np
+import pytest
+from sequential.programs import V1, V2, same, small
+
+from naive_graph.errors import SequentialError, ShapeError, TrainingError
+from naive_graph.sequential.language import parse
+from naive_graph.sequential.layers import Activation, Conv2D, Dense
+from naive_graph.sequential.model import Sequential
+
+
+def test_the_python_is_the_text():
+    text = parse(V2)["out"]
+    python = Sequential(
+        [each.layer for each in text.layers], (5, 5, 1), 0.01, 12, "crossEntropy", ("gaussRandom", 0, 0.1)
+    )
+    assert python.summary() == text.summary() and same(python.weights, text.weights)
+
+
+def test_the_first_example_learns_its_golden_step():
+    network = parse(V1)["res"]
+    network.fit(np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 0]]), shuffle=False, progress=False)
+    np.testing.assert_allclose(network.weights[0]["W"][:, 0], (-0.2, -0.9, -1.6, -2.3), rtol=1e-12)
+    np.testing.assert_allclose(network.weights[1]["W"][0], (-2.75, -3.25), rtol=1e-12)
+
+
+@pytest.mark.parametrize("workers", [None, "threads"])
+def test_a_training_is_repeated_bit_for_bit(workers):
+    found = []
+    for _ in range(2):
+        network, x, y = small()
+        history = network.fit(x, y, 3, workers=workers, policy="delayed", validation=(x, y), progress=False)
+        found.append((network.weights, [row["val_loss"] for row in history]))
+    assert same(found[0][0], found[1][0]) and found[0][1] == found[1][1]
+
+
+def test_serial_and_threads_have_the_same_bits_over_epochs():
+    one, x, y = small()
+    other, _, _ = small()
+    one.fit(x, y, 3, policy="delayed", progress=False)
+    other.fit(x, y, 3, workers="threads", progress=False)
+    assert same(one.weights, other.weights)
+
+
+def test_epochs_one_by_one_are_epochs_together():
+    one, x, y = small()
+    other, _, _ = small()
+    one.fit(x, y, 4, policy="delayed", progress=False)
+    for _ in range(4):
+        other.fit(x, y, policy="delayed", progress=False)
+    assert same(one.weights, other.weights)
+
+
+def test_classes_may_be_numbers():
+    one, x, y = small()
+    other, _, _ = small()
+    one.fit(x, y, progress=False)
+    other.fit(x, y.argmax(1), progress=False)
+    assert same(one.weights, other.weights)
+    assert one.evaluate(x, y) == one.evaluate(x, y.argmax(1)) and one.evaluate(x, y).keys() == {"loss", "accuracy"}
+
+
+def test_what_is_saved_is_loaded(tmp_path):
+    network, x, y = small()
+    network.fit(x, y, progress=False)
+    again = Sequential.load(network.save(tmp_path / "net.npz"))
+    assert np.array_equal(again.predict(x), network.predict(x))
+    assert again.summary() == network.summary() and again.batch_size == network.batch_size
+
+
+def test_another_file_is_refused(tmp_path):
+    path = tmp_path / "other.npz"
+    path.write_bytes(b"nothing")
+    with pytest.raises(TrainingError, match=r"other\.npz"):
+        Sequential.load(path)
+    with pytest.raises(TrainingError):
+        Sequential.load(tmp_path / "missing.npz")
+
+
+def test_one_sample_or_many():
+    network, x, _ = small()
+    assert network.predict(x[0]).shape == (3,) and network.predict(x).shape == (30, 3)
+    assert np.array_equal(network.predict(x)[4], network.predict(x[4]))
+    picture = Sequential([Conv2D(2, 2), Dense(2)], (3, 3, 1), initializer=0.1)
+    assert picture.predict(np.ones((3, 3))).shape == (2,)  # one channel may be left out
+
+
+def test_biases_begin_at_zero_and_a_number_fills_all():
+    drawn = Sequential([Dense(3)], 4, initializer="gaussRandom").weights[0]
+    assert not drawn["b"].any() and drawn["W"].all()
+    assert (Sequential([Dense(3)], 4, initializer=0.5).weights[0]["b"] == 0.5).all()
+    limit = (6 / (9 * (3 + 8))) ** 0.5
+    kernels = Sequential([Conv2D(8, 3)], (5, 5, 3), initializer="glorotUniform").weights[0]["W"]
+    assert 0.9 * limit < np.abs(kernels).max() <= limit == pytest.approx(0.246, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "make, error, says",
+    [
+        (lambda: Sequential([], 4), SequentialError, "list of layers"),
+        (lambda: Sequential([3], 4), SequentialError, "list of layers"),
+        (lambda: Sequential(Dense(3), 4), SequentialError, "list of layers"),
+        (lambda: Sequential([Dense(3)], (4, 4)), SequentialError, "ARG_TYPE input_shape"),
+        (lambda: Sequential([Dense(3)], 4, 2.0), SequentialError, "ARG_RANGE learning_rate"),
+        (lambda: Sequential([Dense(3)], 4, 0.1, 4), SequentialError, "BATCH_TOO_SMALL: 4 must exceed 4"),
+        (lambda: Sequential([Dense(3)], 4, loss="mse"), SequentialError, "BAD_VALUE loss"),
+        (lambda: Sequential([Dense(3)], 4, initializer="he"), SequentialError, "BAD_VALUE initializer"),
+        (lambda: Sequential([Dense(3)], 4, seed=-1), SequentialError, "ARG_RANGE seed"),
+        (lambda: Sequential([Conv2D(2, 3)], 4), SequentialError, "SHAPE: Conv2D needs"),
+        (lambda: Dense("3"), SequentialError, "ARG_TYPE units"),
+        (lambda: Activation("swish"), SequentialError, "BAD_VALUE activation"),
+        (lambda: small()[0].predict(np.ones(5)), ShapeError, "samples of"),
+        (lambda: small()[0].predict("four"), ShapeError, "data: numbers"),
+        (lambda: small()[0].fit(np.ones((2, 4)), np.ones((3, 3))), ShapeError, "labels of shape"),
+        (lambda: small()[0].fit(np.ones((2, 4)), [0, 3]), ShapeError, "0 to 2"),
+        (lambda: small()[0].fit(np.ones((2, 4)), [0, 1], epochs=-1), TrainingError, "epochs"),
+        (lambda: small()[0].fit(np.ones((2, 4)), [0, 1], workers="gpu"), SequentialError, "workers"),
+        (lambda: small()[0].fit(np.ones((2, 4)), [0, 1], policy="none"), SequentialError, "policy"),
+        (lambda: small()[0].fit(np.ones((2, 4)), [0], workers="threads", policy="serial"), ShapeError, "labels"),
+        (lambda: small()[0].fit(np.ones((1, 4)), [0], workers="threads", policy="serial"), SequentialError, "policy"),
+        (lambda: small()[0].fit(np.ones((2, 4)), [0, 1], validation=3), SequentialError, "validation"),
+        (lambda: small()[0].fit(np.ones((2, 4)), [0, 1], partition=[]), SequentialError, "partition"),
+    ],
+)  # fmt: skip
+def test_wrong_inputs_are_told(make, error, says):
+    with pytest.raises(error) as caught:
+        make()
+    assert says in str(caught.value)

@@ -1,0 +1,66 @@
+"""The division of operators among workers is the best there is."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sequential.programs import small
+
+from naive_graph.errors import SequentialError
+from naive_graph.sequential.partition import Costs, curves, measured, partition, run_costs, table
+
+NETWORK = small()[0]
+FLOW = NETWORK.expand()
+seconds = st.floats(0.0, 1.0)
+
+
+@given(st.lists(seconds, min_size=12, max_size=12), st.lists(seconds, min_size=20, max_size=20), st.integers(1, 12))
+def test_no_division_into_runs_is_better(work, streams, workers):
+    costs = Costs(dict(zip(FLOW.operators, work, strict=True)), dict(zip(FLOW.streams, streams)))
+    cost = run_costs(FLOW, costs)
+    count = len(FLOW.operators)
+    best = min(
+        max(cost[start, end] for start, end in zip((0, *cuts), (*cuts, count)))
+        for used in range(workers)
+        for cuts in combinations(range(1, count), used)
+    )
+    found = partition(FLOW, workers, costs)
+    assert found.slowest == pytest.approx(best)
+    assert [name for part in found.parts for name in part] == list(FLOW.operators)
+    assert len(found.parts) <= workers
+
+
+def test_measured_costs_are_of_every_operator_and_stream():
+    costs = measured(NETWORK, repeats=2)
+    assert costs.work.keys() == FLOW.operators.keys() and costs.stream.keys() == FLOW.streams.keys()
+    assert min(costs.work.values()) > 0 and costs.serial == pytest.approx(sum(costs.work.values()))
+
+
+def test_one_worker_gains_nothing_and_even_costs_gain_all():
+    even = Costs(dict.fromkeys(FLOW.operators, 1.0), dict.fromkeys(FLOW.streams, 0.0))
+    one, twelve, thousand = curves(NETWORK, FLOW, even, [1, 12, 1000], 10_000)
+    assert one.speed_up == pytest.approx(1.0)
+    assert 1.0 < twelve.speed_up <= 12.0 and thousand.speed_up == pytest.approx(twelve.speed_up)
+    assert thousand.efficiency < twelve.efficiency
+    assert table([one, twelve]).splitlines()[1].split()[:2] == ["1", "1.00"]
+
+
+def test_the_simulated_pipeline_fills_and_then_gives_one_sample_a_beat():
+    even = Costs(dict.fromkeys(FLOW.operators, 1.0), dict.fromkeys(FLOW.streams, 0.0))
+    network = small(batch_size=10_000)[0]  # one group: nobody waits for weights
+    (found,) = curves(network, FLOW, even, [12], 100)
+    assert found.seconds == pytest.approx(100 + 12 - 1)
+    assert found.memory == 3 * 8 * network.parameters
+
+
+@pytest.mark.parametrize("workers", [0, -2, 1.5, "2", None])
+def test_a_wrong_number_of_workers_is_refused(workers):
+    even = Costs(dict.fromkeys(FLOW.operators, 1.0), dict.fromkeys(FLOW.streams, 0.0))
+    with pytest.raises(SequentialError, match="workers"):
+        partition(FLOW, workers, even)
+
+
+def test_costs_never_depend_on_the_number_of_samples_drawn():
+    assert np.isfinite(list(measured(NETWORK, NETWORK.expand(True, 2), 1).work.values())).all()

@@ -1,0 +1,172 @@
+"""The recurrence of weights: golden numbers, and every way to run it with the same bits."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from sequential.programs import same, small
+
+from naive_graph.errors import TrainingError
+from naive_graph.sequential import firing, workers
+from naive_graph.sequential.layers import Dense
+from naive_graph.sequential.model import Sequential
+from naive_graph.sequential.on_dask import on_dask
+from naive_graph.sequential.pipeline import schedule_of
+from naive_graph.sequential.processes import in_processes
+from naive_graph.sequential.schemes import copied, doubled, in_cycles, in_series, newest
+from naive_graph.sequential.workers import in_threads
+
+START = [{"W": np.array([[0.8]])}, {"W": np.array([[0.3]])}]
+
+
+def scalar(size=7):
+    """y = x w1 w2, and its samples."""
+    network = Sequential([Dense(1, 0), Dense(1, 0)], 1, 0.1, 7, initializer=1.0)
+    network.batch_size = size
+    x = np.array([[1 + 0.5 * (place % 3)] for place in range(42)])
+    return network, x, np.ones((42, 1))
+
+
+@pytest.mark.parametrize(
+    "policy, golden",
+    [
+        ("delayed", [(0.826914285714286, 0.371771428571429), (0.854685714285714, 0.445828571428571),
+                     (0.882901426630408, 0.508587497549085), (0.908974937940605, 0.558572310246677)]),
+        ("alternate", [(0.826914285714286, 0.371771428571429), (0.827771428571429, 0.374057142857143),
+                       (0.855129998058979, 0.434530354691942), (0.855562142185215, 0.435556726940447)]),
+    ],
+)  # fmt: skip
+def test_golden_recurrence(policy, golden):
+    network, x, y = scalar()
+    found = []
+    for step in in_series(network, doubled(START), x, y, policy):
+        found.append(tuple(float(each["W"][0, 0]) for each in newest(step.buffers, step.group + 1, policy)))
+    np.testing.assert_allclose(found[:4], golden, rtol=1e-14)
+
+
+def test_golden_serial_descent_and_the_naive_pipeline():
+    network, x, y = scalar(size=1)
+    *_, last = in_series(network, doubled(START), x[:10], y[:10])
+    found = [float(each["W"][0, 0]) for each in newest(last.buffers, 10, "serial")]
+    np.testing.assert_allclose(found, (0.963277127948904, 0.626714128369926), rtol=1e-14)
+    naive = in_cycles(network, schedule_of(network.expand()), START, x[:10], y[:10], None)
+    np.testing.assert_allclose(
+        [float(each["W"][0, 0]) for each in naive], (1.03413313184668, 0.706447864318458), rtol=1e-14
+    )
+
+
+@pytest.mark.parametrize("policy", ["delayed", "alternate"])
+def test_cycle_by_cycle_the_bits_are_those_of_the_recurrence(policy):
+    network, x, y = small()
+    *_, last = in_series(network, doubled(network.weights), x, y, policy)
+    found = in_cycles(network, schedule_of(network.expand()), network.weights, x, y, policy)
+    assert same(found, newest(last.buffers, last.group + 1, policy))
+
+
+def parts(network, count):
+    names = list(network.expand().operators)
+    return [[str(name) for name in part] for part in np.array_split(names, count)]
+
+
+@pytest.mark.parametrize("policy", ["delayed", "alternate"])
+@pytest.mark.parametrize("count", [1, 2, 3, 12])
+def test_threads_find_the_bits_of_the_recurrence(policy, count):
+    network, x, y = small()
+    *_, last = in_series(network, doubled(network.weights), x, y, policy)
+    ran = in_threads(network, doubled(network.weights), x, y, policy, parts(network, count), timed=True)
+    assert all(map(same, ran.buffers, last.buffers))
+    assert ran.ended == 3 and len(ran.losses) == 30 and len(ran.bars) == 30 * 12
+
+
+def test_processes_find_the_bits_of_the_recurrence():
+    network, x, y = small()
+    *_, last = in_series(network, doubled(network.weights), x, y, "delayed")
+    ran = in_processes(network, doubled(network.weights), x, y, "delayed")
+    assert all(map(same, ran.buffers, last.buffers)) and len(ran.losses) == 30
+
+
+def test_dask_finds_the_bits_of_the_recurrence():
+    pytest.importorskip("distributed")
+    network, x, y = small()
+    *_, last = in_series(network, doubled(network.weights), x, y, "alternate")
+    ran = on_dask(network, doubled(network.weights), x, y, "alternate", parts(network, 3))
+    assert all(map(same, ran.buffers, last.buffers)) and len(ran.losses) == 30
+
+
+@pytest.mark.parametrize("runner", [in_series, in_threads])
+def test_groups_go_on_over_epochs(runner):
+    """Two runs of half the samples are one of all, where a group ends between them."""
+    network, x, y = small()
+    *_, whole = in_series(network, doubled(network.weights), x[:26], y[:26], "delayed")
+    *_, half = in_series(network, doubled(network.weights), x[:13], y[:13], "delayed")
+    if runner is in_series:
+        *_, rest = in_series(network, half.buffers, x[13:26], y[13:26], "delayed", 1, 13)
+    else:
+        rest = in_threads(network, half.buffers, x[13:26], y[13:26], "delayed", None, (1, 13))
+    assert all(map(same, rest.buffers, whole.buffers))
+
+
+def test_a_failing_operator_is_named(monkeypatch):
+    network, x, y = small()
+    fire = firing.Machine.fire
+
+    def failing(self, operator, taken, weights, iteration, flow=None):
+        if operator.name == "BComp4" and iteration == 7:
+            raise ZeroDivisionError("no reason")
+        return fire(self, operator, taken, weights, iteration, flow)
+
+    monkeypatch.setattr(firing.Machine, "fire", failing)  # a fault that is put in
+    before = copied(network.weights)
+    with pytest.raises(TrainingError, match="BComp4 failed at sample 7: ZeroDivisionError: no reason"):
+        network.fit(x, y, workers="threads", shuffle=False, progress=False)
+    assert same(network.weights, before)
+
+
+def test_a_worker_that_is_killed_is_named():
+    network, x, y = small()
+    many = 40
+    x, y = np.tile(x, (many, 1)), np.tile(y, (many, 1))
+
+    def kill():
+        psutil = pytest.importorskip("psutil")
+        for _ in range(600):
+            children = [each for each in psutil.Process().children() if "spawn_main" in " ".join(each.cmdline())]
+            if len(children) == 2:  # the first has all that it needs: its launch ended before the second's began
+                os.kill(min(children, key=lambda each: each.create_time()).pid, signal.SIGKILL)
+                return
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(TrainingError, match=r"The worker of .* died \(exit code -9\)"):
+        in_processes(network, doubled(network.weights), x, y)
+    killer.join()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Ctrl-C is sent by signal here")
+def test_a_ctrl_c_leaves_whole_groups():
+    network, x, y = small()
+    x, y = np.tile(x, (200, 1)), np.tile(y, (200, 1))
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    ran = in_threads(network, doubled(network.weights), x, y, "delayed")
+    timer.join()
+    assert len(ran.losses) % 13 == 0 and 0 < len(ran.losses) < len(x) and ran.ended == len(ran.losses) // 13
+    *_, last = in_series(network, doubled(network.weights), x[: len(ran.losses)], y[: len(ran.losses)], "delayed")
+    assert all(map(same, ran.buffers, last.buffers))
+
+
+def test_streams_between_workers_hold_few_samples():
+    network, _, _ = small()
+    assert workers.crossing(network, parts(network, 1)) == []
+    assert workers.crossing(network, workers.checked(network, None)) == [
+        "_Loss",
+        "F5_B5",
+        "F3_B4",
+        "F3_B3",
+        "F2_B2",
+        "copy_2",
+    ]

@@ -1,0 +1,39 @@
+"""What the picture of a sequential network says."""
+
+import pytest
+
+from naive_graph import Dense, Sequential, draw
+from naive_graph.errors import DrawingError
+
+NETWORK = Sequential([Dense(3), Dense(2)], 4, initializer=1.0)
+
+
+def labels(picture):
+    return {box.lines[0] for box in picture.scene.boxes}
+
+
+def test_operators_are_boxes_and_streams_are_named_arrows():
+    picture = draw(NETWORK)
+    assert labels(picture) == {*NETWORK.expand().operators, "data", "label", "res"}
+    assert {arrow.label for arrow in picture.scene.arrows} - {""} == {
+        name for name, each in NETWORK.expand().streams.items() if each.writer and each.reader
+    }
+
+
+def test_splitjoins_open_and_fold():
+    flow = NETWORK.expand(decompose=True)
+    assert "BComp1" in labels(draw(flow, fold=True)) and "worker_3" not in labels(draw(flow, fold=True))
+    some = draw(flow, fold=["FComp1"])
+    assert "FComp1" in labels(some) and "worker_3" in labels(some)
+    assert labels(draw(flow, fold=False)) >= {"split_x", "split_delta", "join", "worker_0"}
+
+
+@pytest.mark.parametrize("fold", ["BComp9", ["FComp1", "x"], 3])
+def test_a_fold_that_leads_nowhere_is_refused(fold):
+    with pytest.raises(DrawingError, match="no splitjoin has that name"):
+        draw(NETWORK.expand(decompose=True), fold=fold)
+
+
+def test_too_many_boxes_are_refused_with_advice():
+    with pytest.raises(DrawingError, match="larger grain"):
+        draw(NETWORK.expand(decompose=True), fold=False, most=5)
