@@ -28,7 +28,7 @@ from ...core.catalogue import (
 )
 from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow
-from .properties import MaybeReal, Rate, one_of
+from .properties import MaybeReal, one_of
 from .row import Row
 from .table import tensor_operator
 
@@ -180,14 +180,6 @@ def clip(x: Any, min: MaybeReal = None, max: MaybeReal = None) -> Any:
     """min(max(x, low), high); a bound that is None is none."""
     bounded = x if min is None else maximum(x, min)
     return bounded + 0.0 if max is None and min is None else bounded if max is None else minimum(bounded, max)
-
-
-@entrywise(
-    example((2, 3), (2, 3), rate=0.25), example((3,), [[1.0, 0.0, 1.0]], rate=0.5), example((2,), (2,), rate=1.0),
-)  # fmt: skip
-def dropout(x: Any, mask: Any, rate: Rate = 0.5) -> Any:
-    """x * mask / (1 - rate): what a mask of 0 and 1 keeps, scaled so that the mean stays; rate 1 keeps nothing."""
-    return x * mask * (1.0 / (1.0 - rate) if rate < 1.0 else 0.0)
 
 
 # --- comparisons: 1 where it holds, else 0; no gradient -----------------------

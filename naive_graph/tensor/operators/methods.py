@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from ...core.rules import Rule
 from ...errors import NodeError
 from ..base import TensorNode, method
+from ..differentiate import ancestors
 from . import moves
 from .indexing import gather
 from .matrices import matmul
@@ -67,6 +69,25 @@ def rarg(node: TensorNode) -> Any:
 def outputs(node: TensorNode) -> tuple[TensorNode, ...]:
     """All results of the operator that the node is a result of."""
     return (node.call.results if node.call else ()) or (node,)
+
+
+@method
+def inner(node: TensorNode, name: str) -> TensorNode:
+    """The node of this name among all that this one is made of: its own name, or that of the operator's call.
+
+    >>> import naive_graph as ng
+    >>> y = (ng.LeafNode.parameter([0.0, 0.0], "x") * 2.0).softmax(name="p").sum()
+    >>> y.inner("p").operator.name, y.inner("x").shape
+    ('softmax', (2,))
+    """
+    found: dict[str | None, TensorNode] = {}
+    for each in reversed(ancestors([node])):
+        found.setdefault(each.name, each)
+        found.setdefault(each.call.name if each.call else None, each)
+    if name not in found or name is None:
+        near = get_close_matches(str(name), [each for each in found if each], 1)
+        raise NodeError(f"{node.label} is made of no node {name!r}.{f' Did you mean {near[0]!r}?' if near else ''}")
+    return found[name]
 
 
 @method

@@ -13,9 +13,9 @@ from ..nodes import LinearNode, NonlinearNode, OpType
 from ..picks import pick, reshape
 from .examples import example
 from .kinds import place, places
-from .mapping import Attribute, Fixed, Onnx, TensorFlow, truth
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, truth
 from .moves import Extents
-from .properties import Axes, Axis, Layout, Least0, Maybe, Size, Tensor, one_of
+from .properties import Axes, Axis, Layout, Least0, Maybe, Rate, Size, Tensor, one_of
 from .table import tensor_operator
 
 EPSILON = Attribute("epsilon", 1e-5)
@@ -227,3 +227,22 @@ def local_response_norm(
     at = channel(x.rank, data_format)
     near = pick(square(x), at, (x.shape[at], size), (1, 1), -((size - 1) // 2))
     return NonlinearNode(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, reduce.sum(near, at + 1))
+
+
+def _masked(x: Extents, mask: Any) -> Extents:
+    if mask is not None and mask != x:
+        raise ShapeError(f"mask of shape {mask} needs a 0 or 1 for each entry of {x}.")
+    return x
+
+
+@tensor_operator(
+    shape=_masked, examples=[example((2, 3), (2, 3), rate=0.25), example((3,)), example((2,), (2,), rate=1.0)],
+    onnx=Onnx("Dropout", operands=[0], rate=(Attribute("ratio", 0.5, until=11), Input(1, 0.5, since=12)),
+              harmless=("seed",)),
+)  # fmt: skip
+def dropout(x: Tensor, mask: Maybe = None, rate: Rate = 0.5) -> Any:
+    """x * mask / (1 - rate): what a mask of 0 and 1 keeps, scaled so that the mean stays; without a mask, x.
+
+    The mask is given, so the result is a function of its operands. Rate 1 keeps nothing. Source: Srivastava, 2014.
+    """
+    return x if mask is None else x * mask * (1.0 / (1.0 - rate) if rate < 1.0 else 0.0)

@@ -171,6 +171,14 @@ def test_a_node_tells_its_operands():
     assert (a.operator, a.operands, a.mul(2.0).eval().tolist()) == (None, (), [2.0])
 
 
+def test_an_inner_node_is_found_by_its_name():
+    x = LeafNode.parameter([1.0, 2.0], "x")
+    y = (x.softmax() + x.softmax(name="second")).sum()
+    assert y.inner("softmax").operands == y.inner("second").operands == (x,)
+    with pytest.raises(ng.errors.NodeError, match="Did you mean 'softmax'"):
+        y.inner("sofmax")
+
+
 def test_a_scalar_rule_is_a_method_of_nodes_too():
     x = Graph.Variable(3.0)
     y = x.add(4.0).pow(2.0)

@@ -299,7 +299,7 @@ TORCH = {
     "rsqrt": torch.rsqrt,
     "squared_difference": lambda a, b: (a - b) ** 2,
     "clip": lambda x, min, max: x * 1.0 if min is None and max is None else torch.clamp(x, min, max),
-    "dropout": lambda x, mask, rate: x * mask * (1 / (1 - rate) if rate < 1 else 0.0),
+    "dropout": lambda x, mask, rate: x * 1.0 if mask is None else x * mask * (1 / (1 - rate) if rate < 1 else 0.0),
     "equal": lambda a, b: (a == b).double(),
     "not_equal": lambda a, b: (a != b).double(),
     "greater_equal": lambda a, b: (a >= b).double(),
