@@ -1,5 +1,7 @@
 """What torch computes for each row of the table: a function of its tensors and the row's properties."""
 
+import itertools
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -279,7 +281,85 @@ def gather(x, places, axis, batch_dims):
     )
 
 
+def cumsum(x, axis, exclusive, reverse):
+    x = x.flip(axis) if reverse else x
+    y = x.cumsum(axis) - x if exclusive else x.cumsum(axis)
+    return y.flip(axis) if reverse else y
+
+
+def logical(function):
+    return lambda *xs: function(*(x != 0 for x in xs)).double()
+
+
+def expand_dims(x, axes):
+    for axis in sorted(each % (x.ndim + len(axes)) for each in axes):
+        x = x.unsqueeze(axis)
+    return x
+
+
+def gather_nd(x, places, batch_dims):
+    if batch_dims:
+        return torch.stack([gather_nd(one, each, batch_dims - 1) for one, each in zip(x, places)])
+    return x[tuple(torch.tensor(places).movedim(-1, 0))]
+
+
+def scatter_nd(x, updates, places, reduction):
+    if reduction not in ("none", "add"):
+        return None
+    return x.index_put(tuple(torch.tensor(places).movedim(-1, 0)), updates, accumulate=reduction == "add")
+
+
+def reverse_sequence(x, lengths, time_axis, batch_axis):
+    x = x.movedim((time_axis, batch_axis), (0, 1))
+    lines = [torch.cat([x[:n, at].flip(0), x[n:, at]]) for at, n in enumerate(lengths)]
+    return torch.stack(lines, 1).movedim((0, 1), (time_axis, batch_axis))
+
+
+def offsets(block):
+    return list(itertools.product(*map(range, block)))
+
+
+def space_to_batch(x, block, paddings):
+    room = [(0, 0), *paddings, *[(0, 0)] * (x.ndim - len(block) - 1)]
+    x = F.pad(x, [each for pair in reversed(room) for each in pair])
+    return torch.cat([x[(np.s_[:], *(np.s_[i::b] for i, b in zip(at, block)))] for at in offsets(block)])
+
+
+def batch_to_space(x, block, crops):
+    parts = x.reshape(len(offsets(block)), -1, *x.shape[1:])
+    inner = [extent * b for extent, b in zip(x.shape[1:], block)]
+    whole = torch.zeros(parts.shape[1], *inner, *x.shape[1 + len(block) :], dtype=x.dtype)
+    for at, part in zip(offsets(block), parts):
+        whole[(np.s_[:], *(np.s_[i::b] for i, b in zip(at, block)))] = part
+    return whole[(np.s_[:], *(np.s_[before : n - after] for n, (before, after) in zip(inner, crops)))]
+
+
+def dilation2d(x, w, strides, rates, padding):
+    how = {"pool": w.shape[:2], "strides": strides, "padding": padding, "dilations": rates, "ceil_mode": False}
+    seen, _, _ = windows(x, data_format=last, fill=-np.inf, **how)
+    return back((seen + w.permute(2, 0, 1).flatten(1)[:, None, None]).amax(-1), last)
+
+
 TORCH = {
+    "logical_and": logical(torch.logical_and),
+    "logical_or": logical(torch.logical_or),
+    "logical_not": logical(torch.logical_not),
+    "logical_xor": logical(torch.logical_xor),
+    "expand_dims": expand_dims,
+    "flatten_to_matrix": lambda x, axis: x.reshape(int(np.prod(x.shape[:axis])), -1),
+    "hardmax": lambda x, axis: F.one_hot(x.argmax(axis), x.shape[axis]).movedim(-1, axis).double(),
+    "gather_nd": gather_nd,
+    "scatter_nd": scatter_nd,
+    "reverse_sequence": reverse_sequence,
+    "dynamic_partition": lambda x, partitions, num_partitions: [
+        x[torch.tensor(partitions == each)] for each in range(num_partitions)
+    ],
+    "space_to_batch_nd": space_to_batch,
+    "batch_to_space_nd": batch_to_space,
+    "dilation2d": dilation2d,
+    "sparse_softmax_cross_entropy_with_logits": lambda z, target: (
+        -torch.log_softmax(z, -1).gather(-1, torch.tensor(target)[..., None]).squeeze(-1)
+    ),
     "leaky_relu": lambda x, alpha: F.leaky_relu(x, alpha),
     "elu": lambda x, alpha: F.elu(x, alpha),
     "selu": lambda x, alpha, gamma: gamma * F.elu(x, alpha),
@@ -319,7 +399,7 @@ TORCH = {
     "argmax": lambda x, axis, keepdims, select_last_index: x.argmax(axis, keepdims).double(),
     "argmin": lambda x, axis, keepdims, select_last_index: x.argmin(axis, keepdims).double(),
     "top_k": lambda x, k, axis, largest: [each.double() for each in x.topk(k, axis, largest)],
-    "cumsum": lambda x, axis, exclusive, reverse: x.cumsum(axis) if not exclusive and not reverse else None,
+    "cumsum": cumsum,
     "reshape": lambda x, shape: x.reshape(shape),
     "transpose": lambda x, perm: x.permute(perm or tuple(range(x.ndim))[::-1]),
     "squeeze": lambda x, axes: x.squeeze() if axes is None else x.squeeze(axes),
