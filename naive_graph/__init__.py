@@ -31,7 +31,9 @@ _ROOMS = {
     "classroom.notebook": "check hint predict solution",
     "sequential.language": "parse",
     "sequential.layers": "Activation AveragePooling2D Conv2D Dense Dropout MaxPooling2D",
-    "sequential.model": "Sequential",
+    "sequential.model": "Sequential expand",
+    "sequential.partition": "partition",
+    "sequential.pipeline": "schedule",
     "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType ReductionNode"
     " TensorNode TransformNode avg_pool2d concat conv2d element_of identity incremental_forward linear log_softmax"
     " lower max_pool2d nonlinear stack transform",
@@ -48,6 +50,7 @@ _ROOMS = {
     "training.trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer"
     " RMSPropTrainer SimpleSGDTrainer",
     "views.compare": "compare",
+    "views.cycles": "cycles",
     "views.draw": "draw",
     "views.gantt": "gantt",
     "views.history": "History",

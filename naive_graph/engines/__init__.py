@@ -2,8 +2,8 @@
 
 choice     which engine runs: the one asked for by name, or the one that pays
 direct/    sorts and sweeps right on the tables' columns: nothing is planned or compiled for a graph
-native     a small graph as straight-line machine code
+native     a small graph's sweeps as straight-line machine code, to be read
 llvm/      rules, and loops in a small subset of Python, as machine code
 tape/      a plan as a tape: passes that find dots, samples and shared work, and the loops that run what is left
-straight/  a whole plan as straight-line code, for a register of samples at a time
+straight/  a whole plan without lanes as straight-line code
 """

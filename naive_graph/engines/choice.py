@@ -6,9 +6,9 @@ wanted)`, as reference.py has. While somebody watches, the watcher is the engine
 Compiled code pays once it has run often enough. So a process starts on the
 reference engine, and moves to the direct engine, which is compiled for no graph,
 when the reference engine has spent as long as getting it ready will take. A
-graph that is run again and again moves on to code of its own in the same way:
-whatever comes next, the choice costs at most about twice what the better engine
-would have cost from the start.
+small graph that is run again and again moves on to code of its own in the same
+way (`graph/quick.py`): whatever comes next, the choice costs at most about twice
+what the better engine would have cost from the start.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from ..core.tables import Tables
 from ..errors import EngineError, MissingToolError
 
 Engine = Any
-ENGINES = {  # name -> module
-    "reference": "..core.reference", "direct": ".direct.engine", "tape": ".tape.engine", "native": ".native",
-}  # fmt: skip
-LARGEST = 400  # steps; straight-line code for more takes seconds to compile, and the tape is as quick
+ENGINES = ("reference", "direct")
+# What Programs call theirs: asked to hand out every node, the tape took 60 to 80 times as long as direct, and
+# straight-line code 10 times.
+AS_DIRECT = ("native", "tape")
+LARGEST = 400  # steps; straight-line code for more takes seconds to compile
 PATIENCE = 25_000  # rows run by the reference engine (some 3 us each) before compiling (some 50 ms) pays
 ROWS_AT_ONCE = 50  # that the direct engine runs in about the time that it takes to call it
 WATCHERS: list[Engine] = []
@@ -49,45 +50,39 @@ class Setting:
 def without_plan(name: str | None, tables: Tables) -> Engine | None:
     """The direct engine, which needs no plan, if it is asked for or pays; None where a plan is needed."""
     name = Setting.default if name is None else name
-    if WATCHERS or tables.unset or name not in (None, "direct"):
+    if WATCHERS or tables.unset or name not in (None, "direct", *AS_DIRECT):
         return None
     before = tables.kept(RUN) or 0
     if name is None:
         Setting.rows_run += len(tables)
-        if before > patience(tables) or Setting.rows_run <= PATIENCE or tables.kept(OPAQUE) or not _can_compile():
+        if Setting.rows_run <= PATIENCE or tables.kept(OPAQUE) or not _can_compile():
             tables.cache[RUN] = before + len(tables)
             return None
-    engine = _engine("direct")
+    engine = _direct()
     engine.settle(tables)
     tables.cache[RUN] = before + len(tables)
     return engine
 
 
-def patience(tables: Tables) -> int:
-    """Rows that one graph may run before code of its own pays: the more rows, the longer that takes to compile."""
-    return PATIENCE * max(1, len(tables) // ROWS_AT_ONCE)
+def own_code_pays(tables: Tables) -> bool:
+    """Whether this graph has run so often that code of its own pays: the more rows, the longer that takes to compile.
+
+    With "native" as the default it does from the start.
+    """
+    often = tables.cache.get(RUN, 0) > PATIENCE * max(1, len(tables) // ROWS_AT_ONCE)
+    return Setting.default == "native" or (often and Setting.default is None)
 
 
-def engine_named(name: str | None, plan: Plan, tables: Tables) -> Engine:
-    """The engine of that name; None chooses one for the plan.
+def engine_with_plan(name: str | None) -> Engine:
+    """Who runs a plan: the watcher, or the reference engine, which sees to what direct could not run.
 
-    Raises EngineError if there is none of that name, and MissingToolError from
-    the engine's first run if it needs a tool that is not installed.
+    Raises EngineError if there is no engine of that name.
     """
     name = Setting.default if name is None else name
-    if name is not None and name not in ENGINES:
-        known = ", ".join(repr(each) for each in ENGINES)
+    if name not in (None, *ENGINES, *AS_DIRECT):
+        known = ", ".join(repr(each) for each in (*ENGINES, *AS_DIRECT))
         raise EngineError(f"There is no engine {name!r}. The engines are: {known}.")
-    if WATCHERS:
-        return WATCHERS[-1]
-    if name in ("reference", "direct"):
-        return reference  # which sees to what direct could not run
-    return _paying(plan, tables) if name is None else _engine(name)
-
-
-def is_native(engine: Engine) -> bool:
-    """Whether this is the engine of straight-line code."""
-    return getattr(engine, "__name__", "") == f"{__package__}.native"
+    return WATCHERS[-1] if WATCHERS else reference
 
 
 @contextmanager
@@ -100,13 +95,6 @@ def watched(watcher: Engine) -> Iterator[None]:
         WATCHERS.remove(watcher)
 
 
-def _paying(plan: Plan, tables: Tables) -> Engine:
-    if tables.cache.get(RUN, 0) <= patience(tables) + len(tables) or not _can_compile():
-        return reference
-    engine = _engine("native" if is_short(plan, LARGEST) else "tape")
-    return engine if engine.compiles(plan) else reference
-
-
 def is_short(plan: Plan, most: int) -> bool:
     """Whether straight-line code for the plan is: at most so many steps, of some four operands, and none very wide."""
     degrees = map(int.__sub__, plan.starts[1:], plan.starts[:-1])
@@ -114,9 +102,9 @@ def is_short(plan: Plan, most: int) -> bool:
 
 
 @once
-def _engine(name: str) -> Engine:
+def _direct() -> Engine:
     with uninterrupted():
-        return import_module(ENGINES[name], __package__)
+        return import_module(".direct.engine", __package__)
 
 
 @once

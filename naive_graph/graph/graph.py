@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.plan import plan_for
 from ..core.tables import Scope, Tables
-from ..engines.choice import WATCHERS, engine_named, is_native, is_short, without_plan
+from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays, without_plan
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes
 from .by_name import ByName
@@ -107,7 +107,8 @@ class Graph(ByName, metaclass=GraphType):
         """Evaluate the whole graph, or only what the targets need, in Kahn's order.
 
         feed: numbers for PlaceHolders; each stays until it is fed again.
-        engine: the name of an engine; None leaves the choice to the graph.
+        engine: the name of an engine, "reference" or "direct"; None leaves the
+        choice to the graph. The names of Programs' engines mean "direct" here.
         Raises PlaceHolderError before anything is computed if a number is
         missing. A call that fails leaves every value as it was.
 
@@ -141,7 +142,7 @@ class Graph(ByName, metaclass=GraphType):
             values = [column[row] for row in plan.rows]
             if fed:
                 values = [fed.get(row, value) for row, value in zip(plan.rows, values)]
-            engine_named(engine, plan, tables).evaluate(plan, values)
+            engine_with_plan(engine).evaluate(plan, values)
             check_values(tables, plan, values, cls.on_invalid)
             commit_values(tables, plan, values, fed)
 
@@ -175,7 +176,12 @@ class Graph(ByName, metaclass=GraphType):
                     check_results(tables, results)
                 grads = direct.backward(tables, results, engine is not None)
                 if grads is not None:
-                    return show_grads(tables, grads, accumulate)
+                    show_grads(tables, grads, accumulate)
+                    if engine is None and "quick" not in tables.cache and own_code_pays(tables):
+                        from .quick import arm  # which brings the compiler along
+
+                        arm(tables, plan_for(tables, rows))
+                    return
             plan = plan_for(tables, rows)
             if y is None and results is None:
                 check_results(tables, [plan.rows[step] for step in plan.targets])
@@ -183,14 +189,9 @@ class Graph(ByName, metaclass=GraphType):
             column = tables.values
             values = [column[row] for row in plan.rows]
             seeds = dict.fromkeys(plan.targets, 1.0)
-            chosen = engine_named(engine, plan, tables)
-            adjoints = chosen.differentiate(plan, values, seeds, plan.varies())
+            adjoints = engine_with_plan(engine).differentiate(plan, values, seeds, plan.varies())
             check_grads(tables, plan, values, adjoints, cls.on_invalid)
             commit_grads(tables, plan, adjoints, accumulate)
-            if engine is None and is_native(chosen) and "quick" not in tables.cache:
-                from .quick import arm  # which brings the compiler along
-
-                arm(tables, plan)
 
     @classmethod
     def kill_grad(cls) -> None:
@@ -225,7 +226,8 @@ class Graph(ByName, metaclass=GraphType):
                 f"The machine code of {tables.label(y.row)} and its {len(plan):,} nodes would be too long to be read. "
                 f"Ask for a part of up to some {MOST_SHOWN:,}: Graph.machine_code(y.last[0])."
             )
-        native = engine_named("native", plan, tables)
+        from ..engines import native  # which brings the compiler along
+
         text: str = native.ir(plan) if form == "llvm" else native.assembly(plan)
         return text
 

@@ -7,8 +7,8 @@
         Graph.kill_grad()
 
 In such a loop the graph stays as it is, so all checks come out as they did the
-last time. Once the native engine runs both sweeps, one piece of machine code
-does both of them, right in the tables: `forward` calls it, and `backward` finds
+last time. Once a small graph has run often enough, one piece of machine code
+does both sweeps, right in the tables: `forward` calls it, and `backward` finds
 the gradients done. Any change to the graph takes the short way away again,
 because it is kept among what was derived from the tables.
 """

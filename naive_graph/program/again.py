@@ -55,25 +55,24 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
             fit = np.errstate(over="ignore")(fit)  # what float32 cannot hold becomes infinite; a result will show it
     parts = answers.parts()
     groups = {part.group for part in parts if part.group} if parts is not None else set()
-    unchecked = set() if answers.is_checked else groups
     way: Again
-    if parts is not None and len(unchecked) < 2:
-        run = _runner(answers, *map(code.out_lines, unchecked))
+    if parts is not None and len(groups) < 2:
+        run = _runner(answers, *(code.out_lines(group) for group in groups))
         way = _copied(run, fit, [part.view(code.out, code) for part in parts], single)
     else:
         way = _many(answers, _runner(answers), fit, samples, single)
-    return way if answers.stays else _counted(answers, answers.cost(samples), way)
+    return way if answers.stays else _counted(answers, way)
 
 
-def _counted(answers: ByMachine, cost: int, way: Again) -> Again:
+def _counted(answers: ByMachine, way: Again) -> Again:
     """The way for as long as the tape is to run; then the long way moves to straight-line code."""
 
     def again(*inputs: Any) -> Found | None:
-        if answers.patience <= cost:
+        if answers.patience <= 1:
             return None
         found = way(*inputs)
         if found is not None:
-            answers.patience -= cost
+            answers.patience -= 1
         return found
 
     return again

@@ -21,7 +21,7 @@ from ..core.number import number
 from ..core.plan import ancestors
 from ..core.rules import RULES
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
-from ..engines.straight.line import PATIENCE, StraightLine, blocks, pays
+from ..engines.straight.line import PATIENCE, StraightLine, pays
 from ..engines.tape.flat import NONE, Flat
 from ..engines.tape.lowering import Lowering
 from ..engines.tape.stand import Rows, Stand
@@ -297,8 +297,7 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
         return _ByMachine(inputs, step, code)
     _check_leads_down(answers)
     step = step_of(lowering, answers.wrt, held, rule)
-    runs = steps * blocks([*step.flat.samples, inputs.samples], machine.precision)
-    straight = machine.straight or (machine.may_move and runs >= PATIENCE and pays(step.flat))
+    straight = machine.straight or (machine.may_move and steps >= PATIENCE and pays(step.flat))
     wanted, moves = [step.output, *step.results], list(zip(step.results, step.leaves, strict=True))
     if not straight:
         return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))

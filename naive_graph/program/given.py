@@ -8,10 +8,8 @@ import numpy as np
 
 from ..core.tables import Tables
 from ..engines.llvm.precision import DOUBLE
-from ..engines.straight.line import StraightLine
 from ..engines.tape.flat import Flat, Lanes
 from ..engines.tape.lowering import Fed
-from ..engines.tape.tape import Tape
 
 
 class Batch(NamedTuple):
@@ -52,7 +50,7 @@ class Weights(NamedTuple):
 class Feeds:
     """What must be put into a tape before it runs."""
 
-    def __init__(self, flat: Flat, tape: Tape | StraightLine) -> None:
+    def __init__(self, flat: Flat, tape: Any) -> None:
         self.flat, self.tape = flat, tape
         fed = [(row, source.row) for row, source in flat.sources.items() if isinstance(source, Fed)]
         self.line_of = {source: tape.fed[1].index(row) for row, source in fed if flat.groups[row] > 0}

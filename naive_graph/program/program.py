@@ -60,8 +60,7 @@ class Program:
     0.2 ms for a row), "tape" or "reference". None chooses: straight-line code
     for a small graph; for one of up to some thousand rows the tape at first, and
     straight-line code once it has run often enough (`engines/straight/line.py` says
-    when). Values stay the same to the last bit then; gradients that are summed
-    over samples may change in it.
+    when), and all stays the same to the last bit. Many samples stay on the tape.
     dtype: "float64", or "float32", also as NumPy's types.
     weights: a flat array of float64 that holds the values of wrt, or a pair of an
     array and the place of each in it. It is read where it lies, at every call, in

@@ -17,7 +17,7 @@ from ..core.tables import Tables
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
 from ..engines.llvm.precision import DOUBLE, Precision
-from ..engines.straight.line import PATIENCE, StraightLine, blocks, fits, pays
+from ..engines.straight.line import PATIENCE, StraightLine, fits, pays
 from ..engines.tape.flat import Sample
 from ..engines.tape.lowering import Lowering, Stage
 from ..engines.tape.report import report
@@ -145,15 +145,16 @@ class ByMachine(ByReference):
     def __init__(self, asked: Question) -> None:
         super().__init__(asked)
         engine, precision, self.batched = asked.engine, asked.precision, asked.batched
-        places = asked.weights.places if asked.weights is not None else None
-        self.lowering = Lowering(self.tables, self.rows, self.wrt, self.batched, places=places, fused=asked.fused)
+        self.lowering = self._lowered(find=engine != "native")
+        if engine == "native" and not pays(self.lowering.flat):
+            what = "A plan of many samples" if self.batched else f"A plan of {len(self.lowering.flat)} rows"
+            message = f"{what} is too large for straight-line code. The tape runs it."
+            warnings.warn(EngineWarning(message), stacklevel=learners_level())
+            self.lowering = self._lowered()
         self.flat = self.lowering.flat
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
         self.straight = fits(self.flat) if engine is None else engine == "native" and pays(self.flat)
-        if engine == "native" and not self.straight:
-            message = f"A plan of {len(self.flat)} rows is too large for straight-line code. The tape runs it."
-            warnings.warn(EngineWarning(message), stacklevel=learners_level())
         self._groups = whole_groups(self.flat, self.asked)
         self.tape: Any = self._straight_line() if self.straight else Tape(self.flat, wanted, precision=precision)
         self.may_move = engine is None and not self.straight
@@ -176,6 +177,10 @@ class ByMachine(ByReference):
     def placeholders(self) -> list[int]:
         return [row for row in self.lowering.placeholders if row not in self.batched]
 
+    def _lowered(self, find: bool = True) -> Lowering:
+        fused, places = self.question.fused, self.weights.places if self.weights is not None else None
+        return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, places=places, fused=fused)
+
     def stages(self) -> list[Stage]:
         """What each pass made, with its plan, which is made again where it was too large to be kept."""
         if self.weights is None and all(stage.flat is not None for stage in self.lowering.stages):
@@ -196,7 +201,7 @@ class ByMachine(ByReference):
     def found(self, finite: bool, samples: int) -> Found:
         """What the last run left. finite: whether all scalars are."""
         values, *slopes = [pick(self.tape.out, self.tape) for pick in self._picks]
-        if self.scalars < len(self.asked) and finite and not self.is_checked:
+        if self.scalars < len(self.asked) and finite:
             lanes = (values, *slopes) if self._groups is None else map(self.tape.out_lines, self._groups)
             finite = all(map(all_finite, lanes))
         if self._fed:
@@ -209,19 +214,13 @@ class ByMachine(ByReference):
         spread = self._fed and any(each.group == 0 for each in found[1:])  # `for_each` has more to do
         return None if spread or len(found) < len(self._picks) else found
 
-    @property
-    def is_checked(self) -> bool:
-        """Whether machine code found out if all lanes are finite."""
-        return self.straight and bool(self.tape.checks)
-
     def _straight_line(self) -> StraightLine:
-        wanted = [at.row for at in self.asked]
-        return StraightLine(self.flat, wanted, precision=self.precision, checks=self._groups is not None)
+        return StraightLine(self.flat, [at.row for at in self.asked], precision=self.precision)
 
     def _run(self, inputs: Inputs) -> float:
         """0.0 if all scalars among the results are finite."""
         if self.patience > 0:
-            self._wait(inputs)
+            self._wait()
         tape = self.tape
         if self.feeds.any:
             self.feeds(inputs, self.weights.array if self.weights is not None else self.tables.values)
@@ -229,15 +228,10 @@ class ByMachine(ByReference):
         amiss: float = tape.out.item(self.scalars)
         return amiss
 
-    def cost(self, samples: int) -> int:
-        """What a run takes of the patience with the tape."""
-        return blocks([*self.flat.samples, samples], self.precision)
-
-    def _wait(self, inputs: Inputs) -> None:
+    def _wait(self) -> None:
         """Count what goes over the tape; after enough of it, move to straight-line code."""
-        left = self.patience - self.cost(inputs.samples)
-        if left > 0:
-            self.patience = left
+        if self.patience > 1:
+            self.patience -= 1
             return
         with suppress(Opaque):  # then the tape goes on
             code = self._straight_line()

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engines.llvm.precision import Precision
-from ..engines.straight.line import StraightLine
 from ..engines.tape.flat import NONE, Flat, Sample
-from ..engines.tape.tape import Tape
 from .given import as_slice
 
 Pick = Callable[[Any, Any], Any]
@@ -24,14 +22,14 @@ class Part:
     group: int
     where: slice
 
-    def view(self, out: Any, tape: Tape | StraightLine) -> Any:
+    def view(self, out: Any, tape: Any) -> Any:
         return (tape.out_lines(self.group) if self.group else out)[self.where]
 
-    def __call__(self, out: Any, tape: Tape | StraightLine) -> Any:
+    def __call__(self, out: Any, tape: Any) -> Any:
         return self.view(out, tape).copy()
 
 
-def picks(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
+def picks(flat: Flat, tape: Any, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
     """How to find the outputs' values, and then each output's slopes, among a tape's results."""
     places, count = [], 0
     for at in asked:
@@ -52,7 +50,7 @@ def for_each(slopes: Any, fed: list[bool], samples: int, precision: Precision) -
     return np.array(entries) if all(map(np.ndim, entries)) else entries
 
 
-def _pick(flat: Flat, tape: Tape | StraightLine, asked: list[Sample], places: list[int]) -> Pick:
+def _pick(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick:
     groups = {int(flat.groups[at.row]) for at in asked}
     lanes = {at.lane == NONE for at in asked}
     if groups == {0}:

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
 from ..views.history import History
+from .dataflow import Dataflow
 from .network import Network, Weights
 from .on_dask import on_dask
 from .processes import in_processes
@@ -115,6 +116,13 @@ class Sequential(Network):
         return (
             {} if validation is None else {f"val_{name}": value for name, value in self.evaluate(*validation).items()}
         )
+
+
+def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflow:
+    """A network as operators and streams. decompose: with splits, workers of `grain` shares, and joins."""
+    if not isinstance(network, Network):
+        raise SequentialError("ARG_TYPE", f"it takes a Sequential, not {network!r:.60}.", "expand")
+    return network.expand(decompose, grain)
 
 
 def _same(one: Weights, other: Weights) -> bool:

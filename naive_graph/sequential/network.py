@@ -27,7 +27,7 @@ from .compute import Arithmetic, Loss, arithmetic
 from .dataflow import Dataflow, expanded
 from .fields import Field, bind, fitted, initializer, one_of, shape, share, whole
 from .layers import LAYERS, Layer, Placed, placed, written
-from .pipeline import schedule_of
+from .pipeline import schedule
 from .splitjoin import decomposed
 
 TRAINING = (
@@ -92,7 +92,7 @@ class Network:
         self.loss: str = values["loss"]
         self.initializer = values["initializer"]
         self.layers = placed(_checked(layers), self.input_shape)
-        stages = schedule_of(expanded(self.layers)).count
+        stages = schedule(expanded(self.layers)).count
         size = values["batch_size"]
         self.batch_size: int = stages + 1 if size is None else size
         if self.batch_size <= stages:

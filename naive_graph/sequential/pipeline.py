@@ -39,8 +39,8 @@ class Schedule:
 
     >>> from .layers import Dense, placed
     >>> from .dataflow import expanded
-    >>> schedule = schedule_of(expanded(placed([Dense(3), Dense(2)], (4,))))
-    >>> print(schedule.table(10))
+    >>> pipeline = schedule(expanded(placed([Dense(3), Dense(2)], (4,))))
+    >>> print(pipeline.table(10))
     cycle  copy  FComp1  FComp2  lossComp  BComp2  BComp1
         1     1
         2     2       1
@@ -57,7 +57,7 @@ class Schedule:
        13                              10       9       8
        14                                      10       9
        15                                              10
-    >>> print(schedule.naive(10)[0])
+    >>> print(pipeline.naive(10)[0])
     cycle 5, layer 2: FComp2(3) reads the weights while BComp2(1) writes them
     """
 
@@ -161,7 +161,7 @@ def _group_conflicts(layer: int, forward: int, backward: int, iterations: int, s
             holds[group % 2], wrote[group % 2] = group + 2, writer
 
 
-def schedule_of(dataflow: Dataflow, partition: Sequence[Sequence[str]] | None = None) -> Schedule:
+def schedule(dataflow: Dataflow, partition: Sequence[Sequence[str]] | None = None) -> Schedule:
     """The pipeline of a dataflow; `partition` says which operators share a worker, in runs of neighbours."""
     if partition is not None:
         given = [name for names in partition for name in names]

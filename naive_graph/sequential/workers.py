@@ -179,14 +179,14 @@ def crossing(network: Network, partition: Sequence[Sequence[str]]) -> list[str]:
 
 def checked(network: Network, partition: Sequence[Sequence[str]] | None) -> list[list[str]]:
     """The parts; halves of the operators if none are given. Raises SequentialError for what is no division."""
-    from .pipeline import schedule_of
+    from .pipeline import schedule
 
     flow = network.expand()
     if partition is None:
         names = list(flow.operators)
         middle = names.index("lossComp") + 1
         partition = [names[:middle], names[middle:]]
-    schedule_of(flow, partition)
+    schedule(flow, partition)
     return [list(names) for names in partition]
 
 

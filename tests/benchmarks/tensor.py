@@ -57,7 +57,7 @@ def network(size: int, side: int, shapes, padding: int):
 
 def through(h, layers, padding, convolved, flat, relu):
     for at, (w, b) in enumerate(layers):
-        if w.ndim == 4:
+        if len(w.shape) == 4:
             h = convolved(h, w, b, padding if at == 0 else 0)
         else:
             h = flat(h) @ w + b
@@ -70,8 +70,6 @@ def here(images, classes, layers, padding):
         return max_pool2d((conv2d(h, w, padding=pad) + b).relu(), 2)
 
     leaves = [tuple(map(LeafNode.parameter, pair)) for pair in layers]
-    for w, _ in leaves:
-        w.ndim = w.rank
     flat = lambda h: h if h.rank == 2 else h.reshape(len(images), -1)  # noqa: E731
     logits = through(LeafNode.constant(images), leaves, padding, convolved, flat, lambda h: h.relu())
     loss = losses.sparse_softmax_cross_entropy(classes, logits)

@@ -27,7 +27,7 @@ def one_by_one(rule, arity):
 
 @cache
 def _lanes(rule, arity):
-    code = kernels(Shape(rule.number, (0,) * arity))
+    code = kernels(Shape(rule.number, arity))
     function = SIGNATURE(code.lanes)
     function.kept = code
     return function

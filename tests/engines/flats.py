@@ -10,7 +10,7 @@ from naive_graph.core import ieee, reference
 from naive_graph.core.plan import plan_for
 from naive_graph.core.rules import BY_NUMBER
 from naive_graph.engines.tape.adjoint import Count
-from naive_graph.engines.tape.flat import DOT, EXP_BELOW, LARGEST, NONE, REDUCE, TOTAL, Lanes
+from naive_graph.engines.tape.flat import DOT, EXP_BELOW, LARGEST, NONE, REDUCE, TOTAL, Flat, Lanes
 from naive_graph.graph.handles import CURRENT
 
 EPS = 2.0**-53
@@ -148,3 +148,12 @@ def edges(flat):
 def counts(flat):
     """How many rows there are of each name."""
     return dict(Counter(flat.name(row) for row in range(len(flat))))
+
+
+def flat_of(plan):
+    """The plan as columns. Every leaf, a Constant too, is loaded from its own step."""
+    columns = (plan.kinds, plan.starts, plan.operand_steps)
+    kinds, starts, operands = (np.array(column, np.int32) for column in columns)
+    flat = Flat(kinds, starts, operands, np.zeros(len(kinds), np.int32))
+    flat.sources = {row: row for row in flat.leaves().tolist()}
+    return flat

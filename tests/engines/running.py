@@ -6,7 +6,7 @@ import pytest
 
 from naive_graph import Graph
 
-COMPILED = ["native", "tape"]
+COMPILED = ["direct"]
 on_compiled_engines = pytest.mark.parametrize("engine", COMPILED)
 
 

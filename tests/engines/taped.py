@@ -14,14 +14,6 @@ from naive_graph.engines.tape.lowering import Fed, Lowering
 from naive_graph.engines.tape.tape import Tape
 from naive_graph.graph.handles import CURRENT
 
-MACHINES = {"tape": Tape, "straight": StraightLine}
-
-
-class Machine:
-    """What `on_tape` runs; tests that take both set it."""
-
-    chosen = Tape
-
 
 def lowered(outputs, wrt, batched=()):
     rows = [[node.row for node in nodes] for nodes in (outputs, wrt, batched)]
@@ -48,9 +40,9 @@ def asked_of(low):
 
 
 def on_tape(low, fed=None, samples=None):
-    """The values and slopes as the machine has them: floats, or arrays with one for each sample."""
+    """The values and slopes as the tape has them: floats, or arrays with one for each sample."""
     asked = asked_of(low)
-    tape = Machine.chosen(low.flat, [found.row for found in asked])
+    tape = Tape(low.flat, [found.row for found in asked])
     if samples is not None:
         tape.set_samples([1, samples])
     fill(tape, low, given_values(low, fed))
@@ -79,6 +71,21 @@ def fill(tape, low, values):
         else:
             numbers = np.asarray(values[source], float)
             tape.feed(row)[: len(numbers)] = numbers
+
+
+def answers(machine, low, precision):
+    made = machine(low.flat, [found.row for found in asked_of(low)], precision=precision)
+    with np.errstate(over="ignore"):
+        fill(made, low, given_values(low))
+    source = array("d", table_values())
+    made.run(source.buffer_info()[0])
+    scalars = sum(1 for found in asked_of(low) if low.flat.groups[found.row] == 0)
+    return made.out[:scalars].copy()
+
+
+def wide(flat, wanted, precision):
+    """Straight-line code of any size as that of a large plan is."""
+    return StraightLine(flat, wanted, wide=True, precision=precision)
 
 
 def random_plan(seed, samples=12):

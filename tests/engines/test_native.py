@@ -13,7 +13,7 @@ from running import check_same, on_compiled_engines, run
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, Variable
-from naive_graph.engines import choice, native
+from naive_graph.engines import choice
 from naive_graph.engines.choice import Setting
 from naive_graph.errors import EngineError
 
@@ -64,11 +64,11 @@ def test_values_are_the_references_bit_for_bit_where_no_library_function_is_used
 
 @settings(max_examples=15, deadline=None)
 @given(size=st.integers(3, 300), seed=st.integers(0, 10**9))
-def test_native_gradients_are_the_references_bit_for_bit(size, seed):
+def test_gradients_are_the_references_bit_for_bit(size, seed):
     with Graph.scratch():
         nodes = grown(size, seed)
         y = Graph.sum(nodes[-3:])
-        check_same(run(nodes, y, "native")[1], run(nodes, y, "reference")[1])
+        check_same(run(nodes, y, "direct")[1], run(nodes, y, "reference")[1])
 
 
 @on_compiled_engines
@@ -89,32 +89,6 @@ def test_a_run_that_is_not_finite_is_the_references(engine):
     x = Variable(-1.0)
     y = x.log() + x.sqrt()
     assert all(map(math.isnan, [*run([y], y, engine)[0], x.grad]))
-
-
-def test_straight_line_code_that_is_cut_into_parts_is_the_references():
-    nodes = grown(1500, 1)
-    y = Graph.sum(nodes[-5:])
-    check_same(run(nodes, y, "native")[0], run(nodes, y, "reference")[0])
-
-
-def test_graphs_of_one_shape_share_their_code():
-    native._KEPT.clear()
-    for value in (1.0, 2.0):
-        with Graph.scratch():
-            x = Variable(value)
-            run([x], x * x + 1.0, "native")
-    assert len(native._KEPT) == 2  # forward, reverse
-
-
-def test_the_oldest_code_is_let_go(monkeypatch):
-    monkeypatch.setattr(native, "MOST_KEPT", 2)
-    x = Variable(2.0)
-    for power in range(5):
-        y = x
-        for _ in range(power):
-            y = ng.sin(y)
-        run([x], y * x, "native")
-    assert len(native._KEPT) == 2
 
 
 # --- names and tools ----------------------------------------------------------
@@ -165,10 +139,9 @@ def test_without_llvmlite_the_choice_is_the_reference_and_a_named_engine_says_wh
 def test_a_plan_moves_to_machine_code_when_it_has_run_often(monkeypatch):
     monkeypatch.setattr(choice, "PATIENCE", 0)
     monkeypatch.setattr(Setting, "default", None)
-    native._KEPT.clear()
     x = Variable(3.0)
     y = x * x + x
     for _ in range(3):
         Graph.forward()
         Graph.backward(y)
-    assert native._KEPT and (y.value, x.grad) == (12.0, 7.0)
+    assert x.tables.cache.get("quick") and (y.value, x.grad) == (12.0, 7.0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_graphs import ODD
-from taped import asked_of, lowered
+from taped import answers, asked_of, lowered, wide
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
@@ -13,28 +13,23 @@ from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm import listing as straight
 from naive_graph.engines.llvm.pairs import PAIRS, partner
 from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
-from naive_graph.engines.straight import sheet
+from naive_graph.engines.straight import code
 from naive_graph.engines.straight.code import Written
 from naive_graph.engines.tape.flat import DOT, PIECES, TOTAL
+from naive_graph.engines.tape.tape import Tape
 
 NUMBERS = st.one_of(st.floats(-3, 3), st.floats(width=32), st.sampled_from([*ODD, 1e5, 0.625, 355.0, 372.5, 88.0]))
 
 
-def answers(engine, names, numbers, dtype):
-    with Graph.scratch():
-        p = PlaceHolder()
-        program = Program([RULES[name](p) for name in names], inputs=[p], engine=engine, dtype=dtype)
-        with np.errstate(over="ignore"):
-            return program(np.array(numbers)).value
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
 @pytest.mark.parametrize("names", PAIRS)
-@given(numbers=st.lists(NUMBERS, min_size=1, max_size=20))
+@given(number=NUMBERS)
 @settings(max_examples=30, deadline=None)
-@pytest.mark.filterwarnings("ignore::naive_graph.errors.NumericWarning")
-def test_both_results_have_the_bits_of_their_own_functions(names, dtype, numbers):
-    for together, alone in zip(answers("native", names, numbers, dtype), answers("tape", names, numbers, dtype)):
+def test_both_results_have_the_bits_of_their_own_functions(names, precision, number):
+    with Graph.scratch():
+        x = Variable(number)
+        low = lowered([RULES[name](x) for name in names], [])
+        together, alone = answers(wide, low, precision), answers(Tape, low, precision)
         missing = np.isnan(alone)
         assert np.array_equal(np.isnan(together), missing)
         assert together[~missing].tobytes() == alone[~missing].tobytes()
@@ -43,13 +38,12 @@ def test_both_results_have_the_bits_of_their_own_functions(names, dtype, numbers
 CALLS = [(ng.sin, "sin+cos"), (ng.cos, "sin+cos"), (ng.tanh, "tanh+sech_squared")]
 
 
-@pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
 @pytest.mark.parametrize(("function", "call"), CALLS)
-def test_a_function_and_its_slope_are_one_call(function, call, precision):
-    p = PlaceHolder()
-    low = lowered([function(p)], [p], [p])
-    lines = str(Written(low.flat, [each.row for each in asked_of(low)], True, precision)).splitlines()
-    assert sum(" call " in line and f'@"{call}.{precision.name}"' in line for line in lines) == 1
+def test_a_function_and_its_slope_are_one_call(function, call):
+    x = Variable(0.5)
+    low = lowered([function(x)], [x])
+    lines = str(Written(low.flat, [each.row for each in asked_of(low)], True)).splitlines()
+    assert sum(" call " in line and f'@"{call}"' in line for line in lines) == 1
 
 
 def test_an_operator_of_somebody_else_has_no_partner():
@@ -63,21 +57,13 @@ def test_rows_of_a_plan_that_are_no_rules_have_no_partner():
     assert [partner(kind) for kind in (*PIECES, DOT, TOTAL)] == [None] * (len(PIECES) + 2)
 
 
-def test_a_softmax_over_lanes_runs_as_straight_line_code():
-    with Graph.scratch():
-        ps = [PlaceHolder() for _ in range(3)]
-        program = Program(ng.logsumexp(ps), wrt=ps, inputs=[ps], engine="native")
-        batch = np.arange(30.0).reshape(10, 3) % 7
-        assert np.allclose(program(batch).gradient.sum(axis=0), 1.0)
-
-
 @given(st.integers(0, 2**32), st.sampled_from(["float64", "float32"]))
 @settings(max_examples=10, deadline=None)
 def test_code_that_is_cut_into_parts_has_the_bits_of_whole_code(seed, dtype):
     found = []
     for most_whole in (0, straight.MOST_WHOLE):
         with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-            patch.setattr(sheet, "MOST_WHOLE", most_whole)
+            patch.setattr(code, "MOST_WHOLE", most_whole)
             patch.setattr(straight, "LONGEST", 30)
             p, dice = [PlaceHolder() for _ in range(4)], np.random.default_rng(seed)
             nodes = list(p)
@@ -85,6 +71,6 @@ def test_code_that_is_cut_into_parts_has_the_bits_of_whole_code(seed, dtype):
                 a, b = (nodes[k] for k in dice.integers(len(nodes) - 4, len(nodes), 2))
                 nodes.append([a * b, a - b, ng.sin(a), ng.tanh(a) + b, ng.exp(ng.cos(b))][dice.integers(5)])
             program = Program(nodes[-1], p, inputs=[p], engine="native", dtype=dtype)
-            found.append(program(dice.normal(size=(11, 4))))
+            found.append(program(dice.normal(size=4)))
     (cut, cut_slopes), (whole, slopes) = found
-    assert whole.tobytes() == cut.tobytes() and slopes.tobytes() == cut_slopes.tobytes()
+    assert repr(whole) == repr(cut) and slopes.tobytes() == cut_slopes.tobytes()

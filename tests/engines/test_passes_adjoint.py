@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 import pytest
 from drawn import drawn
-from flats import edges, evaluated, near, plan_values, same
+from flats import edges, evaluated, flat_of, near, plan_values, same
 from hypothesis import given, settings
 from random_graphs import random_graph, seeds, sizes
 
@@ -16,7 +16,6 @@ from naive_graph.core import reference
 from naive_graph.core.sweep import Contributed, reverse
 from naive_graph.engines.tape.adjoint import adjoint
 from naive_graph.engines.tape.dots import dots
-from naive_graph.engines.tape.flat import flat_of
 from naive_graph.engines.tape.share import share
 
 

@@ -1,5 +1,6 @@
 """The passes that only put rows in an order: nothing comes before what it needs."""
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -14,12 +15,11 @@ from unrolled import network
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, total
 from naive_graph.engines.tape.blocks import Instruction, Slot, encode, give_slots
-from naive_graph.engines.tape.flat import DOT, MUL, NONE, REDUCE, TOTAL
+from naive_graph.engines.tape.flat import MUL, NONE, REDUCE, TOTAL
 from naive_graph.engines.tape.kernels import FIRST_KERNEL, REDUCE_PAIRS, SUM
-from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.engines.tape.runs import LONG, runs, shapes_of
+from naive_graph.engines.tape.runs import Shapes, runs
 from naive_graph.engines.tape.sections import lives_on, sections
 from naive_graph.graph.handles import CURRENT
 
@@ -128,37 +128,21 @@ def varying(nodes):
 
 
 def in_order(flat, rows):
-    found = runs(flat, rows)
+    found, shapes = runs(flat, rows, Shapes()), Shapes()
     assert sorted(found.order.tolist()) == rows.tolist()
     assert found.starts[0] == 0 and found.starts[-1] == len(rows) and (np.diff(found.starts) > 0).all()
-    of_row, shapes = shapes_of(flat, rows)
-    shape_of = {row: shapes[at] for row, at in zip(rows.tolist(), of_row.tolist(), strict=True)}
+    shape_of = dict(zip(rows.tolist(), shapes.of(flat, rows).tolist(), strict=True))
     waiting = set(rows.tolist())
-    for run, shape in enumerate(found.shapes):
-        members = found.order[found.starts[run] : found.starts[run + 1]].tolist()
-        assert {shape_of[row] for row in members} == {shape}
+    for first, last in pairwise(found.starts.tolist()):
+        members = found.order[first:last].tolist()
+        assert {shape_of[row] for row in members} == {found.shapes[first]} == set(found.shapes[first:last].tolist())
         assert not any(each in waiting for row in members for each in flat.of(row) if each != NONE)
         waiting -= set(members)
 
 
-def test_short_sums_and_products_are_dots_of_an_even_number_of_terms():
-    flat = drawn("""
-        0 leaf
-        1 dot 0*0 + 0
-        2 sub 0 0
-        3 neg 0
-        4 dot 0*0 + 0 + 0
-        5 mul 0 0 0
-        6 dot 0 + 0 + 0 + 0 + 0 + 0 + 0
-    """)
-    of_row, shapes = shapes_of(flat, np.arange(1, 7, dtype=np.int32))
-    two, four, three = Shape(DOT, (1,) * 2), Shape(DOT, (1,) * 4), Shape(MUL, (0,) * 3)
-    assert [shapes[at] for at in of_row] == [two, two, two, four, three, LONG]
-
-
 @given(st.lists(st.sampled_from(ODD), min_size=5, max_size=5))
 @settings(max_examples=40, deadline=None)
-def test_sums_that_are_filled_up_to_dots_keep_every_bit(numbers):
+def test_rows_of_every_kind_keep_every_bit(numbers):
     with Graph.scratch():
         a, b, c, d, e = map(Variable, numbers)
         nodes = [a + b, a - b, a * b, -a, a * b + c, a + b * c + d, a * b + c * d + e, Graph.sum([a, b, c, d, e] * 3)]
@@ -168,7 +152,7 @@ def test_sums_that_are_filled_up_to_dots_keep_every_bit(numbers):
 
 
 def test_no_rows_are_no_runs():
-    assert runs(drawn("0 leaf"), np.empty(0, np.int32)).shapes == []
+    assert runs(drawn("0 leaf"), np.empty(0, np.int32), Shapes()).starts.tolist() == [0]
 
 
 # --- slots --------------------------------------------------------------------

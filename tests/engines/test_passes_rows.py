@@ -3,13 +3,12 @@
 from random import Random
 
 import pytest
-from flats import edges, evaluated, reference_values, same, table_values
+from flats import edges, evaluated, flat_of, reference_values, same, table_values
 from hypothesis import given, settings
 from random_graphs import random_graph, seeds, sizes
 
 from naive_graph import Graph, Variable
 from naive_graph.core.plan import plan_for
-from naive_graph.engines.tape.flat import flat_of
 from naive_graph.engines.tape.rows import flat_of_tables
 from naive_graph.graph.handles import CURRENT
 

@@ -1,4 +1,4 @@
-"""All passes, then the tape or straight-line code: the reference engine's numbers."""
+"""All passes, then the tape: the reference engine's numbers."""
 
 import math
 
@@ -8,7 +8,7 @@ from flats import at, evaluated, near, plan_values, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_graphs import random_graph, seeds, sizes
-from taped import MACHINES, Machine, asked_of, given_values, lowered, on_tape
+from taped import asked_of, given_values, lowered, on_tape
 from test_passes_adjoint import with_magnitudes
 from unrolled import Habit, network, unrolled
 
@@ -16,13 +16,6 @@ import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable
 
 KINDS = st.sampled_from([Constant, PlaceHolder, Variable])
-
-
-@pytest.fixture(params=MACHINES, scope="module", autouse=True)
-def machine(request):
-    before, Machine.chosen = Machine.chosen, MACHINES[request.param]
-    yield
-    Machine.chosen = before
 
 
 def differentiable(nodes):

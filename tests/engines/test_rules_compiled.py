@@ -89,8 +89,8 @@ def test_the_nasty_numbers_in_all_pairs_give_the_references(name, arity):
 @pytest.mark.parametrize("precision", [DOUBLE, SINGLE], ids=lambda each: each.name)
 @of_each_rule
 def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity, precision):
-    code, place = kernels(Shape(RULES[name].number, (0,) * arity), precision), len(NASTY)
-    run, few, one = (OVER_ROWS(each) for each in (code.run, code.few, code.one))
+    code, place = kernels(Shape(RULES[name].number, arity), precision), len(NASTY)
+    run, one = (OVER_ROWS(each) for each in (code.run, code.one))
     kind = ctypes.c_double if precision is DOUBLE else ctypes.c_float
     of_one = ctypes.CFUNCTYPE(kind, kind)(code.of_one)
     with np.errstate(over="ignore"):
@@ -99,7 +99,7 @@ def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity, precision)
     for turn in range(place if arity > 1 else 1):  # every number with every other
         index = np.concatenate([np.roll(np.arange(place), turn * k) for k in range(arity)]).astype(np.int32)
         at, wanted = scalars.ctypes.data, index.reshape(arity, place)
-        few(at, index.ctypes.data, 0, 2 * place, place)
+        run(at, index.ctypes.data, 0, 2 * place, place)
         for row in range(place):
             alone = np.ascontiguousarray(wanted[:, row])
             run(at, alone.ctypes.data, 0, place + row, 1)

@@ -81,25 +81,6 @@ def test_the_gradients_of_a_layer_of_any_shape_are_its_sums_over_the_samples(out
     assert (np.abs(grid - terms.sum(axis=0)) <= 2 * samples * EPS * np.abs(terms).sum(axis=0)).all()
 
 
-@given(st.integers(1, 10), st.integers(1, 10), seeds, st.sampled_from(["in order", "in disorder", "some twice"]), kinds)
-@settings(max_examples=15, deadline=None)
-def test_straight_line_code_sums_layers_of_any_shape_run_after_run(outputs, inputs, seed, order, dtype):
-    """One chunk of samples or several; what a run leaves, were it NaN, does not come back in the next."""
-    with Graph.scratch():
-        Graph.on_invalid = "ignore"
-        layer = Layer(outputs, inputs, 1, seed)
-        wrt, random = [each for line in layer.weights for each in line], layer.random
-        places = np.arange(len(wrt)) if order == "in order" else random.permutation(len(wrt))
-        places = np.append(places, places[:3]) if order == "some twice" else places
-        loss = total(Graph.sum([y * t for y, t in zip(layer.y, layer.given[1], strict=True)]))
-        program = Program(loss, [wrt[at] for at in places], inputs=layer.given, engine="native", dtype=dtype)
-        for samples in (3, 3, 3, 700, 700):
-            x, t = numbers(random, samples, inputs), numbers(random, samples, outputs)
-            program(x * np.nan, t)
-            expected = (t.T @ x).reshape(-1)[places]
-            assert np.array_equal(program(x, t).gradient, expected)
-
-
 @given(sizes, sizes, samples, seeds, st.booleans(), st.booleans())
 @settings(max_examples=10, deadline=None)
 def test_dense_does_what_its_source_says(outputs, inputs, samples, seed, fused, in_columns):

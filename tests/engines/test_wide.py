@@ -47,8 +47,6 @@ def test_nothing_that_is_compiled_grows_with_the_operands(name, monkeypatch):
 @pytest.mark.parametrize("name", WIDE)
 def test_thousands_of_operands_are_not_written_out_as_straight_line_code(name):
     xs, y = gathered(name, 12_000)
-    with pytest.warns(EngineWarning, match="12001 nodes and 12000 operands is too large"):
-        Graph.forward(engine="native")
     if name == "logsumexp":
         with pytest.warns(EngineWarning, match="slopes of 'logsumexp' over 12000 operands"):
             Program(y, wrt=xs[:2])()
@@ -68,7 +66,7 @@ def test_a_small_loss_in_a_large_graph_takes_no_short_way(monkeypatch):
     assert x.grad == 1.0 and x.tables.cache.get("quick") is None
 
 
-def test_a_wide_sum_moves_to_the_tape_and_not_to_straight_line_code(monkeypatch):
+def test_a_wide_sum_moves_to_no_straight_line_code(monkeypatch):
     monkeypatch.setattr(Setting, "default", None)
     x = Variable(0.5)
     y = Graph.sum([x] * 20_000)

@@ -25,7 +25,8 @@ from naive_graph import Constant, Graph, PlaceHolder, Program, Variable
 from naive_graph.core.catalogue import BUILT_IN
 from naive_graph.core.rules import BY_NUMBER, RULES
 from naive_graph.core.tables import VARIABLE
-from naive_graph.engines.tape import backward, repeats, runs, windows
+from naive_graph.engines.llvm.emit import Opaque
+from naive_graph.engines.tape import backward, repeats, runs, scalars, windows
 from naive_graph.engines.tape.flat import Flat
 from naive_graph.engines.tape.operators import Shape
 from naive_graph.engines.tape.powers import powers
@@ -100,8 +101,8 @@ def test_every_way_that_an_instruction_goes_gives_the_references_numbers():
         y = y.square()
     flat, _ = flattened(y, [a, b])
     made = windows.windows(flat)
-    of_two = {windows.TWO_FROM + 4 * operator + last for operator in range(3) for last in range(3)}
-    assert set((made.code[::3] % windows.HOWS).tolist()) == {*range(windows.PRODUCT + 1), *of_two}
+    of_two = {scalars.TWO_FROM + 4 * operator + last for operator in range(3) for last in range(3)}
+    assert set((made.code[::3] % scalars.HOWS).tolist()) == {*range(scalars.PRODUCT + 1), *of_two}
     tape, law = on_windows(y, [a, b], 1000), Program(y, wrt=[a, b], engine="reference")()
     assert tape.out[0] == pytest.approx(law.value, rel=1e-14)
     assert tape.out[1:-1] == pytest.approx(law.gradient, rel=1e-13)
@@ -114,7 +115,7 @@ SUITING = [rule for rule in BY_NUMBER[:BUILT_IN] if backward.suits(rule, rule.ar
 @pytest.mark.parametrize("rule", SUITING, ids=lambda rule: rule.name)
 def test_a_row_alone_hands_on_the_bits_that_a_row_in_a_register_does(rule):
     arity = rule.arity or 3
-    shape, index = Shape(rule.number, (0,) * arity), np.arange(arity, dtype=np.int32)
+    shape, index = Shape(rule.number, arity), np.arange(arity, dtype=np.int32)
     code = backward.backward(shape)
     ways = [BACK(code.back), BACK(code.one)]
 
@@ -151,9 +152,11 @@ def test_long_sums_and_products_are_taken_up_to_a_limit(count, width):
     with Graph.scratch():
         xs = [Variable(1.0 + k / 64) for k in range(count)]
         y = Graph.sum(xs) * Graph.prod(xs)
+        if count > runs.MOST_FACTORS:
+            with pytest.raises(Opaque):
+                on_windows(y, xs, width)
+            return
         tape = on_windows(y, xs, width)
-        assert (tape is None) == (count > windows.MOST_FACTORS)
-        assume(tape is not None)
         law = Program(y, wrt=xs, engine="reference")()
         assert tape.out[0] == law.value
         assert tape.out[1:-1] == pytest.approx(law.gradient, rel=1e-14)
@@ -171,7 +174,7 @@ def test_a_rule_that_does_not_respond_to_an_operand_is_left_to_the_passes(name):
 def test_machine_code_and_source_agree(seed, size, width):
     called = set()
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-        for file, name in ((windows, "classes"), (windows, "write"), (runs, "schedule"), (repeats, "alike_terms")):
+        for file, name in ((runs, "classes"), (windows, "write"), (runs, "schedule"), (repeats, "alike_terms")):
             patch.setattr(file, name, partial(twice, getattr(file, name), called))
         nodes = grown(seed, size, TAKEN)
         flat, _ = flattened(nodes[-1], [])

@@ -17,7 +17,6 @@ from asking import (
     fed,
     fed_graph,
     of_each_engine,
-    of_each_machine,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,38 +42,35 @@ def test_values_have_the_bits_of_numpys_float32(engine, seed, size, wild):
             assert type(value) is float and same_bits(np.float32(value), value_of(output))
 
 
-@of_each_machine
 @LAW
 @given(SEEDS, SIZES, SAMPLES)
-def test_a_batch_has_the_bits_of_numpys_float32(engine, seed, size, samples):
+def test_a_batch_has_the_bits_of_numpys_float32(seed, size, samples):
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         output, leaves = fed_graph(seed, size, EXACT)
         data = fed(seed, leaves, samples)
-        assert same_bits(asking(output, engine=engine)(feed=data).value, value_of(output, data))
+        assert same_bits(asking(output)(feed=data).value, value_of(output, data))
 
 
-@of_each_machine
 @LAW
 @given(SEEDS, st.integers(3, 60), st.lists(st.sampled_from(NASTY) | SINGLES, min_size=1, max_size=40))
-def test_a_batch_of_any_numbers_has_the_bits_of_numpys_float32(engine, seed, size, numbers):
+def test_a_batch_of_any_numbers_has_the_bits_of_numpys_float32(seed, size, numbers):
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         output, leaves = fed_graph(seed, size, EXACT)
         holders = [leaf for leaf in leaves if isinstance(leaf, PlaceHolder)]
         data = {leaf: np.roll(numbers, place) for place, leaf in enumerate(holders)}
-        assert same_bits(asking(output, engine=engine)(feed=data).value, value_of(output, data))
+        assert same_bits(asking(output)(feed=data).value, value_of(output, data))
 
 
-@of_each_machine
 @LAW
 @given(SEEDS, st.integers(3, 60), SAMPLES)
-def test_totals_and_means_add_up_in_order(engine, seed, size, samples):
+def test_totals_and_means_add_up_in_order(seed, size, samples):
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         output, leaves = fed_graph(seed, size, EXACT)
         data = fed(seed, leaves, samples)
-        all_of_them, average = asking([total(output), mean(output)], engine=engine)(feed=data).value
+        all_of_them, average = asking([total(output), mean(output)])(feed=data).value
         with np.errstate(all="ignore"):  # infinite terms of unlike signs
             sum = np.add.accumulate(np.broadcast_to(value_of(output, data), samples))[-1]
         assert same_bits(np.float32(all_of_them), sum) and same_bits(np.float32(average), sum / np.float32(samples))
@@ -194,15 +190,14 @@ def test_programs_of_both_kinds_do_not_disturb_each_other():
     assert wide(data).gradient.dtype == np.float64 and wide(data).value != narrow(data).value
 
 
-@of_each_machine
 @LAW
 @given(SEEDS, SIZES, SAMPLES)
-def test_two_runs_give_the_same_bits(engine, seed, size, samples):
+def test_two_runs_give_the_same_bits(seed, size, samples):
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         output, leaves = fed_graph(seed, size, [*EXACT, "tanh", "exp"])
         data, shared = fed(seed, leaves, samples), [leaf for leaf in leaves if type(leaf) is Variable]
-        one, two = (asking(total(output), shared, engine)(feed=data) for _ in range(2))
+        one, two = (asking(total(output), shared)(feed=data) for _ in range(2))
         assert same_bits(np.float32(one.value), np.float32(two.value)) and same_bits(one.gradient, two.gradient)
 
 

@@ -37,15 +37,14 @@ def test_gradients_keep_the_law_of_reordered_sums(engine, seed, size):
         assert found.dtype == law.dtype == np.float32 and (np.abs(found - law) <= most).all()
 
 
-@of_each_machine
 @LAW
 @given(SEEDS, st.integers(3, 120), st.sampled_from([1, 7, 16, 17, 40]))
-def test_gradients_of_a_total_are_sums_over_samples(engine, seed, size, samples):
+def test_gradients_of_a_total_are_sums_over_samples(seed, size, samples):
     with Graph.scratch():
         Graph.on_invalid = "ignore"
         output, leaves = fed_graph(seed, size, EXACT)
         data, shared = fed(seed, leaves, samples), [leaf for leaf in leaves if type(leaf) is Variable]
-        found = asking(total(output), shared, engine)(feed=data).gradient
+        found = asking(total(output), shared)(feed=data).gradient
         law, most, singly = np.zeros(len(shared)), np.zeros(len(shared)), asking(output, shared, "reference")
         for sample in range(samples):
             for holder, numbers in data.items():
@@ -58,8 +57,7 @@ def test_gradients_of_a_total_are_sums_over_samples(engine, seed, size, samples)
 
 @pytest.mark.parametrize("samples", [1, 5, 8, 15, 16, 17, 31, 33, 100, 257])
 @pytest.mark.parametrize("hidden", [3, 4, 9])
-@of_each_machine
-def test_a_networks_gradient_is_right_at_every_size(engine, samples, hidden):
+def test_a_networks_gradient_is_right_at_every_size(samples, hidden):
     dice = np.random.default_rng(samples)
     first, second = dice.normal(0, 1, (hidden, 5)), dice.normal(0, 1, (2, hidden))
     rows = [[[Variable(w) for w in row] for row in layer.tolist()] for layer in (first, second)]
@@ -71,7 +69,7 @@ def test_a_networks_gradient_is_right_at_every_size(engine, samples, hidden):
     every = [w for layer in rows for row in layer for w in row]
     points, labels = dice.normal(0, 1, (samples, 5)), dice.normal(0, 1, (samples, 2))
     exact = Program(loss, every, inputs=[x, y])(points, labels)
-    found = asking(loss, every, engine, inputs=[x, y])(points, labels)
+    found = asking(loss, every, inputs=[x, y])(points, labels)
     assert found.value == pytest.approx(exact.value, rel=1e-5)
     assert np.allclose(found.gradient, exact.gradient, rtol=1e-4, atol=1e-5)
 

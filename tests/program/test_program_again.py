@@ -57,7 +57,7 @@ def network(rows, engine="tape", dtype="float64"):
 
 @pytest.mark.parametrize("rows", [None, "each"])
 @pytest.mark.parametrize("samples", [1, 7, 8, 16, 100, 137])
-@pytest.mark.parametrize("engine", ["native", "tape"])
+@pytest.mark.parametrize("engine", [None, "tape"])
 @pytest.mark.parametrize("dtype", KINDS)
 def test_a_batch_fed_again_gets_the_answer_of_a_new_program(rows, samples, engine, dtype):
     rng = np.random.default_rng(samples)
@@ -296,15 +296,15 @@ def test_threads_that_ask_one_program_get_their_own_answers():
 
 def test_the_short_way_counts_for_the_move_to_straight_line_code(monkeypatch):
     monkeypatch.setattr(questions, "PATIENCE", 12)
-    x, p = Variable(3.0), PlaceHolder()
-    program = Program(mean(x * p), [x], inputs=[p])
-    data = np.arange(10.0)  # two blocks of eight
-    moved = []
-    for _ in range(9):
-        assert program(data) == (13.5, 4.5)
+    x = y = Variable(3.0)
+    for _ in range(500):
+        y = y * 1.0 + 0.0
+    program, moved = Program(y, [x]), []
+    for _ in range(14):
+        assert program().value == 3.0
         (answers,) = program._questions.values()
         moved.append(answers.straight)
-    assert moved == [False] * 5 + [True] * 4
+    assert moved == [False] * 11 + [True] * 3
 
 
 def test_what_float32_cannot_hold_is_told_of_on_the_short_way_too():
@@ -328,7 +328,7 @@ def test_one_result_that_is_not_finite_is_found_among_many(many, data, engine, d
         Graph.on_invalid = "raise"
         ps, p = [PlaceHolder() for _ in range(many)], PlaceHolder()
         numbers = Program([each * 1.0 for each in ps], inputs=[ps], engine=engine, dtype=dtype)
-        lines = Program([p * 1.0, p * 2.0], [p], inputs=[p], engine=engine, dtype=dtype)
+        lines = Program([p * 1.0, p * 2.0], [p], inputs=[p], dtype=dtype)
         for program in (numbers, lines):
             for _ in range(3):
                 program(ordinary)
@@ -391,7 +391,7 @@ def test_plain_numbers_go_the_short_way_too(engine, long_ways):
     assert [program(1.0, 1.0).value for _ in range(4)] == [3.0] * 4
 
 
-@pytest.mark.parametrize("engine", ["tape", "native"])
+@pytest.mark.parametrize("engine", ["tape", None])
 @pytest.mark.parametrize("columns", [0, 2])
 def test_a_masked_array_is_refused_after_plain_ones_too(engine, columns):
     p, q, w = PlaceHolder(), PlaceHolder(), Variable(2.0)

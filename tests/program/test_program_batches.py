@@ -10,21 +10,11 @@ from large_graphs import EVERY, EXACT, grown, leaves_of
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
-from naive_graph.program import questions
 
 SIZES = [1, 2, 7, 8, 9, 100, 1000]
 SEEDS = st.integers(0, 10**6)
 LAW = settings(max_examples=15, deadline=None)
 OF_ONE = {"total", "mean"}  # of one sample they are the sample itself
-
-
-@pytest.fixture(params=["tape", "straight"], scope="module", autouse=True)
-def machine(request):
-    """What runs the batches: a Program loses its patience with the tape never, or at once."""
-    before = questions.PATIENCE
-    questions.PATIENCE = {"tape": 0, "straight": 1}[request.param]
-    yield
-    questions.PATIENCE = before
 
 
 def fed_graph(seed, size, operators):
@@ -203,7 +193,7 @@ def test_two_runs_of_a_batch_give_the_same_bits():
     assert first.value == second.value and all(np.array_equal(a, b) for a, b in zip(first.gradient, second.gradient))
 
 
-@pytest.mark.parametrize("engine", ["native", "tape", None])
+@pytest.mark.parametrize("engine", ["tape", None])
 @pytest.mark.parametrize("gather", [ng.total, ng.mean])
 @pytest.mark.parametrize("batch", [2.0, [2.0], [1.0, 2.0, 3.0]])
 def test_what_has_one_value_is_its_own_total_and_mean(gather, batch, engine):
@@ -213,7 +203,7 @@ def test_what_has_one_value_is_its_own_total_and_mean(gather, batch, engine):
     assert value == [2.25, 2.25] and [row.tolist() for row in gradient] == [[3.0], [3.0]]
 
 
-@pytest.mark.parametrize("engine", ["native", "tape", None])
+@pytest.mark.parametrize("engine", ["tape", None])
 def test_a_penalty_counts_once_beside_a_total_and_for_each_sample_inside_it(engine):
     w, p = Variable(1.5), PlaceHolder()
     program = Program([ng.total(w * p) + w * w, ng.total(w * p + w * w)], wrt=[w], inputs=[p], engine=engine)

@@ -131,7 +131,7 @@ def test_a_leaf_that_is_nan_is_named_with_the_line_that_made_it(engine):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("engine", ["native", "tape"])
+@pytest.mark.parametrize("engine", ["tape", None])
 @pytest.mark.parametrize("gather", [ng.mean, lambda y: y])
 def test_a_warning_comes_if_and_only_if_a_result_of_some_sample_is_not_finite(gather, engine, dtype):
     p, w = PlaceHolder(), Variable(2.0)

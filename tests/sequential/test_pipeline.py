@@ -3,23 +3,23 @@
 import pytest
 
 from naive_graph.errors import SequentialError
+from naive_graph.sequential import pipeline as pipelines
 from naive_graph.sequential.dataflow import expanded
 from naive_graph.sequential.layers import Dense, placed
-from naive_graph.sequential.pipeline import schedule_of
 
 
-def schedule(layers):
-    return schedule_of(expanded(placed([Dense(2)] * layers, (2,))))
+def stacked(layers):
+    return pipelines.schedule(expanded(placed([Dense(2)] * layers, (2,))))
 
 
 @pytest.mark.parametrize("layers", range(1, 8))
 def test_a_stack_of_layers_has_two_stages_each_and_two_more(layers):
-    assert schedule(layers).count == 2 * layers + 2
-    assert schedule(layers).least_group == 2 * layers
+    assert stacked(layers).count == 2 * layers + 2
+    assert stacked(layers).least_group == 2 * layers
 
 
 def test_ten_iterations_take_fifteen_cycles():
-    pipeline = schedule(2)
+    pipeline = stacked(2)
     assert pipeline.cycles(10) == 15
     assert pipeline.phases(10) == {"fill": range(1, 6), "steady": range(6, 11), "drain": range(11, 16)}
     rows = [line.split() for line in pipeline.table(10).splitlines()[1:]]
@@ -28,12 +28,12 @@ def test_ten_iterations_take_fifteen_cycles():
 
 @pytest.mark.parametrize("iterations", range(1, 8))
 def test_phases_hold_every_cycle_once(iterations):
-    phases = schedule(2).phases(iterations)
+    phases = stacked(2).phases(iterations)
     assert [cycle for each in phases.values() for cycle in each] == list(range(1, iterations + 6))
 
 
 def test_the_naive_scheme_leaves_two_iterations_clean():
-    found = schedule(2).naive(10)
+    found = stacked(2).naive(10)
     first = found[0]
     assert (first.cycle, first.layer, first.reader, first.writer) == (5, 2, "FComp2(3)", "BComp2(1)")
     mixed = {int(each.reader.partition("(")[2][:-1]) for each in found}
@@ -46,7 +46,7 @@ def test_the_naive_scheme_leaves_two_iterations_clean():
 @pytest.mark.parametrize("layers", range(1, 6))
 def test_two_buffers_are_right_exactly_from_the_largest_distance_on(layers):
     """By exhaustion: S to 12, groups of 1 to 40, four groups and a short one."""
-    pipeline = schedule(layers)
+    pipeline = stacked(layers)
     for size in range(1, 41):
         conflicts = pipeline.grouped(4 * size + size // 2 + 1, size)
         assert (conflicts == []) == (size >= pipeline.count - 2)
@@ -54,24 +54,24 @@ def test_two_buffers_are_right_exactly_from_the_largest_distance_on(layers):
 
 
 def test_a_conflict_names_cycle_layer_reader_and_writer():
-    text = str(schedule(2).grouped(12, 3)[0])
+    text = str(stacked(2).grouped(12, 3)[0])
     assert text.startswith("cycle ") and "layer 1" in text and "FComp1(7)" in text
 
 
 def test_fewer_workers_have_fewer_stages():
     flow = expanded(placed([Dense(2), Dense(2)], (2,)))
     names = list(flow.operators)
-    assert schedule_of(flow, [names]).count == 1
-    assert schedule_of(flow, [names[:3], names[3:]]).count == 2
+    assert pipelines.schedule(flow, [names]).count == 1
+    assert pipelines.schedule(flow, [names[:3], names[3:]]).count == 2
 
 
 @pytest.mark.parametrize("wrong", [[["copy"]], [["FComp1", "copy"]], [[]], ["copy"]])
 def test_a_wrong_partition_is_refused(wrong):
     with pytest.raises(SequentialError, match="partition"):
-        schedule_of(expanded(placed([Dense(2)], (2,))), wrong)
+        pipelines.schedule(expanded(placed([Dense(2)], (2,))), wrong)
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, "7", None])
 def test_a_wrong_group_is_refused(size):
     with pytest.raises(SequentialError, match="group"):
-        schedule(2).grouped(10, size)
+        stacked(2).grouped(10, size)

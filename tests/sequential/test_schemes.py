@@ -14,7 +14,7 @@ from naive_graph.sequential import firing, workers
 from naive_graph.sequential.layers import Dense
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
-from naive_graph.sequential.pipeline import schedule_of
+from naive_graph.sequential.pipeline import schedule
 from naive_graph.sequential.processes import in_processes
 from naive_graph.sequential.schemes import copied, doubled, in_cycles, in_series, newest
 from naive_graph.sequential.workers import in_threads
@@ -52,7 +52,7 @@ def test_golden_serial_descent_and_the_naive_pipeline():
     *_, last = in_series(network, doubled(START), x[:10], y[:10])
     found = [float(each["W"][0, 0]) for each in newest(last.buffers, 10, "serial")]
     np.testing.assert_allclose(found, (0.963277127948904, 0.626714128369926), rtol=1e-14)
-    naive = in_cycles(network, schedule_of(network.expand()), START, x[:10], y[:10], None)
+    naive = in_cycles(network, schedule(network.expand()), START, x[:10], y[:10], None)
     np.testing.assert_allclose(
         [float(each["W"][0, 0]) for each in naive], (1.03413313184668, 0.706447864318458), rtol=1e-14
     )
@@ -62,7 +62,7 @@ def test_golden_serial_descent_and_the_naive_pipeline():
 def test_cycle_by_cycle_the_bits_are_those_of_the_recurrence(policy):
     network, x, y = small()
     *_, last = in_series(network, doubled(network.weights), x, y, policy)
-    found = in_cycles(network, schedule_of(network.expand()), network.weights, x, y, policy)
+    found = in_cycles(network, schedule(network.expand()), network.weights, x, y, policy)
     assert same(found, newest(last.buffers, last.group + 1, policy))
 
 

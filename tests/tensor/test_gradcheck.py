@@ -44,6 +44,7 @@ def test_a_convolutional_network_of_a_model_passes():
     assert report.count + report.masked == 8 + 16
     assert report.parameters["kernel"].count > 0
     assert model.gradients.tolist() == [0.0] * 24  # nothing was added to them
+    assert gradcheck(loss, skip=[kernel]).count == 16
 
 
 def test_a_wrong_derivative_is_found_in_every_mode_and_named(wrong):
@@ -69,6 +70,11 @@ def test_the_report_is_a_table_and_draws_its_worst_entries(wrong):
 def test_several_losses_of_any_shape_are_summed():
     w = leaf("w", 2, 3)
     assert gradcheck([w.sin(), (w * w).sum(0)]).require().count == 6
+
+
+def test_scalar_nodes_inside_a_tensor_are_checked_too():
+    x, y = ng.Variable(1.5, name="x"), ng.Variable(-0.5, name="y")
+    assert gradcheck((LeafNode.of([x, y], "t").sin() * 2.0).sum()).require().count == 2
 
 
 def test_entries_near_a_kink_are_masked():

@@ -8,9 +8,9 @@ Rules become code, because they are applied to registers:
     emit         registers: one more arithmetic
     meaning      the catalogue's value functions, where `math` writes machine code
     functions    such functions of one number, or of a register; `cutting` cuts registers to size
-    mathematics  exp, log, sin, cos, tanh of a register; `singles` in float32, `pairs` two at once
+    mathematics  exp, log, sin, cos, tanh of a register; `pairs` two at once
     listing      straight-line code for a whole sweep
-    block, loops, repeat, narrow    the same for a block of samples, and again and again
+    repeat       the same again and again
 
 Loops become code, because they are written in a small subset of Python:
 

@@ -167,9 +167,9 @@ def _new_machine(optimised: bool = False) -> Any:
 @once
 def _here() -> str:
     """All that the code depends on besides its text."""
+    llvm = llvmlite()  # first: it says what to install
     import llvmlite as package
 
-    llvm = llvmlite()
     return "\n".join((package.__version__, llvm.get_default_triple(), llvm.get_host_cpu_name(), _features()))
 
 

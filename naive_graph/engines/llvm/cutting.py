@@ -21,8 +21,6 @@ class Wide(Protocol):
 
 
 def each_alone(module: Wide, full: str, name: str, arity: int) -> str:
-    if module.width == 1:
-        return alone(full, name, arity)
     lines, result = [], "poison"
     for place in range(module.width):
         taken = [f"%t{place}.{each}" for each in range(arity)]
@@ -33,13 +31,6 @@ def each_alone(module: Wide, full: str, name: str, arity: int) -> str:
     parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
     head = f'define internal {module.real} @"{full}"({parameters}) {{'
     return "\n  ".join([head, *lines, f"ret {module.real} {result}"]) + "\n}"
-
-
-def alone(full: str, name: str, arity: int) -> str:
-    """The C library's function under another name."""
-    parameters = ", ".join(f"double %x{place}" for place in range(arity))
-    called = f'%y = call double @"{name}"({parameters})'
-    return "\n  ".join([f'define internal double @"{full}"({parameters}) {{', called, "ret double %y"]) + "\n}"
 
 
 def by_halves(module: Wide, full: str, exact: str, arity: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core import ieee
 from ...core.arithmetics.single import PIECES, in_pieces
-from . import mathematics, meaning, singles
+from . import mathematics, meaning
 from .cutting import by_halves, each_alone, many
 from .emit import Emitted, Opaque, Value, Writer
 from .precision import DOUBLE, SINGLE, Precision
@@ -60,7 +60,7 @@ class Module:
         self.width, self.precision, self.fast = width, precision, fast or width > 1
         self.real = many(precision.type, width)
         self.truth = many("i1", width)
-        self.whole = many(precision.whole, width)
+        self.whole = many("i64", width)
         self.suffix = precision.suffix(width)
         self.functions: dict[str, str] = {}
         self.declared: dict[str, str] = {} if declared is None else declared
@@ -90,10 +90,7 @@ class Module:
         full = f"{name}/{arity}.rounded{self.mark}"
         if full not in self.functions:
             self.functions[full] = by_halves(self, full, self.exact.define(name, function, arity), arity)
-        if not self.fast or name not in singles.FUNCTIONS:
-            return full
-        fast = self.define(f"{name}.many", singles.FUNCTIONS[name], arity)
-        return self.guarded(name, fast, full, singles.LIMITS[name]) if name in singles.LIMITS else fast
+        return full
 
     def many(self, name: str, arity: int) -> str:
         """The full name of what stands for a function of C's."""
@@ -127,11 +124,11 @@ class Module:
 
     def each_alone(self, name: str, arity: int) -> str:
         """The full name of a function that gives every double of a register to the C library's function."""
-        full = f"{name}.each{self.mark}"
-        if full not in self.functions:
-            self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
+        self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
+        full = f"{name}.each"
+        if self.width > 1 and full not in self.functions:
             self.functions[full] = each_alone(self, full, name, arity)
-        return full
+        return full if self.width > 1 else name
 
     @property
     def mark(self) -> str:
@@ -142,7 +139,7 @@ class Module:
         return _splat(self.precision.type, self.precision.literal(value), self.width)
 
     def integer(self, value: int) -> str:
-        return _splat(self.precision.whole, str(value), self.width)
+        return _splat("i64", str(value), self.width)
 
 
 def together(*modules: Module) -> str:

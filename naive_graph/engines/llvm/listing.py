@@ -16,32 +16,6 @@ from .precision import SINGLE
 LONGEST = 400  # instructions from which a part is ended: LLVM takes some 20 ms for that
 MOST_WHOLE = 8_000  # operands of all rows of a plan that is not cut: LLVM takes some 0.1 to 0.4 s for them
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"
-# With a pointer to its frame a function can align its stack to whole registers. Without it, LLVM puts away registers
-# at any address, and half of them lie across two lines of the cache.
-FRAME = '"frame-pointer"="all"'
-LINE = 8  # doubles in a line of the cache; sixteen of float32. As many as a register has lanes
-
-
-class Scratch:
-    """Hands out the places of the scratch array; places for a register begin a line of the cache.
-
-    line: how many floats are in one.
-    """
-
-    def __init__(self, line: int = LINE) -> None:
-        self.line, self.size = line, 0
-        self._open = 0  # the next place for one float, if its line is begun
-
-    def place(self, count: int = 1) -> int:
-        """The first of `count` places side by side."""
-        if count == 1 and self._open % self.line:
-            self._open += 1
-            return self._open - 1
-        first = self.size
-        self.size += -(-count // self.line) * self.line
-        if count == 1:
-            self._open = first + 1
-        return first
 
 
 class Straight(Writer):
@@ -50,29 +24,21 @@ class Straight(Writer):
     They are of the module's precision; only the graph's values, from which
     leaves are loaded, are always float64, and rounded when they are read.
 
-    scratch: where places for what a later part needs are taken from; shared by
-    all code that runs over one scratch array. whole: whether it is one part, however long.
+    whole: whether it is one part, however long. spilled: how many places of the
+    scratch array are in use.
     """
 
-    def __init__(
-        self,
-        module: Module,
-        name: str,
-        parameters: str = PARAMETERS,
-        scratch: Scratch | None = None,
-        whole: bool = False,
-    ) -> None:
+    def __init__(self, module: Module, name: str, parameters: str = PARAMETERS, whole: bool = False) -> None:
         super().__init__(module)
-        self.name, self.parameters, self.whole = name, parameters, whole
-        self.scratch = Scratch(module.precision.lanes) if scratch is None else scratch
+        self.name, self.parameters, self.whole, self.spilled = name, parameters, whole, 0
         self.parts: list[list[str]] = [[]]
         self.known: dict[str, Emitted] = {}
         self._from = 0  # where in its part the first instruction is that is known
 
-    @property
-    def spilled(self) -> int:
-        """How many places of the scratch array are in use."""
-        return self.scratch.size
+    def room(self) -> int:
+        """One more place of the scratch array."""
+        self.spilled += 1
+        return self.spilled - 1
 
     def line(self, instruction: str) -> Emitted:
         if instruction not in self.known:
@@ -97,31 +63,17 @@ class Straight(Writer):
             self.known.clear()
 
     def operand(self, value: Value) -> str:
-        if not isinstance(value, Emitted) or self._is_here(value):
+        """A register with the value. In a later part it is loaded from where it lies, or stored first."""
+        if not isinstance(value, Emitted) or (value.chunk == len(self.parts) - 1 and value.name):
             return super().operand(value)
-        return self._loaded(value)
-
-    def _loaded(self, value: Emitted) -> str:
-        """A register with the value, loaded from where it lies."""
-        array, index = self.settled(value)
-        module, address = value.writer.module, self._address(array, index)
-        if array == "values" and module.precision is SINGLE:
+        if value.place is None:
+            value.place = ("scratch", self.room())
+            self._store(value.chunk, *value.place, value.name)
+        address = self.line(self._address(*value.place)).name
+        if value.place[0] == "values" and self.module.precision is SINGLE:
             exact = self.line(f"load double, ptr {address}, align 8").name
             return self.line(f"fptrunc double {exact} to float").name
-        return self.line(f"load {module.real}, ptr {address}, align {module.precision.bytes}").name
-
-    def _is_here(self, value: Emitted) -> bool:
-        """Whether the value is in a register of this part."""
-        return value.writer is self and value.chunk == len(self.parts) - 1 and value.name != ""
-
-    def settled(self, value: Emitted) -> tuple[str, int]:
-        """Where the value can be loaded from; it is stored there where that was not done yet."""
-        if value.place is None:
-            writer = value.writer
-            assert isinstance(writer, Straight)
-            value.place = ("scratch", self.scratch.place(writer.module.width))
-            writer._store(value.chunk, *value.place, value.name)
-        return value.place
+        return self.line(f"load {self.module.real}, ptr {address}, align {self.module.precision.bytes}").name
 
     def leaf(self, array: str, index: int) -> Emitted:
         """What the array holds there, loaded where it is needed."""
@@ -136,33 +88,25 @@ class Straight(Writer):
             value.place = (array, index)
 
     def _address(self, array: str, index: int) -> str:
-        name = ""
-        for each in self._address_lines(array, index):
-            name = self.line(each.format(name)).name
-        return name
-
-    def _address_lines(self, array: str, index: int) -> list[str]:
-        """The instructions that find a place of an array; each may name the one before as {0}."""
+        """The instruction that finds a place of an array."""
         real = "double" if array == "values" else self.module.precision.type
-        return [f"getelementptr {real}, ptr %{array}, i64 {index}"]
+        return f"getelementptr {real}, ptr %{array}, i64 {index}"
 
     def _store(self, part: int, array: str, index: int, name: str) -> None:
-        lines, address = self.parts[part], ""
-        for each in self._address_lines(array, index):
-            each, address = each.format(address), f"%v{len(lines)}"
-            lines.append(f"{address} = {each}")
+        lines = self.parts[part]
+        address = f"%v{len(lines)}"
+        lines.append(f"{address} = {self._address(array, index)}")
         lines.append(f"store {self.module.real} {name}, ptr {address}, align {self.module.precision.bytes}")
 
     def functions(self) -> str:
         """LLVM's assembly: the parts, and the function that calls them."""
         names = [self.name] if len(self.parts) == 1 else [f"{self.name}.{part}" for part in range(len(self.parts))]
-        frame = f"{FRAME} " if self.module.width > 1 else ""
         texts = [
-            "\n  ".join([f'define void @"{name}"({self.parameters}) {frame}{{', *lines, "ret void"]) + "\n}"
+            "\n  ".join([f'define void @"{name}"({self.parameters}) {{', *lines, "ret void"]) + "\n}"
             for name, lines in zip(names, self.parts, strict=True)
         ]
         if len(names) > 1:
-            texts.append(calling(self.name, self.parameters, names))
+            texts.append(calling(self.name, names, self.parameters))
         return "\n\n".join(texts)
 
     def __str__(self) -> str:
@@ -170,7 +114,7 @@ class Straight(Writer):
         return f"{self.functions()}\n\n{self.module}"
 
 
-def calling(name: str, parameters: str, names: list[str]) -> str:
+def calling(name: str, names: list[str], parameters: str = PARAMETERS) -> str:
     """A function that calls these, which have the same parameters, one after the other."""
     calls = [f'call void @"{each}"({parameters})' for each in names]
     return "\n  ".join([f'define void @"{name}"({parameters}) {{', *calls, "ret void"]) + "\n}"

@@ -26,10 +26,18 @@ KERNELS = {
     "call_run": (["ptr", "ptr", "i64", "i64", "i64"], "void"),
     "call_lanes": (["ptr", "i64", "ptr", "i64", "i64"], "void"),
     "call_back": (["ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
-    "call_value": (["double"], "double"),
+    "call_value": (["real"], "real"),  # a float of the precision that is compiled for
     "call_rule": (["ptr", "i64"], "double"),
     "call_partials": (["ptr", "i64", "double", "ptr", "ptr"], "void"),
 }
+
+
+def _kernels(precision: Precision) -> dict[str, tuple[list[str], str]]:
+    real = {"real": precision.type}
+    return {
+        name: ([real.get(each, each) for each in kinds], real.get(result, result))
+        for name, (kinds, result) in KERNELS.items()
+    }
 
 
 def _call(name: str, kinds: list[str], result: str) -> str:
@@ -45,7 +53,7 @@ def _call(name: str, kinds: list[str], result: str) -> str:
 
 
 def _known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
-    calls = {name: (name, ["ptr", "i64", *kinds], result) for name, (kinds, result) in KERNELS.items()}
+    calls = {name: (name, ["ptr", "i64", *kinds], result) for name, (kinds, result) in _kernels(precision).items()}
     return {**registers.known(precision.type, precision.lanes), **calls}
 
 
@@ -110,7 +118,7 @@ def _text(module: str, precision: Precision) -> str:
     for each in _OF_FILE[module]:
         program.add(each.python)
     entries = [_entry(each, precision) for each in _OF_FILE[module]]
-    calls = [_call(name, *kernel) for name, kernel in KERNELS.items()]
+    calls = [_call(name, *kernel) for name, kernel in _kernels(precision).items()]
     return "\n".join([*calls, registers.texts(precision.type, precision.lanes), str(program), *entries])
 
 

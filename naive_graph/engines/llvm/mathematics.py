@@ -13,55 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .emit import Emitted
 
-
-class Layout(NamedTuple):
-    """The bits of a float, `width` of them: a sign, an exponent that counts from `bias`, and `places` of fraction."""
-
-    width: int
-    places: int
-
-    @property
-    def bias(self) -> int:
-        return int(2 ** (self.width - self.places - 2) - 1)
-
-    @property
-    def round(self) -> float:
-        """1.5 * 2**places: adding it leaves the nearest whole number in the last bits."""
-        return 1.5 * 2.0**self.places
-
-    @property
-    def round_bits(self) -> int:
-        return ((self.bias + self.places) << self.places) + (1 << (self.places - 1))
-
-    def power_of_two(self, n: Emitted) -> Any:
-        return number(whole(whole(n, "add", self.bias), "shl", self.places))
-
-    def turned(self, sine: Emitted, cosine: Emitted, quarters: Emitted, more: int) -> Any:
-        """The sine of an angle, from sine and cosine of one that is so many quarter turns, and 0 or 1 more, before it.
-
-        A sine and a cosine of one angle ask the same question of `quarters`, which is then asked once.
-        """
-        writer = sine.writer
-        odd = writer.line(f"trunc {writer.module.whole} {quarters.name} to {writer.module.truth}")
-        sign = whole(whole(whole(quarters, "add", more), "and", 2), "shl", self.width - 2)
-        value = bits(pick(odd, sine, cosine) if more else pick(odd, cosine, sine))
-        return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
-
-
-class Logarithm(NamedTuple):
-    """What log is made of: the bits of sqrt(1/2), log 2 in two pieces, and a polynomial for log((1 + s) / (1 - s))."""
-
-    layout: Layout
-    root: int
-    ln2: tuple[float, float]
-    coefficients: tuple[float, ...]
-
-
-WIDE = Layout(64, 52)
+PLACES, BIAS = 52, 1023  # of a float64: bits of its fraction, and where its exponent counts from
+ROUND = 1.5 * 2.0**PLACES  # adding it leaves the nearest whole number in the last bits
+ROUND_BITS = ((BIAS + PLACES) << PLACES) + (1 << (PLACES - 1))
 LARGEST_ANGLE = 1e5  # up to here three pieces of pi/2 are enough
 SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
        2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
@@ -71,9 +29,9 @@ TANH_OVER = (-1.61468768441708447952e3, -9.92877231001918586564e1, -9.6439917942
 TANH_UNDER = (4.84406305325125486048e3, 2.23548839060100448583e3, 1.12811678491632931402e2, 1.0)
 EXP = tuple(1 / math.factorial(k) for k in range(2, 14))
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-LOG = Logarithm(WIDE, 0x3FE6A09E667F3BCD, (LN2_HIGH, LN2_LOW), (
-    6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
-    1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01))  # fmt: skip
+ROOT = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
+LOG = (6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
+       1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01)  # fmt: skip
 HALF_PI = (-1.5707963267948966, -6.123233995736766e-17, 1.4973849048591833e-33)
 
 
@@ -84,30 +42,25 @@ def exp(x: Emitted) -> Any:
     n, last = _nearest(inside, 1 / math.log(2))
     r = fma(n, -LN2_LOW, fma(n, -LN2_HIGH, inside))
     near_one = fma(r * r, polynomial(r, EXP), r) + 1.0
-    halves = whole(last, "sub", WIDE.round_bits)
+    halves = whole(last, "sub", ROUND_BITS)
     first = whole(halves, "ashr", 1)  # 2**n in two steps: one alone would overflow, or lose a subnormal
     second = x.writer.line(f"sub {x.writer.module.whole} {halves.name}, {first.name}")
-    return near_one * WIDE.power_of_two(first) * WIDE.power_of_two(second)
+    return near_one * _power_of_two(first) * _power_of_two(second)
 
 
 def log(x: Emitted) -> Any:
-    return logarithm(x, LOG)
-
-
-def logarithm(x: Emitted, of: Logarithm) -> Any:
-    """k log 2 + log(m) with x = 2**k m and m near 1."""
-    layout, (high, low) = of.layout, of.ln2
-    tiny, up = x < 2.0 ** (1 - layout.bias), layout.places + 2  # a subnormal is lifted among the others
-    shifted = whole(bits(select(tiny, x * 2.0**up, x)), "add", (layout.bias << layout.places) - of.root)
-    exponent = whole(whole(shifted, "ashr", layout.places), "sub", layout.bias)
-    m = number(whole(whole(shifted, "and", (1 << layout.places) - 1), "add", of.root))
-    k = number(whole(exponent, "add", layout.round_bits)) - layout.round - select(tiny, float(up), 0.0)
+    """k log 2 + log(m) with x = 2**k m and m near 1; log m by a polynomial for log((1 + s) / (1 - s))."""
+    tiny, up = x < 2.0 ** (1 - BIAS), PLACES + 2  # a subnormal is lifted among the others
+    shifted = whole(bits(select(tiny, x * 2.0**up, x)), "add", (BIAS << PLACES) - ROOT)
+    exponent = whole(whole(shifted, "ashr", PLACES), "sub", BIAS)
+    m = number(whole(whole(shifted, "and", (1 << PLACES) - 1), "add", ROOT))
+    k = number(whole(exponent, "add", ROUND_BITS)) - ROUND - select(tiny, float(up), 0.0)
     f = m - 1.0
     s = f / (f + 2.0)
     z = s * s
     half = f * f * 0.5
-    correction = fma(s, half + z * polynomial(z, of.coefficients), k * low)
-    y = fma(k, high, f - (half - correction))
+    correction = fma(s, half + z * polynomial(z, LOG), k * LN2_LOW)
+    y = fma(k, LN2_HIGH, f - (half - correction))
     y = select(x > 0.0, y, select(x == 0.0, -math.inf, math.nan))
     return select(x == math.inf, x, y)
 
@@ -152,13 +105,29 @@ def _wave(x: Emitted, quarter: int) -> Any:
     z = r * r
     sine = fma(z * r, polynomial(z, SIN), r)
     cosine = fma(z * z, polynomial(z, COS), fma(z, -0.5, 1.0))
-    return WIDE.turned(sine, cosine, last, quarter)
+    return _turned(sine, cosine, last, quarter)
+
+
+def _turned(sine: Emitted, cosine: Emitted, quarters: Emitted, more: int) -> Any:
+    """The sine of an angle, from sine and cosine of one that is so many quarter turns, and 0 or 1 more, before it.
+
+    A sine and a cosine of one angle ask the same question of `quarters`, which is then asked once.
+    """
+    writer = sine.writer
+    odd = writer.line(f"trunc {writer.module.whole} {quarters.name} to {writer.module.truth}")
+    sign = whole(whole(whole(quarters, "add", more), "and", 2), "shl", 62)
+    value = bits(pick(odd, sine, cosine) if more else pick(odd, cosine, sine))
+    return number(writer.line(f"xor {writer.module.whole} {value.name}, {sign.name}"))
+
+
+def _power_of_two(n: Emitted) -> Any:
+    return number(whole(whole(n, "add", BIAS), "shl", PLACES))
 
 
 def _nearest(x: Emitted, factor: float) -> tuple[Any, Emitted]:
     """The whole number nearest to factor * x; and bits whose last ones are that number's."""
-    shifted = fma(x, factor, WIDE.round)
-    return shifted - WIDE.round, bits(shifted)
+    shifted = fma(x, factor, ROUND)
+    return shifted - ROUND, bits(shifted)
 
 
 def polynomial(x: Any, coefficients: Sequence[float]) -> Any:

@@ -14,11 +14,11 @@ written down with the same instructions, and equal instructions are written once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...core.rules import RULES
-from . import mathematics, singles
+from . import mathematics
 from .emit import Emitted, Value
 from .functions import Choices, Module
 from .listing import Straight
@@ -58,35 +58,32 @@ def partner(kind: int) -> tuple[str, str] | None:
 
 def pair(module: Module, names: tuple[str, str]) -> str:
     """The full name of the function of a register that gives both results."""
-    full = f"{'+'.join(names)}.{module.precision.name}"
+    full = "+".join(names)
     if full not in module.functions:
         module.functions[full] = _text(module, full, names)
     return full
 
 
 def both(code: Straight, module: Module, names: tuple[str, str], operand: Value) -> list[Emitted]:
-    """The two results for an operand, in the order of the names."""
+    """The two results for an operand, in the order of the names. In float32 each is a call of its own."""
+    if module.exact is not None:
+        alone = [module.rounded(name, in_registers(RULES[name].value), 1) for name in names]
+        return [code.line(f'call {module.real} @"{name}"({module.real} {code.operand(operand)})') for name in alone]
     found = code.line(f'call {_kind(module)} @"{pair(module, names)}"({module.real} {code.operand(operand)})').name
     return [code.line(f"extractvalue {_kind(module)} {found}, {place}") for place in (0, 1)]
 
 
 def _text(module: Module, full: str, names: tuple[str, str]) -> str:
     real, kind, writer = module.real, _kind(module), Inlined(module, 1)
-    one, two = (writer.operand(writer.through(_function(module, name))) for name in names)
+    one, two = (writer.operand(writer.through(in_registers(RULES[name].value))) for name in names)
     half = writer.line(f"insertvalue {kind} poison, {real} {one}, 0").name
     whole = writer.line(f"insertvalue {kind} {half}, {real} {two}, 1").name
     lines = [_guard(module, names), *writer.lines, f"ret {kind} {whole}"]
     return f'define internal {kind} @"{full}"({real} %x0) {{' + "\n  ".join(lines) + "\n}"
 
 
-def _function(module: Module, name: str) -> Callable[..., Any]:
-    """What is written down: an operator's value, or in float32 the function that stands for it."""
-    return in_registers(RULES[name].value) if module.exact is None else singles.FUNCTIONS[name]
-
-
 def _guard(module: Module, names: tuple[str, str]) -> str:
-    limits = mathematics.LIMITS if module.exact is None else singles.LIMITS
-    if names[0] not in limits:
+    if names[0] not in mathematics.LIMITS:
         return ""
     fabs, any_of = f"llvm.fabs{module.suffix}", f"llvm.vector.reduce.or.v{module.width}i1"
     module.declared[fabs] = f'declare {module.real} @"{fabs}"({module.real})'
@@ -94,7 +91,7 @@ def _guard(module: Module, names: tuple[str, str]) -> str:
     first, second = (module.rounded(name, in_registers(RULES[name].value), 1) for name in names)
     return GUARD.format(
         real=module.real, truth=module.truth, both=_kind(module), fabs=fabs, any_of=any_of, first=first,
-        second=second, limit=module.literal(limits[names[0]]),
+        second=second, limit=module.literal(mathematics.LIMITS[names[0]]),
     )  # fmt: skip
 
 

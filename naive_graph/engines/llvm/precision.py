@@ -18,14 +18,13 @@ class Precision(NamedTuple):
     """What compiled code must know of its floats.
 
     name: NumPy's word. type: LLVM's. lanes: how many a register holds. bytes: how many one takes.
-    whole: LLVM's type for a whole number of as many bits. number: what the reference engine computes with.
+    number: what the reference engine computes with.
     """
 
     name: str
     type: str
     lanes: int
     bytes: int
-    whole: str
     number: Callable[[float], float]
 
     @property
@@ -49,8 +48,8 @@ class Precision(NamedTuple):
         return literal(self.rounded(value))
 
 
-DOUBLE = Precision("float64", "double", 8, 8, "i64", float)
-SINGLE = Precision("float32", "float", 16, 4, "i32", Single)
+DOUBLE = Precision("float64", "double", 8, 8, float)
+SINGLE = Precision("float32", "float", 16, 4, Single)
 
 
 def precision_named(dtype: Any) -> Precision:

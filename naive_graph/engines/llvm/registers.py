@@ -95,26 +95,6 @@ def turned(vector: str, lanes: int) -> list[str]:
     return lines
 
 
-def sums(real: str, lanes: int) -> str:
-    """The sums of as many registers as one has lanes, in one: neighbours are added crosswise, then pairs, fours."""
-    vector, names, lines = f"<{lanes} x {real}>", [f"%x{k}" for k in range(lanes)], []
-    head = ", ".join(f"{vector} {name}" for name in names)
-    size = 1
-    while size < lanes:
-        made = []
-        for pair in range(0, len(names), 2):
-            operands = f"{vector} {names[pair]}, {vector} {names[pair + 1]}"
-            for side in (0, size):
-                places = [(lane & ~size) + side + (lanes if lane & size else 0) for lane in range(lanes)]
-                mask = ", ".join(f"i32 {place}" for place in places)
-                lines.append(f"%s{size}.{pair}.{side} = shufflevector {operands}, <{lanes} x i32> <{mask}>")
-            made.append(f"%t{size}.{pair}")
-            lines.append(f"{made[-1]} = fadd {vector} %s{size}.{pair}.0, %s{size}.{pair}.{size}")
-        names, size = made, 2 * size
-    body = "\n  ".join([*lines, f"ret {vector} {names[0]}"])
-    return f"define internal {vector} @sums({head}) alwaysinline {{\n  {body}\n}}"
-
-
 def unusual(real: str, lanes: int) -> str:
     """0.0 if so many floats are finite, else NaN: x - x is 0 unless x is infinite or NaN. Whole registers are read."""
     vector, reduce = f"<{lanes} x {real}>", f"@llvm.vector.reduce.fadd.v{lanes}{suffix(real)}"

@@ -23,8 +23,6 @@ operand are one row of it. No value depends on the order.
 [[3], [2, 4], [5]]
 >>> z = x.sin() * y + x.cos()
 >>> flat, _ = flat_of_tables(z.tables, [z.row])
->>> pairs(flat, [2, 3, 4, 5])
-{2: (2, 4), 4: (2, 4)}
 >>> list(gathered(flat, [2, 3, 4, 5], frozenset([2, 4])))
 [[2, 4], [3], [5]]
 """
@@ -41,20 +39,9 @@ from ..llvm.emit import Emitted
 from ..llvm.functions import Module
 from ..llvm.listing import Straight
 from ..llvm.pairs import both, partner
-from ..tape.flat import Flat, name_of
+from ..tape.flat import Flat
 
 Shape = tuple[Any, int]  # a rule's number, or the names of a pair of rules; and how many operands
-
-
-def pairs(flat: Flat, rows: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """For each row that is one of two functions of an operand, both rows, in the order of the pair's names."""
-    found: dict[tuple[int, tuple[str, str]], dict[str, int]] = {}
-    for row in rows:
-        names = partner(int(flat.kinds[row]))
-        if names is not None:
-            found.setdefault((flat.of(row)[0], names), {})[name_of(int(flat.kinds[row]))] = row
-    made = [(at[names[0]], at[names[1]]) for (_, names), at in found.items() if len(at) == 2]
-    return {row: pair for pair in made for row in pair}
 
 
 def gathered(flat: Flat, rows: Sequence[int], waits: AbstractSet[int], lanes: int = 8) -> Iterator[list[int]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .flat import DOT, NONE, REDUCE, TOTAL, Flat
 from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE_PAIRS, SPREAD, SUM
-from .operators import Shape, shape_of
+from .operators import Shape
 from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
 from .tiles import ONE, Dense, Outer, Step
 
@@ -132,9 +132,8 @@ class Writer:
         elif kind == DOT:
             self.dot(row, operands)
         else:
-            shape = shape_of(kind, operands)
-            slots = [self.lane(each) for each in operands if each >= 0]
-            self.instructions.append(Instruction(FIRST_KERNEL + self.kernel_of(shape), [Slot(row), *slots]))
+            what = FIRST_KERNEL + self.kernel_of(Shape(kind, len(operands)))
+            self.instructions.append(Instruction(what, [Slot(row), *map(self.lane, operands)]))
 
     def total(self, row: int, kind: int, operands: list[int]) -> None:
         slots = [self.lane(each) if each >= 0 else NONE for each in operands]

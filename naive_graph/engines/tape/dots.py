@@ -22,8 +22,6 @@ changes: (a*b + c) + d is the dot a*b + c + d.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..llvm.machine import machine
@@ -44,17 +42,6 @@ def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
     mark(rows, flat.columns, kept, uses, fused)
     size = gather(rows, flat.columns, fused, chain, place, made)
     return moved(flat, place, made, size), place
-
-
-def with_dots(flat: Flat) -> Flat:
-    """The plan with every sum of more than two as a DOT, where it stands: a loop adds up any number of terms."""
-    degrees = np.diff(flat.starts)
-    apart = np.where((flat.kinds == ADD) & (degrees > 2), 2, 1)
-    starts = np.cumsum([0, *(degrees * apart)]).astype(np.int32)
-    operands = np.full(starts[-1], NONE, np.int32)
-    place = np.arange(len(flat.operands)) - np.repeat(flat.starts[:-1], degrees)
-    operands[np.repeat(starts[:-1], degrees) + place * np.repeat(apart, degrees)] = flat.operands
-    return replace(flat, kinds=np.where(apart == 2, DOT, flat.kinds).astype(np.int32), starts=starts, operands=operands)
 
 
 @machine

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.plan import Plan
 from ...core.rules import BY_NUMBER, RULES
 from ..llvm.python import Ints
 
@@ -101,6 +100,10 @@ class Flat:
     def leaves(self) -> Array:
         return np.flatnonzero((self.kinds < 0) & (self.kinds > DOT))
 
+    def computed(self) -> Array:
+        """All other rows."""
+        return np.flatnonzero((self.kinds >= 0) | (self.kinds <= DOT))
+
     def __repr__(self) -> str:
         return f"<plan of {len(self)} rows>"
 
@@ -149,23 +152,3 @@ def rewritten(
     """The plan with these rows instead, each with its operands."""
     columns = (kinds, np.cumsum([0, *map(len, operands)]), [each for some in operands for each in some], groups)
     return moved(flat, place, Columns(*(np.array(column, np.int32) for column in columns)), len(kinds))
-
-
-def flat_of(plan: Plan) -> Flat:
-    """The plan as columns. Every leaf, a Constant too, is loaded from its own step.
-
-    >>> from naive_graph import Graph
-    >>> from naive_graph.core.plan import plan_for
-    >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
-    >>> z = x * y + x
-    >>> print(flat_of(plan_for(z.tables, [z.row])))
-       0 leaf
-       1 leaf
-       2 mul 0 1
-       3 add 2 0
-    """
-    columns = (plan.kinds, plan.starts, plan.operand_steps)
-    kinds, starts, operands = (np.array(column, np.int32) for column in columns)
-    flat = Flat(kinds, starts, operands, np.zeros(len(kinds), np.int32))
-    flat.sources = {row: row for row in flat.leaves().tolist()}
-    return flat

@@ -1,7 +1,7 @@
 """The loops that run a tape.
 
 A tape is a list of parts. A part of scalars is a list of instructions of five
-numbers, each over a run of rows; a part of lanes is a list of instructions of
+numbers, of which one runs a whole section (`scalars`); a part of lanes is a list of instructions of
 any length, gone through once for each block of samples, while the block's
 values are warm in the cache. Everything here is plain Python over arrays, and
 compiles from its own source; `many` and slices of LANES floats stand for
@@ -14,19 +14,16 @@ from typing import NamedTuple
 
 from ..llvm.machine import machine
 from ..llvm.python import LANES, Doubles, Floats, Ints, Longs
+from .scalars import ENTRIES, SAMPLED, Line, along
 from .sums import NOTHING_YET, Samples, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
 
-# Instructions of scalars: (what, to, how many, from where in `index`, whether a kernel is to go one by one).
-LOAD, COPY, PACK, MOVE, CHECK, BEGIN, LONG_DOT, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 16
+# Instructions of scalars: (what, to, how many, from where in `index`, and the same for what a section looks up).
+LOAD, COPY, PACK, MOVE, CHECK, BEGIN, SECTION, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 16
 # Instructions of lanes; those from FIRST_KERNEL on are (the row's place, its operands' places...).
 SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, FEED, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
 # What describes a part: its group, first and last instruction; then samples, the width of a block, the stride of feeds
 # and exports, and where its lanes, feeds and exports start.
 PART, GROUP, FROM, TO, SAMPLES, WIDTH, STRIDE, LANES_AT, FEEDS_AT, OUT_AT = 9, 0, 1, 2, 3, 4, 5, 6, 7, 8
-
-
-def call_run(table: Longs, kernel: int, scalars: Floats, index: Ints, base: int, to: int, length: int) -> None:
-    raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
 def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, width: int, count: int) -> None:
@@ -84,9 +81,8 @@ def run_scalars(begin: int, end: int, todo: Tables, on: Numbers, source: Doubles
     """Run the instructions from `begin` to `end`."""
     for at in range(begin, end, 5):
         what, to, length, base = todo.code[at], todo.code[at + 1], todo.code[at + 2], todo.code[at + 3]
-        if what >= FIRST_KERNEL:
-            kernel = 3 * (what - FIRST_KERNEL) + todo.code[at + 4]
-            call_run(todo.table, kernel, on.scalars, todo.index, base, to, length)
+        if what == SECTION:
+            along(length, to, Line(todo.index[base:], todo.index[todo.code[at + 4] :], todo.table, on.scalars))
         elif what == LOAD:
             for i in range(length):
                 on.scalars[to + i] = source[todo.index[base + i]]
@@ -103,8 +99,6 @@ def run_scalars(begin: int, end: int, todo: Tables, on: Numbers, source: Doubles
             on.scalars[to + length] = amiss(on.scalars, to, length)
         elif what == BEGIN:
             begin_sums(on.scalars, to, length)
-        elif what == LONG_DOT:
-            long_dot(to, length, base, todo.index, on.scalars)
 
 
 def begin_sums(scalars: Floats, first: int, length: int) -> None:
@@ -132,23 +126,6 @@ def amiss(xs: Floats, first: int, length: int) -> float:
     return rest
 
 
-def long_dot(to: int, length: int, base: int, index: Ints, scalars: Floats) -> None:
-    """Dots of many terms; index holds for each how many, then the pairs."""
-    at = base
-    for i in range(length):
-        terms = index[at]
-        at += 1
-        sum = NOTHING_YET
-        for _term in range(terms):
-            x, y = index[at], index[at + 1]
-            at += 2
-            if y >= 0:
-                sum += scalars[x] * scalars[y]
-            else:
-                sum += scalars[x]
-        scalars[to + i] = sum
-
-
 def run_lanes(part: int, todo: Tables, at: Numbers) -> None:
     """Run a part's instructions for one block of samples after the other; lanes beyond the last fill a register."""
     samples, width, stride = todo.parts[part + SAMPLES], todo.parts[part + WIDTH], todo.parts[part + STRIDE]
@@ -171,7 +148,7 @@ def run_block(
     while at < end:
         what, size = code[at], code[at + 1]
         if what >= FIRST_KERNEL:
-            call_lanes(table, 3 * (what - FIRST_KERNEL) + 2, code, at + 2, on.lanes, on.width, on.whole)
+            call_lanes(table, ENTRIES * (what - FIRST_KERNEL) + SAMPLED, code, at + 2, on.lanes, on.width, on.whole)
         elif what == DENSE:
             dense(code, at + 2, on)
         elif what == OUTER:

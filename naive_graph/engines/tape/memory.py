@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..llvm.precision import DOUBLE, Precision
+from .adjoint import Count
 from .face import Face
 from .flat import Array
 from .kernels import GROUP, SAMPLES
@@ -19,6 +20,11 @@ WIDEST = 128  # samples in a block
 class Memory(Face):
     """The numbers of a plan: its scalars, and for each group of samples its lanes, feeds and results."""
 
+    samples: list[int]  # of each group
+    fed: dict[int, list[int]]  # by group: the leaves that are fed,
+    exported: dict[int, list[int]]  # the wanted rows,
+    feeds: dict[int, Array]  # and a line of floats for each of both, one for each sample,
+    outs: dict[int, Array]  # with room up to the stride
     slots: Array  # where each row's scalar is
     most_slots: dict[int, int]  # by group: how many lines of lanes there are,
     kept: set[int]  # and in which groups they must all be there at once
@@ -49,6 +55,28 @@ class Memory(Face):
 
     def place(self, row: int) -> int:
         return int(self.slots[row])
+
+    def put_counts(self) -> None:
+        """Set the leaves that say how many samples a group has."""
+        for row, source in self.flat.sources.items():
+            if isinstance(source, Count) and self.place(row) >= 0:
+                self.put(row, float(self.samples[source.group]))
+
+    def feed(self, row: int) -> Array:
+        """Where a leaf's lanes are: a view, one float for each sample, and room up to the stride."""
+        group = int(self.flat.groups[row])
+        return self.feeds[group][self.fed[group].index(row)]
+
+    def out_lines(self, group: int) -> Array:
+        """The values of a group's wanted rows: a view with a line for each of `exported[group]`."""
+        return self.outs[group][:, : self.samples[group]]
+
+    def lanes_of(self, row: int) -> Array:
+        """The values of a wanted row that has one for each sample: a view, good until the next run."""
+        group = int(self.flat.groups[row])
+        if self.flat.starts[row] == self.flat.starts[row + 1]:  # a leaf: what was fed
+            return self.feed(row)[: self.samples[group]]
+        return self.out_lines(group)[self.exported[group].index(row)]
 
 
 def _lines(room: Array, count: int, stride: int) -> Array:

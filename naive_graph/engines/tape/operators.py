@@ -4,13 +4,12 @@ A rule's value is written over registers of eight numbers (`llvm.functions`), an
 two loops are put around it. `run` takes the operands of many rows from wherever
 they lie among the scalars, and leaves the results side by side. `lanes` goes
 along the samples of one row. Over one number, with the same bits, the value is
-written too: `one` is a single row, `of_one` what it computes, and `few` one row
-after the other, which is quicker where a run is short. A dot of a few terms is a rule like any other here.
+written too: `one` is a single row, and `of_one` what it computes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache as once
 from typing import Any, NamedTuple
 
@@ -24,7 +23,8 @@ from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.precision import DOUBLE, Precision
 from ..llvm.python import Program
-from .flat import DOT, EXP_BELOW, PIECES, name_of
+from .flat import EXP_BELOW, PIECES, name_of
+from .scalars import ANY_NUMBER, ENTRIES
 
 # A register of scalars from anywhere, and one to one place; of the last ones, only as many as there are.
 SCATTERED = """
@@ -74,27 +74,14 @@ def known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
 
 
 class Shape(NamedTuple):
-    """What a kernel computes: a rule's number, with 0 for each operand; or DOT, with 1 for a product, 0 for a term."""
+    """What a kernel computes: a rule's number, and how many operands it has."""
 
     kind: int
-    terms: tuple[int, ...]
-
-    @property
-    def arity(self) -> int:
-        return sum(1 + term for term in self.terms)
+    arity: int
 
     @property
     def name(self) -> str:
-        if self.kind == DOT:
-            return "dot" + "".join(map(str, self.terms))
         return f"{name_of(self.kind)}{self.arity}"
-
-
-def shape_of(kind: int, operands: Sequence[int]) -> Shape:
-    """The shape of a row."""
-    if kind == DOT:
-        return Shape(DOT, tuple(int(y >= 0) for y in operands[1::2]))
-    return Shape(kind, (0,) * len(operands))
 
 
 class Kernels:
@@ -105,7 +92,6 @@ class Kernels:
         key = f"{sources()} {shape.name} {precision.name}" if ours else None
         self.library: Library = compiled(lambda: text(shape, precision), key=key, optimised=True)
         self.run = self.library.address("run")
-        self.few = self.library.address("few")
         self.one = self.library.address("one")
         self.of_one = self.library.address("of_one") if shape.arity == 1 else 0
         self.lanes = self.library.address("lanes")
@@ -114,6 +100,14 @@ class Kernels:
 @once
 def kernels(shape: Shape, precision: Precision = DOUBLE) -> Kernels:
     return Kernels(shape, precision)
+
+
+def addresses(shape: Shape, precision: Precision = DOUBLE) -> tuple[int, ...]:
+    """A shape's line in a table of kernels; shapes of any number of operands have loops instead, and no kernel."""
+    if shape.arity == ANY_NUMBER:
+        return (0,) * ENTRIES
+    found = kernels(shape, precision)
+    return found.run, found.one, found.of_one, found.lanes, 0, 0
 
 
 def text(shape: Shape, precision: Precision) -> str:
@@ -133,7 +127,6 @@ def text(shape: Shape, precision: Precision) -> str:
     program = Program({**known(precision), **values}, precision)
     program.add_source(_run_source(shape.arity))
     program.add_source(_one_source(shape.arity))
-    program.add_source(_few_source())
     if shape.arity == 1:
         program.add_source("def of_one(x: float) -> float:\n    return value_alone(x)")
     program.add_source(_lanes_source(shape.arity))
@@ -147,23 +140,11 @@ def piece(kind: int) -> Callable[..., Any]:
 
 
 def _value(shape: Shape) -> Any:
-    """The function that is traced: a rule's value, or a sum of products from the left."""
+    """The function that is traced: a rule's value."""
     if shape.kind in PIECES:
         return lambda *xs: xs[0].writer.rounded(name_of(shape.kind), piece(shape.kind), xs)
-    if shape.kind != DOT:
-        rule: Rule = BY_NUMBER[shape.kind]
-        return lambda *xs: xs[0].writer.apply(rule, xs)
-
-    def dot(*xs: Any) -> Any:
-        left, total = list(xs), None
-        for product in shape.terms:
-            term = left.pop(0)
-            if product:
-                term = term * left.pop(0)
-            total = term if total is None else total + term
-        return total
-
-    return dot
+    rule: Rule = BY_NUMBER[shape.kind]
+    return lambda *xs: xs[0].writer.apply(rule, xs)
 
 
 def _run_source(arity: int) -> str:
@@ -181,15 +162,6 @@ def _one_source(arity: int) -> str:
     return f"""
     def one(scalars: Floats, index: Ints, base: int, target: int, stride: int) -> None:
         scalars[target] = value_alone({operands})
-    """
-
-
-def _few_source() -> str:
-    """One row after the other: a result can be read again as soon as it is there."""
-    return """
-    def few(scalars: Floats, index: Ints, base: int, target: int, length: int) -> None:
-        for i in range(length):
-            one(scalars, index, base + i, target + i, length)
     """
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from .flat import Flat
 from .lowering import PASSES, Lowering, Stage
-from .runs import LONG
 from .sections import Section
 from .tape import Tape
 from .tiles import Dense, Outer
@@ -41,8 +40,7 @@ def _tape(flat: Flat, tape: Tape) -> list[str]:
     for section in tape.sections:
         if section.group == 0:
             runs = tape.runs[section.stage]
-            long = sum(1 for shape in runs.shapes if shape == LONG)
-            lines.append(f"scalars: {len(section.rows)} rows in {len(runs.shapes)} runs, {long} of them of long dots")
+            lines.append(f"scalars: {len(section.rows)} rows in {len(runs.starts) - 1} runs")
         else:
             lines.append(_lanes(flat, tape, section))
     return [*lines, _bound(flat, tape)]

@@ -8,16 +8,12 @@
 >>> rows = np.arange(2, 7, dtype=np.int32)
 >>> [flat.name(row) for row in rows]
 ['sin', 'exp', 'sin', 'exp', 'div']
->>> [flat.name(row) for row in runs(flat, rows).order]
+>>> [flat.name(row) for row in runs(flat, rows, Shapes()).order]
 ['sin', 'sin', 'exp', 'exp', 'div']
 
 A machine that does one thing to many numbers in a row does it several times
 faster than one that must look up what to do before each. So of all rows that are
 ready, the operator that most of them apply goes next.
-
-Runs are longer if there are fewer operators. A sum, a difference, a product and
-a short dot all are dots of two, four or six products, some of them by 1 or -1,
-and some adding -0.0; that changes no bit, not even of a zero's sign.
 """
 
 from __future__ import annotations
@@ -26,70 +22,77 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..llvm.emit import Opaque
 from ..llvm.machine import machine
-from ..llvm.python import Ints, Longs
-from .flat import ADD, DOT, MUL, NEG, NONE, SUB, Array, Columns, Flat
+from ..llvm.python import Ints
+from .flat import MUL, NONE, Array, Columns, Flat
 from .operators import Shape
+from .scalars import arity_of
 
-MOST_TERMS = 6  # of a dot that has a kernel of its own; longer ones have one that counts; even
-LONG = Shape(DOT, ())  # those
+MOST_SHAPES, MOST_FACTORS = 1000, 64  # and of a product in a loop, which takes their square on the way back
+
+
+class Shapes:
+    """The shapes that were met so far, by number."""
+
+    def __init__(self) -> None:
+        self.known, self.count = np.zeros(2 * MOST_SHAPES, np.int32), 0
+
+    def of(self, flat: Flat, rows: Array) -> Array:
+        """The number of each row's shape. Raises Opaque if they are too many."""
+        of_row = np.empty(len(rows), np.int32)
+        self.count = classes(len(rows), rows, flat.columns, self.known, self.count, of_row)
+        if self.count > MOST_SHAPES:
+            raise Opaque("Operators of so many kinds and sizes, or a product of so many factors, cannot be compiled.")
+        return of_row
+
+    def since(self, before: int = 0) -> list[Shape]:
+        """Those that were met after the first so many."""
+        return [Shape(*pair) for pair in self.known[2 * before : 2 * self.count].reshape(-1, 2).tolist()]
 
 
 class Runs(NamedTuple):
-    """Rows in the order in which they run; run k is order[starts[k]:starts[k + 1]], of shape shapes[k]."""
+    """Rows in the order in which they run, the number of each one's shape; run k is order[starts[k]:starts[k + 1]]."""
 
     order: Array
+    shapes: Array
     starts: Array
-    shapes: list[Shape]
 
 
-def shapes_of(flat: Flat, rows: Array) -> tuple[Array, list[Shape]]:
-    """For each of the rows the place of its shape in the list that follows."""
-    codes = np.zeros(len(rows), np.int64)
-    code_rows(len(rows), rows, flat.columns, codes)
-    unique, first, of_row = np.unique(codes, return_index=True, return_inverse=True)
-    return of_row.astype(np.int32), [_shape(flat, int(rows[at]), int(code)) for at, code in zip(first, unique)]
-
-
-def _shape(flat: Flat, row: int, code: int) -> Shape:
-    if code < 0:
-        return LONG if code == -1 else Shape(DOT, (1,) * -code)
-    return Shape(int(flat.kinds[row]), (0,) * len(flat.of(row)))
-
-
-def runs(flat: Flat, rows: Array) -> Runs:
-    """The rows of a section of scalars, in runs."""
-    of_row, shapes = shapes_of(flat, rows)
-    position = np.full(len(flat), NONE, np.int32)
-    order, starts = in_runs(flat, rows, of_row, len(shapes), position)
-    return Runs(order, starts.copy(), [shapes[int(of_row[at])] for at in position[order[starts[:-1]]].tolist()])
-
-
-def in_runs(flat: Flat, rows: Array, of_row: Array, shapes: int, position: Array) -> tuple[Array, Array]:
-    """The rows in an order of long runs, and where the runs start. position: room for where each row stands."""
-    size = len(rows)
-    position[rows] = np.arange(size, dtype=np.int32)
+def runs(flat: Flat, rows: Array, shapes: Shapes, position: Array | None = None) -> Runs:
+    """Some rows, all of which have one value, in runs as long as can be. position: room, NONE for every row."""
+    of_row, size = shapes.of(flat, rows), len(rows)
     edges = int(flat.starts[rows[-1] + 1] - flat.starts[rows[0]]) if size else 0
+    position = np.full(len(flat), NONE, np.int32) if position is None else position
+    position[rows] = np.arange(size, dtype=np.int32)
     order, starts = np.empty(size, np.int32), np.empty(size + 1, np.int32)
-    nexts, heads, tails = (np.full(each, NONE, np.int32) for each in (size, shapes, shapes))
-    queue = Queues(nexts, heads, tails, np.zeros(shapes, np.int32))
+    nexts, heads, tails = (np.full(each, NONE, np.int32) for each in (size, shapes.count, shapes.count))
+    queue = Queues(nexts, heads, tails, np.zeros(shapes.count, np.int32))
     wait = Waiting(np.zeros(size + 2, np.int32), np.empty(edges + 1, np.int32), np.zeros(size, np.int32))
-    count = schedule(Some(rows, of_row, position, size), flat.columns, wait, queue, shapes, order, starts)
-    return rows[order], starts[: count + 1]
+    count = schedule(Some(rows, of_row, position, size), flat.columns, wait, queue, shapes.count, order, starts)
+    position[rows] = NONE
+    return Runs(rows[order], of_row[order], starts[: count + 1].copy())
 
 
 @machine
-def code_rows(size: int, rows: Ints, of: Columns, codes: Longs) -> None:
-    """A number for each row's shape; of dots, minus the even number of terms that they are filled up to, or -1."""
+def classes(size: int, rows: Ints, of: Columns, known: Ints, count: int, of_row: Ints) -> int:
+    """The place of each row's shape among the known ones, pairs of a kind and an arity; how many there are now."""
     for at in range(size):
-        row = rows[at]
-        degree = of.starts[row + 1] - of.starts[row]
-        kind = of.kinds[row]
-        codes[at] = kind * 1048576 + degree
-        if kind == NEG or (degree == 2 and (kind == ADD or kind == SUB or kind == MUL)):  # noqa: SIM109
-            codes[at] = -2
-        if kind == DOT:
-            codes[at] = -1 if degree > 2 * MOST_TERMS else -((degree // 2 + 1) // 2 * 2)
+        kind, arity = of.kinds[rows[at]], arity_of(rows[at], of)
+        if kind == MUL and of.starts[rows[at] + 1] - of.starts[rows[at]] > MOST_FACTORS:
+            return MOST_SHAPES + 1
+        place = 0
+        while place < count and (known[2 * place] != kind or known[2 * place + 1] != arity):
+            place += 1
+        if place == count and count < MOST_SHAPES:
+            known[2 * count] = kind
+            known[2 * count + 1] = arity
+        if place == count:
+            count += 1
+        if count > MOST_SHAPES:
+            return count
+        of_row[at] = place
+    return count
 
 
 class Some(NamedTuple):

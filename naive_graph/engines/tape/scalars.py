@@ -1,115 +1,213 @@
-"""A section of scalars as instructions: one for each run of rows.
+"""Rows that have one value: instructions for runs of them, and the loop that goes along these.
 
-The rows of a run get places side by side, so results are stored in one sweep.
-Where each finds its operands is written into one long index. Behind all scalars
-stand -0.0, 1 and -1, with which sums and products are filled up to dots.
+An instruction is three numbers: (shape and how, how many rows, how many entries
+of `index`). It stands for a run, or for one row of a run of a few: what surrounds
+a row alone takes longer than its work, so a row alone has no loop around it, and
+where it is a sum, a product or a difference of two, no kernel is called. Results
+and entries lie in the order of the instructions, so where one's begin is known
+from those before it. Both a `Tape` and a `WindowTape` run them.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ..llvm.machine import machine
-from ..llvm.python import Bytes, Ints
-from .flat import DOT, MUL, NEG, SUB, Array, Columns, Flat
-from .kernels import FIRST_KERNEL, LONG_DOT
-from .operators import Shape
-from .runs import LONG, Runs
+from ..llvm.python import Floats, Ints, Longs
+from .flat import ADD, DOT, MUL, SUB, Columns
+from .sums import NOTHING_YET
 
-FEW = 4  # rows of a run that are quicker one by one
-
-
-class Encoded(NamedTuple):
-    """Instructions, five numbers each, and the index that they read."""
-
-    code: Array
-    index: Array
-
-
-def encoded(flat: Flat, runs: Runs, slots: Array, base: int, kernel_of: dict[Shape, int], nothing: int) -> Encoded:
-    """The runs as instructions.
-
-    slots: where each row's value is. base: how long the index is already.
-    nothing: where -0.0 is; 1 and -1 follow.
-    """
-    long = np.array([shape == LONG for shape in runs.shapes], np.uint8)
-    bases = np.empty(len(runs.shapes) + 1, np.int32)
-    rows_per_run = np.diff(runs.starts)
-    terms = np.array([len(shape.terms) if shape.kind == DOT else 0 for shape in runs.shapes], np.int32)
-    degrees = np.diff(flat.starts)[runs.order]
-    index = np.empty(int(degrees.sum()) + len(degrees) + 2 * int((terms * rows_per_run).sum()), np.int32)
-    each = Each(runs.starts, runs.order, long, terms, bases)
-    used = write_index(len(runs.shapes), each, flat.columns, slots, nothing, index)
-    what = [LONG_DOT if shape == LONG else FIRST_KERNEL + kernel_of[shape] for shape in runs.shapes]
-    code = np.zeros((len(runs.shapes), 5), np.int32)
-    if len(what):
-        code[:, 0], code[:, 1] = what, slots[runs.order[runs.starts[:-1]]]
-        code[:, 2], code[:, 3], code[:, 4] = rows_per_run, bases[:-1] + base, rows_per_run <= FEW
-    return Encoded(code.reshape(-1), index[:used])
+FEW = 4  # rows of a run that are quicker one by one: each is an instruction of its own
+ANY_NUMBER = 0  # the arity that stands for those of sums, products and dots that have no kernel
+MOST_OPERANDS = 4  # of a product with a kernel
+# How it goes: by the shape's kernel, many rows at once or one alone (whose operand may be the last result, which is
+# still in a register); or in a loop over any number of operands.
+MANY, ALONE, ALONE_LAST, SUM, PRODUCT, DOTS = 0, 1, 2, 3, 4, 5
+# From TWO_FROM on: one row, 4 times 0 for a sum, 1 for a difference, 2 for a product; and which operand is that result.
+TWO_FROM, NEITHER, FIRST, SECOND = 8, 0, 1, 2
+HOWS = 32  # an instruction begins with its shape's number times HOWS, and how it goes
+# The places of a shape's addresses in a table: of many rows, of one, of one number, of samples, and of two ways back.
+RUN, ONE, OF_ONE, SAMPLED, BACK, BACK_ONE, ENTRIES = 0, 1, 2, 3, 4, 5, 6
 
 
-class Each(NamedTuple):
-    """Runs: where each starts in the order, whether its dots are long, how many terms a dot has, where its index is."""
+class Written(NamedTuple):
+    """What is written so far. end: how much there is of the index, of the code, and of the slots."""
 
-    starts: Ints
-    order: Ints
-    long: Bytes
-    terms: Ints
-    bases: Ints
+    slots: Ints
+    index: Ints
+    code: Ints
+    end: Longs
+
+
+def arity_of(row: int, of: Columns) -> int:
+    """How many operands a row's shape has: ANY_NUMBER where a loop takes as many as there are."""
+    kind, arity = of.kinds[row], of.starts[row + 1] - of.starts[row]
+    if kind == DOT or (kind == ADD and arity != 2) or (kind == MUL and (arity < 2 or arity > MOST_OPERANDS)):
+        return ANY_NUMBER
+    return arity
 
 
 @machine
-def write_index(runs: int, each: Each, of: Columns, slots: Ints, nothing: int, index: Ints) -> int:
-    """For each run the first operand of every row, then the second, and so on; of long dots, row by row."""
-    used = 0
+def write(runs: int, run_starts: Ints, order: Ints, shapes: Ints, of: Columns, made: Written) -> None:
+    """An instruction for each run, or for each of a few rows, and where their operands are. shapes: of each of them."""
     for run in range(runs):
-        each.bases[run] = used
-        first, last = each.starts[run], each.starts[run + 1]
-        if each.long[run]:
-            for at in range(first, last):
-                row = each.order[at]
-                index[used] = (of.starts[row + 1] - of.starts[row]) // 2
-                used += 1
-                for edge in range(of.starts[row], of.starts[row + 1]):
-                    index[used] = slots[of.operands[edge]] if of.operands[edge] >= 0 else -1
-                    used += 1
-        elif each.terms[run] > 0:
-            for term in range(each.terms[run]):
-                for at in range(first, last):
-                    index[used] = left(each.order[at], term, of, slots, nothing)
-                    used += 1
-                for at in range(first, last):
-                    index[used] = right(each.order[at], term, of, slots, nothing)
-                    used += 1
-        else:
-            for place in range(of.starts[each.order[first] + 1] - of.starts[each.order[first]]):
-                for at in range(first, last):
-                    index[used] = slots[of.operands[of.starts[each.order[at]] + place]]
-                    used += 1
-    return used
+        first, last = run_starts[run], run_starts[run + 1]
+        arity = arity_of(order[first], of)
+        for at in range(first, last):
+            made.slots[order[at]] = made.end[2]
+            made.end[2] += 1
+        length = 1 if arity != ANY_NUMBER and last - first <= FEW else last - first
+        for at in range(first, last, length):
+            before = made.end[0]
+            if arity == ANY_NUMBER:
+                row_by_row(at, at + length, order, of, made)
+            else:
+                place_by_place(arity, at, at + length, order, of, made)
+            what = how(of.kinds[order[at]], arity, length, made.slots[order[at]] - 1, made.index, before)
+            made.code[made.end[1]] = HOWS * shapes[first] + what
+            made.code[made.end[1] + 1] = length
+            made.code[made.end[1] + 2] = made.end[0] - before
+            made.end[1] += 3
 
 
-def left(row: int, term: int, of: Columns, slots: Ints, nothing: int) -> int:
-    """Where the first factor of a term is: of a dot's, a sum's, a product's; -0.0 beyond the last term."""
-    size = of.starts[row + 1] - of.starts[row]
-    if of.kinds[row] == DOT:
-        return slots[of.operands[of.starts[row] + 2 * term]] if 2 * term < size else nothing
-    if of.kinds[row] == MUL:
-        return slots[of.operands[of.starts[row]]] if term == 0 else nothing
-    return slots[of.operands[of.starts[row] + term]] if term < size else nothing
+def place_by_place(arity: int, first: int, last: int, order: Ints, of: Columns, made: Written) -> None:
+    """The first operand of every row, then the second, and so on."""
+    for place in range(arity):
+        for at in range(first, last):
+            made.index[made.end[0]] = made.slots[of.operands[of.starts[order[at]] + place]]
+            made.end[0] += 1
 
 
-def right(row: int, term: int, of: Columns, slots: Ints, nothing: int) -> int:
-    """Where the second factor of a term is: 1 where a term is alone, -1 where it is taken away."""
-    size = of.starts[row + 1] - of.starts[row]
-    if of.kinds[row] == DOT:
-        if 2 * term < size and of.operands[of.starts[row] + 2 * term + 1] >= 0:
-            return slots[of.operands[of.starts[row] + 2 * term + 1]]
-    elif of.kinds[row] == MUL:
-        if term == 0:
-            return slots[of.operands[of.starts[row] + 1]]
-    elif (of.kinds[row] == SUB and term == 1) or (of.kinds[row] == NEG and term == 0):
-        return nothing + 2
-    return nothing + 1
+def row_by_row(first: int, last: int, order: Ints, of: Columns, made: Written) -> None:
+    """A row that takes any number of operands has them together, behind their number; -1 where there is none."""
+    for at in range(first, last):
+        made.index[made.end[0]] = of.starts[order[at] + 1] - of.starts[order[at]]
+        made.end[0] += 1
+        for edge in range(of.starts[order[at]], of.starts[order[at] + 1]):
+            made.index[made.end[0]] = made.slots[of.operands[edge]] if of.operands[edge] >= 0 else -1
+            made.end[0] += 1
+
+
+def how(kind: int, arity: int, length: int, last: int, index: Ints, at: int) -> int:
+    """How an instruction of so many rows goes. last: the slot of the result right before."""
+    if arity == ANY_NUMBER:
+        return DOTS if kind == DOT else SUM if kind == ADD else PRODUCT
+    if length > 1:
+        return MANY
+    if arity == 2 and (kind == ADD or kind == SUB or kind == MUL):  # noqa: SIM109
+        which = 0 if kind == ADD else 1 if kind == SUB else 2
+        return TWO_FROM + 4 * which + (SECOND if index[at + 1] == last else FIRST if index[at] == last else NEITHER)
+    return ALONE_LAST if arity == 1 and index[at] == last else ALONE
+
+
+# --- running ---
+
+
+def call_run(table: Longs, kernel: int, scalars: Floats, index: Ints, base: int, to: int, length: int) -> None:
+    raise NotImplementedError("Only machine code can call a kernel by its address.")
+
+
+def call_value(table: Longs, kernel: int, x: float) -> float:
+    raise NotImplementedError("Only machine code can call a kernel by its address.")
+
+
+class Line(NamedTuple):
+    """Instructions, one after the other, what they look up, and the column that they go along."""
+
+    code: Ints
+    index: Ints
+    table: Longs
+    scalars: Floats
+
+
+def along(size: int, to: int, line: Line) -> None:
+    """Run all instructions, which are so many numbers. to: the slot of the first result."""
+    base = 0
+    last = line.scalars[to - 1] if to > 0 else 0.0  # the first row may take what lies right before
+    for at in range(0, size, 3):
+        what, length = line.code[at], line.code[at + 1]
+        last = there(what // HOWS, to, length, base, what % HOWS, last, line)
+        to += length
+        base += line.code[at + 2]
+
+
+def there(shape: int, to: int, length: int, base: int, how: int, last: float, line: Line) -> float:
+    """One instruction. Gives and takes the last result: what waits for it need not wait for memory."""
+    if how == TWO_FROM:
+        last = line.scalars[line.index[base]] + line.scalars[line.index[base + 1]]
+    elif how == TWO_FROM + FIRST:
+        last = last + line.scalars[line.index[base + 1]]
+    elif how == TWO_FROM + SECOND:
+        last = line.scalars[line.index[base]] + last
+    elif how == TWO_FROM + 4:
+        last = line.scalars[line.index[base]] - line.scalars[line.index[base + 1]]
+    elif how == TWO_FROM + 4 + FIRST:
+        last = last - line.scalars[line.index[base + 1]]
+    elif how == TWO_FROM + 4 + SECOND:
+        last = line.scalars[line.index[base]] - last
+    elif how == TWO_FROM + 8:
+        last = line.scalars[line.index[base]] * line.scalars[line.index[base + 1]]
+    elif how == TWO_FROM + 8 + FIRST:
+        last = last * line.scalars[line.index[base + 1]]
+    elif how == TWO_FROM + 8 + SECOND:
+        last = line.scalars[line.index[base]] * last
+    elif how == ALONE_LAST:
+        last = call_value(line.table, ENTRIES * shape + OF_ONE, last)
+    else:
+        return in_memory(shape, to, length, base, how, line)
+    line.scalars[to] = last
+    return last
+
+
+def in_memory(shape: int, to: int, length: int, base: int, how: int, line: Line) -> float:
+    """The same for those that leave their results in memory."""
+    if how == SUM:
+        add_up(to, length, base, line)
+    elif how == DOTS:
+        multiply_and_add(to, length, base, line)
+    elif how == PRODUCT:
+        multiply(to, length, base, line)
+    else:
+        way = RUN if how == MANY else ONE
+        call_run(line.table, ENTRIES * shape + way, line.scalars, line.index, base, to, length)
+    return line.scalars[to + length - 1]
+
+
+def add_up(to: int, length: int, base: int, line: Line) -> None:
+    """Sums of any number of terms, from the left."""
+    at = base
+    for i in range(length):
+        end = at + 1 + line.index[at]
+        sum = NOTHING_YET
+        for term in range(at + 1, end):
+            sum += line.scalars[line.index[term]]
+        line.scalars[to + i] = sum
+        at = end
+
+
+def multiply_and_add(to: int, length: int, base: int, line: Line) -> None:
+    """Dots: sums of products, from the left; where there is no second factor a term is the first."""
+    at = base
+    for i in range(length):
+        end = at + 1 + line.index[at]
+        sum = NOTHING_YET
+        for term in range(at + 1, end, 2):
+            x, y = line.index[term], line.index[term + 1]
+            if y >= 0:
+                sum += line.scalars[x] * line.scalars[y]
+            else:
+                sum += line.scalars[x]
+        line.scalars[to + i] = sum
+        at = end
+
+
+def multiply(to: int, length: int, base: int, line: Line) -> None:
+    """Products of any number of factors, from the left."""
+    at = base
+    for i in range(length):
+        end = at + 1 + line.index[at]
+        product = line.scalars[line.index[at + 1]]
+        for factor in range(at + 2, end):
+            product *= line.scalars[line.index[factor]]
+        line.scalars[to + i] = product
+        at = end

@@ -1,10 +1,8 @@
 """A large plan, made ready to run: forwards over its windows, and back over the same (why: see `backward`).
 
 `WindowTape` is what `Tape` is for plans that went through the passes. Forwards
-every run writes its values; backwards every run takes its adjoints, and adds
-them, times a partial, to its operands'. In a chain every run is one row long, and
-what surrounds a row takes longer than its work. So a row alone has no loop around
-it, and where it is a sum, a product or a difference of two, no kernel is called.
+every run writes its values (`scalars`); backwards every run takes its adjoints,
+and adds them, times a partial, to its operands'.
 """
 
 from __future__ import annotations
@@ -20,22 +18,15 @@ from ..llvm.machine import library_of, machine, packed
 from ..llvm.python import Floats, Ints, Longs
 from .backward import backward
 from .flat import Flat
-from .kernels import amiss, call_run
-from .operators import kernels as kernels_of
-from .sums import NOTHING_YET
-from .windows import ALONE_LAST, FIRST, HOWS, LOOPED, MANY, PRODUCT, SECOND, SUM, TWO_FROM, Windows
-
-RUN, ONE, OF_ONE, BACK, BACK_ONE = 0, 1, 2, 3, 4  # the places of a shape's addresses: of many rows, of one...
-ENTRIES = 5
+from .kernels import amiss
+from .operators import addresses
+from .scalars import ANY_NUMBER, BACK, BACK_ONE, ENTRIES, HOWS, MANY, PRODUCT, SUM, TWO_FROM, Line, along
+from .windows import Windows
 
 
 def call_back(
     table: Longs, kernel: int, scalars: Floats, adjoints: Floats, index: Ints, base: int, at: int, length: int
 ) -> None:
-    raise NotImplementedError("Only machine code can call a kernel by its address.")
-
-
-def call_value(table: Longs, kernel: int, x: float) -> float:
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
@@ -63,8 +54,9 @@ class WindowTape:
         self.out = np.zeros(len(self.wanted) + 1)
         self.leaf_count = len(made.leaves)
         leaves = Leaves(0, self.loads, len(loaded), self.leaf_count)
-        line = Line(self.code, len(self.code), self.index, self.table, self.scalars, self.adjoints)
-        self.arguments = packed(leaves, line, self.wanted, len(self.wanted), self.out)
+        line = Line(self.code, self.index, self.table, self.scalars)
+        end = Ends(len(self.code), len(self.index), len(flat))
+        self.arguments = packed(leaves, line, end, self.adjoints, self.wanted, len(self.wanted), self.out)
         self._arguments_at = self.arguments.ctypes.data
         self._run = library_of(__name__).function("there_and_back.packed", None, [ctypes.c_void_p])
 
@@ -75,10 +67,8 @@ class WindowTape:
 
 
 def _addresses(shape: Any) -> tuple[int, ...]:
-    if shape in LOOPED:
-        return (0, 0, 0, 0, 0)
-    there, back = kernels_of(shape), backward(shape)
-    return there.run, there.one, there.of_one, back.back, back.one
+    back = None if shape.arity == ANY_NUMBER else backward(shape)
+    return (*addresses(shape)[:BACK], *((back.back, back.one) if back else (0, 0)))
 
 
 class Leaves(NamedTuple):
@@ -90,155 +80,84 @@ class Leaves(NamedTuple):
     many: int
 
 
-class Line(NamedTuple):
-    """Instructions, one after the other, and the columns that they go along."""
+class Ends(NamedTuple):
+    """How much there is of the code, of the index, and of the scalars."""
 
-    code: Ints
-    size: int
-    index: Ints
-    table: Longs
-    scalars: Floats
-    adjoints: Floats
+    code: int
+    entries: int
+    scalars: int
 
 
 @machine
-def there_and_back(leaves: Leaves, line: Line, wanted: Ints, wanted_count: int, out: Floats) -> None:
+def there_and_back(
+    leaves: Leaves, line: Line, end: Ends, adjoints: Floats, wanted: Ints, wanted_count: int, out: Floats
+) -> None:
     """Every value; then, from the output back, every adjoint."""
     for at in range(leaves.load_count):
         line.scalars[at] = leaves.source[leaves.loads[at]]
-    to = leaves.many
-    base = 0
-    last = line.scalars[leaves.many - 1] if leaves.many > 0 else 0.0  # the first row may take the last leaf
-    for at in range(0, line.size, 3):
-        what, length = line.code[at], line.code[at + 1]
-        last = there(what // HOWS, to, length, base, what % HOWS, last, line)
-        to += length
-        base += line.code[at + 2]
+    along(end.code, leaves.many, line)
     out[0] = line.scalars[wanted[0]]
     if wanted_count > 1:
         for at in range(leaves.many):
-            line.adjoints[at] = 0.0
-        line.adjoints[wanted[0]] = 1.0
-        for at in range(line.size - 3, -3, -3):
+            adjoints[at] = 0.0
+        adjoints[wanted[0]] = 1.0
+        to, base = end.scalars, end.entries
+        for at in range(end.code - 3, -3, -3):
             what, length = line.code[at], line.code[at + 1]
             to -= length
             base -= line.code[at + 2]
-            back(what // HOWS, to, length, base, what % HOWS, line)
+            back(what // HOWS, to, length, base, what % HOWS, line, adjoints)
         for at in range(1, wanted_count):
-            out[at] = line.adjoints[wanted[at]]
+            out[at] = adjoints[wanted[at]]
     out[wanted_count] = amiss(out, 0, wanted_count)
 
 
-def there(shape: int, to: int, length: int, base: int, how: int, last: float, line: Line) -> float:
-    """One instruction forwards. Gives and takes the last result: what waits for it need not wait for memory."""
-    if how == TWO_FROM:
-        last = line.scalars[line.index[base]] + line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + FIRST:
-        last = last + line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + SECOND:
-        last = line.scalars[line.index[base]] + last
-    elif how == TWO_FROM + 4:
-        last = line.scalars[line.index[base]] - line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + 4 + FIRST:
-        last = last - line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + 4 + SECOND:
-        last = line.scalars[line.index[base]] - last
-    elif how == TWO_FROM + 8:
-        last = line.scalars[line.index[base]] * line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + 8 + FIRST:
-        last = last * line.scalars[line.index[base + 1]]
-    elif how == TWO_FROM + 8 + SECOND:
-        last = line.scalars[line.index[base]] * last
-    elif how == ALONE_LAST:
-        last = call_value(line.table, ENTRIES * shape + OF_ONE, last)
-    else:
-        return run(shape, to, length, base, how, line)
-    line.scalars[to] = last
-    return last
-
-
-def run(shape: int, to: int, length: int, base: int, how: int, line: Line) -> float:
-    """The same for those that leave their results in memory."""
-    if how == SUM:
-        add_up(to, length, base, line)
-    elif how == PRODUCT:
-        multiply(to, length, base, line)
-    else:
-        way = RUN if how == MANY else ONE
-        call_run(line.table, ENTRIES * shape + way, line.scalars, line.index, base, to, length)
-    return line.scalars[to + length - 1]
-
-
-def back(shape: int, first: int, length: int, base: int, how: int, line: Line) -> None:
+def back(shape: int, first: int, length: int, base: int, how: int, line: Line, adjoints: Floats) -> None:
     """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
     if how >= TWO_FROM:
-        x, y, incoming = line.index[base], line.index[base + 1], line.adjoints[first]
-        line.adjoints[first] = 0.0
+        x, y, incoming = line.index[base], line.index[base + 1], adjoints[first]
+        adjoints[first] = 0.0
         if how < TWO_FROM + 4:
-            line.adjoints[x] += incoming
-            line.adjoints[y] += incoming
+            adjoints[x] += incoming
+            adjoints[y] += incoming
         elif how < TWO_FROM + 8:
-            line.adjoints[x] += incoming
-            line.adjoints[y] -= incoming
+            adjoints[x] += incoming
+            adjoints[y] -= incoming
         else:
-            line.adjoints[x] += incoming * line.scalars[y]
-            line.adjoints[y] += incoming * line.scalars[x]
+            adjoints[x] += incoming * line.scalars[y]
+            adjoints[y] += incoming * line.scalars[x]
     elif how == SUM:
-        spread(first, length, base, line)
+        spread(first, length, base, line, adjoints)
     elif how == PRODUCT:
-        share_out(first, length, base, line)
+        share_out(first, length, base, line, adjoints)
     else:
         way = BACK if how == MANY else BACK_ONE
-        call_back(line.table, ENTRIES * shape + way, line.scalars, line.adjoints, line.index, base, first, length)
+        call_back(line.table, ENTRIES * shape + way, line.scalars, adjoints, line.index, base, first, length)
 
 
-def add_up(to: int, length: int, base: int, line: Line) -> None:
-    """Sums of any number of terms, from the left."""
-    at = base
-    for i in range(length):
-        end = at + 1 + line.index[at]
-        sum = NOTHING_YET
-        for term in range(at + 1, end):
-            sum += line.scalars[line.index[term]]
-        line.scalars[to + i] = sum
-        at = end
-
-
-def spread(first: int, length: int, base: int, line: Line) -> None:
+def spread(first: int, length: int, base: int, line: Line, adjoints: Floats) -> None:
     """Each term of a sum gets the sum's adjoint."""
     at = base
     for i in range(length):
         end = at + 1 + line.index[at]
-        incoming = line.adjoints[first + i]
-        line.adjoints[first + i] = 0.0
+        incoming = adjoints[first + i]
+        adjoints[first + i] = 0.0
         for term in range(at + 1, end):
-            line.adjoints[line.index[term]] += incoming
+            adjoints[line.index[term]] += incoming
         at = end
 
 
-def multiply(to: int, length: int, base: int, line: Line) -> None:
-    """Products of any number of factors, from the left."""
-    at = base
-    for i in range(length):
-        end = at + 1 + line.index[at]
-        product = line.scalars[line.index[at + 1]]
-        for factor in range(at + 2, end):
-            product *= line.scalars[line.index[factor]]
-        line.scalars[to + i] = product
-        at = end
-
-
-def share_out(first: int, length: int, base: int, line: Line) -> None:
+def share_out(first: int, length: int, base: int, line: Line, adjoints: Floats) -> None:
     """Each factor gets the product's adjoint times all the others; a factor of 0 is harmless."""
     at = base
     for i in range(length):
         end = at + 1 + line.index[at]
-        incoming = line.adjoints[first + i]
-        line.adjoints[first + i] = 0.0
+        incoming = adjoints[first + i]
+        adjoints[first + i] = 0.0
         for mine in range(at + 1, end):
             others = 1.0
             for factor in range(at + 1, end):
                 if factor != mine:
                     others *= line.scalars[line.index[factor]]
-            line.adjoints[line.index[mine]] += incoming * others
+            adjoints[line.index[mine]] += incoming * others
         at = end

@@ -13,13 +13,12 @@ from ..llvm.precision import DOUBLE, Precision
 from . import kernels
 from .blocks import Slot, Writer, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, TO, Numbers, Steps, Tables
+from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, SECTION, TO, Numbers, Steps, Tables
 from .memory import Memory
-from .operators import Shape
-from .operators import kernels as kernels_of
+from .operators import Shape, addresses
 from .places import runs_of, side_by_side
-from .runs import LONG, Runs, runs
-from .scalars import encoded
+from .runs import Runs, Shapes, runs
+from .scalars import Written, write
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
 from .tiles import tiles
@@ -39,7 +38,6 @@ class Tape(Memory):
         precision: Precision = DOUBLE,
     ) -> None:  # fmt: skip
         self.flat, self.sections, self.precision = flat, sections(flat), precision
-        self.kernels: list[Shape] = []
         self._code: list[Array] = []
         self._index: list[Array] = [np.zeros(0, np.int32)]
         self._parts: list[list[int]] = []
@@ -72,12 +70,13 @@ class Tape(Memory):
         self.fed = {g: leaves[flat.groups[leaves] == g].tolist() for g in range(1, len(flat.samples))}
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in self.fed}
         self.runs: dict[int, Runs] = {}
+        shapes = Shapes()
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
         order: list[Any] = [self.loads, others]
         for part in self.sections:
             rows = part.rows[flat.groups[part.rows] == 0]
             if part.group == 0:
-                self.runs[part.stage] = runs(flat, rows)
+                self.runs[part.stage] = runs(flat, rows, shapes)
                 rows = self.runs[part.stage].order
             else:
                 rows = side_by_side(rows.tolist(), self.steps[part.stage, part.group], wanted)
@@ -85,13 +84,14 @@ class Tape(Memory):
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
         self.slots[placed] = np.arange(len(placed))
+        self.kernels = shapes.since()
         self.results = len(placed), sum(1 for row in wanted if flat.groups[row] == 0)
         self.nothing = sum(self.results) + 1
 
     def _scalars(self) -> Array:
-        """Room for all scalars: rows, three numbers that fill up, and those that are packed for a layer."""
-        scalars = np.zeros(self.nothing + 3 + self._sizes["packed"], self.precision.name)
-        scalars[self.nothing : self.nothing + 3] = NOTHING_YET, 1.0, -1.0
+        """Room for all scalars: rows, the beginning of a sum, 1, and those that are packed for a layer."""
+        scalars = np.zeros(self.nothing + 2 + self._sizes["packed"], self.precision.name)
+        scalars[self.nothing : self.nothing + 2] = NOTHING_YET, 1.0
         for row, number in self.flat.constants.items():
             if self.flat.groups[row] == 0 and self.slots[row] >= 0:
                 scalars[self.slots[row]] = self.precision.rounded(number)
@@ -139,13 +139,17 @@ class Tape(Memory):
         return None
 
     def _runs(self, found: Runs) -> None:
-        number = {shape: self._kernel(shape) for shape in dict.fromkeys(found.shapes) if shape != LONG}
-        made = encoded(self.flat, found, self.slots, self._sizes["index"], number, self.nothing)
-        self._indexed(made.index)
-        self._part(0, made.code)
+        rows, most, first = found.order, len(self.flat.operands), int(self.slots[found.order[0]])
+        index, code = np.empty(most + len(rows), np.int32), np.empty(3 * len(rows), np.int32)
+        made = Written(self.slots, index, code, np.array([0, 0, first], np.int64))
+        write(len(found.starts) - 1, found.starts, rows, found.shapes, self.flat.columns, made)
+        (entries, size, _), base = made.end.tolist(), self._sizes["index"]
+        self._indexed(code[:size])
+        self._indexed(index[:entries])
+        self._part(0, [SECTION, first, size, base, base + size])
 
     def _lanes(self, part: Section, feeds: list[int], exports: list[int], keep: bool) -> None:
-        group, pack_at = part.group, self.nothing + 3 + self._sizes["packed"]
+        group, pack_at = part.group, self.nothing + 2 + self._sizes["packed"]
         writer = Writer(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * self.precision.lanes)
         made = block(writer, self.steps[part.stage, group], feeds, exports, self.lane_slots[group], keep)
         if made.begun:  # sums lie together, and those among them that are no sums' beginnings are written in any case
@@ -181,8 +185,7 @@ class Tape(Memory):
             self._parts.append([group, begin, end] + [0] * (PART - SAMPLES))
 
     def _addresses(self) -> Array:
-        found = [kernels_of(shape, self.precision) for shape in self.kernels]
-        return np.array([address for each in found for address in (each.run, each.few, each.lanes)] or [0], np.int64)
+        return np.array([each for shape in self.kernels for each in addresses(shape, self.precision)] or [0], np.int64)
 
     # --- running ---
 
