@@ -171,6 +171,18 @@ def test_a_node_tells_its_operands():
     assert (a.operator, a.operands, a.mul(2.0).eval().tolist()) == (None, (), [2.0])
 
 
+def test_a_scalar_rule_of_ones_own_compares_as_python_does_and_is_a_row_too():
+    bent = ng.operator("bent_by_if", lambda a: a if a >= 0 else 0.1 * a, [lambda a, y: ng.where(a < 0.0, 0.1, 1.0)])
+    x = Graph.Variable(-2.0)
+    y = bent(x)
+    Graph.forward()
+    Graph.backward(y)
+    assert (y.value, x.grad) == (-0.2, 0.1)
+    t = LeafNode.parameter([-2.0, 3.0])
+    assert t.bent_by_if().eval().tolist() == [-0.2, 3.0] and t.bent_by_if().operator.name == "bent_by_if"
+    assert operators()["bent_by_if"].check()
+
+
 def test_an_inner_node_is_found_by_its_name():
     x = LeafNode.parameter([1.0, 2.0], "x")
     y = (x.softmax() + x.softmax(name="second")).sum()
