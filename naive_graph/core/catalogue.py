@@ -12,12 +12,12 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from . import ieee
 from .number import listed, number
-from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_methods, define
+from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_methods, called, define
 
 Value = Any
 
@@ -216,12 +216,14 @@ def composed(function: Callable[..., Value]) -> Callable[..., Value]:
     """A function that is made of rules, checked before anything is built; a method of nodes and tensors too."""
 
     @wraps(function)
-    def checked(*operands: Any, **named: Any) -> Value:
+    def checked(*operands: Any, name: str | None = None, **named: Any) -> Value:
+        for each in operands:
+            if isinstance(each, Arithmetic) and hasattr(each, "compose"):  # a tensor makes one node of it
+                return each.compose(function.__name__, *operands, name=name, **named)
         given = [x if isinstance(x, Arithmetic) else number(x, f"'{function.__name__}'") for x in operands]
-        numbers = {name: number(x, f"'{function.__name__}', {name}") for name, x in named.items()}
-        for each in given:
-            if hasattr(each, "compose"):  # a tensor makes one node of it
-                return each.compose(function.__name__, *given, **numbers)
+        numbers = {key: number(x, f"'{function.__name__}', {key}") for key, x in named.items()}
+        if name is not None:
+            return called(partial(function, **numbers), given, name, function.__name__)
         return function(*given, **numbers)
 
     COMPOSITIONS.append(checked)

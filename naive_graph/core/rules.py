@@ -59,7 +59,9 @@ class Rule:
     onnx: str | None = None
     tensorflow: tuple[str, ...] = ()
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: Any, name: str | None = None) -> Any:
+        if name is not None:
+            return called(self, operands, name, self.name)
         for operand in operands:
             if type(operand) is not float:
                 break
@@ -115,6 +117,16 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<rule {self.usage()}>"
+
+
+def called(function: Callable[..., Any], operands: Sequence[Any], name: str, who: str) -> Any:
+    """What the function gives, called so if it can be: a number cannot."""
+    if not isinstance(name, str) or not name:
+        raise OperandError(f"'{who}' takes a text such as 'y' for the result's name, not {name!r}.")
+    result = function(*operands)
+    if hasattr(result, "name"):
+        result.name = name
+    return result
 
 
 def _operands(count: int) -> str:

@@ -91,9 +91,9 @@ def inner(node: TensorNode, name: str) -> TensorNode:
 
 
 @method
-def compose(node: TensorNode, name: str, *operands: Any, **properties: Any) -> TensorNode:
+def compose(node: TensorNode, operator: str, *operands: Any, **properties: Any) -> TensorNode:
     """A composition of the scalar catalogue, over tensors: the row of its name."""
-    result: TensorNode = TABLE[name](*operands, **properties)
+    result: TensorNode = TABLE[operator](*operands, **properties)
     return result
 
 
@@ -101,8 +101,8 @@ def compose(node: TensorNode, name: str, *operands: Any, **properties: Any) -> T
 
 
 def _reducing(name: str, row: Row) -> None:
-    def method(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
-        result: TensorNode = row(self, axis, keepdims)
+    def method(self: TensorNode, axis: Any = None, keepdims: bool = False, name: str | None = None) -> TensorNode:
+        result: TensorNode = row(self, axis, keepdims, name=name)
         return result
 
     method.__name__, method.__doc__ = name, row.__doc__

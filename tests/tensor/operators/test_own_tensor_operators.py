@@ -158,6 +158,21 @@ def test_calls_have_names_of_their_own():
         assert ng.max_pool2d(LeafNode.parameter(np.ones((4, 4, 1))), 2).call.name == "max_pool2d"
 
 
+@pytest.mark.parametrize("x", [LeafNode.parameter, Graph.Variable], ids=["tensor", "scalar"])
+def test_every_catalogue_function_takes_a_name(x):
+    operand = x(0.5)
+    for function in (ng.sin, ng.gelu, ng.add, ng.elu):
+        given = [operand] * (2 if function is ng.add else 1)
+        assert function(*given, name="y").name == "y"
+        before = len(Graph.node_list)
+        with pytest.raises(ng.errors.NaiveGraphError, match="name"):
+            function(*given, name=3)
+        assert len(Graph.node_list) == before
+    assert ng.sin(0.0, name="y") == 0.0
+    assert LeafNode.parameter([1.0]).sum(name="total").name == "total"
+    assert LeafNode.parameter([1.0]).gelu(approximate="tanh").properties == {"approximate": "tanh"}
+
+
 def test_several_results_unpack_and_each_knows_all():
     values, places = operators()["top_k"](LeafNode.parameter([3.0, 1.0, 2.0]), 2)
     assert (values.eval().tolist(), places.eval().tolist()) == ([3.0, 2.0], [0.0, 2.0])
