@@ -3,7 +3,7 @@
 properties, mapping    kinds of property; names and attributes elsewhere, as data
 examples, row, kinds   what a row is and does when it is called; what rows of a kind share
 table                  all rows by name; `@tensor_operator()` adds one
-elementwise            rows that are functions of numbers
+elementwise, entrywise rows that are functions of numbers; such functions inside compositions
 reductions             sums, extremes, softmax, and places along axes
 moves, joins, rearranging, blocks, indexing, scattering    entries put elsewhere
 matrices, attention    products

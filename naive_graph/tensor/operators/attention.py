@@ -10,7 +10,8 @@ import numpy as np
 from ...core.catalogue import where
 from ...errors import ShapeError
 from .. import arithmetic
-from ..nodes import LeafNode, NonlinearNode
+from ..nodes import LeafNode
+from .entrywise import entry
 from .examples import example
 from .mapping import Attribute, Onnx, truth
 from .matrices import swapped
@@ -50,5 +51,5 @@ def attention(
     scores = scores if mask is None else scores + mask
     if causal:
         seen = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
-        scores = NonlinearNode(lambda s, x: where(s, x, LOWEST), seen, scores)
+        scores = entry(lambda s, x: where(s, x, LOWEST), seen, scores)
     return arithmetic.matmul(softmax(scores), v)

@@ -17,7 +17,8 @@ from ...core.catalogue import greater, less, where
 from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
-from ..nodes import LeafNode, LinearNode, NonlinearNode
+from ..nodes import LeafNode, LinearNode
+from .entrywise import entry
 from .examples import example
 from .kinds import place
 from .mapping import Attribute, Input, Onnx, TensorFlow, element
@@ -39,12 +40,12 @@ def indicator(places_: TensorNode, extent: int) -> TensorNode:
     counted = LeafNode.constant(np.arange(float(extent)))
     shape = (*places_.shape, extent)
 
-    def entry(p: Any, k: Any) -> Any:
+    def of_place(p: Any, k: Any) -> Any:
         p = where(less(p, 0.0), p + float(extent), p)
         return 1.0 - less(p, k) - greater(p, k)
 
     spread = arithmetic.broadcast(arithmetic.expand_dims(places_, places_.rank), shape)
-    return NonlinearNode(entry, spread, arithmetic.broadcast(counted, shape))
+    return entry(of_place, spread, arithmetic.broadcast(counted, shape))
 
 
 def _gathered(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
@@ -162,7 +163,7 @@ def one_hot(x: Tensor, depth: Size, axis: Axis = -1, on: float = 1.0, off: float
     """`on` at the place that a number names along a new axis, `off` elsewhere; below 0 it counts from the end."""
     hot = indicator(x, depth)
     if (on, off) != (1.0, 0.0):
-        hot = NonlinearNode(lambda h: where(h, on, off), hot)
+        hot = entry(lambda h: where(h, on, off), hot)
     at = place(axis, x.rank + 1)
     order = [*range(at), x.rank, *range(at, x.rank)]
     return arithmetic.transpose(hot, *order) if at < x.rank else hot

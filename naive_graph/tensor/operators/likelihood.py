@@ -10,8 +10,9 @@ from ...core.catalogue import where
 from ...errors import ShapeError
 from .. import arithmetic, reduce
 from ..base import TensorNode
-from ..nodes import LeafNode, LinearNode, NonlinearNode
+from ..nodes import LeafNode, LinearNode
 from .elementwise import not_equal
+from .entrywise import entry
 from .examples import example
 from .indexing import indicator
 from .kinds import place
@@ -76,12 +77,12 @@ def _at_run_time(
     own = range(1, x.rank)
     hot = indicator(target, x.shape[at])  # classes last
     last = arithmetic.transpose(x, *[each for each in range(x.rank) if each != at], at)
-    chosen = reduce.sum(NonlinearNode(lambda h, v: where(h, v, 0.0), hot, last), -1)
+    chosen = reduce.sum(entry(lambda h, v: where(h, v, 0.0), hot, last), -1)
     counts = None if weight is None else LinearNode("mul", own, (*own, -x.rank), (-x.rank,), hot, weight)
     if ignore_index is not None:
         kept = not_equal(target, float(ignore_index))
         counts = kept if counts is None else counts * kept
-        chosen = NonlinearNode(lambda k, v: where(k, v, 0.0), kept, chosen)
+        chosen = entry(lambda k, v: where(k, v, 0.0), kept, chosen)
     return chosen, counts
 
 

@@ -9,8 +9,9 @@ from ...core.catalogue import pow, reciprocal, sqrt, square
 from ...errors import ShapeError
 from .. import reduce
 from ..base import TensorNode
-from ..nodes import LinearNode, NonlinearNode, OpType
+from ..nodes import LinearNode, OpType
 from ..picks import pick, reshape
+from .entrywise import entry
 from .examples import example
 from .kinds import place, places
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, truth
@@ -43,7 +44,7 @@ def normalised(x: TensorNode, axes: list[int], epsilon: float) -> TensorNode:
 
 
 def _over_root(variance: TensorNode, epsilon: float) -> TensorNode:
-    return NonlinearNode(lambda v: reciprocal(sqrt(v + epsilon)), variance)
+    return entry(lambda v: reciprocal(sqrt(v + epsilon)), variance)
 
 
 def _channels(x: Extents, data_format: str, least: int, **vectors: Any) -> int:
@@ -226,7 +227,7 @@ def local_response_norm(
     """x / (bias + alpha / size * sum of squares over the neighbouring channels)**beta. Source: Krizhevsky, 2012."""
     at = channel(x.rank, data_format)
     near = pick(square(x), at, (x.shape[at], size), (1, 1), -((size - 1) // 2))
-    return NonlinearNode(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, reduce.sum(near, at + 1))
+    return entry(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, reduce.sum(near, at + 1))
 
 
 def _masked(x: Extents, mask: Any) -> Extents:

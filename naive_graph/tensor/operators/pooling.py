@@ -11,8 +11,9 @@ from ...core.catalogue import pow
 from ...errors import ShapeError
 from .. import reduce
 from ..base import TensorNode
-from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
+from ..nodes import LeafNode, LinearNode, OpType, TransformNode
 from ..sliding import Window, channels_back, channels_last, imaged, largest, patched, sides, window
+from .entrywise import entry
 from .examples import example
 from .mapping import Attribute, Fixed, Onnx, TensorFlow, padded_as, padded_by, spatial, truth
 from .moves import Extents
@@ -137,11 +138,11 @@ def lp_pool2d(
 
 
 def _power(x: TensorNode, p: float) -> TensorNode:
-    return NonlinearNode(lambda a: pow(a if p % 2 == 0 else magnitude(a), p), x)
+    return entry(lambda a: pow(a if p % 2 == 0 else magnitude(a), p), x)
 
 
 def _root(x: TensorNode, p: float) -> TensorNode:
-    return NonlinearNode(lambda a: pow(a, 1.0 / p), x)
+    return entry(lambda a: pow(a, 1.0 / p), x)
 
 
 # --- all of an image ----------------------------------------------------------

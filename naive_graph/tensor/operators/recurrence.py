@@ -13,6 +13,7 @@ from .. import arithmetic, picks
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
 from .elementwise import hard_sigmoid, softsign
+from .entrywise import entry
 from .joins import stack
 from .moves import Extents
 
@@ -99,7 +100,7 @@ def _kept(after: State, before: State, at: int, lengths: Any) -> tuple[TensorNod
         return after[0], after
     goes_on = LeafNode.constant(np.repeat(np.array(lengths)[:, None] > at, after[0].shape[1], 1).astype(float))
     chosen = tuple(NonlinearNode(catalogue.where, goes_on, new, old) for new, old in zip(after, before))
-    return NonlinearNode(lambda c, y: catalogue.where(c, y, 0.0), goes_on, after[0]), chosen
+    return entry(lambda c, y: catalogue.where(c, y, 0.0), goes_on, after[0]), chosen
 
 
 def times(h: TensorNode, recurrent: TensorNode) -> TensorNode:

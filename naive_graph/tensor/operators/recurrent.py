@@ -14,6 +14,7 @@ from ...errors import ShapeError
 from .. import picks
 from ..base import TensorNode
 from ..nodes import LinearNode, NonlinearNode, OpType
+from .entrywise import entry
 from .examples import example
 from .mapping import Attribute, Input, Onnx, truth
 from .moves import Extents
@@ -179,7 +180,7 @@ def gru(
         else:
             seen = with_bias(times(reset * h, candidates), of_candidate)
         c = NonlinearNode(g, part(fed, 2, size) + seen)
-        return (NonlinearNode(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
+        return (entry(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
 
     return run(
         x,
@@ -257,10 +258,10 @@ def lstm(
         i, o, forget, new = (part(total, gate, size) for gate in range(4))
         peep = [None] * 3 if p is None else [part(picks.entry(p, 0, way), gate, size) for gate in range(3)]
         i = NonlinearNode(f, _peeped(i, peep[0], c))
-        kept = NonlinearNode(lambda a: 1.0 - a, i) if input_forget else NonlinearNode(f, _peeped(forget, peep[2], c))
-        c = NonlinearNode(lambda k, c, i, n: k * c + i * g(n), kept, c, i, new)
+        kept = entry(lambda a: 1.0 - a, i) if input_forget else NonlinearNode(f, _peeped(forget, peep[2], c))
+        c = entry(lambda k, c, i, n: k * c + i * g(n), kept, c, i, new)
         o = _peeped(o, peep[1], c)
-        return NonlinearNode(lambda o, c: f(o) * last(c), o, c), c
+        return entry(lambda o, c: f(o) * last(c), o, c), c
 
     return run(
         x,

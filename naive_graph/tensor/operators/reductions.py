@@ -13,8 +13,9 @@ from ...errors import ShapeError
 from .. import reduce
 from ..arithmetic import broadcast, expand_dims
 from ..base import TensorNode
-from ..nodes import LeafNode, NonlinearNode, TransformNode
+from ..nodes import LeafNode, TransformNode
 from ..picks import pick
+from .entrywise import entry
 from .examples import example
 from .kinds import place, reduced_shape
 from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, truth
@@ -140,14 +141,14 @@ def _counted(x: TensorNode, axis: int) -> TensorNode:
 
 def _matches(a: TensorNode, b: TensorNode) -> TensorNode:
     """1 where two tensors of numbers are equal; one may be spread to the other."""
-    return NonlinearNode(lambda a, b: 1.0 - less(a, b) - greater(a, b), broadcast(a, b.shape), b)
+    return entry(lambda a, b: 1.0 - less(a, b) - greater(a, b), broadcast(a, b.shape), b)
 
 
 def _first_largest(x: TensorNode, axis: int, last: bool) -> TensorNode:
     if not last:
         return reduce.over(x, "argmax", [axis])
     top, places = broadcast(reduce.over(x, "peak", [axis], True), x.shape), _counted(x, axis)
-    return reduce.max(NonlinearNode(lambda x, top, i: where(less(x, top), -1.0, i), x, top, places), axis)
+    return reduce.max(entry(lambda x, top, i: where(less(x, top), -1.0, i), x, top, places), axis)
 
 
 def _found(x: tuple[int, ...], axis: int, keepdims: bool) -> tuple[int, ...]:
@@ -207,17 +208,17 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
     own, other = broadcast(beside, pairs), _pairwise(x, at)
     earlier = broadcast(LeafNode.constant(_before(x.shape, at)), pairs)
     better = greater if largest else less
-    goes_before = NonlinearNode(
+    goes_before = entry(
         lambda a, b, e: where(greater(a, b) + less(a, b), better(b, a), e), own, other, earlier
     )  # fmt: skip
     ranks = reduce.sum(goes_before, rank)
     wanted = LeafNode.constant(np.arange(float(k)))
-    takes = NonlinearNode(
+    takes = entry(
         lambda r, w: 1.0 - less(r, w) - greater(r, w),
         broadcast(expand_dims(ranks, rank), (*x.shape, k)), broadcast(wanted, (*x.shape, k)),
     )  # fmt: skip
     chosen = [broadcast(expand_dims(each, rank), takes.shape) for each in (x, _counted(x, at))]
-    return [_to_place(NonlinearNode(lambda t, v: where(t, v, 0.0), takes, each), at) for each in chosen]
+    return [_to_place(entry(lambda t, v: where(t, v, 0.0), takes, each), at) for each in chosen]
 
 
 def _pairwise(x: TensorNode, axis: int) -> TensorNode:
