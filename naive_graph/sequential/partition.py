@@ -21,7 +21,7 @@ from .dataflow import Dataflow
 from .fields import is_whole
 from .firing import Machine, firings
 from .network import Network
-from .schemes import groups
+from .schemes import added, groups
 
 MESSAGE = 20e-6  # seconds to hand one sample to another thread, measured; a process also packs and unpacks it
 
@@ -47,12 +47,14 @@ def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, 
     machine = Machine(network)
     times: dict[str, list[float]] = {name: [] for name in flow.operators}
     streams: dict[str, list[float]] = {name: [] for name in flow.streams}
+    totals: dict[str, dict[str, Any]] = {name: {} for name in flow.operators}
     for _ in range(repeats):
         running = firings(
             flow, machine, network.weights, {network.streams.data: [sample], network.streams.labels: [label]}
         )
         start = time.perf_counter()
         for fired in running:
+            added(totals[fired.operator], fired.gradients)
             times[fired.operator].append(time.perf_counter() - start)
             for name, array in fired.given.items():
                 streams[name].append(_passing(array) if processes else 0.0)

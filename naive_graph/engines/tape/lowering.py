@@ -9,10 +9,10 @@ powers   squares became products
 batch    what depends on a batch has a value for every sample
 dots     sums of products became dot products
 lanes    samples hidden in the graph became lanes
-share    nothing twice, nothing for nobody
+share    equal rows became one, unused rows went
 adjoint  the derivatives' rows were appended
 softmax  what the shares of a softmax have in common stands there once
-share    nothing twice, nothing for nobody
+share    equal rows became one, unused rows went
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def differentiated(flat: Flat, wanted: Wanted) -> tuple[Flat, Wanted]:
     return flat, Wanted(wanted.outputs, [], slopes)
 
 
-SHARE = Pass("share", "nothing twice, nothing for nobody", moving(share))
+SHARE = Pass("share", "equal rows became one, unused rows went", moving(share))
 PASSES = (
     Pass("powers", "squares became products", moving(powers), quiet=True),
     Pass("batch", "what depends on a batch has a value for every sample", moving(batch)),
