@@ -40,6 +40,8 @@ _ROOMS = {
     "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType ReductionNode"
     " TensorNode TransformNode avg_pool2d concat conv2d element_of identity incremental_forward linear log_softmax"
     " lower max_pool2d nonlinear stack transform",
+    "tensor.operators.table": "operators tensor_operator",
+    "tensor.operators.examples": "example",
     "tensor.losses": "absolute_difference cosine_distance hinge huber l2_loss log_loss log_poisson"
     " mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy softmax_cross_entropy"
     " sparse_softmax_cross_entropy weighted_cross_entropy_with_logits",

@@ -50,6 +50,14 @@ examples:
   naive-graph draw "log((x - 7)**2 + 10)" x=6 -o f.svg
   naive-graph draw "where(x > y, x*y, x/y)" x=2 y=-0.5 -o choice.png
 """
+OPERATORS_NOTES = """\
+Of one operator: how it is called, its properties, its formula and derivative,
+and its names and attributes in ONNX and TensorFlow.
+
+examples:
+  naive-graph operators
+  naive-graph operators leaky_relu
+"""
 CLASS_NOTES = """\
 The course file says what each exercise is worth. nbgrader knows the notebooks
 and the folders, too. How to: notes/README.md in the course.
@@ -111,6 +119,10 @@ def _run(words: list[str]) -> int:
         from .draw import draw_expression
 
         return draw_expression(options.expression, options.values, options.output)
+    if options.command == "operators":
+        from .operators import show_operators
+
+        return show_operators(options.name)
     if options.command == "step":
         from .step import step_expression
 
@@ -172,6 +184,8 @@ def command_line() -> argparse.ArgumentParser:
     step.add_argument("--save", type=Path, metavar="FILE", help="write one HTML page that shows the walk in a browser")
     step.add_argument("--list", action="store_true", help="list all steps, also in a terminal")
 
+    table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
+    table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")
     group = command("class", "notebooks for a class, and what it handed in, graded", CLASS_NOTES)
     parts = group.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
     new = command("new", "write the notebooks of a course, with solutions and with blanks, and its file", "", parts)

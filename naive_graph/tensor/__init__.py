@@ -5,7 +5,8 @@ nodes, function  the kinds, each an equation; what an elementwise one computes
 reduction, slopes    the largest, the product, logsumexp along axes, as one node; how it responds to its entries
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
-operators, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
+arithmetic, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
+operators/                the table of operators with properties
 moves, sides, equation    how a node reads
 check            every mode of differentiation against finite differences
 recipes, picking, contraction, ways, entries, reducing, arrays, evaluate, at_once    evaluation on arrays
@@ -28,11 +29,13 @@ from .equation import equation, equations
 from .evaluate import backward, forward, incremental_forward
 from .lower import element_of, lower
 from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
-from .operators import concat, stack
-from .reduce import log_softmax, softmax
+from .operators import every as _every  # noqa: F401 - rows enter the table
+from .operators.convolution import conv2d
+from .operators.joins import concat, stack
+from .operators.pooling import avg_pool2d, max_pool2d
+from .operators.reductions import log_softmax, softmax
 from .reduction import ReductionNode
 from .selection import SelectionNode, identity
-from .sliding import avg_pool2d, conv2d, max_pool2d
 from .tasks.engine import DAGExecutionEngine
 
 __all__ = [

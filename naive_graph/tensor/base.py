@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -18,8 +18,30 @@ from ..graph.handles import CURRENT, check_name
 from .arrays import Array
 from .index import Shape
 
-_serials = count()
+serials = count()
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Call:
+    """The application of an operator that a node is a result of: which, to what, with which properties."""
+
+    __slots__ = ("first", "name", "operands", "operator", "properties", "results", "within")
+
+    def __init__(
+        self,
+        operator: Any,
+        operands: tuple[Any, ...],
+        properties: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        first: int = -1,
+    ) -> None:
+        self.operator = operator  # a rule, or a row of the table of tensor operators
+        self.operands = operands
+        self.properties: Mapping[str, Any] = properties or {}
+        self.name = name
+        self.first = first  # what was made inside has a larger serial, up to the result's
+        self.results: tuple[TensorNode, ...] = ()  # if there are several
+        self.within: Call | None = None  # the innermost application that gave the same node
 
 
 class TensorNode(Arithmetic):
@@ -27,6 +49,7 @@ class TensorNode(Arithmetic):
 
     kind = "tensor"
     sources: tuple[TensorNode, ...] = ()
+    call: Call | None = None  # what the node is the result of, if that has a name
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
         check_name(name)
@@ -38,7 +61,7 @@ class TensorNode(Arithmetic):
         self.shape = tuple(shape)
         self.sources = tuple(sources)
         self.name = name
-        self.serial = next(_serials)  # sources have lower ones, so serials sort a graph
+        self.serial = next(serials)  # sources have lower ones, so serials sort a graph
         self.origin = Origin(frame.f_code, frame.f_lasti)
         self.scope = CURRENT.tables.scope_now
         self._home = CURRENT.tables
@@ -121,6 +144,8 @@ def method(function: Method) -> Method:
 def checked_shape(shape: Any) -> Shape:
     """The shape as a tuple of whole numbers; a ShapeError if it is none."""
     extents = tuple(listed(shape, "A shape", "a list of whole numbers"))
+    if {*map(type, extents)} <= {int} and min(extents, default=1) > 0:
+        return extents
     for extent in extents:
         if not isinstance(extent, int) or isinstance(extent, bool) or extent < 1:
             raise ShapeError(f"A shape is made of whole numbers of at least 1, not {extent!r} as in {extents}.")

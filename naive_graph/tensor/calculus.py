@@ -6,7 +6,7 @@ compute numbers. Nothing else knows a derivative of a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..core.catalogue import where
@@ -46,6 +46,9 @@ class Algebra(Protocol):
 
     def constant(self, array: Array, structural: bool = False) -> Any: ...
 
+    def expression(self, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        """What a function of nodes gives."""
+
 
 class Nodes:
     """The algebra of nodes: computing is building."""
@@ -60,6 +63,10 @@ class Nodes:
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         return NonlinearNode(function, *sources)
+
+    def expression(self, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        found: Sequence[TensorNode] = function(*given, **named)
+        return found
 
     def reduction(self, rule: str, index: TransformIndex, source: TensorNode) -> TensorNode:
         return ReductionNode(rule, *index, source)

@@ -48,7 +48,7 @@ def _moves(selections: Sequence[tuple[SelectionNode, Ids]], arrays: Sequence[Ids
         moves = ((each, each.move(lying, _used(dst, picks, each))) for each in picks)
         done, move = next((pair for pair in moves if pair[1]), (picks[0], None))
         found.append(move or done.writing(lying))  # none can be done by moving entries: write one out
-        picks.remove(done)
+        picks = [each for each in picks if each is not done]  # tables of places have no ==
     return found
 
 

@@ -116,7 +116,7 @@ def heaviside(xp: Any, a: Array) -> Array:
 def erf(xp: Any, a: Array) -> Array:
     if hasattr(xp, "erf"):
         return xp.erf(a)
-    return like(a, np.frompyfunc(math.erf, 1, 1)(np.asarray(a)).astype(np.float64))
+    return like(a, np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(a)), dtype=np.float64))
 
 
 def logsumexp(xp: Any, *xs: Array) -> Array:

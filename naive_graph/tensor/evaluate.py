@@ -19,7 +19,7 @@ from .arrays import Array, namespace, together
 from .base import TensorNode, check_tensors, method
 from .calculus import Calculus
 from .contraction import Factor, contracted, product
-from .differentiate import ancestors, leading, reverse
+from .differentiate import ancestors, inside, leading, overriding, reverse
 from .entries import applied
 from .function import Function
 from .index import Ids, LinearIndex, Shape, TransformIndex
@@ -70,6 +70,10 @@ class Arrays:
 
     def constant(self, array: Array, structural: bool = False) -> Array:
         return array
+
+    def expression(self, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        found = function(*(LeafNode.constant(written_out(each)) for each in given), **named)
+        return [each if each is None else value_of(each) for each in found]
 
     def _beside(self, ids: Ids, source: Any, dst: Ids) -> Array:
         """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
@@ -228,7 +232,10 @@ def check_single(node: TensorNode) -> None:
 
 def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
     """The nodes (sources first) that get gradients."""
-    return set(nodes) if full else leading(nodes, filter(_learned, nodes))
+    if full:
+        return set(nodes)
+    passed_by = {each for node in nodes if (call := overriding(node)) for each in nodes if inside(call, node, each)}
+    return leading(nodes, filter(_learned, nodes)) - passed_by
 
 
 def commit(

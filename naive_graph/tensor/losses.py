@@ -24,11 +24,11 @@ from ..core.catalogue import exp, greater, less, log, log1p, relu, square, where
 from ..core.number import number
 from ..errors import ShapeError
 from ..graph.graph import scope
+from .arithmetic import as_tensor, broadcast, scaled
 from .arrays import asked
 from .base import TensorNode, size_of
 from .function import trace
 from .nodes import NonlinearNode
-from .operators import as_tensor, broadcast, scaled
 from .reduce import log_softmax, mean, sum
 
 REDUCTIONS = ("none", "sum", "mean_by_weight", "mean_by_nonzero_weight_count")

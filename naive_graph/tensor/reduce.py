@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ShapeError
-from ..graph.graph import scope
-from .base import TensorNode, method, size_of
+from .arithmetic import axes_of
+from .base import TensorNode, size_of
 from .nodes import LinearNode, TransformNode
-from .operators import axes_of
 from .reduction import ReductionNode
 
 
-@method
 def sum(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The sum over an axis, several, or all.
 
@@ -23,7 +21,6 @@ def sum(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNod
     return _total(self, axes_of(self, axis), keepdims, 1.0)
 
 
-@method
 def mean(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The mean over an axis, several, or all: a sum times 1 / count."""
     axes = axes_of(self, axis)
@@ -36,37 +33,31 @@ def _total(node: TensorNode, axes: list[int], keepdims: bool, alpha: float) -> T
     return TransformNode(dst, src, node, alpha, [1 if each < 0 else None for each in dst])
 
 
-@method
 def max(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The largest along an axis, several, or all; entries that tie share the gradient."""
     return over(self, "maximum", axis, keepdims)
 
 
-@method
 def min(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The smallest along an axis, several, or all; entries that tie share the gradient."""
     return over(self, "minimum", axis, keepdims)
 
 
-@method
 def prod(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The product along an axis, several, or all; its gradient survives zeros."""
     return over(self, "mul", axis, keepdims)
 
 
-@method
 def logsumexp(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """log(sum of exp) along an axis, several, or all, without overflow."""
     return over(self, "logsumexp", axis, keepdims)
 
 
-@method
 def argmax(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The place of the largest along an axis, the first of equals; several axes are counted row by row."""
     return over(self, "argmax", axis, keepdims)
 
 
-@method
 def softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     """exp(x) / (sum of exp(x) along the axis): positive numbers that add up to 1.
 
@@ -74,22 +65,19 @@ def softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     >>> LeafNode.parameter([0.0, 0.0]).softmax().eval().tolist()
     [0.5, 0.5]
     """
-    with scope("softmax"):
-        weights: Any = below_peak(self, axis).exp()
-        node: TensorNode = weights / _beside(weights, sum(weights, axis), axis)
-        return node
+    weights: Any = below_peak(self, axis).exp()
+    node: TensorNode = weights / _beside(weights, sum(weights, axis), axis)
+    return node
 
 
-@method
 def log_softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     """log(softmax(x)), which stays finite where softmax rounds to 0."""
     if not isinstance(self, TensorNode) or not self.rank:
         raise ShapeError(
             f"log_softmax takes a tensor of at least one axis, not {self!r}. Of scalar nodes: x - logsumexp([x, y])."
         )
-    with scope("log_softmax"):
-        shifted = below_peak(self, axis)
-        return _minus(shifted, over(shifted, "logsumexp", axis), axis)
+    shifted = below_peak(self, axis)
+    return _minus(shifted, over(shifted, "logsumexp", axis), axis)
 
 
 def below_peak(node: TensorNode, axis: Any) -> TensorNode:

@@ -158,7 +158,8 @@ def sorted_for(tables: Tables, targets: Sequence[int]) -> Order | None:
 def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
     machine, rows, sources, consumers = the_kernel(), len(tables), tables.sources, tables.targets
     machine.table.grow()
-    edges = said = len(sources)
+    edges = len(sources)
+    said = max(1, edges)  # the sort runs at least once
     sizes = array("q", [rows, edges, edges, len(targets), *[0] * 7, *targets])
     begins, order, marks, own = zeros(rows + 1), zeros(rows), array("b", bytes(rows)), sources
     while said > 0 or said == kernel.MIXED:
