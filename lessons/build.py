@@ -32,6 +32,9 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from naive_graph.classroom.judge import exercise_named
+from naive_graph.classroom.solutions import blank_text
+
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "sources"
 SECONDS_PER_CELL = 120
@@ -64,9 +67,22 @@ def without_widgets(notebook: Any) -> None:
             cell.outputs = [each for each in cell.outputs if WIDGET not in each.get("data", {})]
 
 
+def expanded(cell: Any) -> list[Any]:
+    """A cell `%exercise kahn` becomes the exercise: its number, the blank function, and the check."""
+    if not cell.source.startswith("%exercise "):
+        return [cell]
+    exercise = exercise_named(cell.source.split()[1])
+    return [
+        nbformat.v4.new_markdown_cell(f"**Exercise {exercise.number}: `{exercise.name}`**"),
+        nbformat.v4.new_code_cell(blank_text(exercise)),
+        nbformat.v4.new_code_cell(f'check("{exercise.name}", {exercise.name})'),
+    ]
+
+
 def read(source: Path) -> Any:
     """The notebook that a source describes, not executed yet."""
     notebook = jupytext.read(source, fmt="md:myst")
+    notebook.cells = [made for cell in notebook.cells for made in expanded(cell)]
     for place, cell in enumerate(notebook.cells):
         cell["id"] = f"{source.stem[:40]}-{place:02d}"
     notebook.metadata = nbformat.from_dict({
@@ -88,6 +104,7 @@ def execute(notebook: Any, name: str) -> None:
     path = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
     with tempfile.TemporaryDirectory() as folder:
         settings = {**QUIET, "PYTHONPATH": path, "IPYTHONDIR": str(Path(folder, "ipython"))}
+        settings["NAIVE_GRAPH_DATA"] = str(Path(folder, "data"))  # nobody's progress
         workplace = Path(folder, "work")
         workplace.mkdir()
         client = NotebookClient(

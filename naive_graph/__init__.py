@@ -16,9 +16,12 @@ from typing import Any as _Any
 
 from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
 from .core.catalogue import abs, pow
+from .core.imports import Missing as _Missing
+from .core.imports import door as _door
 from .core.progress import Bar, progress
 from .core.rules import Interval, operator
 from .core.version import __version__
+from .errors import MissingToolError as _MissingToolError
 from .errors import NaiveGraphError
 from .graph.by_name import binary_function_frame, commutable_binary_function_frame, unary_function_frame
 from .graph.check import check_operator, gradcheck
@@ -28,15 +31,17 @@ from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
 # Rooms that are entered only when somebody asks for one of these names: they bring tools of their own.
 _ROOMS = {
-    "classroom.notebook": "check hint predict solution",
+    "classroom.notebook": "check hint predict solution working",
     "sequential.language": "parse",
     "sequential.layers": "Activation AveragePooling2D Conv2D Dense Dropout MaxPooling2D",
     "sequential.model": "Sequential expand",
     "sequential.partition": "partition",
     "sequential.pipeline": "schedule",
-    "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType TensorNode"
-    " TransformNode avg_pool2d concat conv2d element_of identity incremental_forward linear log_softmax lower"
-    " max_pool2d nonlinear stack transform",
+    "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType ReductionNode"
+    " TensorNode TransformNode avg_pool2d concat conv2d element_of identity incremental_forward linear log_softmax"
+    " lower max_pool2d nonlinear stack transform",
+    "tensor.operators.table": "operators tensor_operator",
+    "tensor.operators.examples": "example",
     "tensor.losses": "absolute_difference cosine_distance hinge huber l2_loss log_loss log_poisson"
     " mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy softmax_cross_entropy"
     " sparse_softmax_cross_entropy weighted_cross_entropy_with_logits",
@@ -63,7 +68,11 @@ def __getattr__(name: str) -> _Any:
     room = _ROOM_OF.get(name, "training.trainers" if name.endswith("Trainer") else "")  # a new one, too
     if not room:
         raise AttributeError(f"module 'naive_graph' has no attribute {name!r}")
-    thing = globals()[name] = getattr(_import_module(f".{room}", __name__), name)
+    try:
+        with _door():
+            thing = globals()[name] = getattr(_import_module(f".{room}", __name__), name)
+    except _MissingToolError as error:  # said when the name is used, so that `import *` works without any tool
+        return _Missing(name, str(error))
     return thing
 
 

@@ -103,6 +103,10 @@ class ShapeError(NaiveGraphError, ValueError):
     """The extents of tensors do not fit together."""
 
 
+class PropertyError(ShapeError):
+    """A property of a tensor operator has a value that it cannot have."""
+
+
 class BudgetError(NaiveGraphError, MemoryError):
     """A tensor would unfold into more scalar nodes than is allowed."""
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-DOORS = """
+WITHOUT = """
 import sys
 
 class Missing:
@@ -17,15 +17,59 @@ sys.meta_path.insert(0, Missing())
 from importlib import import_module
 import naive_graph
 from naive_graph.errors import MissingToolError
-
+"""
+DOORS = (
+    WITHOUT
+    + """
 for door in {doors}:
     try:
-        getattr(naive_graph, door) if door in dir(naive_graph) else import_module(f"naive_graph.{{door}}")
+        getattr(naive_graph, door)() if door in dir(naive_graph) else import_module(f"naive_graph.{{door}}")
     except MissingToolError as error:
         assert "naive-graph[{extra}]" in str(error), (door, str(error))
     else:
         print(door, "opened")
 """
+)
+EVERYTHING = (
+    WITHOUT
+    + """
+from naive_graph import *
+from naive_graph import Graph, History, Model, Program
+x = Graph.Variable(6.0, name="x")
+f = ((x - 7) ** 2 + 10).log()
+Graph.forward()
+Graph.backward(f)
+assert x.grad and gradients(f, x).formula()
+
+def plotted():
+    history = History()
+    history.record(f=1.0)
+    return history.plot()
+
+def inherited():
+    class Net(Model): pass
+
+def asked():
+    return isinstance(x, LeafNode)
+
+acts = [
+    lambda: Graph.forward(engine="tape"), lambda: Graph.forward(engine="native"),
+    lambda: Graph.forward(engine="direct"), lambda: Graph.machine_code(f), lambda: Program(f, wrt=[x])(),
+    lambda: Program(f, wrt=[x]).minimize(), lambda: Program(f, wrt=[x], engine="reference")(),
+    lambda: Model(seed=1), inherited, asked, lambda: LeafNode.parameter([1.0]), plotted, lambda: draw(f),
+    lambda: draw(f).png, lambda: draw(f).dot, lambda: step(f), lambda: step(f)._repr_mimebundle_(),
+    lambda: AdamTrainer([x], 0.1).save("{folder}/x.npz"), lambda: DaskEngine(),
+    *(getattr(naive_graph, name) for name in naive_graph.__all__ if name != "DaskEngine"),  # which starts processes
+]
+for act in acts:
+    try:
+        act()
+    except ImportError as error:
+        assert isinstance(error, MissingToolError) and "naive-graph[" in str(error), (act, error)
+    except Exception:
+        pass  # about what was asked, not about what is installed
+"""
+)
 TENSORS = [
     "DAGExecutionEngine", "DaskEngine", "LeafNode", "LinearNode", "TensorNode", "concat", "conv2d", "element_of",
     "linear", "log_softmax", "lower", "stack", "Model", "Parameter", "LookupParameter", "LoweredLoss", "parameter",
@@ -43,6 +87,16 @@ def test_every_door_says_which_extra_to_install(tools, doors, extra):
     program = DOORS.format(tools=tools, doors=doors, extra=extra)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize("tools", [
+    {"numpy"}, {"llvmlite"}, {"opt_einsum"}, {"matplotlib"}, {"PIL"}, {"graphviz", "graphviz_pure"}, {"tqdm"},
+    {"anywidget", "IPython"}, {"dask", "distributed"}, {"numpy", "llvmlite", "opt_einsum", "matplotlib", "tqdm", "PIL"},
+], ids=lambda tools: " ".join(sorted(tools)))  # fmt: skip
+def test_without_a_tool_all_names_are_there_and_say_how_to_get_it(tools, tmp_path):
+    program = EVERYTHING.format(tools=tools, folder=tmp_path)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_trainers_of_variables_need_nothing():

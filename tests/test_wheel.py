@@ -37,7 +37,8 @@ def test_the_wheel_has_every_lesson_and_every_file_that_runs():
     files = [path for path in (ROOT / "naive_graph").rglob("*") if path.suffix in (".py", ".js", ".css")]
     modules = {path.relative_to(ROOT).as_posix() for path in files}
     lessons = {f"naive_graph/lessons/{path.name}" for path in (ROOT / "lessons").glob("*.ipynb")}
-    assert lessons and modules | lessons <= names
+    notes = {f"naive_graph/lessons/notes/{path.name}" for path in (ROOT / "lessons" / "notes").glob("*.md")}
+    assert lessons and notes and modules | lessons | notes <= names
 
 
 def test_an_installed_wheel_copies_the_lessons(installed, tmp_path):
@@ -45,6 +46,14 @@ def test_an_installed_wheel_copies_the_lessons(installed, tmp_path):
     assert (ended.returncode, ended.stderr) == (0, "")
     theirs = {path.name: path.read_bytes() for path in (tmp_path / "mine").glob("*.ipynb")}
     assert theirs == {path.name: path.read_bytes() for path in (ROOT / "lessons").glob("*.ipynb")}
+
+
+def test_an_installed_wheel_makes_a_course(installed, tmp_path):
+    ended = run(installed, "class", "new", "course", "01", "02", cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    for folder in ("source", "release"):
+        assert len(list((tmp_path / "course" / folder).glob("*/*.ipynb"))) == 2
+    assert (tmp_path / "course" / "notes" / "README.md").is_file()
 
 
 @pytest.mark.parametrize(("command", "extra"), [("lessons", "naive-graph[lessons]"), ("tour", "naive-graph[draw")])

@@ -8,9 +8,20 @@ exercises  the exercises themselves
 judge      the verdict: right or not, the smallest failing case, the mistake
 solutions  the solutions as text, with all switches folded away
 progress   what a learner has done, in one file
-notebook   check, hint, solution, progress, predict
+notebook   check, hint, solution, working, progress, predict
 sentences  small sentences to learn from
 trees      networks that read them
+
+For a class:
+
+needed     the part of a program that a name needs
+answers    the answers in a notebook
+inside     the sandbox from inside: walls, limits, and the learner's code
+sandbox    the sandbox from outside: what goes in, what is believed
+handout    a lesson as notebooks for a class
+course     the course file
+grading    a folder of notebooks, graded
+pages      what is told of it, to each student and to the teacher
 """
 
 from .judge import Verdict, judge

@@ -210,12 +210,22 @@ Asked = list[tuple[Outcome, Outcome | None]]  # for each case what was given, an
 def ask(task: Task, answer: Any) -> Asked:
     """What the answer does in each case; fewer cases if it does not end in several."""
     numbers = schedule(task)
+    stream = _from_a_child(task, answer, numbers) if sys.platform == "linux" else in_turn(task, answer, numbers)
+    return paired(numbers, stream)
+
+
+def paired(numbers: list[int], outcomes: Iterator[Outcome]) -> Asked:
+    """The outcomes by their cases. Where one is missing, the answer did not get so far."""
     asked: list[list[Outcome]] = []
-    stream = _from_a_child(task, answer, numbers) if sys.platform == "linux" else _all(task, answer, numbers)
-    for number, given in zip(numbers, stream):
+    for number in numbers:
+        given = next(outcomes, None)
+        if given is None and any(each.kind == "endless" for pair in asked for each in pair):
+            break  # enough was seen
         if number == len(asked):
             asked.append([])
-        asked[number].append(given)
+        asked[number].append(given or Outcome("crashed"))
+        if asked[number][-1].kind == "crashed":
+            break
     return [(first, again[0] if again else None) for first, *again in asked]
 
 
@@ -224,7 +234,7 @@ def schedule(task: Task) -> list[int]:
     return [number for number in range(len(task.cases)) for _ in range(2 if number < TWICE else 1)]
 
 
-def _all(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
+def in_turn(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
     """One case after the other."""
     depth, luck, endless = sys.getrecursionlimit(), random.getstate(), 0
     try:
@@ -240,7 +250,7 @@ def _all(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
 
 
 def _from_a_child(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
-    """As `_all`, in a process of its own that is killed when it falls silent, or when we are interrupted."""
+    """As `in_turn`, in a process of its own that is killed when it falls silent, or when we are interrupted."""
     import select
     import signal
 
@@ -278,7 +288,7 @@ def _be_the_child(task: Task, answer: Any, numbers: list[int], into: int) -> Non
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
         with open(into, "wb") as home:
-            for given in _all(task, answer, numbers):
+            for given in in_turn(task, answer, numbers):
                 home.write(json.dumps(given).encode() + b"\n")
                 home.flush()
             home.write(b"end\n")

@@ -17,14 +17,14 @@ from .cases import Case
 
 Switches = tuple[tuple[str, str], ...]  # what is set, and to which mistake
 BLUNDERS = {"NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"}
-TEXTS = Path(__file__).parent / "exercises" / "texts.toml"
+TEXTS = Path(__file__).parent / "exercises"
 CLOSE = 1e-9  # relative, and absolute below 1: other orders of operations round differently
 
 
 @cache
 def texts() -> dict[str, Any]:
     """What is said in each exercise, by its name."""
-    return tomllib.loads(TEXTS.read_text(encoding="utf-8"))
+    return tomllib.loads("\n".join(file.read_text(encoding="utf-8") for file in sorted(TEXTS.glob("*.toml"))))
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Exercise:
     def __post_init__(self) -> None:
         for fact, told in {"parts": [], **texts()[self.name]}.items():
             object.__setattr__(self, fact, told)
+        for switch, told in self.switches.items():
+            self.switches[switch] = told if isinstance(told, dict) else {switch: told}
 
     number: str = field(init=False)
     rule: str = field(init=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from html import escape
 from typing import Any
 
@@ -40,10 +41,13 @@ class Verdict:
             picture.svg  # noqa: B018 - while the graph is there
             return picture
 
-    def _repr_html_(self) -> str:
+    def drawn(self) -> str:
+        """The picture as HTML; empty if there is none."""
         picture = self.picture()
-        drawn = "" if picture is None else picture._repr_mimebundle_()["text/html"]
-        return f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>{drawn}'
+        return "" if picture is None else str(picture._repr_mimebundle_()["text/html"])
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space:pre-wrap">{escape(self.message)}</pre>{self.drawn()}'
 
 
 def exercise_named(name: str) -> Exercise:
@@ -51,8 +55,9 @@ def exercise_named(name: str) -> Exercise:
     for exercise in EXERCISES:
         if str(name) in (exercise.name, exercise.number):
             return exercise
-    known = ", ".join(f"{each.name} ({each.number})" for each in EXERCISES)
-    raise LessonError(f"There is no exercise {name!r}. There are: {known}.")
+    near = get_close_matches(str(name), [each.name for each in EXERCISES], 1, 0.5)
+    meant = f" Did you mean {near[0]!r}?" if near else ""
+    raise LessonError(f"There is no exercise {name!r}.{meant} progress() lists all of them.")
 
 
 def judge(name: str, answer: Any) -> Verdict:
@@ -67,7 +72,11 @@ def judge(name: str, answer: Any) -> Verdict:
         raise LessonError(
             f"{exercise.name} is to be a {_kind(exercise)}, not a {kind}. Give it without brackets: {hint}."
         )
-    asked = ask(exercise, answer)
+    return verdict(exercise, ask(exercise, answer))
+
+
+def verdict(exercise: Exercise, asked: Asked) -> Verdict:
+    """What is said of what an answer did."""
     wrong = [place for place, given in enumerate(asked) if _failed(exercise, place, given) is not None]
     if not wrong:
         return Verdict(True, f"Right: {exercise.name} does what it should in all {len(asked)} cases.")

@@ -288,6 +288,8 @@ def show(value: Any, most: int = 300) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_shown, value[:200])) + (", ..." if len(value) > 200 else "") + "]"
+    if isinstance(value, float) and abs(value) < 1e15 and value == int(value):
+        return str(int(value))  # whether it was an int or a float is not told apart
     if not isinstance(value, dict):
         return repr(value)
     if "pairs" in value:

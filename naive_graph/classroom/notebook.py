@@ -1,8 +1,10 @@
-"""What a learner types into a notebook: check, hint, solution, progress, predict."""
+"""What a learner types into a notebook: check, hint, solution, working, progress, predict."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tomllib
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ..errors import LessonError
@@ -40,6 +42,15 @@ def solution(name: str) -> Text:
     return Text(solution_text(exercise_named(name)))
 
 
+def working(name: str, answer: Any) -> Any:
+    """The answer, if it is right; else a solution, so that a lesson can go on."""
+    exercise = exercise_named(name)
+    if judge(name, answer).passed:
+        return answer
+    print(f"Your {exercise.name} is not right yet. The lesson goes on with a solution; come back when you like.")
+    return exercise.under()
+
+
 def progress() -> Text:
     """What was passed and what was tried, exercise by exercise."""
     known = kept.read()
@@ -51,38 +62,36 @@ def progress() -> Text:
             "passed" if told.get("passed") else f"tried {tries} time{'s' * (tries != 1)}" if tries else "not tried yet"
         )
         lines.append(f"{exercise.number:4} {exercise.name:22} {state}")
-    right = [name for name in PREDICTIONS if known.get(f"predict {name}", {}).get("passed")]
-    if PREDICTIONS:
-        lines.append(f"Predictions that came true: {len(right)} of {len(PREDICTIONS)}.")
+    right = [name for name in predictions() if known.get(f"predict {name}", {}).get("passed")]
+    lines.append(f"Predictions that came true: {len(right)} of {len(predictions())}.")
     return Text("\n".join(lines))
 
 
 # --- predictions ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """A question before a cell answers it. wrong: what to say to likely wrong numbers, by name and number."""
-
-    answers: dict[str, Any]
-    wrong: dict[tuple[str, Any], str]
-
-
-PREDICTIONS: dict[str, Prediction] = {}  # by number; the lessons fill it
+@cache
+def predictions() -> dict[str, dict[str, Any]]:
+    """By number: why, told to who is right; and for each name what is right, and answers to wrong guesses."""
+    return tomllib.loads(Path(__file__).with_name("predictions.toml").read_text(encoding="utf-8"))
 
 
 def predict(number: str, **guesses: Any) -> Verdict:
     """Say what a cell will show, before it does: `predict("1.2", nodes=2, edges=2)`."""
-    if number not in PREDICTIONS:
-        known = ", ".join(sorted(PREDICTIONS)) or "none yet"
-        raise LessonError(f"There is no prediction {number!r}. There are: {known}.")
-    prediction = PREDICTIONS[number]
-    if guesses.keys() != prediction.answers.keys():
-        asked = ", ".join(f"{name}=..." for name in prediction.answers)
-        raise LessonError(f"Prediction {number} asks for other names. Write predict({number!r}, {asked}).")
-    missed = [name for name, guess in guesses.items() if guess != prediction.answers[name]]
-    told = [
-        prediction.wrong.get((name, guesses[name]), f"{name} is not {guesses[name]!r}. Look again.") for name in missed
-    ]
+    if not isinstance(number, str) or number not in predictions():
+        raise LessonError(f"There is no prediction {number!r}. There are: {', '.join(predictions())}.")
+    asked = {name: told for name, told in predictions()[number].items() if name != "why"}
+    if guesses.keys() != asked.keys():
+        names = ", ".join(f"{name}=..." for name in asked)
+        raise LessonError(f"Prediction {number} asks for other names. Write predict({number!r}, {names}).")
+    if ... in guesses.values():
+        return Verdict(False, "Put your guess in the place of the dots, and run this cell again.")
+    missed = [name for name, guess in guesses.items() if _key(guess) != _key(asked[name]["right"])]
+    told = [asked[name].get(_key(guesses[name]), f"{name} is not {guesses[name]!r}. Look again.") for name in missed]
     kept.note(f"predict {number}", tried=True, passed=not missed)
-    return Verdict(not missed, "\n".join(told) if missed else "Right. Now run the cell and see.")
+    return Verdict(not missed, "\n".join(told) or f"Right. {predictions()[number]['why']}")
+
+
+def _key(guess: Any) -> str:
+    """How a guess is written down: 2 and 2.0 alike."""
+    return f"{guess:g}" if isinstance(guess, (int, float)) and not isinstance(guess, bool) else str(guess)

@@ -9,6 +9,8 @@ from typing import Any
 
 from .exercise import Exercise
 
+WIDTH = 84  # of a line of a statement
+
 
 class Fold(ast.NodeTransformer):
     """Takes out what depends on switches alone: each of them is the empty text."""
@@ -32,6 +34,11 @@ class Fold(ast.NodeTransformer):
             return ast.Constant(decides)
         parts = [part for part, value in zip(node.values, known) if value is None]
         return ast.Constant(not decides) if not parts else parts[0] if len(parts) == 1 else ast.BoolOp(node.op, parts)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        known = self._known(node.operand) if isinstance(node.op, ast.Not) else None
+        return node if known is None else ast.Constant(not known)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
@@ -57,18 +64,33 @@ class Fold(ast.NodeTransformer):
 def solution_text(exercise: Exercise) -> str:
     """The solution as somebody would write it who knows.
 
-    >>> from .exercises import EXERCISES
-    >>> print(solution_text(EXERCISES[2]).splitlines()[-1])
+    >>> from .judge import exercise_named
+    >>> print(solution_text(exercise_named("slope")).splitlines()[-1])
         return rise / (2 * h)
     """
     tree = ast.parse(textwrap.dedent(inspect.getsource(exercise.solve)))
     whole: Any = tree.body[0]
     switches = {argument.arg for argument in whole.args.kwonlyargs}
     folded = Fold(switches).visit(whole)
-    if exercise.is_class:  # the function makes it: its body is the solution, but for its docstring and its end
-        folded = ast.Module(folded.body[1:-1], [])
+    del folded.body[0]  # the statement comes again, in lines that a notebook shows whole
+    made = folded
+    if exercise.is_class:  # the function makes it: its body is the solution, but for its end
+        folded = ast.Module(folded.body[:-1], [])
         made = next(part for part in folded.body if isinstance(part, ast.ClassDef))
-        made.body.insert(0, ast.Expr(ast.Constant(exercise.statement.replace("\n", "\n    ").replace("    \n", "\n"))))
-    return ("import math\n\n" if "math." in ast.unparse(folded) else "") + ast.unparse(
-        ast.fix_missing_locations(folded)
-    )
+    made.body.insert(0, ast.Expr(ast.Constant(_told(exercise.statement))))
+    text = ast.unparse(ast.fix_missing_locations(folded))
+    return "import math\n\n" * ("math." in text) + text
+
+
+def _told(statement: str) -> str:
+    """A statement as a docstring."""
+    first, *rest = [part for line in statement.splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]
+    return first if not rest else "\n".join([first, *(f"    {line}".rstrip() for line in rest), "    "])
+
+
+def blank_text(exercise: Exercise) -> str:
+    """What a learner begins with: the first line and the statement, and dots in place of the rest."""
+    tree = ast.parse(solution_text(exercise))
+    made: Any = next(each for each in tree.body if getattr(each, "name", "") == exercise.name)
+    made.body[1:] = [ast.Expr(ast.Constant(...))]
+    return ast.unparse(made)

@@ -65,7 +65,7 @@ def hand_out(lessons: list[Path], folder: Path) -> list[str]:
 
 
 def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
-    ours, mine = lesson.read_bytes(), folder / lesson.name
+    ours, mine = _without_outputs(lesson), folder / lesson.name
     before = record.get(lesson.name)
     record[lesson.name] = _digest(ours)
     if not os.path.lexists(mine):
@@ -80,6 +80,15 @@ def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
         write_whole(mine, ours, LessonError)
         return f"renewed (you had not changed it): {mine}"
     return f"kept, with your changes: {mine}; the newer lesson is {_put_beside(mine, ours)}"
+
+
+def _without_outputs(lesson: Path) -> bytes:
+    """The notebook as it is before anybody runs it: what it shows would give the predictions away."""
+    notebook = json.loads(lesson.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell.update(outputs=[], execution_count=None)
+    return (json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def _put_beside(mine: Path, ours: bytes) -> Path:

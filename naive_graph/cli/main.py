@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..core.version import __version__
 from ..errors import NaiveGraphError
@@ -49,6 +49,22 @@ never run as a program. Put it in quotes.
 examples:
   naive-graph draw "log((x - 7)**2 + 10)" x=6 -o f.svg
   naive-graph draw "where(x > y, x*y, x/y)" x=2 y=-0.5 -o choice.png
+"""
+OPERATORS_NOTES = """\
+Of one operator: how it is called, its properties, its formula and derivative,
+and its names and attributes in ONNX and TensorFlow.
+
+examples:
+  naive-graph operators
+  naive-graph operators leaky_relu
+"""
+CLASS_NOTES = """\
+The course file says what each exercise is worth. nbgrader knows the notebooks
+and the folders, too. How to: notes/README.md in the course.
+
+examples:
+  naive-graph class new course 01 02
+  naive-graph class grade course/submitted
 """
 USUAL = " (default: %(default)s)"
 _AS_WRITTEN = argparse.RawDescriptionHelpFormatter
@@ -103,10 +119,20 @@ def _run(words: list[str]) -> int:
         from .draw import draw_expression
 
         return draw_expression(options.expression, options.values, options.output)
+    if options.command == "operators":
+        from .operators import show_operators
+
+        return show_operators(options.name)
     if options.command == "step":
         from .step import step_expression
 
         return step_expression(options.expression, options.values, options.mode, options.save, options.list)
+    if options.command == "class":
+        from .classes import grade, new
+
+        if options.part == "new":
+            return new(options.folder, options.lessons, options.renew)
+        return grade(options.folder, options.trust)
     command_line().print_help()
     return 0
 
@@ -130,9 +156,9 @@ def command_line() -> argparse.ArgumentParser:
     parser.set_defaults(parser=parser)
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
 
-    def command(name: str, says: str, notes: str = "") -> _Parser:
+    def command(name: str, says: str, notes: str = "", among: Any = commands) -> Any:
         described = f"{says[0].upper()}{says[1:]}."
-        own = commands.add_parser(name, help=says, description=described, epilog=notes, formatter_class=_AS_WRITTEN)
+        own = among.add_parser(name, help=says, description=described, epilog=notes, formatter_class=_AS_WRITTEN)
         own.set_defaults(parser=own)
         return own
 
@@ -157,6 +183,20 @@ def command_line() -> argparse.ArgumentParser:
     step.add_argument("--mode", choices=("both", "forward", "backward", "tangent"), default="both", help="what to walk")
     step.add_argument("--save", type=Path, metavar="FILE", help="write one HTML page that shows the walk in a browser")
     step.add_argument("--list", action="store_true", help="list all steps, also in a terminal")
+
+    table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
+    table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")
+    group = command("class", "notebooks for a class, and what it handed in, graded", CLASS_NOTES)
+    parts = group.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
+    new = command("new", "write the notebooks of a course, with solutions and with blanks, and its file", "", parts)
+    new.add_argument("folder", type=Path, help="where the course is, or will be")
+    new.add_argument(
+        "lessons", nargs="*", metavar="LESSON", help="lessons by the beginning of their names (default: all)"
+    )
+    new.add_argument("--renew", action="store_true", help="write notebooks and notes anew, also where you changed them")
+    grade = command("grade", "grade the notebooks in DIR/submitted/STUDENT/LESSON", "", parts)
+    grade.add_argument("folder", type=Path, help="the folder 'submitted' of a course")
+    grade.add_argument("--trust", action="store_true", help="run them without walls, with all your rights")
     return parser
 
 

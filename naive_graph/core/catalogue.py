@@ -12,12 +12,12 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from . import ieee
 from .number import listed, number
-from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_methods, define
+from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_methods, called, define
 
 Value = Any
 
@@ -216,9 +216,15 @@ def composed(function: Callable[..., Value]) -> Callable[..., Value]:
     """A function that is made of rules, checked before anything is built; a method of nodes and tensors too."""
 
     @wraps(function)
-    def checked(*operands: Any, **named: Any) -> Value:
+    def checked(*operands: Any, name: str | None = None, **named: Any) -> Value:
+        for each in operands:
+            if isinstance(each, Arithmetic) and hasattr(each, "compose"):  # a tensor makes one node of it
+                return each.compose(function.__name__, *operands, name=name, **named)
         given = [x if isinstance(x, Arithmetic) else number(x, f"'{function.__name__}'") for x in operands]
-        return function(*given, **{name: number(x, f"'{function.__name__}', {name}") for name, x in named.items()})
+        numbers = {key: number(x, f"'{function.__name__}', {key}") for key, x in named.items()}
+        if name is not None:
+            return called(partial(function, **numbers), given, name, function.__name__)
+        return function(*given, **numbers)
 
     COMPOSITIONS.append(checked)
     setattr(Arithmetic, function.__name__, checked)
@@ -232,9 +238,9 @@ def gelu(x: Value) -> Value:
 
 
 @composed
-def silu(x: Value) -> Value:
-    """x * sigmoid(x), also called swish."""
-    return x * sigmoid(x)
+def silu(x: Value, alpha: float = 1.0) -> Value:
+    """x * sigmoid(alpha * x), also called swish."""
+    return x * sigmoid(x if alpha == 1.0 else alpha * x)
 
 
 @composed
@@ -251,9 +257,9 @@ def elu(x: Value, alpha: float = 1.0) -> Value:
 
 
 @composed
-def selu(x: Value) -> Value:
-    """elu, scaled so that a layer keeps mean 0 and variance 1. Source: Klambauer et al., 2017."""
-    return 1.05070102214813232421875 * elu(x, 1.67326319217681884765625)
+def selu(x: Value, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875) -> Value:
+    """gamma * elu(x, alpha), which keeps a layer's mean 0 and variance 1. Source: Klambauer et al., 2017."""
+    return gamma * elu(x, alpha)
 
 
 def softmax(xs: Iterable[Value]) -> list[Value]:

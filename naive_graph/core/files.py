@@ -51,7 +51,9 @@ def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:
     'model.npz'
     """
     try:
-        return Path(path)
+        if "\0" not in str(path):
+            return Path(path)
+        raise TypeError
     except TypeError:
         raise failure(f"A file is named by a path such as 'folder/name', not by {path!r}.") from None
 

@@ -1,4 +1,4 @@
-"""Modules that are imported in the middle of a learner's loop: whole, whatever is pressed meanwhile."""
+"""Modules that are imported in the middle of a learner's loop: whole, or not there, which is said in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
+
+from ..errors import MissingToolError
+
+TOOLS = ("numpy", "llvmlite", "opt_einsum")  # of which a door says how to get them
 
 
 @contextmanager
@@ -43,3 +47,40 @@ def uninterrupted() -> Iterator[None]:
     finally:
         if came:
             signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[None]:
+    """Rooms are imported inside, whole. Raises MissingToolError, which names the extra, where a package is not here."""
+    try:
+        with uninterrupted():
+            yield
+    except ImportError as error:
+        missing = str(error.name).partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and missing in TOOLS:
+            what = f'{missing}, which is not installed: pip install "naive-graph[{extra}]".'
+        elif error.name is None and not isinstance(error, MissingToolError):  # as NumPy in a second interpreter
+            what = f"a package that is installed, and cannot be loaded here: {error.__cause__ or error}"
+        else:
+            raise
+        raise MissingToolError(f"{who} {what}") from error
+
+
+class Missing:
+    """Stands for what cannot be imported here. Whoever uses it is told which extra to install."""
+
+    def __init__(self, name: str, why: str) -> None:
+        self._name, self._why = name, why
+
+    def __call__(self, *operands: Any, **named: Any) -> NoReturn:
+        raise MissingToolError(self._why)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__") and name != "__mro_entries__":  # which a class asks that is derived from this
+            raise AttributeError(name)
+        raise MissingToolError(self._why)
+
+    __instancecheck__ = __subclasscheck__ = __call__
+
+    def __repr__(self) -> str:
+        return f"<{self._name} is missing. {self._why}>"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
+from operator import index
 from typing import Any
 
 from ..errors import NumberError, OperandError
@@ -62,11 +63,19 @@ def listed(things: Any, who: str, what: str) -> list[Any]:
     raise OperandError(f"{who} takes {what}, not {type(things).__name__} {_shortened(things)}.")
 
 
+def switch(value: Any, who: str) -> bool:
+    """True or False; an OperandError where the value is neither, nor 0 or 1."""
+    if isinstance(value, int) or type(value).__name__ == "bool_":
+        return bool(value)
+    raise OperandError(f"{who} is True or False, not {type(value).__name__} {_shortened(value)}.")
+
+
 def whole(value: Any, who: str, least: int = 0) -> int:
     """The value as an int; an OperandError where it is no whole number from `least` on."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
-        raise OperandError(f"{who} is a whole number from {least} on, not {type(value).__name__} {_shortened(value)}.")
-    return int(value.__index__())
+    with suppress(TypeError):
+        if not isinstance(value, bool) and (found := index(value)) >= least:
+            return found
+    raise OperandError(f"{who} is a whole number from {least} on, not {type(value).__name__} {_shortened(value)}.")
 
 
 def _is_finite(value: Real | Decimal) -> bool:

@@ -17,8 +17,8 @@ NAMES = {
 
 # A rule, given something besides, that has the digits of NumPy's function.
 FROM_RULES: dict[str, tuple[str, Callable[..., tuple[Any, ...]]]] = {
-    "exp2": ("pow", lambda a: (2.0, a)),
-    "logaddexp": ("logsumexp", lambda a, b: (a, b)),
+    "exp2": ("pow", lambda *operands: (2.0, *operands)),
+    "logaddexp": ("logsumexp", lambda *operands: operands),
 }
 
 # NumPy applies a function to an array of nodes by asking each for a method of the function's name.

@@ -14,6 +14,7 @@ from itertools import accumulate, compress
 from typing import Any
 
 from ..errors import ArityError, GraphCycleError, PlaceHolderError
+from .progress import FEW, many
 from .rules import BY_NUMBER, Rule
 from .tables import CONSTANT, PLACEHOLDER, Tables, live
 
@@ -239,7 +240,8 @@ def kahn(waiting: list[int], consumers: Sequence[Sequence[int]]) -> list[int]:
     [0, 1, 2, 3]
     """
     queue = [row for row, count in enumerate(waiting) if count == 0]
-    for row in queue:  # grows as we walk along it
+    size = len(waiting)
+    for row in queue if size < FEW else many(queue, "order", size):  # grows as we walk along it
         for consumer in consumers[row]:
             waiting[consumer] -= 1
             if not waiting[consumer]:

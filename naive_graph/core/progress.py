@@ -13,6 +13,8 @@ from ..errors import OperandError
 Item = TypeVar("Item")
 PATIENCE = 1.0  # seconds before anything is shown
 PACE = 0.1  # seconds between two looks
+FEW = 20_000  # small steps, such as nodes, that take no second
+LOOKS = 1_000  # at the clock, at most, on the way through counted items
 
 
 _NONE: Any = object()
@@ -24,8 +26,10 @@ class Progress:
     total: how many items there are, if they cannot be counted. Silent where
     nobody watches: in CI (the variable CI is set), and where standard error is
     neither a terminal nor a notebook. With tqdm a bar, without it a line that
-    counts. Either ends its line, also on an exception or Ctrl-C.
-    `naive_graph.progress.shown = False` switches every bar off. alone: what is
+    counts. Either ends its line, also on an exception or Ctrl-C. Every call that
+    may be long has one: forward, backward, gradients, formula, step, lower, load,
+    minimize, and a Program's first. `naive_graph.progress.shown = False` switches
+    every bar off. alone: what is
     answered where there are no items.
 
     >>> sum(progress(range(4)))
@@ -42,11 +46,18 @@ class Progress:
             raise OperandError(f"progress goes through a list or a loop's items, not {type(items).__name__} {items!r}.")
         if not is_watched():
             return iter(items)
+        if total is None and isinstance(items, Sized):
+            total = len(items)
         bar = _tqdm()
         return _counted(items, label, total) if bar is None else _barred(bar, items, label, total)
 
 
 progress = Progress()
+
+
+def many(items: Iterable[Item], label: str, total: int) -> Iterable[Item]:
+    """The items, each a small step; with a bar if they are too many for a second."""
+    return items if total < FEW else progress(items, label, total)
 
 
 def is_watched() -> bool:
@@ -69,16 +80,20 @@ def _barred(tqdm: Any, items: Iterable[Item], label: str, total: int | None) -> 
     class Bar(tqdm):  # type: ignore[misc]
         monitor_interval = 0  # tqdm would start a thread of its own
 
-    # miniters=1: look at the clock at every item, so that the bar never sticks when items turn slow
-    bar = Bar(items, desc=label or None, total=total, delay=PATIENCE, mininterval=PACE, miniters=1, file=sys.stderr)
+    # miniters: look at the clock so often that the bar never sticks when items turn slow
+    often = {"delay": PATIENCE, "mininterval": PACE, "miniters": _between_looks(total)}
+    bar = Bar(items, desc=label or None, total=total, file=sys.stderr, **often)
     with bar:
         yield from bar
 
 
+def _between_looks(total: int | None) -> int:
+    return max(1, (total or 0) // LOOKS)
+
+
 def _counted(items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
     """A line that counts, rewritten in place."""
-    if total is None and isinstance(items, Sized):
-        total = len(items)
+    every = _between_looks(total)
     stream, of = sys.stderr, "" if total is None else f" of {total:,}"
     head = f"{label}: " if label else ""
     done, shown, due = 0, False, monotonic() + PATIENCE
@@ -86,7 +101,7 @@ def _counted(items: Iterable[Item], label: str, total: int | None) -> Iterator[I
         for item in items:
             yield item
             done += 1
-            if monotonic() >= due:
+            if done % every == 0 and monotonic() >= due:
                 shown, due = True, monotonic() + PACE
                 stream.write(f"\r{head}{done:,}{of}")
                 stream.flush()
@@ -111,6 +126,11 @@ class Bar:
         if self.bar is not None:
             self.bar.set_postfix({name: f"{value:.4g}" for name, value in numbers.items()}, refresh=False)
             self.bar.update()
+
+    def move_to(self, steps: int) -> None:
+        """So many steps are done."""
+        if self.bar is not None:
+            self.bar.update(steps - self.bar.n)
 
     def close(self) -> None:
         if self.bar is not None:

@@ -10,22 +10,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .plan import Plan
-from .progress import is_watched, progress
+from .progress import FEW, is_watched, progress
 from .sweep import Event, forward, reverse
-
-LARGE = 50_000  # steps, of which fewer take no second
 
 
 def evaluate(plan: Plan, values: list[Any]) -> None:
     """Fill in the operators' values. `values`: one for each step, the leaves' set."""
-    told = len(plan) >= LARGE and is_watched()
+    told = len(plan) >= FEW and is_watched()
     computed = sum(1 for kind in plan.kinds if kind >= 0) if told else 0
     _drained(forward(plan, values, told), told, "forward", len(plan) + computed)
 
 
 def differentiate(plan: Plan, values: Sequence[Any], seeds: dict[int, Any], wanted: Sequence[bool]) -> list[Any]:
     """The adjoint of each step, 0.0 where the seeded results do not depend on it."""
-    told = len(plan) >= LARGE and is_watched()
+    told = len(plan) >= FEW and is_watched()
     adjoints: list[Any] = []
     most = 2 * len(plan) + len(plan.operand_steps)
     _drained(reverse(plan, values, seeds, wanted, adjoints, told), told, "backward", most)

@@ -59,7 +59,9 @@ class Rule:
     onnx: str | None = None
     tensorflow: tuple[str, ...] = ()
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: Any, name: str | None = None) -> Any:
+        if name is not None:
+            return called(self, operands, name, self.name)
         for operand in operands:
             if type(operand) is not float:
                 break
@@ -115,6 +117,16 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<rule {self.usage()}>"
+
+
+def called(function: Callable[..., Any], operands: Sequence[Any], name: str, who: str) -> Any:
+    """What the function gives, called so if it can be: a number cannot."""
+    if not isinstance(name, str) or not name:
+        raise OperandError(f"'{who}' takes a text such as 'y' for the result's name, not {name!r}.")
+    result = function(*operands)
+    if hasattr(result, "name"):
+        result.name = name
+    return result
 
 
 def _operands(count: int) -> str:
@@ -178,8 +190,8 @@ def operator(
     kink: a function of the operands that is 0 where the slope jumps.
     symbol, tex: how drawings and TeX show it; `{0}`, `{1}` stand for operands.
 
-    An operator of one operand becomes a method of nodes as well. Raises
-    OperatorNameError if the name is taken.
+    It becomes a method of nodes as well: `x.name(y)`. Raises OperatorNameError
+    if the name is taken.
 
     >>> import naive_graph as ng
     >>> cube = ng.operator("cubed_example", lambda a: a * a * a, [lambda a, y: 3.0 * a * a])
@@ -200,8 +212,8 @@ def operator(
     checked = [partial and _giving_numbers(partial, f"A partial of operator '{name}'") for partial in partials]
     value = _giving_numbers(value, f"The value of operator '{name}'")
     rule = define(name, value, checked, domain=domain, kink=kink, symbol=symbol, tex=tex)
-    if rule.arity == 1 and not hasattr(Arithmetic, name):
-        setattr(Arithmetic, name, lambda self: rule(self))
+    if not hasattr(Arithmetic, name):
+        setattr(Arithmetic, name, _method(name))
     return rule
 
 
@@ -333,11 +345,11 @@ def _is_array(thing: Any) -> bool:
     return hasattr(thing, "shape") and not isinstance(thing, Arithmetic)
 
 
-def _method(name: str) -> Callable[[Any], Any]:
-    def method(self: Any) -> Any:
-        return RULES[name](self)
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: Any, *others: Any) -> Any:
+        return RULES[name](self, *others)
 
-    return _called(method, name, f"{name}(self)")
+    return _called(method, name, f"{RULES[name].usage()}, of self")
 
 
 def _numpys(name: str) -> Callable[..., Any]:
@@ -362,13 +374,13 @@ def _over_a_batch(name: str) -> Callable[..., Any]:
 
 
 def _called(method: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
-    method.__name__, method.__doc__ = name, f"{what}, as a node of its own."
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Node.{name}", f"{what}, as a node of its own."
     return method
 
 
 def add_methods(names: Iterable[str], over_a_batch: Iterable[str]) -> None:
-    """Make each operator of one operand a method too: `x.sin()` is `sin(x)`."""
-    for name in names:
+    """Make each operator a method too: `x.sin()` is `sin(x)`, `x.add(y)` is `add(x, y)`."""
+    for name in (*names, *(name for name, rule in RULES.items() if not rule.helper and rule.arity != 1)):
         setattr(Arithmetic, name, _method(name))
     for name in over_a_batch:
         setattr(Arithmetic, name, _over_a_batch(name))

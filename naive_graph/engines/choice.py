@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..core import reference
-from ..core.imports import uninterrupted
+from ..core.imports import door, uninterrupted
 from ..core.plan import Plan
 from ..core.tables import Tables
 from ..errors import EngineError, MissingToolError
@@ -103,7 +103,7 @@ def is_short(plan: Plan, most: int) -> bool:
 
 @once
 def _direct() -> Engine:
-    with uninterrupted():
+    with door():
         return import_module(".direct.engine", __package__)
 
 

@@ -11,4 +11,5 @@ simplify  laws that keep a derivative readable
 draft     nodes that are only pencilled in
 derive    gradients, tangents, Jacobians: as nodes of any order, or as numbers
 check     every mode of differentiation against finite differences
+report    what such a check was asked, and what it found: a table
 """

@@ -74,12 +74,12 @@ class ByName:
     @classmethod
     def sum(cls, operands: Iterable[Any]) -> Node:
         """One node that adds all the operands, however many."""
-        return build(RULES["add"], operands) if (operands := list(operands)) else Constant(0.0)
+        return _gathered("add", listed(operands, "Graph.sum", "a list of numbers or nodes"), 0.0)
 
     @classmethod
     def prod(cls, operands: Iterable[Any]) -> Node:
         """One node that multiplies all the operands, however many."""
-        return build(RULES["mul"], operands) if (operands := list(operands)) else Constant(1.0)
+        return _gathered("mul", listed(operands, "Graph.prod", "a list of numbers or nodes"), 1.0)
 
     @classmethod
     def softmax(cls, xs: Iterable[Any]) -> Any:
@@ -101,13 +101,18 @@ def _frame(operator: str, arity: int) -> Rule:
 def _applied(rule: Rule, *operands: Any) -> Any:
     """The rule as a node, also of numbers alone; of tensors, a tensor."""
     if rule.arity is None and len(operands) == 1 and not isinstance(operands[0], Arithmetic):
-        operands = tuple(operands[0]) if isinstance(operands[0], Iterable) else operands
+        if isinstance(operands[0], Iterable):
+            operands = tuple(listed(operands[0], f"'{rule.name}'", "a list of numbers or nodes"))
     known = any(isinstance(each, Arithmetic) for each in operands)
     return rule(*operands) if known else build(rule, operands)
 
 
 def _operand(x: Any) -> Any:
     return x if isinstance(x, Arithmetic) else Constant(x)
+
+
+def _gathered(operator: str, operands: list[Any], nothing: float) -> Node:
+    return build(RULES[operator], operands) if operands else Constant(nothing)
 
 
 def _method_of(rule: Rule) -> Any:

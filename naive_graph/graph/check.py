@@ -11,74 +11,29 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any
 
 from ..core.arithmetics.dual import Dual, slope_of
-from ..core.number import listed, number, whole
+from ..core.number import listed, number
 from ..core.plan import Plan, plan_for
 from ..core.reference import differentiate, evaluate
-from ..core.rules import Rule, rule_named
+from ..core.rules import Arithmetic, Rule, rule_named
 from ..core.tables import Tables
-from ..errors import GradientCheckError, NodeError, NumericError
+from ..errors import GradientCheckError, NodeError
 from .derive import gradients, leaf_values
 from .graph import Graph
 from .handles import CURRENT, abandon, handle
 from .nodes import Node, Variable, rows_of
-
-SUBSETS = ("random", "every_n")
-KINK_REACH = 10.0  # steps of eps within which a declared kink spoils a finite difference
-
-
-class Failure(NamedTuple):
-    """A derivative that disagrees with its finite difference."""
-
-    leaf: str
-    mode: str
-    derivative: float
-    difference: float
-    relative_error: float
-
-    def __str__(self) -> str:
-        return (
-            f"d/d {self.leaf}: {self.mode} says {self.derivative!r}, finite differences say "
-            f"{self.difference!r} (relative error {self.relative_error:.2e})"
-        )
-
-
-@dataclass
-class Report:
-    """What a gradient check found. It is true if nothing failed."""
-
-    count: int = 0
-    masked: int = 0
-    worst: float = 0.0
-    failures: list[Failure] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return not self.failures
-
-    def require(self) -> Report:
-        """This report if nothing failed; else a GradientCheckError that lists what did."""
-        if self.failures:
-            raise GradientCheckError(str(self))
-        return self
-
-    def __str__(self) -> str:
-        head = (
-            f"{self.count} derivatives checked, {self.masked} masked, {len(self.failures)} failed; "
-            f"worst relative error {self.worst:.2e}"
-        )
-        return "\n".join([head, *map(str, self.failures[:20])])
+from .report import KINK_REACH, Report, Wishes, require_finite
 
 
 def gradcheck(
-    loss: Node | Iterable[Node],
+    loss: Any,
     eps: float = 1e-5,
     max_rel: float = 1e-5,
     min_abs: float = 1e-6,
-    mask: Callable[[Node], bool] | None = None,
-    skip: Iterable[Node] = (),
+    mask: Callable[..., bool] | None = None,
+    skip: Iterable[Any] = (),
     max_per_param: int | None = None,
     subset: str = "random",
     seed: int = 12345,
@@ -91,6 +46,9 @@ def gradcheck(
     10 eps of a declared kink are left out as well. skip: leaves never looked at.
     max_per_param: at most so many leaves of one name (`w[0]`, `w[1]`, ... are
     one), chosen by `subset`: "random" with `seed`, or "every_n".
+    Of tensors, the leaves are checked entry by entry: mask is asked with a leaf
+    and a place, as in mask(w, (0, 2)), and skip lists leaves, or parameters of a
+    Model. print(report) is a table; draw(report) shows the worst entries.
     The graph, its values and its gradients are left as they are. Raises
     NumericError if the loss or a derivative is not finite.
 
@@ -98,45 +56,50 @@ def gradcheck(
     >>> print(gradcheck((x * x).sin()).count)
     1
     """
-    losses = rows_of([loss] if isinstance(loss, Node) else loss, "gradcheck")
-    eps, max_rel, min_abs = (number(each, "gradcheck's tolerance") for each in (eps, max_rel, min_abs))
-    most = None if max_per_param is None else whole(max_per_param, "gradcheck's max_per_param", 1)
-    if not eps > 0.0:
-        raise NodeError(f"gradcheck moves each leaf by eps, a number above 0, not {eps!r}.")
-    if mask is not None and not callable(mask):
-        raise NodeError(f"gradcheck's mask is a function of a leaf that is true for those to leave out, not {mask!r}.")
+    wishes = Wishes(eps, max_rel, min_abs, mask, skip, max_per_param, subset, seed).checked()
+    one = isinstance(loss, Arithmetic)
+    losses: list[Any] = [loss] if one else listed(loss, "gradcheck", "a node or a list of nodes")
     if not losses:
         raise NodeError("gradcheck needs at least one loss.")
-    if subset not in SUBSETS:
-        raise NodeError(f'gradcheck takes subset "random" or "every_n", not {subset!r}.')
-    tables, skipped = CURRENT.tables, set(rows_of(skip, "gradcheck"))
+    if isinstance(losses[0], Arithmetic) and not isinstance(losses[0], Node):
+        first: Any = losses[0]  # a tensor checks itself, a floor above
+        report: Report = first.gradients_checked(losses, wishes)
+        return report
+    return _checked(rows_of(losses, "gradcheck"), wishes)
+
+
+def _checked(losses: Sequence[int], wishes: Wishes) -> Report:
+    tables, skipped = CURRENT.tables, set(rows_of(wishes.skip, "gradcheck"))
     with tables.lock:
-        question = _Question(tables, plan_for(tables, losses), eps)
+        question = _Question(tables, plan_for(tables, losses), wishes.eps)
         leaves = [step for step in question.leaves() if question.plan.rows[step] not in skipped]
-        leaves = _sampled(question, leaves, most, subset, seed)
+        leaves = _sampled(question, leaves, wishes)
         report = Report()
         modes = question.derivatives(leaves)
         for place, step in enumerate(leaves):
-            node = handle(tables, question.plan.rows[step])
-            if (mask is not None and mask(node)) or question.near_kink(step):
-                report.masked += 1
+            node, label = handle(tables, question.plan.rows[step]), question.label(step)
+            parameter = label.partition("[")[0]
+            if (wishes.mask is not None and wishes.mask(node)) or question.near_kink(step):
+                report.leave_out(parameter)
                 continue
-            difference = question.difference(step)
-            for mode, derivatives in modes.items():
-                _compare(report, question.label(step), mode, derivatives[place], difference, max_rel, min_abs)
-            report.count += 1
+            found = {mode: derivatives[place] for mode, derivatives in modes.items()}
+            report.compare(parameter, label, found, question.difference(step), wishes)
     return report
 
 
-def check_operator(operator: str | Rule, points: Iterable[Sequence[float]]) -> Report:
+def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     """Check one operator at some points: its arity, that it is pure, and its derivatives.
 
     points: operand values, one sequence for each point. First and second
-    derivatives are checked, but not within reach of a declared kink.
+    derivatives are checked, but not within reach of a declared kink. Of a row of
+    the table of tensor operators: ticks for all its promises, on examples; its
+    own, if none are given.
 
     >>> bool(check_operator("sin", [(0.3,), (2.0,)]))
     True
     """
+    if hasattr(operator, "check") and not isinstance(operator, type):
+        return operator.check(points)
     rule = operator if isinstance(operator, Rule) else rule_named(operator)
     total = Report()
     for each in listed(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
@@ -150,42 +113,17 @@ def check_operator(operator: str | Rule, points: Iterable[Sequence[float]]) -> R
             y = rule(*variables)
             for node in [y, *gradients(y, variables)]:
                 if node.in_deg:
-                    _gather(total, gradcheck(node))
+                    total.gather(gradcheck(node))
     return total
 
 
-def _gather(total: Report, report: Report) -> None:
-    total.count += report.count
-    total.masked += report.masked
-    total.worst = max(total.worst, report.worst)
-    total.failures += report.failures
-
-
-def _compare(
-    report: Report, leaf: str, mode: str, derivative: float, difference: float, max_rel: float, min_abs: float
-) -> None:
-    error, size = abs(derivative - difference), abs(derivative) + abs(difference)
-    relative = error / size if size else 0.0
-    report.worst = max(report.worst, relative)
-    if relative > max_rel and error >= min_abs:
-        report.failures.append(Failure(leaf, mode, derivative, difference, relative))
-
-
-def _sampled(question: _Question, leaves: list[int], most: int | None, subset: str, seed: int) -> list[int]:
+def _sampled(question: _Question, leaves: list[int], wishes: Wishes) -> list[int]:
     """At most so many leaves of each parameter; `w[0]` and `w[1]` belong to parameter w."""
-    if most is None:
-        return leaves
     parameters: dict[str, list[int]] = defaultdict(list)
     for step in leaves:
         parameters[question.label(step).partition("[")[0]].append(step)
-    chosen: list[int] = []
-    generator = random.Random(seed)
-    for steps in parameters.values():
-        if subset == "random":
-            chosen += generator.sample(steps, min(most, len(steps)))
-        else:
-            chosen += steps[:: max(1, math.ceil(len(steps) / max(most, 1)))][:most]
-    return sorted(chosen)
+    generator = random.Random(wishes.seed)
+    return sorted(step for steps in parameters.values() for step in wishes.sample(steps, generator))
 
 
 class _Question:
@@ -195,7 +133,7 @@ class _Question:
         self.tables, self.plan, self.eps = tables, plan, eps
         self.values = leaf_values(plan)
         evaluate(plan, self.values)
-        self.require_finite("The loss", self.loss(self.values))
+        require_finite("The loss", self.loss(self.values))
 
     def leaves(self) -> list[int]:
         varies = self.plan.varies()
@@ -217,7 +155,7 @@ class _Question:
 
     def difference(self, step: int) -> float:
         above, below = (self.loss(self.moved(step, distance)) for distance in (self.eps, -self.eps))
-        return self.require_finite(f"The loss near {self.label(step)}", (above - below) / (2.0 * self.eps))
+        return require_finite(f"The loss near {self.label(step)}", (above - below) / (2.0 * self.eps))
 
     def near_kink(self, step: int) -> bool:
         """Whether a declared kink lies within reach of the leaf's value."""
@@ -247,7 +185,7 @@ class _Question:
         modes = {"reverse": self._reverse(leaves), "forward": forward, "graph": self._graph(leaves)}
         for mode, derivatives in modes.items():
             for step, derivative in zip(leaves, derivatives):
-                self.require_finite(f"The {mode} derivative along {self.label(step)}", derivative)
+                require_finite(f"The {mode} derivative along {self.label(step)}", derivative)
         return modes
 
     def _reverse(self, leaves: Sequence[int]) -> list[float]:
@@ -275,8 +213,3 @@ class _Question:
             abandon(self.tables, mark.rows, "was built by gradcheck")
             self.tables.cut(mark)
         return sums
-
-    def require_finite(self, what: str, value: float) -> float:
-        if not math.isfinite(value):
-            raise NumericError(f"{what} is {value}. gradcheck needs finite numbers: move the leaves into the domain.")
-        return value

@@ -7,12 +7,15 @@ reverse sweep, second derivatives. No formula is written here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..core.arithmetics.dual import Dual, slope_of
 from ..core.number import listed, number
 from ..core.plan import Plan, check_set, plan_for
+from ..core.progress import many
 from ..core.reference import differentiate, evaluate
 from ..core.rules import Arithmetic
 from ..core.tables import NEVER, Tables
@@ -39,11 +42,24 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
         return y.gradients(wrt)  # a tensor differentiates itself, a floor above
     one = isinstance(wrt, Node)
     chosen = [wrt] if isinstance(wrt, Node) else listed(wrt, "gradients", "a node or a list of nodes")
-    with CURRENT.tables.lock:
+    with CURRENT.tables.lock, collected_later():
         plan, steps = _plan([y], chosen, "gradients")
         book, answers = drafted(CURRENT.tables, plan, steps)
         nodes = book.ink(answers)
+        book.close()
     return nodes[0] if one else nodes
+
+
+@contextmanager
+def collected_later() -> Iterator[None]:
+    """The garbage collector waits: it would look through all drafts again and again, and none of them is garbage."""
+    ran = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if ran:
+            gc.enable()
 
 
 def drafted(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Book, list[Any]]:
@@ -66,13 +82,14 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
         return x.tangents(outputs)
     one = isinstance(outputs, Node)
     chosen = [outputs] if isinstance(outputs, Node) else listed(outputs, "tangents", "a node or a list of nodes")
-    with CURRENT.tables.lock:
+    with CURRENT.tables.lock, collected_later():
         plan, (start,) = _plan(chosen, [x], "tangents")
         book = Book(CURRENT.tables)
         duals = _moving(plan, {start: 1.0}, _drafts(book, plan))
         evaluate(plan, duals)
         answers = [duals[step].slope for step in plan.targets]
         nodes = book.ink([0.0 if answer is None else answer for answer in answers])
+        book.close()
     return nodes[0] if one else nodes
 
 
@@ -193,7 +210,7 @@ def _moving(plan: Plan, speeds: Mapping[int | None, float], values: Sequence[Any
 def _drafts(book: Book, plan: Plan) -> list[Any]:
     """A draft of each node that exists."""
     drafts: list[Any] = []
-    for step, row in enumerate(plan.rows):
+    for step, row in enumerate(many(plan.rows, "gradients", len(plan))):
         operands = tuple(drafts[operand] for operand in plan.operands(step))
         drafts.append(book.node(row, plan.rule(step), operands))
     return drafts

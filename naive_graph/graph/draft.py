@@ -8,13 +8,19 @@ Numbers that formulas bring along stay plain floats.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core import catalogue
 from ..core.number import number
+from ..core.origin import learners_frame
+from ..core.progress import many
+from ..core.records import Columns
 from ..core.rules import Arithmetic, Rule
 from ..core.tables import CONSTANT, Tables
-from .handles import grow, handle
+from .handles import handle, merges
 from .nodes import Constant, Node
 from .simplify import LAWS
 
@@ -22,7 +28,7 @@ from .simplify import LAWS
 class Draft(Arithmetic):
     """A node that exists (`row`), or one that would apply `rule` to `operands`."""
 
-    __slots__ = ("book", "known", "operands", "row", "rule", "serial")
+    __slots__ = ("book", "known", "needed", "operands", "row", "rule", "serial")
 
     def __init__(
         self, book: Book, row: int | None = None, rule: Rule | None = None, operands: tuple[Any, ...] = ()
@@ -32,31 +38,44 @@ class Draft(Arithmetic):
         self.rule = rule
         self.operands = operands
         self.known: float | None = None  # the number of a Constant
-        self.serial = len(book.tables) + len(book.drafts) if row is None else row
+        self.needed = False
+        self.serial = book.size + len(book.drafts) if row is None else row
 
     def apply(self, rule: Rule, *operands: Any) -> Any:
         checked = [each if type(each) in (Draft, float) else number(each, f"'{rule.name}'") for each in operands]
         return self.book.apply(rule, tuple(checked))
 
-    def is_rule(self, name: str) -> bool:
-        return self.rule is not None and self.rule.name == name
+
+def infix(rule: Rule, reflected: bool = False) -> Callable[[Draft, Any], Any]:
+    """The rule between two, as `Arithmetic` has it; between drafts and floats, without looking at everything again."""
+
+    def applied(self: Draft, other: Any) -> Any:
+        pair = (other, self) if reflected else (self, other)
+        return self.book.apply(rule, pair) if type(other) in (Draft, float) else rule(*pair)
+
+    return applied
+
+
+for _name, _rule in (("add", catalogue.add), ("sub", catalogue.sub), ("mul", catalogue.mul)):
+    setattr(Draft, f"__{_name}__", infix(_rule))
+    setattr(Draft, f"__r{_name}__", infix(_rule, reflected=True))
 
 
 class Book:
     """All drafts over one graph. Equal applications of a rule are one draft."""
 
     def __init__(self, tables: Tables) -> None:
-        self.tables = tables
+        self.tables, self.size = tables, len(tables)
         self.drafts: list[Draft] = []  # in an order in which operands come first
         self.memory: dict[int, dict[Any, Draft]] = defaultdict(dict)  # by rule and operands
 
     def node(self, row: int, rule: Rule | None = None, operands: tuple[Any, ...] = ()) -> Draft:
         """The draft of a node that exists."""
         draft = Draft(self, row, rule, operands)
-        if self.tables.operators[row] == CONSTANT:
-            draft.known = self.tables.values[row]
         if rule is not None:
             self.memory[rule.number][operands] = draft
+        elif self.tables.operators[row] == CONSTANT:
+            draft.known = self.tables.values[row]
         return draft
 
     def apply(self, rule: Rule, operands: tuple[Any, ...]) -> Any:
@@ -66,7 +85,8 @@ class Book:
             key = tuple([each.hex() if type(each) is float else each for each in operands])
         found = memory.get(key)
         if found is None:
-            simpler = LAWS[rule.name](*operands) if rule.name in LAWS else None
+            law = LAWS.get(rule.name)
+            simpler = None if law is None else law(*operands)
             if simpler is not None:
                 return simpler
             found = memory[key] = Draft(self, None, rule, operands)
@@ -80,35 +100,66 @@ class Book:
             for answer in self.rows(answers)
         ]
 
+    def close(self) -> None:
+        """Forget the drafts at once: they and the book hold each other, and would wait for the garbage collector."""
+        self.memory.clear()
+        self.drafts.clear()
+
     def rows(self, answers: list[Any]) -> list[int | float]:
         """The row of each answer, appended with all that it needs; an answer that is a number stays one."""
-        tables = self.tables
+        tables, needed = self.tables, self._needed(answers)
         with tables.lock:
             mark = tables.mark()
             try:
-                needed = self._needed(answers)
-                for draft in self.drafts:
-                    if id(draft) in needed:
-                        draft.row = self._grown(draft, mark.rows)
+                self._append(needed, mark.rows)
                 return [answer.row if isinstance(answer, Draft) else answer for answer in answers]  # type: ignore[misc]
             except BaseException:
                 tables.cut(mark)
-                for draft in self.drafts:
+                for draft in needed:
                     draft.row = None
                 raise
 
-    def _grown(self, draft: Draft, new: int) -> int:
-        assert draft.rule is not None  # a draft without a row applies a rule
-        sources: list[Any] = [each.row if isinstance(each, Draft) else each for each in draft.operands]
-        row: int = grow(self.tables, draft.rule, sources, merge_from=new)._row
-        return row
+    def _append(self, drafts: Sequence[Draft], first: int) -> None:
+        """A row for each draft, behind one for each of its numbers; merged as if they were written one by one."""
+        tables, row, numbers = self.tables, first, []
+        kinds, degrees, sources, targets = array("h"), array("i"), array("i"), array("i")
+        for draft in many(drafts, "gradients", len(drafts)):
+            rule, own = draft.rule, []
+            assert rule is not None  # a draft without a row applies a rule
+            for each in draft.operands:
+                if type(each) is float:
+                    numbers.append((row, each))
+                    kinds.append(CONSTANT)
+                    degrees.append(0)
+                    row += 1
+                own.append(row - 1 if type(each) is float else each.row)
+            left, count = own[0] - first, len(own)
+            if rule.associative and count == 2 and left >= 0 and kinds[left] == rule.number:
+                if merges(degrees[left], *own):
+                    own[0], count = ~own[0], 1 + degrees[left]
+            kinds.append(rule.number)
+            degrees.append(count)
+            sources.extend(own)
+            targets.extend([row] * len(own))
+            draft.row = row
+            row += 1
+        frame = learners_frame()
+        columns = Columns(kinds.tobytes(), degrees.tobytes(), sources.tobytes(), targets.tobytes())
+        tables.add_rows(columns, frame.f_code, frame.f_lasti)
+        for row, value in numbers:
+            tables.write(row, value)
 
-    def _needed(self, answers: list[Any]) -> set[int]:
-        found: set[int] = set()
-        waiting = [answer for answer in answers if isinstance(answer, Draft)]
-        while waiting:
-            draft = waiting.pop()
-            if draft.row is None and id(draft) not in found:
-                found.add(id(draft))
-                waiting.extend(each for each in draft.operands if isinstance(each, Draft))
-        return found
+    def _needed(self, answers: Sequence[Any]) -> list[Draft]:
+        """The drafts without a row that the answers depend on, operands first."""
+        found = []
+        for answer in answers:
+            if isinstance(answer, Draft):
+                answer.needed = True
+        for draft in reversed(self.drafts):
+            if draft.needed and draft.row is None:
+                found.append(draft)
+                for each in draft.operands:
+                    if type(each) is Draft:
+                        each.needed = True
+            draft.needed = False
+        return found[::-1]

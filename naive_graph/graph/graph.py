@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from threading import get_ident
 from typing import Any
 
+from ..core.number import switch
 from ..core.plan import plan_for
 from ..core.tables import Scope, Tables
 from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays, without_plan
@@ -154,9 +155,10 @@ class Graph(ByName, metaclass=GraphType):
         """
         tables = CURRENT.tables
         quick = tables.kept("quick")
-        if quick is not None and not accumulate and engine is None and not WATCHERS and quick.backward(y):
+        if quick is not None and accumulate is False and engine is None and not WATCHERS and quick.backward(y):
             return
         rows = rows_of([] if y is None else [y], "Graph.backward")
+        accumulate = accumulate is not False and switch(accumulate, "accumulate")
         if isinstance(y, Constant):
             raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
         with tables.lock:
@@ -207,7 +209,7 @@ class Graph(ByName, metaclass=GraphType):
           store double %v2, ptr %v3, align 8
           ...
         """
-        if form not in ("llvm", "assembly"):
+        if not isinstance(form, str) or form not in ("llvm", "assembly"):
             raise NodeError(f'Machine code is shown in the form "llvm" or "assembly", not {form!r}.')
         tables = CURRENT.tables
         with tables.lock:
@@ -237,13 +239,14 @@ class Graph(ByName, metaclass=GraphType):
         renew or clear. check_validity: they then raise NumericError for NaN and
         infinity.
         """
-        if check_validity and not immediate_compute:
+        immediate_compute = switch(immediate_compute, "immediate_compute")
+        if switch(check_validity, "check_validity") and not immediate_compute:
             raise EngineError(
                 "check_validity=True checks tensors as they are computed at once. "
                 "Write Graph.renew(immediate_compute=True, check_validity=True)."
             )
         tables = Tables()
-        tables.computes_at_once, tables.checks_validity = bool(immediate_compute), bool(check_validity)
+        tables.computes_at_once, tables.checks_validity = immediate_compute, bool(check_validity)
         GraphType.version += 1
         _replace(tables, f"was renewed (version {GraphType.version - 1})")
 

@@ -114,11 +114,8 @@ def learner(home: Tables, frame: FrameType) -> FrameType:
     return frame
 
 
-def grow(home: Tables, rule: Rule, operands: Iterable[int | float], merge_from: int = 0) -> Any:
-    """Append an operator over operands that were checked: rows (int) and numbers (float).
-
-    Only rows from `merge_from` on may be absorbed.
-    """
+def grow(home: Tables, rule: Rule, operands: Iterable[int | float]) -> Any:
+    """Append an operator over operands that were checked: rows (int) and numbers (float)."""
     with home.lock:
         mark = home.mark()
         try:
@@ -129,7 +126,7 @@ def grow(home: Tables, rule: Rule, operands: Iterable[int | float], merge_from: 
             ]
             count = len(sources)
             mergeable = rule.associative and count == 2 and home.operators[sources[0]] == rule.number
-            if mergeable and sources[0] >= merge_from and _merges(home, *sources):
+            if mergeable and merges(home.in_degrees[sources[0]], *sources):
                 count += home.in_degrees[sources[0]] - 1
                 sources[0] = ~sources[0]
             return handle(home, home.add_row(rule.number, sources, count, code, instruction))
@@ -144,9 +141,9 @@ def _constant(home: Tables, value: float, code: CodeType, instruction: int) -> i
     return row
 
 
-def _merges(home: Tables, left: int, right: int) -> bool:
-    """Whether (a + b) + c may become one sum of three. Only the left: a + (b + c) has other bits."""
-    return left != right and 2 <= home.in_degrees[left] < MOST_MERGED
+def merges(degree: int, left: int, right: int) -> bool:
+    """Whether (a + b) + c may become one sum of three. Only the left: a + (b + c) has other bits. degree: its own."""
+    return left != right and 2 <= degree < MOST_MERGED
 
 
 def check_name(name: object) -> None:

@@ -42,6 +42,7 @@ _ELSEWHERE = {
     "backward": "Graph.backward(node)", "forward": "Graph.forward(node)", "eval": "Graph.forward(node)",
     "gradient": "node.grad", "data": "node.value", "item": "node.value", "zero_grad": "Graph.kill_grad()",
     "minimize": "Program(node, wrt=[x]).minimize(0.1)", "numpy": "node.value", "detach": "node.value",
+    "dtype": "node.value, or one of naive_graph's functions: this one of NumPy's takes arrays",
 }  # fmt: skip
 
 
@@ -362,7 +363,7 @@ def _method(rule: Rule) -> Any:
             home.turn()
         return node
 
-    method.__name__ = rule.name
+    method.__name__, method.__qualname__ = rule.name, f"Node.{rule.name}"
     method.__doc__ = f"{rule.name}(self), as a node of its own."
     return method
 
@@ -462,6 +463,8 @@ class Operator(Variable):
         node: another operator to do this for; in the note's code it is this one.
         """
         if node is not None and node is not self:
+            if not isinstance(node, Operator):
+                raise NodeError(f"calculate takes an operator, not {node!r:.60}. Of this one: y.calculate().")
             return node.calculate()
         values = [operand.value for operand in self.last]
         self.rule.check_arity(len(values))

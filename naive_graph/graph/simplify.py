@@ -22,6 +22,14 @@ def law(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def again(rule: Any, *xs: Any) -> Any:
+    """The rule over drafts and floats: what `rule(*xs)` gives, without looking at everything again."""
+    for x in xs:
+        if type(x) is not float:
+            return x.book.apply(rule, xs)
+    return rule(*xs)
+
+
 def known(x: Any) -> float | None:
     """The number that an operand certainly is."""
     return x if isinstance(x, float) else x.known
@@ -35,13 +43,13 @@ def foldable(*xs: Any) -> bool:
     return True
 
 
-def is_rule(x: Any, name: str) -> bool:
-    return not isinstance(x, float) and x.is_rule(name)
+def is_rule(x: Any, rule: Any) -> bool:
+    return type(x) is not float and x.rule is rule
 
 
 def coefficient(x: Any) -> tuple[float, Any]:
     """x as a number times the rest: 3 * y is (3, y), and y is (1, y)."""
-    if is_rule(x, "mul") and len(x.operands) == 2:
+    if type(x) is not float and x.rule is c.mul and len(x.operands) == 2:
         for one, other in (x.operands, x.operands[::-1]):
             if foldable(one):
                 return known(one), other  # type: ignore[return-value]
@@ -62,25 +70,25 @@ def add(*xs: Any) -> Any:
         return known(a) + known(b)  # type: ignore[operator]
     if a == 0.0 or b == 0.0:  # a draft equals nothing but itself: these are bare zeros
         return b if a == 0.0 else a
-    if is_rule(b, "neg"):
-        return c.sub(a, b.operands[0])
-    if is_rule(a, "neg"):
-        return c.sub(b, a.operands[0])
+    if is_rule(b, c.neg):
+        return again(c.sub, a, b.operands[0])
+    if is_rule(a, c.neg):
+        return again(c.sub, b, a.operands[0])
     (m, p), (n, q) = coefficient(a), coefficient(b)
     if p is q:
-        return c.mul(m + n, p)
+        return again(c.mul, m + n, p)
     if n < 0.0:
-        return c.sub(a, c.mul(-n, q))
+        return again(c.sub, a, again(c.mul, -n, q))
     return _complements(a, b)
 
 
 def _complements(a: Any, b: Any) -> Any:
     """where(c, p, 0) + where(c, 0, q) = where(c, p, q)."""
     for one, other in ((a, b), (b, a)):
-        if is_rule(one, "where") and is_rule(other, "where"):
+        if is_rule(one, c.where) and is_rule(other, c.where):
             (c1, p, nothing), (c2, zero, q) = one.operands, other.operands
             if c1 is c2 and nothing == 0.0 and zero == 0.0:
-                return c.where(c1, p, q)
+                return again(c.where, c1, p, q)
     return None
 
 
@@ -91,11 +99,11 @@ def sub(a: Any, b: Any) -> Any:
     if b == 0.0:
         return a
     if a == 0.0:
-        return c.neg(b)
-    if is_rule(b, "neg"):
-        return c.add(a, b.operands[0])
-    if is_rule(a, "neg"):
-        return c.neg(c.add(a.operands[0], b))
+        return again(c.neg, b)
+    if is_rule(b, c.neg):
+        return again(c.add, a, b.operands[0])
+    if is_rule(a, c.neg):
+        return again(c.neg, again(c.add, a.operands[0], b))
     return None
 
 
@@ -103,10 +111,10 @@ def sub(a: Any, b: Any) -> Any:
 def neg(a: Any) -> Any:
     if foldable(a):
         return -known(a)  # type: ignore[operator]
-    if is_rule(a, "neg"):
+    if is_rule(a, c.neg):
         return a.operands[0]
     number, rest = coefficient(a)
-    return None if rest is a else c.mul(-number, rest)
+    return None if rest is a else again(c.mul, -number, rest)
 
 
 @law
@@ -114,27 +122,29 @@ def mul(*xs: Any) -> Any:
     if len(xs) != 2:
         return None
     a, b = xs
+    m, n = known(a), known(b)
     if foldable(a, b):
-        return known(a) * known(b)  # type: ignore[operator]
-    if known(a) is None and (known(b) is not None or serial(a) > serial(b)):
-        return c.mul(b, a)
-    if a == 0.0 or known(a) == 1.0:
+        return m * n  # type: ignore[operator]
+    if m is None and (n is not None or serial(a) > serial(b)):
+        return again(c.mul, b, a)
+    if a == 0.0 or m == 1.0:
         return 0.0 if a == 0.0 else b
-    if known(a) == -1.0:
-        return c.neg(b)
-    for reading in (_signs, _coefficients, _fractions):
-        simpler = reading(a, b)
-        if simpler is not None:
-            return simpler
-    return None
+    if m == -1.0:
+        return again(c.neg, b)
+    rules = {each.rule for each in xs if type(each) is not float}
+    if c.neg in rules and (simpler := _signs(a, b)) is not None:
+        return simpler
+    if c.mul in rules and (simpler := _coefficients(a, b)) is not None:
+        return simpler
+    return _fractions(a, b) if c.div in rules else None
 
 
 def _signs(a: Any, b: Any) -> Any:
     """(-p) * b = -(p * b)."""
-    if is_rule(a, "neg"):
-        return c.neg(c.mul(a.operands[0], b))
-    if is_rule(b, "neg"):
-        return c.neg(c.mul(a, b.operands[0]))
+    if is_rule(a, c.neg):
+        return again(c.neg, again(c.mul, a.operands[0], b))
+    if is_rule(b, c.neg):
+        return again(c.neg, again(c.mul, a, b.operands[0]))
     return None
 
 
@@ -142,17 +152,17 @@ def _coefficients(a: Any, b: Any) -> Any:
     """3 * (2 * x) = 6 * x, and x * (2 * y) = 2 * (x * y)."""
     (m, p), (n, q) = coefficient(a), coefficient(b)
     if foldable(a):
-        return None if q is b else c.mul(known(a) * n, q)  # type: ignore[operator]
-    return None if p is a and q is b else c.mul(m * n, c.mul(p, q))
+        return None if q is b else again(c.mul, known(a) * n, q)  # type: ignore[operator]
+    return None if p is a and q is b else again(c.mul, m * n, again(c.mul, p, q))
 
 
 def _fractions(a: Any, b: Any) -> Any:
     """a * (1 / u) = a / u, and 3 * (p / u) = 3 * p / u."""
     for one, other in ((a, b), (b, a)):
-        if is_rule(other, "div"):
+        if is_rule(other, c.div):
             numerator, denominator = other.operands
             if known(numerator) == 1.0 or foldable(one):
-                return c.div(c.mul(one, numerator), denominator)
+                return again(c.div, again(c.mul, one, numerator), denominator)
     return None
 
 
@@ -162,11 +172,11 @@ def div(a: Any, b: Any) -> Any:
         return ieee.div(known(a), known(b))  # type: ignore[arg-type]
     if known(b) == 1.0:
         return a
-    if is_rule(a, "neg"):
-        return c.neg(c.div(a.operands[0], b))
+    if is_rule(a, c.neg):
+        return again(c.neg, again(c.div, a.operands[0], b))
     number, rest = coefficient(a)
     if number < 0.0:
-        return c.neg(c.div(c.mul(-number, rest), b))
+        return again(c.neg, again(c.div, again(c.mul, -number, rest), b))
     return None
 
 
@@ -185,7 +195,7 @@ def pow_slope(a: Any, b: Any) -> Any:
     number = known(b)
     if number is None or not ieee.less_one_is_exact(number):
         return None
-    return 0.0 if number == 0.0 else c.mul(number, c.pow(a, number - 1.0))
+    return 0.0 if number == 0.0 else again(c.mul, number, again(c.pow, a, number - 1.0))
 
 
 @law
@@ -193,7 +203,7 @@ def nonnegative(a: Any) -> Any:
     number = known(a)
     if number is not None and number >= 0.0:
         return a
-    return a if is_rule(a, "nonnegative") else None
+    return a if is_rule(a, c.nonnegative) else None
 
 
 @law
@@ -203,14 +213,14 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         return a if number != 0.0 else b
     if a is b or (isinstance(a, float) and a == b):
         return a
-    if is_rule(condition, "where"):  # where(where(c, 1, 0), a, b)
+    if is_rule(condition, c.where):  # where(where(c, 1, 0), a, b)
         inner, *branches = condition.operands
         if branches == [1.0, 0.0]:
-            return c.where(inner, a, b)
+            return again(c.where, inner, a, b)
         if branches == [0.0, 1.0]:
-            return c.where(inner, b, a)
-    if is_rule(a, "where") and a.operands[0] is condition:
-        return c.where(condition, a.operands[1], b)
-    if is_rule(b, "where") and b.operands[0] is condition:
-        return c.where(condition, a, b.operands[2])
+            return again(c.where, inner, b, a)
+    if is_rule(a, c.where) and a.operands[0] is condition:
+        return again(c.where, condition, a.operands[1], b)
+    if is_rule(b, c.where) and b.operands[0] is condition:
+        return again(c.where, condition, a, b.operands[2])
     return None

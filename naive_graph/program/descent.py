@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from time import perf_counter
@@ -19,8 +20,11 @@ import numpy as np
 
 from ..core.number import number
 from ..core.plan import ancestors
-from ..core.rules import RULES
+from ..core.progress import Bar
+from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
+from ..engines.llvm.emit import Opaque
+from ..engines.llvm.precision import Precision
 from ..engines.straight.line import PATIENCE, StraightLine, pays
 from ..engines.tape.flat import NONE, Flat
 from ..engines.tape.lowering import Lowering
@@ -46,6 +50,17 @@ class _Stand(Stand):
     """Stands for a row while a formula is called."""
 
     __slots__ = ()
+    rows: _Grower
+
+    def __floordiv__(self, other: Any) -> Any:  # of a step's number, as in t // 100
+        """The largest whole number whose product with the divisor is at most this."""
+        if isinstance(other, Arithmetic) or not (other > 0 and other % 1 == 0):
+            raise OperandError(f"{FORMULA} takes // and % by whole numbers, such as t // 100, not by {called(other)}.")
+        near = (self / other + self.rows.far) - self.rows.far
+        return near - (near * other > self)
+
+    def __mod__(self, other: Any) -> Any:
+        return self - self // other * other
 
     def __bool__(self) -> NoReturn:
         raise OperandError(
@@ -67,9 +82,10 @@ class _Grower(Rows):
 
     who = FORMULA
 
-    def __init__(self, flat: Flat) -> None:
+    def __init__(self, flat: Flat, precision: Precision) -> None:
         super().__init__(len(flat))
         self.flat = flat
+        self.far = 1.5 / float(np.finfo(precision.name).eps)  # so far from 0 that a float has no digits for fractions
         self.constants, self.sources = dict(flat.constants), dict(flat.sources)
 
     def __len__(self) -> int:
@@ -115,11 +131,11 @@ class Step(NamedTuple):
     leaf_of: dict[int, int]
 
 
-def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> Step:
+def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any, precision: Precision) -> Step:
     """The plan with the update behind it. weights, held: the Variables' rows in the tables, and their values."""
     formula = formula_of(rule)
     memories, counts = memories_of(formula)
-    grower = _Grower(lowering.flat)
+    grower = _Grower(lowering.flat, precision)
     leaf_of = {source: row for row, source in lowering.flat.sources.items() if isinstance(source, int)}
     carried: dict[int, tuple[int, float]] = {}  # leaf -> what it becomes, and what it holds at first
     time = {}
@@ -209,17 +225,25 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule, int(steps), held)
     history = _history(int(steps), answers.precision.name)
-    chunk, done = 1, 0
+    chunk, done, bar = 1, 0, None
     try:
         while done < len(history):
             since = perf_counter()
             part = history[done : done + chunk]
             way.run(part)
             done += len(part)
-            chunk = _next(chunk, perf_counter() - since)
+            took = perf_counter() - since
+            chunk = _next(chunk, took)
+            if bar is None and took > LONGEST / 32:
+                bar = Bar(len(history), "minimize")
+            if bar is not None:
+                bar.move_to(done)
     except KeyboardInterrupt:
         _finish(answers, inputs, rule, way, history[:done], keep)
         raise
+    finally:
+        if bar is not None:
+            bar.close()
     _finish(answers, inputs, rule, way, history, keep)
     return history
 
@@ -279,14 +303,15 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
         step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
         return _ByMachine(inputs, step, code)
     _check_leads_down(answers)
-    step = step_of(lowering, answers.wrt, held, rule)
+    step = step_of(lowering, answers.wrt, held, rule, machine.precision)
     straight = machine.straight or (machine.may_move and steps >= PATIENCE and pays(step.flat))
     wanted, moves = [step.output, *step.results], list(zip(step.results, step.leaves, strict=True))
-    make: Any = StraightLine if straight else Tape
-    code = make(step.flat, wanted, moves, step.output, precision=machine.precision)
     if straight:
-        machine.descent = rate, step, code
-    return _ByMachine(inputs, step, code)
+        with suppress(Opaque):  # too long for LLVM
+            code = StraightLine(step.flat, wanted, moves, step.output, precision=machine.precision)
+            machine.descent = rate, step, code
+            return _ByMachine(inputs, step, code)
+    return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))
 
 
 class _ByMachine:

@@ -137,7 +137,7 @@ class ByMachine(ByReference):
 
     def __init__(self, asked: Question) -> None:
         super().__init__(asked)
-        engine, precision, self.batched = asked.engine, asked.precision, asked.batched
+        engine, self.batched = asked.engine, asked.batched
         self.lowering = self._lowered(find=engine != "native")
         if engine == "native" and not pays(self.lowering.flat):
             what = "A plan of many samples" if self.batched else f"A plan of {len(self.lowering.flat)} rows"
@@ -149,7 +149,7 @@ class ByMachine(ByReference):
         wanted = [at.row for at in self.asked]
         self.straight = fits(self.flat) if engine is None else engine == "native" and pays(self.flat)
         self._groups = whole_groups(self.flat, self.asked)
-        self.tape: Any = self._straight_line() if self.straight else Tape(self.flat, wanted, precision=precision)
+        self.tape: Any = self._code(wanted)
         self.may_move = engine is None and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
@@ -206,6 +206,14 @@ class ByMachine(ByReference):
         found = [each for each in self._picks if isinstance(each, Part)]
         spread = self._fed and any(each.group == 0 for each in found[1:])  # `for_each` has more to do
         return None if spread or len(found) < len(self._picks) else found
+
+    def _code(self, wanted: list[int]) -> StraightLine | Tape:
+        if self.straight:
+            try:
+                return self._straight_line()
+            except Opaque:  # too long for LLVM; what cannot be compiled at all the tape will meet too
+                self.straight = False
+        return Tape(self.flat, wanted, precision=self.precision)
 
     def _straight_line(self) -> StraightLine:
         return StraightLine(self.flat, [at.row for at in self.asked], precision=self.precision)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -56,7 +56,7 @@ def _repair(rule: Any) -> str:
     if _trains(rule):
         return " A trainer takes its own steps. Its formula can be had: minimize(naive_graph.training.formulas.adam)."
     items = getattr(rule, "flat", rule)  # of an array of NumPy's each element, not each line
-    several = hasattr(rule, "__len__") and not isinstance(rule, (str, bytes, dict))
+    several = isinstance(rule, Iterable) and hasattr(rule, "__len__") and not isinstance(rule, (str, bytes, dict))
     if isinstance(rule, Arithmetic) or (several and any(isinstance(each, Arithmetic) for each in items)):
         return " What moves is named in wrt: Program(loss, wrt=[x]).minimize(0.1)."
     if getattr(rule, "shape", None) == ():

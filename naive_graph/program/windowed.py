@@ -1,17 +1,23 @@
-"""A large plan without structure, answered window by window; and the choice of who answers a question.
+"""A large plan that is answered as it stands; and the choice of who answers a question.
 
 Most Programs gain from the passes of a tape: they find samples, layers and
 shared work. A large graph that never does the same thing twice gains nothing,
-and the passes would take longer, and more memory, than it has.
+and a very large one has not the time and the room for them, whatever it is. It
+goes window by window; or, where windows cannot have it, right on the tables, by
+the direct engine.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from ..core.rules import BY_NUMBER
+from ..core.tables import PLACEHOLDER
+from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
 from ..engines.llvm.precision import DOUBLE
@@ -24,6 +30,9 @@ from .given import Inputs
 from .questions import Answers, ByMachine, ByReference, Found, Question, answers
 
 LEAST_ROWS = 4096  # of a plan that goes by windows
+MOST_ROWS = 2_500_000  # of one that goes through the passes: some 1.2 us and 300 bytes for each
+PER_SLOPE = 10  # rows that take as long there as one derivative that is handed out
+WIDEST = 4096  # operands of a product or a logsumexp there: they are written out in Python
 
 
 class ByWindows(ByReference):
@@ -38,9 +47,9 @@ class ByWindows(ByReference):
         return [row for row, _ in self.tape.fed]
 
     @cached_property
-    def machine(self) -> ByMachine:
-        """The same with all passes, for who wants to look at them, or goes on from there."""
-        return ByMachine(self.question._replace(engine="tape"))
+    def machine(self) -> ByMachine | None:
+        """The same with all passes, for who wants to look at them, or goes on from there; None of what is too large."""
+        return ByMachine(self.question._replace(engine="tape")) if self.tape.rows <= MOST_ROWS else None
 
     def __call__(self, inputs: Inputs) -> Found:
         tape = self.tape
@@ -49,7 +58,12 @@ class ByWindows(ByReference):
                 self.tables.grow_values()
             for row, place in tape.fed:
                 tape.scalars[place] = inputs.numbers[row]
-            tape.run(self.tables.values.buffer_info()[0])
+            column = self.tables.values
+            if len(inputs.numbers) > len(tape.fed):  # Variables' too, on the way downhill
+                column = column[:]
+                for row, number in inputs.numbers.items():
+                    column[row] = number
+            tape.run(column.buffer_info()[0])
         if tape.out[-1] != 0.0:
             return super().__call__(inputs)
         return [float(tape.out[0])], [tape.out[1:-1].copy()] if self.wrt else [], True
@@ -57,11 +71,41 @@ class ByWindows(ByReference):
     def explain(self, times: bool = True) -> str:
         tape = self.tape
         size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.adjoints))
+        why = "No term of a sum comes again and again" if tape.rows <= MOST_ROWS else "It is too large for the passes"
         return (
-            f"No term of a sum comes again and again, so the plan is run as it stands.\n"
+            f"{why}, so the plan is run as it stands.\n"
             f"scalars: {tape.rows} rows in {len(tape.code) // 3} instructions, in windows of {WINDOW} rows; "
             f"then the same backwards, {size / 1024:.0f} KB in all"
         )
+
+
+class ByDirect(ByReference):
+    """Answers of the direct engine, which plans and compiles nothing. ran: the rows of the tables that it runs."""
+
+    def __init__(self, asked: Question, ran: Any) -> None:
+        super().__init__(asked)
+        self.targets, self.size = list(dict.fromkeys(asked.rows)), len(ran)
+        self._placeholders: list[int] = ran[np.array(asked.tables.operators)[ran] == PLACEHOLDER].tolist()
+
+    @property
+    def placeholders(self) -> list[int]:
+        return self._placeholders
+
+    def __call__(self, inputs: Inputs) -> Found:
+        with self.tables.lock:
+            found = direct.answered(self.tables, self.targets, inputs.numbers, self.wrt)
+        if found is None:
+            return super().__call__(inputs)
+        values, slopes = (dict(zip(self.targets, each)) for each in found)
+        return [values[row] for row in self.rows], [np.array(slopes[row]) for row in self.rows if self.wrt], True
+
+    def explain(self, times: bool = True) -> str:
+        return f"The direct engine runs {self.size} rows right on the tables: too many for the passes, or too wide."
+
+
+def is_borne(asked: Question, rows: int) -> bool:
+    """Whether the passes take a plan of so many rows without much time and room."""
+    return rows + PER_SLOPE * len(asked.rows) * len(asked.wrt) <= MOST_ROWS
 
 
 def by_windows(asked: Question) -> ByWindows | None:
@@ -73,7 +117,7 @@ def by_windows(asked: Question) -> ByWindows | None:
     if len(flat) < LEAST_ROWS:
         return None
     flat, _ = powers(flat, rows)
-    if repeats(flat):
+    if is_borne(asked, len(flat)) and repeats(flat):
         return None
     if (np.diff(chosen) < 0).any():  # an edge was drawn by hand, and the rows changed places
         return None
@@ -85,13 +129,29 @@ def by_windows(asked: Question) -> ByWindows | None:
     return ByWindows(asked, WindowTape(flat, made, int(place[0]), place[1:].tolist()))
 
 
+def by_direct(asked: Question) -> ByDirect | None:
+    """Answers by the direct engine; None where the passes can be borne."""
+    tables = asked.tables
+    if is_borne(asked, len(tables)) and max(tables.in_degrees) <= WIDEST:
+        return None
+    direct.settle(tables)
+    order = direct.sorted_for(tables, list(dict.fromkeys(asked.rows)))
+    if order is None:
+        return None
+    rows = np.array(order.rows)
+    kinds, degrees = np.array(tables.operators)[rows], np.array(tables.in_degrees)[rows]
+    wide = {BY_NUMBER[kind].name for kind in kinds[degrees > WIDEST]}
+    return None if is_borne(asked, len(rows)) and wide <= {"add"} else ByDirect(asked, rows)
+
+
 def question(asked: Question) -> Answers:
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
     plain = not asked.batched and asked.precision is DOUBLE and asked.weights is None
     if plain and asked.engine in (None, "tape"):
         llvmlite()  # or say at once that it is missing
-        with suppress(Opaque):  # the passes will meet it too, and say so
-            found = by_windows(asked)
-            if found is not None:
-                return found
+        for way in (by_windows, by_direct) if asked.engine is None else (by_windows,):
+            with suppress(Opaque):  # the passes will meet it too, and say so
+                found = way(asked)
+                if found is not None:
+                    return found
     return answers(asked)

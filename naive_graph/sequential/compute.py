@@ -19,10 +19,11 @@ from ..tensor.base import TensorNode
 from ..tensor.differentiate import gradients
 from ..tensor.evaluate import computed, operand
 from ..tensor.nodes import LeafNode
+from ..tensor.operators.convolution import conv2d
+from ..tensor.operators.pooling import avg_pool2d, max_pool2d
+from ..tensor.operators.reductions import softmax
 from ..tensor.picks import reshape
 from ..tensor.recipes import missing, recipes
-from ..tensor.reduce import softmax
-from ..tensor.sliding import avg_pool2d, conv2d, max_pool2d
 from .layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D, Placed
 
 Array = Any
@@ -160,7 +161,7 @@ def _dense(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> Tens
 def _conv2d(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
     """W is (filters, channels, height, width); the operator takes (height, width, channels, filters)."""
     w = weights["W"].transpose(2, 3, 1, 0)
-    y = conv2d(x, w, strides=layer.strides, padding=[*layer.padding, *layer.padding])
+    y: TensorNode = conv2d(x, w, strides=layer.strides, padding=[*layer.padding, *layer.padding])
     return y + weights["b"] if layer.use_bias else y
 
 

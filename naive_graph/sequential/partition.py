@@ -21,7 +21,7 @@ from .dataflow import Dataflow
 from .fields import is_whole
 from .firing import Machine, firings
 from .network import Network
-from .schemes import groups
+from .schemes import added, groups
 
 MESSAGE = 20e-6  # seconds to hand one sample to another thread, measured; a process also packs and unpacks it
 
@@ -47,12 +47,14 @@ def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, 
     machine = Machine(network)
     times: dict[str, list[float]] = {name: [] for name in flow.operators}
     streams: dict[str, list[float]] = {name: [] for name in flow.streams}
+    totals: dict[str, dict[str, Any]] = {name: {} for name in flow.operators}
     for _ in range(repeats):
         running = firings(
             flow, machine, network.weights, {network.streams.data: [sample], network.streams.labels: [label]}
         )
         start = time.perf_counter()
         for fired in running:
+            added(totals[fired.operator], fired.gradients)
             times[fired.operator].append(time.perf_counter() - start)
             for name, array in fired.given.items():
                 streams[name].append(_passing(array) if processes else 0.0)
@@ -97,6 +99,10 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     >>> partition(flow, 2, costs).parts
     [['copy', 'FComp1'], ['lossComp', 'BComp1']]
     """
+    if not isinstance(flow, Dataflow) or not isinstance(costs, Costs):
+        raise SequentialError(
+            "BAD_VALUE", f"they are a Dataflow and Costs, not {flow!r:.60} and {costs!r:.60}.", "flow"
+        )
     if not is_whole(workers) or workers < 1:
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {workers!r}.", "workers")
     names = list(flow.operators)

@@ -163,6 +163,8 @@ def _group_conflicts(layer: int, forward: int, backward: int, iterations: int, s
 
 def schedule(dataflow: Dataflow, partition: Sequence[Sequence[str]] | None = None) -> Schedule:
     """The pipeline of a dataflow; `partition` says which operators share a worker, in runs of neighbours."""
+    if not isinstance(dataflow, Dataflow):
+        raise SequentialError("BAD_VALUE", f"it is a Dataflow, not {dataflow!r:.60}.", "dataflow")
     if partition is not None:
         given = [name for names in partition for name in names]
         if given != list(dataflow.operators):

@@ -36,9 +36,12 @@ def updated(base: Mapping[str, Array], total: Mapping[str, Array], count: int, r
 
 
 def added(total: dict[str, Array], found: Mapping[str, Array]) -> None:
-    """One more sample's gradients in a sum."""
+    """One more sample's gradients in a sum, which nobody else holds."""
     for name, array in found.items():
-        total[name] = total[name] + array if name in total else array
+        if name in total:
+            total[name] += array
+        else:
+            total[name] = array.copy()  # a bias's gradient is the very array of another stream
 
 
 def check_policy(policy: object) -> str:

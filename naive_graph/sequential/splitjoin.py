@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import SequentialError
 from ..tensor.differentiate import gradients
 from ..tensor.nodes import LeafNode
-from ..tensor.sliding import conv2d
+from ..tensor.operators.convolution import conv2d
 from .compute import Arithmetic, Calculation, arithmetic
 from .dataflow import Dataflow, Operator
 from .fields import is_whole

@@ -1,26 +1,26 @@
 """Tensors of indexed nodes: closed under differentiation, lowered onto scalars, evaluated on arrays.
 
 index, base      which entry meets which; what all tensor nodes are
-nodes, function  the four kinds, each an equation; what an elementwise one computes
+nodes, function  the kinds, each an equation; what an elementwise one computes
+reduction, slopes    the largest, the product, logsumexp along axes, as one node; how it responds to its entries
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
-operators, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
+arithmetic, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
+operators/                the table of operators with properties
 moves, sides, equation    how a node reads
-recipes, picking, contraction, entries, arrays, evaluate, at_once    evaluation on arrays of any library
-bulk, unfold, lower       every element a scalar node
+check            every mode of differentiation against finite differences
+recipes, picking, contraction, ways, entries, reducing, arrays, evaluate, at_once    evaluation on arrays
+bulk, scalars, unfold, lower    every element a scalar node
 tasks/           forward and backward as tasks
 """
 
-from ..errors import MissingToolError
+from ..core.imports import door
 
-try:
+with door("Tensors need", "tensor"):
     import numpy as _numpy  # noqa: F401
     import opt_einsum as _opt_einsum  # noqa: F401
-except ImportError as missing:
-    raise MissingToolError(
-        f'Tensors need {missing.name}, which is not installed: pip install "naive-graph[tensor]".'
-    ) from missing
 
+from . import check as _check  # noqa: F401 - gives tensors a method
 from .at_once import compute_at_once
 from .base import TensorNode
 from .build import linear, nonlinear, transform
@@ -29,15 +29,19 @@ from .equation import equation, equations
 from .evaluate import backward, forward, incremental_forward
 from .lower import element_of, lower
 from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
-from .operators import concat, stack
-from .reduce import log_softmax, softmax
+from .operators import every as _every  # noqa: F401 - rows enter the table
+from .operators.convolution import conv2d
+from .operators.joins import concat, stack
+from .operators.pooling import avg_pool2d, max_pool2d
+from .operators.reductions import log_softmax, softmax
+from .reduction import ReductionNode
 from .selection import SelectionNode, identity
-from .sliding import avg_pool2d, conv2d, max_pool2d
 from .tasks.engine import DAGExecutionEngine
 
 __all__ = [
     "DAGExecutionEngine",
-    "ElementwiseNode", "LeafNode", "LeafType", "LinearNode", "NonlinearNode", "OpType", "SelectionNode", "TensorNode",
+    "ElementwiseNode", "LeafNode", "LeafType", "LinearNode", "NonlinearNode", "OpType", "ReductionNode",
+    "SelectionNode", "TensorNode",
     "TransformNode", "avg_pool2d", "backward", "compute_at_once", "concat", "conv2d", "element_of",
     "equation", "equations", "forward",
     "gradients", "identity",

@@ -30,6 +30,14 @@ def as_array(value: object, who: str) -> Array:
     return array.astype(np.float64) if array.dtype.kind != "f" or array.dtype.itemsize != 8 else array
 
 
+def asked(places: object) -> Array:
+    """What somebody gave for whole numbers, as an array; a ragged list is none, and has no entries."""
+    try:
+        return np.asarray(places)
+    except ValueError:
+        return np.zeros(0)
+
+
 def namespace(array: Array) -> Any:
     """The module whose functions compute with this array: numpy, torch, jax.numpy or dask.array."""
     return import_module({"torch": "torch", "jax": "jax.numpy", "jaxlib": "jax.numpy", "dask": "dask.array"}.get(
@@ -41,7 +49,7 @@ def like(array: Array, value: Any) -> Array:
     """A NumPy array as one of the library, type and place of `array`."""
     library = _library(array)
     if library == "torch":
-        return namespace(array).as_tensor(np.ascontiguousarray(value), dtype=array.dtype, device=array.device)
+        return namespace(array).as_tensor(np.asarray(value, order="C"), dtype=array.dtype, device=array.device)
     return namespace(array).asarray(value, dtype=array.dtype) if library in ("jax", "jaxlib") else value
 
 

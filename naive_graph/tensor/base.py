@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
+from ..core.number import listed
 from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
 from ..core.tables import Tables
@@ -17,8 +18,30 @@ from ..graph.handles import CURRENT, check_name
 from .arrays import Array
 from .index import Shape
 
-_serials = count()
+serials = count()
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Call:
+    """The application of an operator that a node is a result of: which, to what, with which properties."""
+
+    __slots__ = ("first", "name", "operands", "operator", "properties", "results", "within")
+
+    def __init__(
+        self,
+        operator: Any,
+        operands: tuple[Any, ...],
+        properties: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        first: int = -1,
+    ) -> None:
+        self.operator = operator  # a rule, or a row of the table of tensor operators
+        self.operands = operands
+        self.properties: Mapping[str, Any] = properties or {}
+        self.name = name
+        self.first = first  # what was made inside has a larger serial, up to the result's
+        self.results: tuple[TensorNode, ...] = ()  # if there are several
+        self.within: Call | None = None  # the innermost application that gave the same node
 
 
 class TensorNode(Arithmetic):
@@ -26,14 +49,19 @@ class TensorNode(Arithmetic):
 
     kind = "tensor"
     sources: tuple[TensorNode, ...] = ()
+    call: Call | None = None  # what the node is the result of, if that has a name
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
         check_name(name)
         frame = learners_frame()
+        if type(self) is TensorNode:  # the kinds check what they are made of
+            sources = listed(sources, "TensorNode", "a list of tensors")
+            check_tensors("TensorNode", sources)
+            shape = checked_shape(shape)
         self.shape = tuple(shape)
         self.sources = tuple(sources)
         self.name = name
-        self.serial = next(_serials)  # sources have lower ones, so serials sort a graph
+        self.serial = next(serials)  # sources have lower ones, so serials sort a graph
         self.origin = Origin(frame.f_code, frame.f_lasti)
         self.scope = CURRENT.tables.scope_now
         self._home = CURRENT.tables
@@ -111,6 +139,17 @@ def method(function: Method) -> Method:
     """Make a function of a tensor node a method of tensor nodes as well."""
     setattr(TensorNode, function.__name__, function)
     return function
+
+
+def checked_shape(shape: Any) -> Shape:
+    """The shape as a tuple of whole numbers; a ShapeError if it is none."""
+    extents = tuple(listed(shape, "A shape", "a list of whole numbers"))
+    if {*map(type, extents)} <= {int} and min(extents, default=1) > 0:
+        return extents
+    for extent in extents:
+        if not isinstance(extent, int) or isinstance(extent, bool) or extent < 1:
+            raise ShapeError(f"A shape is made of whole numbers of at least 1, not {extent!r} as in {extents}.")
+    return tuple(map(int, extents))
 
 
 def size_of(shape: Iterable[int]) -> int:

@@ -6,10 +6,11 @@ compute numbers. Nothing else knows a derivative of a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..core.catalogue import where
+from .arrays import Array
 from .base import TensorNode
 from .derivatives import (
     one_sided_tangent,
@@ -23,7 +24,9 @@ from .derivatives import (
 )
 from .function import Function, function_of
 from .index import Ids, LinearIndex, Shape, TransformIndex, fresh
-from .nodes import LinearNode, NonlinearNode, OpType, TransformNode
+from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
+from .reduction import FLAT, Places, ReductionNode
+from .slopes import Slope, first_by_place, softmax
 
 
 class Algebra(Protocol):
@@ -34,6 +37,17 @@ class Algebra(Protocol):
     def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Any: ...
 
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Any: ...
+
+    def reduction(self, rule: str, index: TransformIndex, source: Any) -> Any: ...
+
+    def first(self, index: TransformIndex, source: Any) -> Any: ...
+
+    def softmax(self, index: TransformIndex, source: Any) -> Any: ...
+
+    def constant(self, array: Array, structural: bool = False) -> Any: ...
+
+    def expression(self, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        """What a function of nodes gives."""
 
 
 class Nodes:
@@ -49,6 +63,26 @@ class Nodes:
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         return NonlinearNode(function, *sources)
+
+    def expression(self, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        found: Sequence[TensorNode] = function(*given, **named)
+        return found
+
+    def reduction(self, rule: str, index: TransformIndex, source: TensorNode) -> TensorNode:
+        return ReductionNode(rule, *index, source)
+
+    def first(self, index: TransformIndex, source: TensorNode) -> TensorNode:
+        found: TensorNode = first_by_place(self, index, source, source.shape)
+        return found
+
+    def softmax(self, index: TransformIndex, source: TensorNode) -> TensorNode:
+        found: TensorNode = softmax(self, index, source, source.shape)
+        return found
+
+    def constant(self, array: Array, structural: bool = False) -> TensorNode:
+        leaf = LeafNode.constant(array)
+        leaf.structural = structural
+        return leaf
 
 
 _GUARD = function_of(lambda taken, value: where(taken, value, 0.0), 2)
@@ -70,7 +104,7 @@ class Calculus:
         self.value = value  # what a node is in the algebra
 
     def h(self, *used: Iterable[int]) -> Ids:
-        return fresh(len(self.h_shape), *used)
+        return fresh(len(self.h_shape), *used) if self.h_shape else ()
 
     def add(self, a: Any, b: Any, rank: int) -> Any:
         """The sum of two derivatives of a tensor of this rank."""
@@ -101,6 +135,13 @@ class Calculus:
             return self.scaled(move, slope, node.shape) if slope != 0.0 else None
         return self.along(move, self.algebra.nonlinear(slope, self.values(node)), node.rank)
 
+    def through(self, node: ReductionNode, index: LinearIndex, move: Any) -> Any:
+        """A derivative times that of a reduction; None if it has none."""
+        if node.rule in FLAT:
+            return None
+        slope = Slope(self.algebra, node, self.value(node.sources[0]), lambda: self.value(node))
+        return self.algebra.linear(OpType.mul, index, move, slope.tensor())
+
     def values(self, node: TensorNode) -> list[Any]:
         return [self.value(source) for source in node.sources]
 
@@ -120,6 +161,8 @@ class Calculus:
             sign = -1.0 if node.op == OpType.sub and position == 1 else 1.0
             index = sum_adjoint(node.index, position, self.h(*node.index))
             return self.algebra.transform(index, adjoint, sign, shape)
+        if isinstance(node, ReductionNode):
+            return self.through(node, Places.of(node.index).adjoint(self.h(straight(target.rank))), adjoint)
         assert isinstance(node, NonlinearNode)
         return self.along_slope(node, position, adjoint)
 
@@ -133,7 +176,7 @@ class Calculus:
             return self.algebra.nonlinear(_BRANCH_IF[place], [condition, taken])
         if taken is None or isinstance(node, NonlinearNode):
             return taken
-        if isinstance(node, TransformNode):
+        if isinstance(node, (TransformNode, ReductionNode)):
             index = transform_adjoint(node.index)
         else:
             assert isinstance(node, LinearNode)
@@ -162,6 +205,9 @@ class Calculus:
             return self.algebra.transform(index, moves[0], node.alpha, node.shape + self.h_shape)
         if isinstance(node, LinearNode):
             return self._linear_tangent(node, moves, moving)
+        if isinstance(node, ReductionNode):
+            h = self.h(straight(node.sources[0].rank))
+            return self.through(node, Places.of(node.index).tangent(h), moves[0])
         assert isinstance(node, NonlinearNode)
         return self._nonlinear_tangent(node, moves, moving)
 
@@ -214,6 +260,8 @@ def condition_of(node: TensorNode) -> TensorNode:
 
 def responds(node: TensorNode, position: int) -> bool:
     """Whether a node moves with one of its sources anywhere: a heaviside never does."""
+    if isinstance(node, ReductionNode):
+        return node.rule not in FLAT
     if not isinstance(node, NonlinearNode) or branch(node, position):
         return True
     return node.function.derivative(position) != 0.0
@@ -225,6 +273,8 @@ def values_read(node: TensorNode, position: int) -> Sequence[TensorNode]:
         return [condition_of(node)]
     if isinstance(node, LinearNode) and node.op == OpType.mul:
         return [node.sources[1 - position]]
+    if isinstance(node, ReductionNode):
+        return [node, *node.sources]
     if isinstance(node, NonlinearNode):
         return [] if isinstance(node.function.derivative(position), float) else node.sources
     return []

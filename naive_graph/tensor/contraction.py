@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,8 +11,9 @@ import opt_einsum
 
 from .arrays import Array, like, together
 from .index import Ids, Shape
-from .picking import gather, permuted, scatter
+from .picking import gather, scatter
 from .selection import Picker, SelectionNode
+from .ways import way
 
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
@@ -20,34 +21,86 @@ Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 def product(given: list[Factor], dst: Ids) -> Array:
     """The sum, over every id that is not in dst, of the product of the factors."""
     arrays = [(array, ids) for array, ids in given if not isinstance(array, SelectionNode)]
-    picks = [
-        Pick(array, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
-        for array, ids in given
-        if isinstance(array, SelectionNode)
-        for picker in array.pickers
-    ]
-    while picks:
-        done = next((each for each in picks if _picked(arrays, each, _used(dst, picks, each))), None)
-        if done is None:  # none can be done by moving entries: write one out
-            done = picks[0]
-            arrays.append(done.written_out(arrays))
-        picks.remove(done)
+    selections = [(array, ids) for array, ids in given if isinstance(array, SelectionNode)]
+    if selections:
+        first, others = selections[0], selections[1:]  # the first keeps what was found, so it is no part of the key
+        lying = tuple(ids for _, ids in arrays)
+        known, key = first[0].moves, (first[1], *others, lying, dst)
+        if key not in known:
+            known[key] = _moves(selections, lying, dst)
+        for move in known[key]:
+            move(arrays)
     return contracted(arrays or [(np.array(1.0), ())], dst)
+
+
+Move = Callable[[list[Factor]], None]  # moves entries of one of the arrays, or writes a selection out
+
+
+def _moves(selections: Sequence[tuple[SelectionNode, Ids]], arrays: Sequence[Ids], dst: Ids) -> list[Move]:
+    """What turns the selections of a product into moved entries. arrays: the ids of each."""
+    picks = [
+        Pick(selection.shape, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
+        for selection, ids in selections
+        for picker in selection.pickers
+    ]
+    lying, found = list(arrays), list[Move]()
+    while picks:
+        moves = ((each, each.move(lying, _used(dst, picks, each))) for each in picks)
+        done, move = next((pair for pair in moves if pair[1]), (picks[0], None))
+        found.append(move or done.writing(lying))  # none can be done by moving entries: write one out
+        picks = [each for each in picks if each is not done]  # tables of places have no ==
+    return found
 
 
 class Pick(NamedTuple):
     """A picker in a product: the ids of its axes, and of the one that they determine."""
 
-    selection: SelectionNode
+    shape: Shape  # of the selection
     picker: Picker
     many: list[int]
     one: int
 
-    def written_out(self, arrays: list[Factor]) -> Factor:
+    def writing(self, lying: list[Ids]) -> Move:
+        """The selection as one array more."""
         own = sorted((*self.picker.axes, self.picker.axis))
         names = dict(zip((*self.picker.axes, self.picker.axis), (*self.many, self.one)))
-        dense = self.selection.factor(self.picker).reshape([self.selection.shape[axis] for axis in own])
-        return (like(arrays[0][0], dense) if arrays else dense), tuple(names[axis] for axis in own)
+        ids = tuple(names[axis] for axis in own)
+        lying.append(ids)
+
+        def write(arrays: list[Factor]) -> None:
+            dense = self.picker.dense(self.shape).reshape([self.shape[axis] for axis in own])
+            arrays.append((like(arrays[0][0], dense) if arrays else dense, ids))
+
+        return write
+
+    def move(self, lying: list[Ids], kept: set[int]) -> Move | None:
+        """Gather or scatter, if only one array is concerned; None if that cannot be done."""
+        shape, picker, many, one = self
+        with_one = [place for place, ids in enumerate(lying) if one in ids]
+        with_many = [place for place, ids in enumerate(lying) if any(each in ids for each in many)]
+        if one not in kept and len(with_one) == 1 and with_one[0] not in with_many:
+            place, ids = with_one[0], lying[with_one[0]]
+            axis = ids.index(one)
+            return _moved(
+                lying, place, (*ids[:axis], *many, *ids[axis + 1 :]), lambda x: gather(x, axis, picker, shape)
+            )
+        if not many and lying and not with_one:
+            with_many = [0]  # a picker of no axes puts an array at one place of a new axis
+        if len(with_many) == 1 and with_many[0] not in with_one and not kept.intersection(many):
+            place, ids = with_many[0], lying[with_many[0]]
+            if all(each in ids for each in many):
+                axes, rest = tuple(ids.index(each) for each in many), tuple(each for each in ids if each not in many)
+                return _moved(lying, place, (one, *rest), lambda x: scatter(x, axes, picker, shape))
+        return None
+
+
+def _moved(lying: list[Ids], place: int, ids: Ids, change: Callable[[Array], Array]) -> Move:
+    lying[place] = ids
+
+    def move(arrays: list[Factor]) -> None:
+        arrays[place] = (change(arrays[place][0]), ids)
+
+    return move
 
 
 def _used(dst: Ids, picks: list[Pick], but: Pick) -> set[int]:
@@ -56,44 +109,28 @@ def _used(dst: Ids, picks: list[Pick], but: Pick) -> set[int]:
     return {*dst, *others}
 
 
-def _picked(arrays: list[Factor], pick: Pick, kept: set[int]) -> bool:
-    """Gather or scatter, if only one array is concerned; say whether that could be done."""
-    selection, picker, many, one = pick
-    with_one = [place for place, (_, ids) in enumerate(arrays) if one in ids]
-    with_many = [place for place, (_, ids) in enumerate(arrays) if any(each in ids for each in many)]
-    if one not in kept and len(with_one) == 1 and with_one[0] not in with_many:
-        array, ids = arrays[with_one[0]]
-        axis = ids.index(one)
-        arrays[with_one[0]] = (gather(array, axis, picker, selection.shape), (*ids[:axis], *many, *ids[axis + 1 :]))
-        return True
-    if not many and arrays and not with_one:
-        with_many = [0]  # a picker of no axes puts an array at one place of a new axis
-    if len(with_many) == 1 and with_many[0] not in with_one and not kept.intersection(many):
-        array, ids = arrays[with_many[0]]
-        if all(each in ids for each in many):
-            axes = tuple(ids.index(each) for each in many)
-            rest = tuple(each for each in ids if each not in many)
-            arrays[with_many[0]] = (scatter(array, axes, picker, selection.shape), (one, *rest))
-            return True
-    return False
-
-
 def contracted(arrays: list[Factor], dst: Ids) -> Array:
     """The Einstein sum of these arrays."""
-    if len(arrays) == 1:
-        array, ids = arrays[0]
-        if ids == dst:
-            return array
-        if len(ids) == len(dst):
-            return permuted(array, [ids.index(each) for each in dst])
-    letters: dict[int, str] = {}
-    for _, ids in arrays:
-        for each in ids:
-            letters.setdefault(each, opt_einsum.get_symbol(len(letters)))
-    inputs = ",".join("".join(letters[each] for each in ids) for _, ids in arrays)
-    equation = f"{inputs}->{''.join(letters[each] for each in dst)}"
+    if len(arrays) == 1 and arrays[0][1] == dst:
+        return arrays[0][0]
+    ids = tuple(each for _, each in arrays)
+    if all(type(array) is np.ndarray for array, _ in arrays) and len(arrays) <= 2:
+        found = way(ids, dst)
+        if found is not None:
+            return found(*[array for array, _ in arrays])
+    equation = _equation(ids, dst)
     expression = _expression(equation, tuple(tuple(array.shape) for array, _ in arrays))
     return expression(*together([array for array, _ in arrays]))
+
+
+@lru_cache(maxsize=4096)
+def _equation(ids: tuple[Ids, ...], dst: Ids) -> str:
+    letters: dict[int, str] = {}
+    for each in (each for own in ids for each in own):
+        letters.setdefault(each, opt_einsum.get_symbol(len(letters)))
+    return (
+        f"{','.join(''.join(letters[each] for each in own) for own in ids)}->{''.join(letters[each] for each in dst)}"
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -7,9 +7,12 @@ of sums and products of tensors: arrays in, arrays out.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from .index import Ids, LinearIndex, TransformIndex
 
 
+@lru_cache(maxsize=4096)
 def transform_adjoint(index: TransformIndex, h: Ids = ()) -> TransformIndex:
     """The arrays change places: what was summed is broadcast, what was broadcast is summed.
 
@@ -19,6 +22,7 @@ def transform_adjoint(index: TransformIndex, h: Ids = ()) -> TransformIndex:
     return TransformIndex(index.src + h, index.dst + h)
 
 
+@lru_cache(maxsize=4096)
 def sum_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
     """For a sum or difference: the source's dummies are new, and what it lacks of the destination is summed.
 
@@ -29,6 +33,7 @@ def sum_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
     return TransformIndex(target + h, tuple(each if each in target else -each for each in index.dst) + h)
 
 
+@lru_cache(maxsize=4096)
 def product_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
     """For a product: the adjoint times the other source, summed over all that the target lacks.
 
@@ -44,26 +49,31 @@ def product_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
     return LinearIndex(relabel(target) + h, relabel(index.dst) + h, relabel(other))
 
 
+@lru_cache(maxsize=4096)
 def transform_tangent(index: TransformIndex, h: Ids = ()) -> TransformIndex:
     return TransformIndex(index.dst + h, index.src + h)
 
 
+@lru_cache(maxsize=4096)
 def sum_tangent(index: LinearIndex, h: Ids = ()) -> LinearIndex:
     return LinearIndex(*(ids + h for ids in index))
 
 
+@lru_cache(maxsize=4096)
 def one_sided_tangent(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
     """A sum of which only one source moves; destination indices that it lacks are new."""
     source = index[1 + side]
     return TransformIndex(tuple(each if each in source else -each for each in index.dst) + h, source + h)
 
 
+@lru_cache(maxsize=4096)
 def product_tangent(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
     """The moving source takes H along; the other stays as it is."""
     left, right = (ids + h if place == side else ids for place, ids in enumerate(index[1:]))
     return LinearIndex(index.dst + h, left, right)
 
 
+@lru_cache(maxsize=4096)
 def straight(rank: int) -> Ids:
     """1, 2, ..., rank."""
     return tuple(range(1, rank + 1))

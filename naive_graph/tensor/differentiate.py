@@ -6,11 +6,12 @@ as new nodes, which can be evaluated, lowered, drawn, and differentiated again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ..core.number import listed
 from ..errors import NodeError
-from .base import TensorNode, check_tensors, method
+from .base import Call, TensorNode, check_tensors, method
 from .calculus import Calculus, Nodes, branch
 from .derivatives import straight
 from .index import Shape
@@ -64,12 +65,40 @@ def reverse(calculus: Calculus, output: TensorNode, seed: Any, wanted: Iterable[
         adjoint = settled(calculus, node, adjoint)
         if node in wanted:
             answers[node] = adjoint.sum
-        for position, source in enumerate(node.sources):
-            share = contribution(calculus, node, position, adjoint) if source in varying else None
+        for source, share in shares(calculus, node, adjoint, varying, wanted):
             if share is not None:
                 before = adjoints.get(source)
                 adjoints[source] = share if before is None else joined(calculus, source, before, share)
     return answers
+
+
+def shares(
+    calculus: Calculus, node: TensorNode, adjoint: Adjoint, varying: set[TensorNode], wanted: set[TensorNode]
+) -> Iterator[tuple[TensorNode, Adjoint | None]]:
+    """What a node hands on: to its sources; or, if its operator has a derivative of its own, to the operands.
+
+    That derivative is of a single number, and passes by what the operator is made of.
+    """
+    call = overriding(node)
+    if call and not calculus.h_shape and adjoint.taken is None and not any(inside(call, node, each) for each in wanted):
+        given = [adjoint.sum, *map(calculus.value, (node, *call.operands))]
+        found = calculus.algebra.expression(call.operator.derivative, given, call.properties)
+        for operand, share in zip(call.operands, found, strict=True):
+            yield operand, Adjoint(share) if operand in varying and share is not None else None
+        return
+    for position, source in enumerate(node.sources):
+        yield source, contribution(calculus, node, position, adjoint) if source in varying else None
+
+
+def overriding(node: TensorNode) -> Call | None:
+    """The call that the node is the result of, if its operator has a derivative of its own."""
+    call = node.call
+    return call if call and getattr(call.operator, "derivative", None) and None not in call.operands else None
+
+
+def inside(call: Call, result: TensorNode, node: TensorNode) -> bool:
+    """Whether a node is what the call's result is made of."""
+    return call.first < node.serial < result.serial
 
 
 def settled(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:
@@ -148,7 +177,7 @@ def zeros(shape: Shape) -> TensorNode:
 
 def _chosen(who: str, node: object, others: object) -> tuple[bool, list[TensorNode]]:
     one = isinstance(others, TensorNode) or not isinstance(others, Iterable)
-    chosen: list[Any] = [others] if one else list(others)  # type: ignore[call-overload]
+    chosen: list[Any] = [others] if one else listed(others, who, "tensor nodes")
     check_tensors(who, [node, *chosen])
     if not chosen:
         raise NodeError(f"{who} needs at least one tensor node to differentiate with respect to.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NoReturn
 
@@ -18,6 +18,7 @@ import numpy as np
 from ..core.rules import Arithmetic, Rule
 from ..errors import NaiveGraphError
 from .arrays import Array, like, namespace
+from .function import Function
 
 
 class Entries(Arithmetic):
@@ -52,6 +53,25 @@ class Entries(Arithmetic):
         raise TypeError("An array is not a number.")
 
 
+def applied(function: Function, arrays: Sequence[Array]) -> Array:
+    """A function, entry by entry."""
+    steps = function.steps
+    if any(rule.name not in VALUES for _, rule, _ in steps.rules):  # a learner's operator
+        result = function(*map(Entries, arrays))
+        return result.array if isinstance(result, Entries) else full(namespace(arrays[0]), arrays[0], result)
+    values: list[Any] = steps.constants[:]
+    for place, array in zip(steps.arguments, arrays):
+        if place is not None:
+            values[place] = array
+    xp = namespace(arrays[0])
+    for step, rule, operands in steps.rules:
+        given = [values[each] for each in operands]
+        known = all(type(each) is float for each in given)
+        values[step] = rule(*given) if known else VALUES[rule.name](xp, *given)
+    result = values[steps.result]
+    return full(xp, arrays[0], result) if type(result) is float else result
+
+
 def full(xp: Any, pattern: Array, value: float) -> Array:
     """An array like `pattern`, filled with one number."""
     return xp.full_like(pattern, value)
@@ -77,14 +97,26 @@ def spread(xp: Any, *operands: Any) -> list[Array]:
 
 
 def where(xp: Any, condition: Any, a: Any, b: Any) -> Array:
-    a, b, condition = spread(xp, a, b, condition)  # the condition last: NaN in an array of truths is a 1
-    return xp.where(condition != 0, a, b)
+    if not hasattr(a, "dtype") and not hasattr(b, "dtype"):
+        a = full(xp, pattern(condition), a)
+    return xp.where(spread(xp, condition, a, b)[0] != 0, a, b)
+
+
+def relu(xp: Any, a: Array) -> Array:
+    if xp is np:  # without a branch for each entry
+        return np.maximum(a, 0.0) + 0.0  # -0.0 becomes 0.0
+    return where(xp, a <= 0, 0.0, a)
+
+
+def heaviside(xp: Any, a: Array) -> Array:
+    above = floats(a > 0, a)
+    return above if xp is np and not (a != a).any() else xp.where(a != a, a, above)
 
 
 def erf(xp: Any, a: Array) -> Array:
     if hasattr(xp, "erf"):
         return xp.erf(a)
-    return like(a, np.frompyfunc(math.erf, 1, 1)(np.asarray(a)).astype(np.float64))
+    return like(a, np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(a)), dtype=np.float64))
 
 
 def logsumexp(xp: Any, *xs: Array) -> Array:
@@ -123,9 +155,7 @@ VALUES: dict[str, Callable[..., Array]] = {
     "greater": lambda xp, a, b: floats(a > b, pattern(a, b)),
     "less": lambda xp, a, b: floats(a < b, pattern(a, b)),
     "held": lambda xp, a: a,
-    "sign": lambda xp, a: xp.where(a != a, a, floats(a > 0, a) - floats(a < 0, a)),
-    "heaviside": lambda xp, a: xp.where(a != a, a, floats(a > 0, a)),
-    "relu": lambda xp, a: where(xp, a <= 0, 0.0, a),
+    "sign": lambda xp, a: np.sign(a) if xp is np else xp.where(a != a, a, floats(a > 0, a) - floats(a < 0, a)),
     "sigmoid": lambda xp, a: where(xp, a >= 0, 1.0, e := xp.exp(-abs(a))) / (1.0 + e),
     "softplus": lambda xp, a: where(xp, a <= 0, 0.0, a) + xp.log1p(xp.exp(-abs(a))),
     "nonnegative": lambda xp, a: where(xp, a >= 0, a + 0.0, math.nan),
@@ -136,7 +166,7 @@ VALUES: dict[str, Callable[..., Array]] = {
     "hypot_share": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h),
     "inverse_radius": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h / h),
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),
-    **{each.__name__: each for each in (where, erf, logsumexp, softmax_share, pow_log, precedence)},
+    **{each.__name__: each for each in (where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, precedence)},
 }
 # The library's own function, under the name that all four share.
 for _name, _theirs in {

@@ -50,7 +50,7 @@ def equations(node: TensorNode, style: str = "text") -> str:
 
 
 def _style(style: str) -> Style:
-    if style not in STYLES:
+    if not isinstance(style, str) or style not in STYLES:
         raise NodeError(f"An equation is written in the style 'text' or 'tex', not {style!r}.")
     return STYLES[style]
 

@@ -7,6 +7,7 @@ again. Arrays of NumPy, torch, JAX and Dask take the same path.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -18,13 +19,17 @@ from .arrays import Array, namespace, together
 from .base import TensorNode, check_tensors, method
 from .calculus import Calculus
 from .contraction import Factor, contracted, product
-from .differentiate import ancestors, leading, reverse
-from .entries import Entries
+from .differentiate import ancestors, inside, leading, overriding, reverse
+from .entries import applied
 from .function import Function
 from .index import Ids, LinearIndex, Shape, TransformIndex
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from .picking import permuted
 from .recipes import Recipe, missing, recipes
+from .reducing import first_largest, reduced, softmax
+from .reduction import Places, ReductionNode
 from .selection import SelectionNode
+from .slopes import first_by_place
 
 
 class Arrays:
@@ -32,35 +37,66 @@ class Arrays:
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
         source = written_out(source)
-        kept = tuple(each for each in index.dst if each > 0)
-        local = {each: place for place, each in enumerate(index.src, 1)}
-        result = contracted([(source, tuple(local.values()))], tuple(local[each] for each in kept))
-        if len(kept) < len(index.dst):
-            sizes = iter(result.shape)
-            result = result.reshape([next(sizes) if each > 0 else 1 for each in index.dst])
-            result = namespace(result).broadcast_to(result, shape)
+        ids, kept, spread = _turns(index)
+        result = contracted([(source, ids)], kept)
+        if spread is not None:
+            result = namespace(result).broadcast_to(result[spread], shape)
         return result if alpha == 1.0 else alpha * result
 
     def linear(self, op: OpType, index: LinearIndex, left: Any, right: Any) -> Array:
-        if op == OpType.mul:
+        if op == OpType.mul and (index.dummies or SelectionNode in (type(left), type(right))):
             return product(factors(index, left, right), index.dst)
         pairs = zip((index.left, index.right), together([written_out(left), written_out(right)]))
         a, b = (self._beside(ids, source, index.dst) for ids, source in pairs)
-        return a + b if op == OpType.add else a - b
+        return a * b if op == OpType.mul else a + b if op == OpType.add else a - b
 
     def nonlinear(self, function: Function, sources: Sequence[Any]) -> Array:
         arrays = together([written_out(source) for source in sources])
-        result = function(*(Entries(array) for array in arrays))
-        if isinstance(result, Entries):
-            return result.array
-        return namespace(arrays[0]).full_like(arrays[0], result)  # the function is constant
+        return applied(function, arrays)
+
+    def reduction(self, rule: str, index: TransformIndex, source: Any) -> Array:
+        array, places = written_out(source), Places.of(index)
+        order = [each - 1 for each in (*places.kept, *places.dropped)]
+        return reduced(rule, permuted(array, order), len(places.dropped))
+
+    def first(self, index: TransformIndex, source: Any) -> Array:
+        array = written_out(source)
+        if type(array) is not np.ndarray:
+            return first_by_place(self, index, array, tuple(array.shape))
+        return first_largest(array, tuple(each - 1 for each in Places.of(index).dropped))
+
+    def softmax(self, index: TransformIndex, source: Any) -> Array:
+        return softmax(namespace(source), written_out(source), tuple(each - 1 for each in Places.of(index).dropped))
+
+    def constant(self, array: Array, structural: bool = False) -> Array:
+        return array
+
+    def expression(self, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        found = function(*(LeafNode.constant(written_out(each)) for each in given), **named)
+        return [each if each is None else value_of(each) for each in found]
 
     def _beside(self, ids: Ids, source: Any, dst: Ids) -> Array:
         """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
-        kept = tuple(each for each in dst if each in ids)
-        array = contracted([(source, tuple(map(abs, ids)))], kept)
-        sizes = iter(array.shape)
-        return array.reshape([next(sizes) if each in ids else 1 for each in dst])
+        if ids == dst:
+            return source
+        own, kept, spread = _places(ids, dst)
+        return contracted([(source, own)], kept)[spread]
+
+
+@lru_cache(maxsize=4096)
+def _turns(index: TransformIndex) -> tuple[Ids, Ids, Any]:
+    """The ids of a transform's source, those that stay in their new order, and where new axes come, if any."""
+    local = {each: place for place, each in enumerate(index.src, 1)}
+    kept = tuple(each for each in index.dst if each > 0)
+    spread = tuple(slice(None) if each > 0 else None for each in index.dst)
+    return tuple(local.values()), tuple(local[each] for each in kept), spread if None in spread else None
+
+
+@lru_cache(maxsize=4096)
+def _places(ids: Ids, dst: Ids) -> tuple[Ids, Ids, Any]:
+    """The ids of a source, those that dst has in its order, and where dst has others."""
+    kept = tuple(each for each in dst if each in ids)
+    return tuple(map(abs, ids)), kept, tuple(slice(None) if each in ids else None for each in dst)
 
 
 def written_out(source: Any) -> Array:
@@ -116,11 +152,13 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
     """The array of one node, from what `value` gives for those that it reads."""
     node, algebra = recipe.node, Arrays()
     if isinstance(node, LinearNode):
-        if node.op == OpType.mul:
+        if node.op == OpType.mul and (len(recipe.factors) > 2 or node.index.dummies):
             return product([(value(source), ids) for source, ids in recipe.factors], node.index.dst)
         return algebra.linear(node.op, node.index, *map(value, node.sources))
     if isinstance(node, TransformNode):
         return algebra.transform(node.index, value(node.sources[0]), node.alpha, node.shape)
+    if isinstance(node, ReductionNode):
+        return algebra.reduction(node.rule, node.index, value(node.sources[0]))
     assert isinstance(node, NonlinearNode)
     return algebra.nonlinear(node.function, [value(source) for source in node.sources])
 
@@ -194,7 +232,10 @@ def check_single(node: TensorNode) -> None:
 
 def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
     """The nodes (sources first) that get gradients."""
-    return set(nodes) if full else leading(nodes, filter(_learned, nodes))
+    if full:
+        return set(nodes)
+    passed_by = {each for node in nodes if (call := overriding(node)) for each in nodes if inside(call, node, each)}
+    return leading(nodes, filter(_learned, nodes)) - passed_by
 
 
 def commit(

@@ -8,7 +8,8 @@ and its derivative is further rows of the same tables, found by `derive`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from ..core.arithmetics.text import formula
 from ..core.number import number
@@ -56,6 +57,15 @@ def constant_row(tables: Tables, value: float) -> int:
     row = add_row(tables, CONSTANT, ())
     tables.write(row, value)
     return row
+
+
+class Steps(NamedTuple):
+    """A function as steps: its numbers, where the arguments belong, rules on steps, and the step of the result."""
+
+    constants: list[float | None]
+    arguments: list[int | None]
+    rules: list[Any]  # (step, rule, operands)
+    result: int
 
 
 class Function:
@@ -118,6 +128,15 @@ class Function:
         columns = [given[row] if row in given else self.tables.value(row) for row in plan.rows]
         evaluate(plan, columns)
         return columns[plan.targets[0]]
+
+    @cached_property
+    def steps(self) -> Steps:
+        """What the function computes, one rule after the other, without the tables."""
+        plan, tables = self.plan, self.tables
+        rules = [(step, plan.rule(step), tuple(plan.operands(step))) for step in range(len(plan))]
+        constants = [None if row in self.arguments else tables.value(row) for row in plan.rows]
+        arguments = [plan.rows.index(row) if row in plan.rows else None for row in self.arguments]
+        return Steps(constants, arguments, [each for each in rules if each[1] is not None], plan.targets[0])
 
     def derivative(self, position: int) -> Function | float:
         """The slope along one argument; a bare number if it is one."""

@@ -9,7 +9,8 @@ becomes of the entries:
     "mean_by_weight"                  sum / sum of the weights
     "mean_by_nonzero_weight_count"    sum / number of weights that are not 0
 
-An empty denominator gives 0. Labels and weights may be arrays or numbers.
+Capitals are as good. An empty denominator gives 0. Labels and weights may be
+arrays or numbers.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from typing import Any
 
 from ..core.catalogue import abs as magnitude
 from ..core.catalogue import exp, greater, less, log, log1p, relu, square, where
+from ..core.number import number
 from ..errors import ShapeError
 from ..graph.graph import scope
+from .arithmetic import as_tensor, broadcast, scaled
+from .arrays import asked
 from .base import TensorNode, size_of
 from .function import trace
 from .nodes import NonlinearNode
-from .operators import as_tensor, broadcast, broadcast_shape, scaled
 from .reduce import log_softmax, mean, sum
 
 REDUCTIONS = ("none", "sum", "mean_by_weight", "mean_by_nonzero_weight_count")
@@ -48,6 +51,7 @@ def mean_squared_error(y: Any, p: Any, weights: Any = 1.0, reduce: str = DEFAULT
 
 def huber(y: Any, p: Any, weights: Any = 1.0, reduce: str = DEFAULT, delta: float = 1.0) -> TensorNode:
     """d**2 / 2 for d = p - y within delta; beyond, delta * (|d| - delta / 2). Source: Huber (1964)."""
+    delta = number(delta, "huber: delta")
 
     def entry(y: Any, p: Any) -> Any:
         d = p - y
@@ -58,6 +62,7 @@ def huber(y: Any, p: Any, weights: Any = 1.0, reduce: str = DEFAULT, delta: floa
 
 def log_loss(y: Any, p: Any, weights: Any = 1.0, reduce: str = DEFAULT, epsilon: float = 1e-7) -> TensorNode:
     """-y log(p + epsilon) - (1 - y) log(1 - p + epsilon)."""
+    epsilon = number(epsilon, "log_loss: epsilon")
 
     def entry(y: Any, p: Any) -> Any:
         return -(y * log(p + epsilon)) - (1.0 - y) * log(1.0 - p + epsilon)
@@ -77,6 +82,7 @@ def sigmoid_cross_entropy(
 
     smoothing s moves the labels towards 1/2: y (1 - s) + s / 2.
     """
+    smoothing = number(smoothing, "sigmoid_cross_entropy: smoothing")
 
     def entry(y: Any, z: Any) -> Any:
         if smoothing:
@@ -90,6 +96,7 @@ def weighted_cross_entropy_with_logits(
     y: Any, z: Any, positive: float, weights: Any = 1.0, reduce: str = DEFAULT
 ) -> TensorNode:
     """Cross-entropy of sigmoid(z) in which labels of 1 count `positive` times."""
+    positive = number(positive, "weighted_cross_entropy_with_logits: positive")
 
     def entry(y: Any, z: Any) -> Any:
         return (1.0 - y) * z + (1.0 + (positive - 1.0) * y) * (_log_term(z) + relu(-z))
@@ -115,14 +122,16 @@ def softmax_cross_entropy(
 ) -> TensorNode:
     """-sum of y * log_softmax(z) along the last axis: one loss for each row.
 
+    Its gradient divides by no probability: softmax(z) * (sum of y) - y, times the weight.
     smoothing s moves the labels of K classes: (1 - s) y + s / K.
     """
+    smoothing = number(smoothing, "softmax_cross_entropy: smoothing")
     with scope("softmax_cross_entropy"):
         labels, logits = _matched("softmax_cross_entropy", y, z)
         if smoothing:
             labels = labels * (1.0 - smoothing) + smoothing / labels.shape[-1]
         entropy = scaled(sum(labels * log_softmax(logits), -1), -1.0)
-        return reduced(entropy, weights, reduce)
+        return reduced(entropy, weights, reduce, "softmax_cross_entropy")
 
 
 def sparse_softmax_cross_entropy(
@@ -135,7 +144,7 @@ def sparse_softmax_cross_entropy(
     import numpy as np
 
     logits = as_tensor(z)
-    chosen = np.asarray(classes)
+    chosen = asked(classes)
     count = logits.shape[-1] if logits.rank else 0
     ignored = chosen == ignore_index if ignore_index is not None else np.zeros(chosen.shape, dtype=bool)
     if chosen.dtype.kind not in "iu" or chosen.shape != logits.shape[:-1]:
@@ -154,7 +163,7 @@ def cosine_distance(y: Any, p: Any, axis: int = -1, weights: Any = 1.0, reduce: 
     """1 - sum of p * y along an axis; both should have length 1, which is not checked."""
     with scope("cosine_distance"):
         labels, predictions = _matched("cosine_distance", y, p)
-        return reduced(1.0 - sum(predictions * labels, axis, keepdims=True), weights, reduce)
+        return reduced(1.0 - sum(predictions * labels, axis, keepdims=True), weights, reduce, "cosine_distance")
 
 
 def mean_pairwise_squared_error(y: Any, p: Any, weights: Any = 1.0, reduce: str = DEFAULT) -> TensorNode:
@@ -168,7 +177,8 @@ def mean_pairwise_squared_error(y: Any, p: Any, weights: Any = 1.0, reduce: str 
         axes = list(range(1, d.rank))
         n = size_of(d.shape[1:])
         pairs = n * sum(square(d), axes) - square(sum(d, axes))
-        return reduced(pairs * (2.0 / (n * (n - 1)) if n > 1 else 0.0), weights, reduce)
+        entries = pairs * (2.0 / (n * (n - 1)) if n > 1 else 0.0)
+        return reduced(entries, weights, reduce, "mean_pairwise_squared_error")
 
 
 def l2_loss(x: Any) -> TensorNode:
@@ -181,28 +191,39 @@ def l2_loss(x: Any) -> TensorNode:
 # --- reductions ---------------------------------------------------------------
 
 
-def reduced(losses: TensorNode, weights: Any = 1.0, reduce: str = DEFAULT) -> TensorNode:
+def reduced(losses: TensorNode, weights: Any = 1.0, reduce: str = DEFAULT, who: str = "A loss") -> TensorNode:
     """Entries times their weights, and then none, a sum, or a mean of them."""
-    reduce = reduce.lower() if isinstance(reduce, str) else reduce
-    if reduce not in REDUCTIONS:
-        raise ShapeError(f"reduce is one of {', '.join(map(repr, REDUCTIONS))}, not {reduce!r}.")
-    if isinstance(weights, (int, float)) and weights == 1 and reduce != "none":
-        return sum(losses) if reduce == "sum" else mean(losses)
-    spread = broadcast(as_tensor(weights), broadcast_shape(losses, as_tensor(weights)))
+    way = reduce.lower() if isinstance(reduce, str) else reduce
+    if way not in REDUCTIONS:
+        raise ShapeError(f"{who}: reduce is one of {', '.join(map(repr, REDUCTIONS))}, not {reduce!r:.60}.")
+    if isinstance(weights, (int, float)) and weights == 1 and way != "none":
+        return sum(losses) if way == "sum" else mean(losses)
+    spread = _spread(as_tensor(weights), losses, who)
     weighted: TensorNode = losses * spread
-    if reduce == "none":
+    if way == "none":
         return weighted
-    if reduce == "sum":
+    if way == "sum":
         return sum(weighted)
-    counted = spread if reduce == "mean_by_weight" else NonlinearNode(lambda w: less(w, 0.0) + greater(w, 0.0), spread)
+    counted = spread if way == "mean_by_weight" else NonlinearNode(lambda w: less(w, 0.0) + greater(w, 0.0), spread)
     return NonlinearNode(lambda a, n: where(n, a / where(n, n, 1.0), 0.0), sum(weighted), sum(counted))
+
+
+def _spread(weights: TensorNode, losses: TensorNode, who: str) -> TensorNode:
+    """A weight for each loss; weights do not make more losses than there are."""
+    try:
+        return broadcast(weights, losses.shape)
+    except ShapeError:
+        raise ShapeError(
+            f"{who}: weights of shape {weights.shape} do not spread over losses of shape {losses.shape}. "
+            "Give one for each loss, or a shape that broadcasts to theirs."
+        ) from None
 
 
 def _loss(name: str, entry: Callable[..., Any], y: Any, p: Any, weights: Any, reduce: str) -> TensorNode:
     """An entry-by-entry loss as one nonlinear node, in a scope of its name."""
     with scope(name):
         labels, predictions = _matched(name, y, p)
-        return reduced(NonlinearNode(trace(entry, 2), labels, predictions), weights, reduce)
+        return reduced(NonlinearNode(trace(entry, 2), labels, predictions), weights, reduce, name)
 
 
 def _matched(name: str, y: Any, p: Any) -> tuple[TensorNode, TensorNode]:

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.number import number
+from ..core.progress import progress
 from ..core.tables import Tables
 from ..errors import BudgetError, NodeError, ShapeError
 from ..graph.handles import handle
@@ -25,6 +27,8 @@ from .bulk import Rows, Writer
 from .differentiate import ancestors
 from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
+from .reduction import ReductionNode
+from .scalars import STEPS
 from .selection import SelectionNode
 from .unfold import Unfolding, unfold, written
 
@@ -110,7 +114,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
         _check_budget(tensor, tables, budget)
         mark, outer = tables.mark(), tables.scope_now
         try:
-            for node in _waiting(tensor, tables):
+            for node in progress(_waiting(tensor, tables), label="lower"):
                 unfold(node, tables)
             rows = _asked_for(tensor, tables)
         except BaseException:
@@ -177,11 +181,11 @@ def estimate(tensor: TensorNode) -> int:
 
 def _check_budget(tensor: TensorNode, tables: Tables, budget: int) -> None:
     nodes = estimate(tensor)
-    if nodes > budget or nodes + len(tables) > 2**31 - 1:
+    if nodes > number(budget, "A budget") or nodes + len(tables) > 2**31 - 1:
         gigabytes = nodes * BYTES_PER_NODE / 1e9
         raise BudgetError(
             f"{tensor.label} would unfold into about {nodes:,} scalar nodes ({gigabytes:.1f} GB), and the budget is "
-            f"{budget:,}. Evaluate it on arrays, t.eval(), or allow more: lower(t, budget={nodes})."
+            f"{float(budget):,.0f}. Evaluate it on arrays, t.eval(), or allow more: lower(t, budget={nodes})."
         )
 
 
@@ -194,6 +198,8 @@ def _size(node: TensorNode) -> int:
         return 0 if node.structural or node.nodes is not None else node.size
     if isinstance(node, NonlinearNode):
         return node.size * sum(1 for kind in node.function.plan.kinds if kind >= 0)
+    if isinstance(node, ReductionNode):
+        return node.sources[0].size * STEPS.get(node.rule, 0) + 3 * node.size
     if isinstance(node, TransformNode):
         kept = node.size // size_of(extent for extent, each in zip(node.shape, node.index.dst) if each < 0)
         return kept * ((node.index.counts[0] > 0) + (node.alpha != 1.0))

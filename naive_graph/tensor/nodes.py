@@ -12,21 +12,32 @@ four again. Writing an expression computes nothing; it checks, and finds shapes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from enum import IntEnum
+from enum import EnumMeta, IntEnum
 from typing import Any
 
 import numpy as np
 
 from ..core.number import number
-from ..errors import IndexSpecError, NodeError, ShapeError
+from ..errors import IndexSpecError, NodeError, OperandError, ShapeError
 from ..graph.nodes import Node
 from .arrays import Array, as_array
-from .base import TensorNode, check_tensors
+from .base import TensorNode, check_tensors, checked_shape
 from .function import Function, function_of
 from .index import LinearIndex, Shape, TransformIndex
 
 
-class LeafType(IntEnum):
+class _Choice(EnumMeta):
+    """An enumeration that says what it has when it is asked for something else."""
+
+    def __call__(cls, *asked: Any, **more: Any) -> Any:
+        try:
+            return super().__call__(*asked, **more)
+        except (TypeError, ValueError):
+            known = ", ".join(map(str, cls))
+            raise OperandError(f"{cls.__name__} is one of {known}, not {', '.join(map(repr, asked)):.60}.") from None
+
+
+class LeafType(IntEnum, metaclass=_Choice):
     """What a leaf is for."""
 
     INPUT = 0
@@ -34,7 +45,7 @@ class LeafType(IntEnum):
     CONSTANT = 2
 
 
-class OpType(IntEnum):
+class OpType(IntEnum, metaclass=_Choice):
     """What a LinearNode does with its two sources."""
 
     add = 0
@@ -55,7 +66,7 @@ class LeafNode(TensorNode):
     _leafIn_, _leafPara_, _leafConst_ = LeafType
 
     def __init__(self, leaf_type: LeafType, shape: Shape, value: object = None, name: str | None = None) -> None:
-        super().__init__(_checked_shape(shape), (), name)
+        super().__init__(checked_shape(shape), (), name)
         self.leaf_type = LeafType(leaf_type)
         if value is not None:
             self._value = self._fitting(value)
@@ -143,7 +154,7 @@ class TransformNode(TensorNode):
         check_tensors("A TransformNode", [source])
         self.index = TransformIndex(tuple(indexDst), tuple(indexSrc)).check()
         self.alpha = number(alpha, "A TransformNode's alpha")
-        super().__init__(_checked_shape(self.index.shape(source.shape, shape)), (source,), name)
+        super().__init__(checked_shape(self.index.shape(source.shape, shape)), (source,), name)
 
     indexDst = property(lambda self: self.index.dst)
     indexSrc = property(lambda self: self.index.src)
@@ -240,13 +251,5 @@ class NonlinearNode(TensorNode):
 def checked_op(op: str | OpType) -> OpType:
     try:
         return OpType[op] if isinstance(op, str) else OpType(op)
-    except (KeyError, ValueError):
+    except (KeyError, OperandError):
         raise IndexSpecError(f'A LinearNode\'s op is "add", "sub" or "mul", not {op!r}.') from None
-
-
-def _checked_shape(shape: Iterable[object]) -> Shape:
-    extents = tuple(shape)
-    for extent in extents:
-        if not isinstance(extent, int) or isinstance(extent, bool) or extent < 1:
-            raise ShapeError(f"A shape is made of whole numbers of at least 1, not {extent!r} as in {extents}.")
-    return tuple(int(extent) for extent in extents)  # type: ignore[call-overload]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from ..errors import ShapeError
@@ -44,6 +45,8 @@ def reshape(node: TensorNode, shape: Sequence[int]) -> TensorNode:
 
 
 def _wanted(node: TensorNode, shape: Sequence[int]) -> Shape:
+    if not all(isinstance(extent, Integral) for extent in shape):
+        raise ShapeError(f"A shape is made of whole numbers, not {shape!r:.60}.")
     known = size_of(extent for extent in shape if extent != -1)
     wanted = tuple(node.size // known if extent == -1 and known else extent for extent in shape)
     if list(shape).count(-1) > 1 or size_of(wanted) != node.size or min(wanted, default=1) < 1:

@@ -85,6 +85,8 @@ def _multiplies(node: TensorNode) -> bool:
 
 def _unfolded(node: LinearNode, pending: dict[TensorNode, Factors]) -> Factors:
     """The factors of a product, those of gathered products in their place."""
+    if pending.keys().isdisjoint(node.sources):
+        return [(source, tuple(map(abs, ids))) for source, ids in zip(node.sources, node.index[1:])]
     found: Factors = []
     top = max(map(abs, (0, *node.index.left, *node.index.right)))
     for source, ids in zip(node.sources, node.index[1:]):

@@ -1,21 +1,16 @@
-"""Reductions over axes: sums are transforms, the others functions of the slices along an axis."""
+"""Reductions over axes: sums are transforms, the others ReductionNodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ..core.catalogue import held, less, maximum, minimum, mul, where
 from ..errors import ShapeError
-from ..graph.graph import scope
-from .base import TensorNode, method, size_of
-from .function import function_of
-from .nodes import NonlinearNode, TransformNode
-from .operators import axes_of, transpose
-from .picks import entry, reshape
+from .arithmetic import axes_of
+from .base import TensorNode, size_of
+from .nodes import LinearNode, TransformNode
+from .reduction import ReductionNode
 
 
-@method
 def sum(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The sum over an axis, several, or all.
 
@@ -26,7 +21,6 @@ def sum(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNod
     return _total(self, axes_of(self, axis), keepdims, 1.0)
 
 
-@method
 def mean(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The mean over an axis, several, or all: a sum times 1 / count."""
     axes = axes_of(self, axis)
@@ -34,99 +28,85 @@ def mean(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNo
 
 
 def _total(node: TensorNode, axes: list[int], keepdims: bool, alpha: float) -> TensorNode:
-    src = [-(axis + 1) if axis in axes else axis + 1 for axis in range(node.rank)]
+    src = _signed(node, axes)
     dst = [each for each in src if keepdims or each > 0]
-    shape = [1 if each < 0 else None for each in dst]
-    return TransformNode(dst, src, node, alpha, shape)
+    return TransformNode(dst, src, node, alpha, [1 if each < 0 else None for each in dst])
 
 
-@method
 def max(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The largest along an axis, several, or all; entries that tie share the gradient."""
-    return over_slices(self, axis, keepdims, lambda *xs: _extreme(maximum, xs))
+    return over(self, "maximum", axis, keepdims)
 
 
-@method
 def min(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The smallest along an axis, several, or all; entries that tie share the gradient."""
-    return over_slices(self, axis, keepdims, lambda *xs: _extreme(minimum, xs))
+    return over(self, "minimum", axis, keepdims)
 
 
-@method
 def prod(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """The product along an axis, several, or all; its gradient survives zeros."""
-    return over_slices(self, axis, keepdims, mul)
+    return over(self, "mul", axis, keepdims)
 
 
-@method
 def logsumexp(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
     """log(sum of exp) along an axis, several, or all, without overflow."""
-    with scope("logsumexp"):
-        top = peak(self, axis)
-        shifted = self - top
-        total = sum(shifted.exp(), axis, keepdims).log()
-        node: TensorNode = total + (top if keepdims else reshape(top, total.shape))
-        return node
+    return over(self, "logsumexp", axis, keepdims)
 
 
-@method
-def softmax(self: TensorNode, axis: int = -1) -> TensorNode:
+def argmax(self: TensorNode, axis: Any = None, keepdims: bool = False) -> TensorNode:
+    """The place of the largest along an axis, the first of equals; several axes are counted row by row."""
+    return over(self, "argmax", axis, keepdims)
+
+
+def softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     """exp(x) / (sum of exp(x) along the axis): positive numbers that add up to 1.
 
     >>> from .nodes import LeafNode
     >>> LeafNode.parameter([0.0, 0.0]).softmax().eval().tolist()
     [0.5, 0.5]
     """
-    with scope("softmax"):
-        weights = (self - peak(self, axis)).exp()
-        node: TensorNode = weights / sum(weights, axis, keepdims=True)
-        return node
+    weights: Any = below_peak(self, axis).exp()
+    node: TensorNode = weights / _beside(weights, sum(weights, axis), axis)
+    return node
 
 
-@method
-def log_softmax(self: TensorNode, axis: int = -1) -> TensorNode:
+def log_softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     """log(softmax(x)), which stays finite where softmax rounds to 0."""
     if not isinstance(self, TensorNode) or not self.rank:
         raise ShapeError(
             f"log_softmax takes a tensor of at least one axis, not {self!r}. Of scalar nodes: x - logsumexp([x, y])."
         )
-    with scope("log_softmax"):
-        shifted = self - peak(self, axis)
-        node: TensorNode = shifted - sum(shifted.exp(), axis, keepdims=True).log()
-        return node
+    shifted = below_peak(self, axis)
+    return _minus(shifted, over(shifted, "logsumexp", axis), axis)
 
 
-def peak(node: TensorNode, axis: Any) -> TensorNode:
-    """The largest along an axis, taken as a number: shifts by it cancel, so no gradient need flow."""
-    return over_slices(node, axis, True, lambda *xs: held(_folded(maximum, xs)))
+def below_peak(node: TensorNode, axis: Any) -> TensorNode:
+    """The tensor minus its largest along an axis, taken as a number: for what does not respond to a shift."""
+    return _minus(node, over(node, "peak", axis), axis)
 
 
-def over_slices(node: TensorNode, axis: Any, keepdims: bool, function: Callable[..., Any]) -> TensorNode:
-    """A function of all slices along the axes."""
-    axes = axes_of(node, axis)
-    rest = [each for each in range(node.rank) if each not in axes]
-    last = reshape(transpose(node, *rest, *axes) if axes != list(range(len(rest), node.rank)) else node,
-                   (*(node.shape[each] for each in rest), size_of(node.shape[each] for each in axes)))  # fmt: skip
-    slices = [entry(last, last.rank - 1, place) for place in range(last.shape[-1])]
-    result: TensorNode = NonlinearNode(function_of(function, len(slices)), *slices)
+def over(node: TensorNode, rule: str, axis: Any, keepdims: bool = False) -> TensorNode:
+    """A ReductionNode over the axes that `axis` names: one, several, or all for None."""
+    src = _signed(node, axis)
+    found = ReductionNode(rule, [each for each in src if each > 0], src, node)
     if not keepdims:
-        return result
-    return reshape(result, [1 if each in axes else extent for each, extent in enumerate(node.shape)])
+        return found
+    return TransformNode(src, found.index.dst, found, shape=[1 if each < 0 else None for each in src])
 
 
-def _folded(rule: Callable[..., Any], xs: tuple[Any, ...]) -> Any:
-    first = xs[0]
-    for each in xs[1:]:
-        first = rule(first, each)
-    return first
+def _signed(node: TensorNode, axis: Any) -> list[int]:
+    """An id for each axis, negative for those that `axis` names."""
+    axes = axes_of(node, axis)
+    return [-(each + 1) if each in axes else each + 1 for each in range(node.rank)]
 
 
-def _extreme(rule: Callable[..., Any], xs: tuple[Any, ...]) -> Any:
-    """The largest (smallest) of xs, written so that those that tie share its gradient."""
-    if len(xs) == 1:
-        return xs[0]
-    top = held(_folded(rule, xs))
-    beaten = [less(x, top) if rule is maximum else less(top, x) for x in xs]
-    winners = [1.0 - each for each in beaten]
-    count = _folded(lambda a, b: a + b, tuple(winners))
-    return _folded(lambda a, b: a + b, tuple(where(each, 0.0, x / count) for each, x in zip(beaten, xs)))
+def _minus(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
+    """node - other, which lacks the axes."""
+    own = range(1, node.rank + 1)
+    return LinearNode("sub", own, own, [each for each in _signed(node, axis) if each > 0], node, other)
+
+
+def _beside(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
+    """other, which lacks the axes, spread over the shape of node."""
+    src = _signed(node, axis)
+    return TransformNode(src, [each for each in src if each > 0], other, shape=node.shape)

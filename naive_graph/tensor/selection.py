@@ -14,12 +14,13 @@ multiply is not computed at all, neither on arrays nor on scalars.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Array
-from .base import size_of
+from .base import checked_shape, size_of
 from .index import Shape
 from .nodes import LeafNode, LeafType
 
@@ -45,13 +46,25 @@ class Picker(NamedTuple):
             picks = picks + stride * np.arange(extents[place]).reshape(along)
         return np.where((picks >= 0) & (picks < shape[self.axis]), picks, -1)
 
+    def dense(self, shape: Shape) -> Array:
+        """Its zeros and ones, of extent 1 along the axes of other pickers."""
+        ones = (self.picks(shape)[..., None] == np.arange(shape[self.axis])).astype(np.float64)
+        own = (*self.axes, self.axis)
+        ordered = ones.transpose(np.argsort(own))
+        return ordered.reshape([extent if axis in own else 1 for axis, extent in enumerate(shape)])
+
     def is_reshape(self, shape: Shape) -> bool:
         """Whether the axes, flattened row by row, are the axis."""
-        extents = [shape[axis] for axis in self.axes]
-        row_major = tuple(size_of(extents[place + 1 :]) for place in range(len(extents)))
-        steps = [stride for stride, extent in zip(self.strides, extents) if extent > 1]
-        steady = steps == [step for step, extent in zip(row_major, extents) if extent > 1]
-        return self.table is None and self.offset == 0 and steady and size_of(extents) == shape[self.axis]
+        extents = tuple(shape[axis] for axis in self.axes)
+        return self.table is None and self.offset == 0 and _row_major(extents, self.strides, shape[self.axis])
+
+
+@lru_cache(maxsize=4096)
+def _row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
+    """Whether axes of these extents lie row by row along one of this size."""
+    steps = [size_of(extents[place + 1 :]) for place in range(len(extents))]
+    steady = all(step == stride for step, stride, extent in zip(steps, strides, extents) if extent > 1)
+    return steady and size_of(extents) == size
 
 
 class SelectionNode(LeafNode):
@@ -69,6 +82,11 @@ class SelectionNode(LeafNode):
         super().__init__(LeafType.CONSTANT, shape, None, name)
         self.pickers = tuple(pickers)
 
+    @cached_property
+    def moves(self) -> dict[Any, list[Any]]:
+        """What it does to the arrays of a product, once that was found."""
+        return {}
+
     @property  # type: ignore[misc]
     def value(self) -> Array:
         """The tensor written out."""
@@ -78,16 +96,8 @@ class SelectionNode(LeafNode):
         """The tensor written out, or the part of it that some pickers make, over all axes."""
         full = np.ones([1] * self.rank)
         for picker in self.pickers if pickers is None else pickers:
-            full = full * self.factor(picker)
+            full = full * picker.dense(self.shape)
         return np.broadcast_to(full, self.shape) if pickers is None else full
-
-    def factor(self, picker: Picker) -> Array:
-        """One picker's zeros and ones, of extent 1 along the axes of the others."""
-        picks = picker.picks(self.shape)
-        ones = (picks[..., None] == np.arange(self.shape[picker.axis])).astype(np.float64)
-        own = (*picker.axes, picker.axis)
-        ordered = ones.transpose(np.argsort(own))
-        return ordered.reshape([extent if axis in own else 1 for axis, extent in enumerate(self.shape)])
 
 
 def identity(shape: Shape, name: str | None = None) -> SelectionNode:
@@ -96,5 +106,6 @@ def identity(shape: Shape, name: str | None = None) -> SelectionNode:
     >>> identity((2,)).dense().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
+    shape = checked_shape(shape)
     rank = len(shape)
     return SelectionNode((*shape, *shape), [Picker((axis,), rank + axis, (1,)) for axis in range(rank)], name)

@@ -11,6 +11,7 @@ from ..core.sweep import Evaluated, forward
 from .base import TensorNode
 from .moves import Factors
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from .reduction import REDUCTIONS, ReductionNode
 from .selection import SelectionNode
 
 RESULT_LETTERS, DUMMY_LETTERS = "ijklmnpqrstuvw", "abcdefgh"
@@ -54,6 +55,8 @@ class Writing:
             return self._product(node) if node.op == OpType.mul else self._total(node)
         if isinstance(node, NonlinearNode):
             return self._nonlinear(node)
+        if isinstance(node, ReductionNode):
+            return self._reduction(node)
         return self._leaf(node)
 
     def entry(self, node: TensorNode, indices: Sequence[str]) -> Text:
@@ -101,16 +104,27 @@ class Writing:
         return self.style.total.format(self._joined(letters)) + term if letters else term
 
     def _transform(self, node: TransformNode) -> str:
-        letters = dict(zip(node.index.dst, self._results(node.rank)))
-        summed = self._letters(DUMMY_LETTERS, node.DummyIndex)
-        rest = iter(summed)
-        indices = [letters[each] if each > 0 else next(rest) for each in node.index.src]
-        term = self.entry(node.sources[0], indices)
+        summed, term = self._source(node)
         if node.alpha == 1.0:
             return self._sum(summed, term.text)
         if node.alpha == -1.0:
             return "-" + self._sum(summed, term.within(ATOM))
         return self._factor(node.alpha) + self.style.times + self._sum(summed, term.within(PRODUCT + 1))
+
+    def _source(self, node: TransformNode | ReductionNode) -> tuple[list[str], Text]:
+        """The indices that only the source has, and its entry."""
+        letters = dict(zip(node.index.dst, self._results(node.rank)))
+        summed = self._letters(DUMMY_LETTERS, node.DummyIndex)
+        rest = iter(summed)
+        indices = [letters[each] if each > 0 else next(rest) for each in node.index.src]
+        return summed, self.entry(node.sources[0], indices)
+
+    def _reduction(self, node: ReductionNode) -> str:
+        over, term = self._source(node)
+        if not over and node.rule != "argmax":
+            return term.text
+        word = REDUCTIONS[node.rule].tex if self.style is TEX else REDUCTIONS[node.rule].text
+        return f"{word}_{{{self._joined(over)}}} {term.within(PRODUCT + 1)}"
 
     def _factor(self, value: float) -> str:
         """A number; 1/3 rather than 0.3333333333333333."""

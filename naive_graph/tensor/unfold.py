@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from ..core.rules import RULES
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Block, Scope, Tables
 from .base import TensorNode, size_of
 from .bulk import ADD, ONE, SUB, ZERO, Rows, Writer
 from .index import Ids, Shape
 from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .picking import arrivals
+from .reduction import Places, ReductionNode
+from .scalars import SCALARS
 from .selection import Picker, SelectionNode
 
 LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafType.CONSTANT: CONSTANT}
@@ -58,6 +61,8 @@ def unfold(node: TensorNode, tables: Tables) -> None:
         rows = _transform(node, writer, sources[0])
     elif isinstance(node, LinearNode):
         rows = _linear(node, writer, sources)
+    elif isinstance(node, ReductionNode):
+        rows = _reduction(node, writer, written(sources[0]))
     else:
         assert isinstance(node, NonlinearNode)
         rows = writer.function(node.function, [written(each).reshape(-1) for each in sources])
@@ -107,6 +112,15 @@ def _transform(node: TransformNode, writer: Writer, rows: Rows) -> Rows:
     totals = writer.scaled(writer.sums(table.reshape(size_of(shape), -1)), node.alpha).reshape(shape)
     sizes = iter(shape)
     return np.broadcast_to(totals.reshape([next(sizes) if each > 0 else 1 for each in node.index.dst]), node.shape)
+
+
+def _reduction(node: ReductionNode, writer: Writer, rows: Rows) -> Rows:
+    """One line of a table for each result, its entries in the order of the source's axes."""
+    places = Places.of(node.index)
+    table = rows.transpose([each - 1 for each in (*places.kept, *places.dropped)]).reshape(node.size, -1)
+    if table.shape[1] == 1 and node.rule != "argmax":
+        return writer.apply(RULES["held"], table[:, 0]) if node.rule == "peak" else table[:, 0]
+    return SCALARS[node.rule](writer, writer.real(table))
 
 
 def _linear(node: LinearNode, writer: Writer, sources: list[Rows]) -> Rows:

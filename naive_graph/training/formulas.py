@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.catalogue import sqrt
+from ..core.catalogue import maximum, sqrt
 from ..core.rules import Arithmetic
 
 
@@ -80,10 +80,10 @@ def adam(
     return w - rate * unbiased * m / (root(v) + eps), m, v
 
 
-def cyclical_rate(
-    it: int, *, low: float = 0.01, high: float = 0.1, step_size: float = 2000, gamma: float = 1.0
-) -> float:
+def cyclical_rate(it: Any, *, low: float = 0.01, high: float = 0.1, step_size: float = 2000, gamma: float = 1.0) -> Any:
     """A rate that climbs from low to high in step_size updates, and comes down again.
+
+    it: the number of the update, from 0: `program.minimize(lambda w, g, *, t: w - cyclical_rate(t - 1) * g)`.
 
     Source: Smith, arXiv:1506.01186 (2015).
 
@@ -92,7 +92,7 @@ def cyclical_rate(
     """
     cycle = 1 + it // (2 * step_size)
     away = abs(it / step_size - 2 * cycle + 1)
-    return low + (high - low) * max(0.0, 1 - away) * gamma**it
+    return low + (high - low) * maximum(0.0, 1 - away) * gamma**it
 
 
 def root(x: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -90,6 +90,7 @@ def fit(
     >>> outcome.stopped, round(mean.value, 3)
     ('epochs', 2.0)
     """
+    _check_parts(trainer, loss_of, samples)
     _check(samples, epochs=epochs, batch_size=batch_size, patience=patience, first_epoch=first_epoch + 1)
     outcome = Outcome(epochs=first_epoch) if resume is None else replace(resume, stopped="epochs")
     tell = list(report)
@@ -169,6 +170,14 @@ def _polite() -> Iterator[threading.Event]:
 
     with interrupts_to(ask):
         yield asked
+
+
+def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:
+    """A trainer, a function, and a list."""
+    if not callable(getattr(trainer, "update", None)) or not callable(loss_of):
+        raise TrainingError(f"fit takes a trainer and a function of samples, not {trainer!r:.60}, {loss_of!r:.60}.")
+    if not (hasattr(samples, "__len__") and hasattr(samples, "__getitem__")) or isinstance(samples, Mapping):
+        raise TrainingError(f"fit takes samples in a list, not {type(samples).__name__}. Write list(samples).")
 
 
 def _check(samples: Sequence[Any], **counts: int | None) -> None:

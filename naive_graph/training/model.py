@@ -13,6 +13,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ..tensor import nodes as tensors
+from ..tensor.arrays import as_array
 
 # isort: split
 import math
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core.files import path_of
+from ..core.imports import uninterrupted
 from ..errors import ShapeError, TrainingError
 from .initialisers import Initialiser, glorot
 from .parameters import LookupParameter, Parameter
@@ -83,15 +85,25 @@ class Model:
     def _add(self, kind: type[Kind], shape: int | Sequence[int], init: Initialiser | None, name: str | None) -> Kind:
         rows = kind is LookupParameter
         wanted = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
-        if len(wanted) < 1 + rows or not all(type(each) is int and each > 0 for each in wanted):
+        if len(wanted) < 1 + rows or not all(type(each) is int and 0 < each < 2**62 for each in wanted):
             raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shape!r}.")
         name = check_name(name or f"p{len(self.weights)}")
         if any(each.name == name for each in self.weights):
             raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
-        make, table = init or glorot(), range(wanted[0])
-        filled = np.stack([make(self.random, wanted[1:]) for _ in table]) if rows else make(self.random, wanted)
+        make, table = glorot() if init is None else init, range(wanted[0])
+        if not callable(make):
+            raise TrainingError(
+                f"An initialiser is one of training/initialisers.py, such as const(0.0), not {make!r:.60}."
+            )
+        try:
+            made = np.stack([make(self.random, wanted[1:]) for _ in table]) if rows else make(self.random, wanted)
+        except MemoryError:
+            raise ShapeError(f"There is no room for a parameter of shape {wanted}.") from None
+        filled = as_array(made, "A parameter")
+        if filled.shape != wanted:
+            raise ShapeError(f"The initialiser of {name!r} gave shape {filled.shape}, not {wanted}.")
         added = kind(self, len(self.held), wanted, name)
-        self.held = np.concatenate([self.held, np.asarray(filled, dtype=np.float64).ravel()])
+        self.held = np.concatenate([self.held, filled.ravel()])
         self.gradients = np.concatenate([self.gradients, np.zeros(added.end - added.start)])
         self.weights.append(added)
         return added
@@ -116,9 +128,9 @@ class Model:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read weights of the same names and shapes. On an error nothing is changed."""
         settings, arrays = read(path_of(path, TrainingError), "model", self._check_fitting)
-        for each in self.weights:
-            each.values[...] = arrays[each.name]
-        self.weight_decay_lambda = float(settings["decay"])
+        loaded = np.concatenate([np.zeros(0), *(arrays[each.name].ravel() for each in self.weights)])
+        with uninterrupted():  # a Ctrl-C comes before or after
+            self.values, self.weight_decay_lambda = loaded, settings["decay"]
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings and shapes are this model's."""

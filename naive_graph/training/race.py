@@ -17,7 +17,7 @@ FAR = 1e6  # beyond which a walk has left every picture
 
 
 def seven(rate: float = 0.01) -> dict[str, Make]:
-    """The seven trainers, with rates of one size for all that have one."""
+    """The seven trainers, with usual rates: those of Adagrad and Adam are ten times the others'."""
     return {
         "SGD": lambda leaves: trainers.SimpleSGDTrainer(leaves, rate),
         "cyclical SGD": lambda leaves: trainers.CyclicalSGDTrainer(leaves, rate / 10, rate, step_size=25),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.files import write_whole
+from ..core.progress import progress
 from ..errors import MissingToolError, TrainingError
 
 FORMAT = 1
@@ -61,7 +62,7 @@ def read(
             settings, inside = head.get("settings"), {name.removeprefix("array/"): name for name in names}
             shapes = {name: _shape(np, file, entry, "<f8") for name, entry in inside.items()}
             check(settings if isinstance(settings, dict) else {}, shapes)
-            arrays = {name: _array(np, file, entry, "<f8") for name, entry in inside.items()}
+            arrays = {name: _array(np, file, inside[name], "<f8") for name in progress(inside, label="load")}
     except FileNotFoundError:
         raise TrainingError(f"There is no file {path}.") from None
     except TrainingError:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from ..core.files import path_of
+from ..core.imports import uninterrupted
 from ..core.number import listed, number
 from ..errors import DivergedError, TrainingError
 from ..graph.nodes import Variable
@@ -89,6 +90,7 @@ class Trainer:
         scale: a factor for every gradient. Raises DivergedError, and changes
         nothing, if the gradient is not finite.
         """
+        scale = number(scale, "update's scale")
         if self.average is not None and self.average.swapped:
             raise TrainingError("The weights are swapped for their average. Call swap_params_to_weights() first.")
         weights = [(place, weight) for place, weight in enumerate(self.model.weights) if weight.updated]
@@ -147,7 +149,7 @@ class Trainer:
 
     def set_clip_threshold(self, threshold: float) -> None:
         """The longest gradient that is used as it is; 0 or less uses every one as it is."""
-        self.clip_threshold = float(threshold)
+        self.clip_threshold = number(threshold, "A clip threshold")
 
     def restart(self, lr: float | None = None) -> None:
         """Forget what is remembered of the weights. The counters stay."""
@@ -157,14 +159,14 @@ class Trainer:
 
     def update_epoch(self, r: float = 1.0) -> None:
         """Count r epochs; the rate becomes its first value / (1 + edecay * epoch)."""
-        self.epoch += r
+        self.epoch += number(r, "update_epoch")
         self.learning_rate = self.first_rate / (1 + self.edecay * self.epoch)
 
     # --- averages of the weights ---
 
     def exponential_moving_average(self, beta: float) -> None:
         """Keep average <- beta * average + (1 - beta) * w after each update. Ask before the first."""
-        if not 0.0 <= beta < 1.0:
+        if not 0.0 <= number(beta, "beta") < 1.0:
             raise TrainingError(f"beta is at least 0 and below 1, not {beta!r}.")
         self._begin_average(Average(beta))
 
@@ -219,14 +221,16 @@ class Trainer:
         def kept(name: str, zero: Any) -> Any:
             return float(arrays[name]) if isinstance(zero, float) else arrays[name]
 
-        vars(self).update(settings)
-        self.memory = {
+        memory = {
             at: [kept(f"{at}/{place}", zero) for place in range(self.memories)]
             for at, zero in enumerate(zeros)
             if f"{at}/0" in arrays
         }
         values = [kept(f"average/{at}", zero) for at, zero in enumerate(zeros) if "average/0" in arrays]
-        self.average = None if average is None else Average(average[0], average[1], values)
+        with uninterrupted():  # a Ctrl-C comes before or after
+            vars(self).update(settings)
+            self.memory = memory
+            self.average = None if average is None else Average(average[0], average[1], values)
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings are this trainer's, and its arrays those of the weights that it moves."""

@@ -7,7 +7,8 @@ and `ink` (a layout of our own), `picture`, `draw`.
 
 Optimisations: `history` (what was recorded), `figure` (our style of plot),
 `plot`, `surface` and `walk` (a walk on its function), `animate` (with film.html
-for a page), `compare`, `gantt`, `cycles`.
+for a page), `compare`, `gantt`, `cycles`, `checked` (the worst entries of a
+gradcheck).
 
 Steps: `steps/` (the walk through the sweeps), `stepper/` (on a screen).
 """

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
+from ..core.number import listed
 from ..errors import HistoryError, TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Variable
@@ -42,6 +43,7 @@ def compare(
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
         raise TrainingError(f"compare walks at least 1 step, not {steps!r}.")
     name, ground, begin = ground_of(f, start)
+    begin = listed(begin, "compare", "a start of two numbers")
     if len(begin) != 2:
         raise TrainingError(f"A start is two numbers, not {begin!r}.")
     return Comparison(name, ground, race(_makers(trainers), ground, begin, steps))
@@ -50,13 +52,13 @@ def compare(
 def _makers(trainers: Mapping[str, Make] | Sequence[Make] | None) -> Mapping[str, Make]:
     if trainers is None:
         return seven()
+    makers = trainers.values() if isinstance(trainers, Mapping) else trainers
+    makers = listed(makers, "compare", "trainer classes")
+    if not makers or not all(map(callable, makers)):
+        raise TrainingError("compare takes trainer classes, or {label: function of [x, y] that makes a trainer}.")
     if isinstance(trainers, Mapping):
         return trainers
-    if not isinstance(trainers, Sequence) or not trainers or not all(map(callable, trainers)):
-        raise TrainingError("compare takes trainer classes, or {label: function of [x, y] that makes a trainer}.")
-    return {
-        getattr(each, "__name__", f"trainer {at}").removesuffix("Trainer"): each for at, each in enumerate(trainers)
-    }
+    return {getattr(each, "__name__", f"trainer {at}").removesuffix("Trainer"): each for at, each in enumerate(makers)}
 
 
 @dataclass

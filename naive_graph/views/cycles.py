@@ -28,6 +28,8 @@ def cycles(
     Clean iterations, which meet no conflict, have a bold frame. Raises
     DrawingError for a table too wide to be read.
     """
+    if not hasattr(schedule, "grouped"):
+        raise DrawingError(f"cycles draws what schedule(dataflow) gives, not {schedule!r:.60}.")
     count = schedule.cycles(iterations)
     if count > WIDEST:
         raise DrawingError(f"{count} cycles do not fit into a picture of up to {WIDEST}. Take fewer iterations.")

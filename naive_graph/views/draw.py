@@ -12,6 +12,7 @@ from ..errors import DrawingError
 from ..graph.graph import Graph
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node, rows_of
+from ..graph.report import Report
 from .flows import flow_scene
 from .lettering import visible
 from .picture import Picture
@@ -34,7 +35,7 @@ def draw(
     open: Any = False,
     after: str | None = None,
     feed: Any = None,
-) -> Picture:
+) -> Any:
     """A picture of a node and all that it depends on, of several, or of the whole Graph.
 
     values, grads: write them on the nodes, where they are known. partials: write
@@ -50,6 +51,8 @@ def draw(
     to show as their scalars, once they were lowered: one, several, or True. The
     tasks of a tensor, `DAGExecutionEngine().tasks(t)`, are drawn by their levels.
     A Sequential, or its dataflow, shows operators and streams; splitjoins fold.
+
+    Of the report of a gradcheck the worst entries are drawn, as a plot.
 
     Of a Program the plan is drawn. after: the pass after which, by its name in
     `program.stages()`. feed: what it is fed, if it needs that.
@@ -68,12 +71,16 @@ def draw(
         advice = f"draw(...).save({str(more[0])!r})" if path else "draw([x, y]) draws several nodes"
         raise DrawingError(f"draw takes one thing to draw, and wishes by name: {advice}.")
     check_wishes(direction, title, most)
+    if isinstance(what, Report):
+        from .checked import plot_check  # brings matplotlib
+
+        return plot_check(what, title)
     if hasattr(type(what), "stages") and not hasattr(what, "streams"):  # of a Program
         if any(wish not in (None, False) for wish in (partials, absorbed, fold, open)):
             raise DrawingError(
                 "A plan has no partials, scopes or tensors to show. Leave partials, absorbed, fold and open out."
             )
-        return what.draw(after=after or "share", feed=feed, direction=direction, title=title, most=most)  # type: ignore[no-any-return]
+        return what.draw(after=after or "share", feed=feed, direction=direction, title=title, most=most)
     if after is not None or feed is not None:
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
     tables = CURRENT.tables

@@ -206,6 +206,8 @@ class History(Sequence[dict[str, float]]):
 
     def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
         """The recorded walk of a node: the series taken from it, else that of its name, else `fallback`."""
+        if not isinstance(node, Node):
+            raise HistoryError(f"A walk is that of a node, not of {node!r:.60}.")
         taken_from = [name for name, held in self._nodes.items() if held() is node]
         wanted = node.name or fallback
         for name in [*taken_from, wanted]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -82,7 +83,7 @@ class Drawn:
         if node.sources:
             written = Writing(self.names, TEXT)
             equation = f"{written.left(node)} = {written.right(node)}"
-            lines.append(visible(equation.replace("sum_{", "Σ[").replace("} ", "] "), MOST_LETTERS))
+            lines.append(visible(re.sub(r"(\w+)_{(.*?)} ", _over, equation), MOST_LETTERS))
         value = node.value if isinstance(node, LeafNode) else node._value
         if self.wishes.values and value is not None and node.size <= MOST_VALUES:
             lines.append(", ".join(shown(float(each)) for each in value.reshape(-1)))
@@ -176,6 +177,11 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
     frames = {drawn.frame(node): f"{drawn.names[node]}  {_shape(node)}" for node in drawn.rows}
     described.scope_names = drawn.folder.names() | frames
     return described
+
+
+def _over(found: re.Match[str]) -> str:
+    """`sum_{a} ` and `max_{a} ` as pictures write them."""
+    return f"{'Σ' if found[1] == 'sum' else found[1]}[{found[2]}] "
 
 
 def _shape(node: TensorNode) -> str:

@@ -2,13 +2,17 @@
 
     python tests/benchmarks/scale.py                    # prints a table, draws figures/scale.png
     python tests/benchmarks/scale.py random 1000000     # one measurement, as a line of JSON
+    python tests/benchmarks/scale.py shapes 10000000    # stencil, recurrence, tree, chain, random: first calls
+    python tests/benchmarks/scale.py wide 1000000       # one sum, product, logsumexp of so many: first calls
+    python tests/benchmarks/scale.py gradients 1000000  # the gradient of a chain as a graph
 
 A step is one call of a Program: the value, and the gradient of up to 1,000
 leaves. Every measurement runs in a process of its own, so that its peak of
 memory is its own. From some thousand nodes on these graphs go by windows
-(`engines/windowed.py`). They are written into the tables column by column, so
-that building them takes no time. The bound is the time in which memory could be
-read as often as a step must read it, at the speed of NumPy's copy.
+(`program/windowed.py`). They are written into the tables column by column, with
+the rows that a loop in Python would make, so that building them takes no time.
+The bound is the time in which memory could be read as often as a step must read
+it, at the speed of NumPy's copy.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import resource
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,19 +41,43 @@ NETWORK = (4, 16, 16, 1)
 # --- graphs -------------------------------------------------------------------
 
 
-def columns(sources: Any, firsts: Any, kinds: Any) -> Any:
-    """Rows of operators for the tables. sources: all operands in order; firsts: where each row's begin, and the end."""
+def columns(sources: Any, firsts: Any, kinds: Any, degrees: Any = None) -> Any:
+    """Rows for the tables. sources: all operands in order; firsts: where each row's begin, and the end.
+
+    degrees: where rows take over others' operands, how many each has, all told.
+    """
     from naive_graph.core.tables import Columns
     from naive_graph.graph.handles import CURRENT
 
-    degrees = np.diff(firsts).astype(np.int32)
+    own = np.diff(firsts).astype(np.int32)
     rows = len(CURRENT.tables) + np.arange(len(kinds), dtype=np.int32)
     code = sys._getframe().f_code
     made = Columns(
-        kinds.astype(np.int16).tobytes(), degrees.tobytes(), sources.astype(np.int32).tobytes(),
-        np.repeat(rows, degrees).tobytes(),
+        kinds.astype(np.int16).tobytes(), (own if degrees is None else degrees).astype(np.int32).tobytes(),
+        sources.astype(np.int32).tobytes(), np.repeat(rows, own).tobytes(),
     )  # fmt: skip
     CURRENT.tables.add_rows(made, code, 0)
+
+
+def repeated(pattern: str, count: int) -> tuple[Any, Any]:
+    """The kinds of rows that come again and again, by name, and where each row's operands begin."""
+    from naive_graph.core.rules import RULES
+    from naive_graph.core.tables import CONSTANT, VARIABLE
+
+    leaves = {"constant": CONSTANT, "variable": VARIABLE}
+    kinds = [leaves[word] if word in leaves else RULES[word].number for word in pattern.split()]
+    own = [0 if kind < 0 else RULES[word].arity or 2 for word, kind in zip(pattern.split(), kinds)]
+    return np.tile(kinds, count), np.concatenate([[0], np.cumsum(np.tile(own, count))])
+
+
+def fill(kind: str, value: float) -> None:
+    """Give all leaves of that kind, which have none yet, a value."""
+    from naive_graph.graph.handles import CURRENT
+
+    kinds, _ = repeated(kind, 1)
+    rows = np.flatnonzero(np.array(CURRENT.tables.operators) == kinds[0])
+    CURRENT.tables.grow_values()
+    CURRENT.tables.write_at(rows[np.array(CURRENT.tables.stamps)[rows] == 0], value)
 
 
 def pairs(left: Any, right: Any) -> Any:
@@ -98,6 +127,63 @@ def random(nodes: int) -> tuple[Any, list[Any]]:
     return last(), weights
 
 
+def stencil(nodes: int) -> tuple[Any, list[Any]]:
+    """u[i] + c * (u[i-1] - 2 * u[i] + u[i+1]) over 1,000 places: each sum takes over those of the steps before it."""
+    from naive_graph import Graph, Variable
+    from naive_graph.core.tables import MOST_MERGED
+    from naive_graph.graph.handles import CURRENT, handle
+
+    places, c = [Variable(0.001 * place) for place in range(LEAVES)], Variable(0.1)
+    u, degree = np.array([place.row for place in places]), 0
+    kinds, firsts = repeated("constant mul sub add mul add", LEAVES - 2)
+    while len(CURRENT.tables) < nodes:
+        row = len(CURRENT.tables) + 6 * np.arange(LEAVES - 2)
+        merged = 2 <= degree < MOST_MERGED
+        mine = ~u[1:-1] if merged else u[1:-1]
+        operands = [row, u[1:-1], u[:-2], row + 1, row + 2, u[2:], np.full(len(row), c.row), row + 3, mine, row + 4]
+        degree = degree + 1 if merged else 2
+        columns(np.stack(operands, axis=1).ravel(), firsts, kinds, np.tile([0, 2, 2, 2, 2, degree], LEAVES - 2))
+        u = np.concatenate([u[:1], row + 5, u[-1:]])
+    fill("constant", 2.0)
+    return Graph.sum([handle(CURRENT.tables, row) for row in u.tolist()]), [c, *places[1:]]
+
+
+def recurrence(nodes: int) -> tuple[Any, list[Any]]:
+    """x = rate * x * (1 - x), again and again."""
+    from naive_graph import Variable
+    from naive_graph.graph.handles import CURRENT
+
+    rate, start = Variable(0.7), Variable(0.3)
+    for first in range(0, nodes // 4, AT_ONCE):
+        count = min(AT_ONCE, nodes // 4 - first)
+        row = len(CURRENT.tables) + 4 * np.arange(count)
+        kinds, firsts = repeated("mul constant sub mul", count)
+        x = np.where(first + np.arange(count) == 0, start.row, row - 1)
+        operands = [np.full(count, rate.row), x, row + 1, x, ~row, row + 2]
+        columns(np.stack(operands, axis=1).ravel(), firsts, kinds, np.tile([2, 0, 2, 3], count))
+    fill("constant", 1.0)
+    return last(), [rate, start]
+
+
+def tree(nodes: int) -> tuple[Any, list[Any]]:
+    """Pairs of pairs of leaves: sums, and a sine at every third height."""
+    from naive_graph.graph.handles import CURRENT, handle
+
+    count = 1 << int(np.log2(nodes * 0.45))
+    kinds, firsts = repeated("variable", count)
+    columns(np.zeros(0), firsts, kinds)
+    fill("variable", 1e-3)
+    below, height = np.arange(count), 0
+    while len(below) > 1:
+        pattern, height = "add sin" if height % 3 == 0 else "add", height + 1
+        kinds, firsts = repeated(pattern, len(below) // 2)
+        rows = len(CURRENT.tables) + np.arange(len(kinds)).reshape(len(below) // 2, -1)
+        own = [below[::2], below[1::2]] + ([rows[:, 0]] if rows.shape[1] == 2 else [])
+        columns(np.stack(own, axis=1).ravel(), firsts, kinds)
+        below = rows[:, -1]
+    return last(), [handle(CURRENT.tables, row) for row in range(min(count, LEAVES))]
+
+
 def last() -> Any:
     from naive_graph.graph.handles import CURRENT, handle
 
@@ -133,6 +219,13 @@ def seconds(work: Any) -> float:
     return time.perf_counter() - start
 
 
+def busy(work: Any) -> float:
+    """Seconds of the processor: the same on a machine that has other work to do."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
 def fastest(work: Any) -> float:
     """The fastest of many calls, in seconds."""
     work()
@@ -162,10 +255,12 @@ def measured(kind: str, size: int) -> dict[str, Any]:
         program = ng.Program(output, wrt=weights, inputs=[inputs], engine="tape")
         given: list[Any] = [np.random.default_rng(3).normal(size=(size, NETWORK[0]))]
     else:
-        output, weights = {"chain": chain, "random": random}[kind](size)
+        output, weights = SHAPES[kind](size)
         program, given = ng.Program(output, wrt=weights, engine="tape"), []
     built = peak()
+    since = time.process_time()
     first = seconds(lambda: program(*given))
+    worked = time.process_time() - since
     answers = next(iter(program._questions.values()))
     step = fastest(lambda: program(*given))
     tape: Any = answers.tape  # type: ignore[attr-defined]
@@ -173,10 +268,23 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     stages = lowering.stages if lowering is not None else []
     return {
         "kind": kind, "size": size, "step": step, "first": first, "peak": peak() - before, "built": built - before,
+        "whole": peak(), "worked": worked,
         "tables": column_bytes(program._tables), "tape": column_bytes(tape),
         "stages": sum(column_bytes(stage.flat) for stage in stages if stage.flat is not None),
         "rows": tape.rows if hasattr(tape, "rows") else len(tape.flat),
     }  # fmt: skip
+
+
+def swept(kind: str, size: int) -> dict[str, Any]:
+    """The same for `Graph.forward` and `Graph.backward`."""
+    from naive_graph import Graph
+
+    warm()
+    output, _ = SHAPES[kind](size)
+    built = peak()
+    first = [busy(Graph.forward), busy(lambda: Graph.backward(output))]
+    step = min(busy(lambda: (Graph.forward(), Graph.backward(output))) for _ in range(3))
+    return {"kind": kind, "size": size, "first": first, "step": step, "peak": peak(), "built": built}
 
 
 def warm() -> None:
@@ -185,6 +293,8 @@ def warm() -> None:
 
     with ng.Graph.scratch():
         x, p = ng.Variable(1.0), ng.PlaceHolder()
+        y = x * x + x
+        ng.Graph.forward(engine="direct"), ng.Graph.backward(y, engine="direct")
         ng.Program(x * x, wrt=[x], engine="tape")()
         ng.Program(ng.mean(x * p), wrt=[x], inputs=[p], engine="tape")([1.0, 2.0])
 
@@ -196,8 +306,8 @@ def bandwidth() -> float:
     return 2 * source.nbytes / fastest(lambda: np.copyto(target, source))
 
 
-def in_its_own_process(kind: str, *size: int) -> dict[str, Any]:
-    command = [sys.executable, __file__, kind, *map(str, size)]
+def in_its_own_process(*what: Any) -> dict[str, Any]:
+    command = [sys.executable, __file__, *map(str, what)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -257,11 +367,59 @@ def draw(found: list[dict[str, Any]], speed: float) -> None:
     figure.savefig(FIGURE, dpi=110)
 
 
+SHAPES = {"stencil": stencil, "recurrence": recurrence, "tree": tree, "chain": chain, "random": random}
+
+
+def shapes(size: int) -> None:
+    """First calls by either door, in the processor's seconds; and what the process ever held, building included."""
+    print(f"{'':10} {'forward':>9} {'backward':>9} {'again':>11} {'peak':>8}   {'Program':>8} {'again':>8} {'peak':>8}")
+    for kind in SHAPES:
+        there, program = in_its_own_process("sweeps", kind, size), in_its_own_process(kind, size)
+        forward, backward = there["first"]
+        print(
+            f"{kind:10} {forward:>7.2f} s {backward:>7.2f} s {there['step']:>9.2f} s {there['peak'] / 1e6:>5.0f} MB   "
+            f"{program['worked']:>6.2f} s {program['step']:>6.2f} s {program['whole'] / 1e6:>5.0f} MB",
+            flush=True,
+        )
+
+
+def wide(size: int) -> None:
+    """First calls of one operator over so many operands, in the processor's seconds."""
+    import naive_graph as ng
+
+    warm()
+    for make in (ng.Graph.sum, ng.Graph.prod, ng.logsumexp):
+        with ng.Graph.scratch():
+            xs = [ng.Variable(1.0 + 1e-7 * (place % 3 - 1)) for place in range(size)]
+            y = make(xs)
+            there, back = busy(ng.Graph.forward), busy(partial(ng.Graph.backward, y))
+            program = ng.Program(y, wrt=xs)
+            first, again = busy(program), busy(program)
+        print(f"{make.__name__:10} {there:.2f} s, back {back:.2f} s; Program {first:.2f} s, again {again:.2f} s")
+
+
+def gradients(size: int) -> None:
+    """y = (y + a) * x again and again, differentiated as a graph."""
+    import naive_graph as ng
+
+    x, a = ng.Variable(0.3), ng.Variable(0.9)
+    y = x
+    for _ in range(size // 2):
+        y = (y + a) * x
+    took = busy(lambda: ng.gradients(y, [x]))
+    print(f"{took / size * 1e6:.1f} us an operator, {len(ng.Graph.node_list):,} nodes, {peak() / 1e6:.0f} MB")
+
+
 def main() -> None:
     if len(sys.argv) > 1:
         kind, *size = sys.argv[1:]
-        print(json.dumps({"speed": bandwidth()} if kind == "bandwidth" else measured(kind, int(size[0]))))
-        return
+        if kind in ("wide", "gradients"):
+            return {"wide": wide, "gradients": gradients}[kind](int(size[0]))
+        if kind == "shapes":
+            return shapes(int(size[0]))
+        if kind == "sweeps":
+            return print(json.dumps(swept(size[0], int(size[1]))))
+        return print(json.dumps({"speed": bandwidth()} if kind == "bandwidth" else measured(kind, int(size[0]))))
     speed = in_its_own_process("bandwidth")["speed"]  # a child's peak begins at its parent's
     print(f"NumPy's copy: {speed / 1e9:.1f} GB read and written a second\n{HEAD}")
     for kind in ("random", "chain", "samples"):

@@ -2,7 +2,7 @@
 
 import pytest
 from mutants import mutants
-from students import RIGHT, WRONG, on_backward, on_depends_on, on_dual, on_kahn, on_lists, on_numbers  # noqa: F401
+from students import RIGHT, WRONG, on_backward, on_depends_on, on_dual, on_kahn, on_lessons, on_lists, on_numbers  # noqa: F401
 
 from naive_graph import Graph, Variable
 from naive_graph.classroom import judge
@@ -23,6 +23,20 @@ EQUIVALENT = {
     "if waiting[consumer] <= 0:": "a node is counted down once for each position, so it reaches 0 at its last one",
     "if len(listed) != len(nodes):": "no more nodes are listed than there are",
     "def slope(f, x, h=-1e-05):": "a central difference is the same for h and -h",
+    "if sign <= '*':": "+ and -, which are done before, are the only other signs that are not above *",
+    "if len(set(order)) != len(order):": "a set is never longer than its list",
+    "if operator <= 'add':": "no other name comes before add in the alphabet",
+    "values.append(a + b if name <= 'add' else a - b)": "no other name comes before add in the alphabet",
+    "if operator >= 'sub':": "no other name comes after sub in the alphabet",
+    "if operator <= 'div':": "of the names that are left none comes before div",
+    "if operator >= 'sin':": "of the names that are left none comes after sin",
+    "if operator <= 'exp':": "of the names that are left none comes before exp",
+    "if length >= limit:": "a slope that is as long as the limit is multiplied by 1",
+    "if joint <= 'and':": "no other joint comes before and",
+    "if joint >= 'or':": "of the joints that are left none comes after or",
+    "done = {operand for operand in operands if last[operand] <= row}": "a row is not read before its last reader",
+    "depths = [below(each) for each in part[0:]]": "the name of a joint counts as a word, which is never the deepest",
+    "found[-1] = (name, found[-1][-1] + 1)": "the second of two is the last",
 }
 
 
@@ -33,11 +47,9 @@ def solution_of(text, name):
 
 
 # What asks hundreds of answers for every graph there is takes minutes.
-LONG = {"kahn", "depends_on", "backward"}
+LONG = {"kahn", "depends_on", "backward", "is_order"}
 each_of_many = pytest.mark.parametrize(
-    "exercise",
-    [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LONG)) for each in EXERCISES],
-    ids=NAMES,
+    "exercise", [pytest.param(each, marks=[pytest.mark.slow] * (each.name in LONG)) for each in EXERCISES], ids=NAMES
 )
 
 
@@ -52,10 +64,15 @@ def test_a_right_answer_passes_in_any_style(exercise, answer):
     assert judge(exercise, answer).passed
 
 
+@pytest.mark.parametrize("exercise", NAMES)
+def test_an_exercise_is_answered_in_three_other_styles(exercise):
+    assert sum(name == exercise for name, _ in RIGHT) >= 3
+
+
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
 def test_an_exercise_has_four_to_eight_switches_and_a_hint(exercise):
     assert 4 <= len(exercise.switches) <= 8 and exercise.hints and exercise.statement
-    assert all(sentence.endswith(".") for each in exercise.switches.values() for sentence in each.values())
+    assert all(sentence.endswith((".", "?")) for each in exercise.switches.values() for sentence in each.values())
 
 
 @each_of_many
@@ -154,8 +171,10 @@ def test_two_mistakes_are_named_both():
 
 
 def test_what_is_not_an_exercise_or_not_a_function_is_refused():
-    with pytest.raises(LessonError, match=r"no exercise 'sort'. There are: kahn \(2.1\)"):
-        judge("sort", sorted)
+    with pytest.raises(LessonError, match=r"no exercise 'khan'. Did you mean 'kahn'\? progress\(\) lists all"):
+        judge("khan", sorted)
+    with pytest.raises(LessonError, match=r"no exercise '9.9'. progress\(\) lists all"):
+        judge("9.9", sorted)
     with pytest.raises(LessonError, match="Give it without brackets"):
         judge("kahn", [])
 

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from naive_graph.classroom import progress as kept
-from naive_graph.classroom.notebook import PREDICTIONS, Prediction, check, hint, predict, progress, solution
+from naive_graph.classroom.notebook import check, hint, predict, predictions, progress, solution, working
 from naive_graph.errors import LessonError
 
 pytestmark = pytest.mark.usefixtures("data_apart")
@@ -63,15 +63,31 @@ def test_progress_lies_in_the_users_folder_for_data(system, home, tmp_path, monk
     assert kept.place().is_relative_to(tmp_path) and kept.place().name == "progress.json"
 
 
-def test_a_prediction_answers_likely_wrong_numbers(monkeypatch):
-    monkeypatch.setitem(
-        PREDICTIONS, "1.2", Prediction({"nodes": 2, "edges": 2}, {("edges", 1): "Both positions count."})
-    )
-    assert predict("1.2", nodes=2, edges=1).message == "Both positions count."
-    assert predict("1.2", nodes=7, edges=2).message == "nodes is not 7. Look again."
-    assert predict("1.2", nodes=2, edges=2).passed
-    assert "Predictions that came true: 1 of 1." in progress()
-    with pytest.raises(LessonError, match=r"Write predict\('1.2', nodes=..., edges=...\)"):
-        predict("1.2", nodes=2)
+def test_a_prediction_answers_likely_wrong_numbers():
+    assert predict("1.3", nodes=2, edges=1).message.startswith("x fills two places of the product")
+    assert predict("1.3", nodes=7, edges=2).message == "nodes is not 7. Look again."
+    assert "in the place of the dots" in predict("1.3", nodes=..., edges=2).message
+    assert predict("1.3", nodes=2.0, edges=2).passed and predict("1.1", printed="add", value=None).passed
+    assert f"Predictions that came true: 2 of {len(predictions())}." in progress()
+    with pytest.raises(LessonError, match=r"Write predict\('1.3', nodes=..., edges=...\)"):
+        predict("1.3", nodes=2)
     with pytest.raises(LessonError, match=r"no prediction '9.9'"):
         predict("9.9", nodes=2)
+
+
+@pytest.mark.parametrize("number", predictions())
+def test_a_prediction_has_a_reason_and_answers_to_two_wrong_guesses(number):
+    asked = {name: told for name, told in predictions()[number].items() if name != "why"}
+    assert predict(number, **{name: told["right"] for name, told in asked.items()}).message.startswith("Right. ")
+    for name, told in asked.items():
+        wrong = told.keys() - {"right"}
+        assert len(wrong) >= 2 and str(told["right"]) not in wrong, name
+        for guess in wrong:
+            guesses = {other: each["right"] for other, each in asked.items()} | {name: guess}
+            assert predict(number, **guesses).message == told[guess]
+
+
+def test_a_lesson_goes_on_with_the_answer_or_with_a_solution(capsys):
+    assert working("slope", central) is central and capsys.readouterr().out == ""
+    assert working("3.1", max)(lambda x: x * x, 3.0) == pytest.approx(6.0)
+    assert capsys.readouterr().out.startswith("Your slope is not right yet.")

@@ -148,7 +148,7 @@ def test_drawing_leaves_the_graph_as_it_was(tmp_path):
         (["x", "x=1", "-o", "f.gif"], "'f.gif' does not end in .svg, .png or .dot"),
         (["x", "x=1", "-o", "f"], "'f' does not end in"),
         (["x\n+", "x=1"], "cannot be read at character 3: it ends too early"),
-        (["+".join("x" * 40_000), "x=1"], "Write a long sum as add([x, y, ...])"),
+        (["**".join("x" * 30_000), "x=1"], "Write a long sum as add([x, y, ...])"),
     ],
 )
 def test_draw_refuses_in_one_line(refuses, arguments, says):

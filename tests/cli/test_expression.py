@@ -1,5 +1,6 @@
 """A written expression becomes the same graph as the Python that it looks like, or a clear refusal."""
 
+import ast
 import math
 
 import pytest
@@ -183,7 +184,12 @@ def test_a_value_for_a_name_that_does_not_occur_is_refused():
 
 @pytest.mark.parametrize("text", ["x" + "+x" * 20_000, "-" * 20_000 + "x", "x" + "**x" * 20_000, "(" * 5000 + "x"])
 def test_a_text_too_deep_for_the_parser_is_refused(text):
-    assert refusal(text, x=1).startswith("The expression ")
+    try:
+        ast.parse(text)
+    except (SyntaxError, RecursionError, MemoryError):
+        assert refusal(text, x=1).startswith("The expression ")
+    else:
+        read(text, {"x": 1})  # newer Pythons parse as far as their stack reaches
 
 
 def test_a_text_beyond_the_limit_is_refused_unread():

@@ -16,13 +16,18 @@ from naive_graph.cli.main import main
 from naive_graph.errors import LessonError
 
 
+def notebook(text):
+    """An executed lesson of one cell."""
+    return json.dumps({"cells": [{"cell_type": "code", "source": text, "outputs": ["7"], "execution_count": 1}]})
+
+
 @pytest.fixture
 def lessons(tmp_path):
     """Two lessons as the package would bring them."""
     shelf = tmp_path / "shelf"
     shelf.mkdir()
     for name in ("1.ipynb", "2.ipynb"):
-        (shelf / name).write_text(f"lesson {name}")
+        (shelf / name).write_text(notebook(f"lesson {name}"))
     return sorted(shelf.glob("*.ipynb"))
 
 
@@ -32,12 +37,26 @@ def mine(tmp_path):
 
 
 def files(folder):
-    return {path.name: path.read_text() for path in folder.iterdir() if path.name != RECORD}
+    """What stands in each file: the cell, if it is a lesson."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name != RECORD}
+    return {name: json.loads(text)["cells"][0]["source"] if text[0] == "{" else text for name, text in texts.items()}
 
 
 def test_every_lesson_is_copied(lessons, mine):
     hand_out(lessons, mine)
     assert files(mine) == {"1.ipynb": "lesson 1.ipynb", "2.ipynb": "lesson 2.ipynb"}
+
+
+def test_a_lesson_is_handed_out_without_outputs_and_is_else_the_same(mine):
+    shelf = lessons_of_the_package()
+    hand_out(shelf, mine)
+    for lesson in shelf:
+        given, built = (json.loads(path.read_text(encoding="utf-8")) for path in (mine / lesson.name, lesson))
+        code = [cell for cell in built["cells"] if cell["cell_type"] == "code"]
+        assert any(cell["outputs"] for cell in code)
+        for cell in code:
+            cell.update(outputs=[], execution_count=None)
+        assert given == built
 
 
 def test_a_second_copying_changes_nothing(lessons, mine):
@@ -55,7 +74,7 @@ def test_work_is_kept(lessons, mine):
 def test_a_newer_lesson_is_put_beside_the_work(lessons, mine):
     hand_out(lessons, mine)
     (mine / "1.ipynb").write_text("my work")
-    lessons[0].write_text("newer lesson")
+    lessons[0].write_text(notebook("newer lesson"))
     assert hand_out(lessons, mine)[0].endswith(f"the newer lesson is {mine / '1-new.ipynb'}")
     assert files(mine) == {"1.ipynb": "my work", "1-new.ipynb": "newer lesson", "2.ipynb": "lesson 2.ipynb"}
 
@@ -63,7 +82,7 @@ def test_a_newer_lesson_is_put_beside_the_work(lessons, mine):
 def test_a_newer_lesson_is_put_beside_only_once(lessons, mine):
     hand_out(lessons, mine)
     (mine / "1.ipynb").write_text("my work")
-    lessons[0].write_text("newer lesson")
+    lessons[0].write_text(notebook("newer lesson"))
     hand_out(lessons, mine)
     hand_out(lessons, mine)
     assert sorted(files(mine)) == ["1-new.ipynb", "1.ipynb", "2.ipynb"]
@@ -74,7 +93,7 @@ def test_work_in_the_newer_lesson_is_kept_too(lessons, mine):
         hand_out(lessons, mine)
         for path in mine.glob("1*.ipynb"):
             path.write_text(f"my work before the {text}")
-        lessons[0].write_text(text)
+        lessons[0].write_text(notebook(text))
     hand_out(lessons, mine)
     assert files(mine)["1-new2.ipynb"] == "third"
     assert files(mine)["1-new.ipynb"] == files(mine)["1.ipynb"] == "my work before the third"
@@ -82,7 +101,7 @@ def test_work_in_the_newer_lesson_is_kept_too(lessons, mine):
 
 def test_a_lesson_that_was_left_alone_is_renewed(lessons, mine):
     hand_out(lessons, mine)
-    lessons[0].write_text("newer lesson")
+    lessons[0].write_text(notebook("newer lesson"))
     assert hand_out(lessons, mine)[0] == f"renewed (you had not changed it): {mine / '1.ipynb'}"
     assert files(mine) == {"1.ipynb": "newer lesson", "2.ipynb": "lesson 2.ipynb"}
 

@@ -1,11 +1,11 @@
 """Progress is shown to those who watch, after a second, and never leaves half a line."""
 
 import os
-import struct
 import subprocess
 import sys
 
 import pytest
+from terminals import seen_in_a_terminal
 
 from naive_graph.core.progress import is_watched, progress
 
@@ -13,31 +13,6 @@ IMPATIENT = (
     "from naive_graph.core import progress as room; room.PATIENCE = 0.0; room.PACE = 0.0; progress = room.progress"
 )
 NO_TQDM = "import sys; sys.modules['tqdm'] = None"
-
-
-def seen_in_a_terminal(*program, ci=""):
-    """What a real terminal is sent on standard error."""
-    pty = pytest.importorskip("pty")
-    from fcntl import ioctl
-    from termios import TIOCSWINSZ
-
-    ours, theirs = pty.openpty()
-    ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))  # 24 lines of 80 letters
-    environment = {key: value for key, value in os.environ.items() if key != "CI"} | ({"CI": ci} if ci else {})
-    with subprocess.Popen([sys.executable, "-c", "\n".join(program)], stderr=theirs, env=environment) as process:
-        os.close(theirs)
-        parts = []
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:  # Linux says so when the other end is closed
-                break
-            if not part:
-                break
-            parts.append(part)
-        process.wait()
-    os.close(ours)
-    return b"".join(parts).decode()
 
 
 LOOP = "for item in progress(range(5), label='steps'): pass"

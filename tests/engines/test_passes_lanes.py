@@ -12,6 +12,7 @@ from unrolled import Habit, network, unrolled
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable
+from naive_graph.engines.tape import alike
 from naive_graph.engines.tape.dots import dots
 from naive_graph.engines.tape.flat import TOTAL
 from naive_graph.engines.tape.lanes import lanes
@@ -174,3 +175,11 @@ def test_a_sample_of_another_kind_stays_apart():
     leaves = [Constant(1.0 * k) if k % 2 else Variable(1.0 * k) for k in range(30)]
     _, values = rolled([Graph.sum([(w * x).sin() * x for x in leaves])], [w])
     assert values[1] == 0.5
+
+
+def test_neighbours_in_a_stencil_are_no_samples_and_not_walked_along(monkeypatch):
+    monkeypatch.setattr(alike, "lockstep", lambda *_: pytest.fail("walked along"))
+    u = [Variable(float(place)) for place in range(30)]
+    for _ in range(10):
+        u = [u[0], *[u[i] - 0.1 * (u[i - 1] * u[i + 1]) for i in range(1, 29)], u[-1]]
+    keeps_every_bit([Graph.sum([each.sin() for each in u])])

@@ -84,4 +84,5 @@ def test_every_pass_in_machine_code_was_held_against_its_source():
         y = total.exp()
         x.build_edge(total)  # which now stands behind y's
         lowered([y], [x])
+        lowered([Graph.sum([total, *[(x * k).sin() for k in range(9)]])], [x])  # samples that do not go first
         assert called == {name for _, name in PASSES}

@@ -6,8 +6,10 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from naive_graph import Graph, Program, atan2, where
+from naive_graph import CyclicalSGDTrainer, Graph, Program, atan2, where
+from naive_graph.errors import OperandError
 from naive_graph.program import descent
+from naive_graph.training.formulas import cyclical_rate
 
 
 def ways(monkeypatch):
@@ -82,3 +84,46 @@ def test_a_program_walks_on_from_where_the_variables_are_at_whatever_rate(engine
         found = [*program.minimize(rate, 5).tolist(), x.value, y.value]
         x.value, y.value = start, 1.5
         assert [*Program(f, wrt=[x, y, x], engine="reference").minimize(rate, 5).tolist(), x.value, y.value] == found
+
+
+def descended(engine, formula, steps=60, dtype="float64"):
+    x = Graph.Variable(6.0)
+    history = Program((x - 7.0) ** 2, wrt=[x], engine=engine, dtype=dtype).minimize(formula, steps)
+    return [*history.tolist(), x.value]
+
+
+def cyclical(w, g, *, t):
+    return w - cyclical_rate(t - 1, step_size=5, gamma=0.99) * g
+
+
+@pytest.mark.parametrize("engine", ["reference", "tape", "native"])
+def test_a_rate_may_go_up_and_down_with_the_steps(engine):
+    x = Graph.Variable(6.0)
+    f = (x - 7.0) ** 2
+    trainer = CyclicalSGDTrainer([x], 0.01, 0.1, step_size=5, gamma=0.99)
+    trainer._after()  # a trainer takes its first two steps at the lowest rate
+    walked = []
+    for _ in range(60):
+        Graph.forward(f)
+        Graph.backward(f)
+        walked.append(f.value)
+        trainer.update()
+        Graph.kill_grad()
+    assert descended(engine, cyclical) == pytest.approx([*walked, x.value], rel=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("divisor", [1, 2, 7, 10.0])
+def test_steps_are_counted_in_whole_groups_and_what_is_left(divisor, dtype):
+    def formula(w, g, *, t):
+        return w + 1000 * (t // divisor) + t % divisor
+
+    right = 6.0 + sum(1000 * (t // divisor) + t % divisor for t in range(1, 50))
+    for engine in ("reference", "tape", "native"):
+        assert descended(engine, formula, 49, dtype)[-1] == right
+
+
+@pytest.mark.parametrize("divisor", [0.1, 0, -3, math.nan])
+def test_steps_are_divided_by_whole_numbers_only(divisor):
+    with pytest.raises(OperandError, match="t // 100"):
+        descended("tape", lambda w, g, *, t: w - g / (1 + t // divisor))

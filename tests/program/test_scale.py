@@ -6,7 +6,9 @@ import sys
 import pytest
 
 from naive_graph import Graph, Variable, gradients
+from naive_graph.core.tables import Tables
 from naive_graph.errors import NodeError
+from naive_graph.graph.draft import Draft
 from naive_graph.graph.handles import CURRENT
 
 
@@ -116,3 +118,25 @@ def test_a_cleared_graph_holds_no_rows():
     _, y = chain(1000)
     Graph.clear()
     assert len(tables) == len(tables.sources) == len(tables.values) == 0 and repr(y) == "<stale Operator>"
+
+
+def test_the_rows_of_a_gradient_are_appended_at_once(monkeypatch):
+    x, y = chain(2_000)
+    appended, add_rows = [], Tables.add_rows
+    monkeypatch.setattr(Tables, "add_rows", lambda *of: (appended.append(of), add_rows(*of))[1])
+    monkeypatch.setattr(Tables, "add_row", None)
+    before = len(Graph.node_list)
+    gradients(y, x)
+    assert len(appended) == 1 and len(Graph.node_list) - before <= 6_000
+
+
+def test_no_draft_outlives_a_gradient_and_the_collector_goes_on():
+    x, y = chain(2_000)
+    gradients(y, x)
+    assert gc.isenabled() and not any(type(each) is Draft for each in gc.get_objects())
+    gc.disable()
+    try:
+        gradients(y, x)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

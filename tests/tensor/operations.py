@@ -187,6 +187,36 @@ def softmax_in_loops(step, source):
     return tabulated(step["shape"], lambda at: exp(source[at]) / sum(exp(each) for each in source[at[:-1]]))
 
 
+@st.composite
+def reductions(draw, shapes):
+    """The largest, the product or logsumexp over some axes."""
+    place, rule = draw(place_of(shapes)), draw(st.sampled_from(sorted(OVER_AXES)))
+    axes = tuple(axis for axis in range(len(shapes[place])) if draw(st.booleans()))
+    shape = tuple(extent for axis, extent in enumerate(shapes[place]) if axis not in axes)
+    return {"kind": "reduction", "of": [place], "rule": rule, "axes": axes, "shape": shape}
+
+
+OVER_AXES = {  # in NumPy, and in torch
+    "logsumexp": (np.logaddexp.reduce, lambda x, axis, torch: torch.logsumexp(x, axis)),
+    "max": (np.max, lambda x, axis, torch: torch.amax(x, axis)),
+    "min": (np.min, lambda x, axis, torch: torch.amin(x, axis)),
+    "prod": (np.prod, lambda x, axis, torch: torch.prod(x, axis)),
+}
+
+
+def reduction_in_loops(step, source):
+    kept = [axis for axis in range(source.ndim) if axis not in step["axes"]]
+    rows = source.transpose(*kept, *step["axes"])
+    fold = OVER_AXES[step["rule"]][0] if step["axes"] else np.sum
+    return tabulated(step["shape"], lambda at: fold(rows[at].ravel()))
+
+
+def reduction_in_torch(step, source, torch):
+    for axis in sorted(step["axes"], reverse=True):
+        source = OVER_AXES[step["rule"]][1](source, axis, torch)
+    return source
+
+
 # --- branches -----------------------------------------------------------------
 
 
@@ -219,7 +249,7 @@ def branch_in_torch(step, source, torch):
 
 STEPS = {
     "piece": pieces, "reshape": reshapes, "padded": paddings, "operator": operators, "gram": grams,
-    "softmax": softmaxes, "branch": branches,
+    "softmax": softmaxes, "branch": branches, "reduction": reductions,
 }  # fmt: skip
 NODES = {
     "piece": lambda step, source: source[tuple(step["parts"])],
@@ -229,10 +259,12 @@ NODES = {
     "gram": gram_of_node,
     "softmax": lambda step, source: ng.softmax(source),
     "branch": branch_of_node,
+    "reduction": lambda step, source: getattr(source, step["rule"])(step["axes"]),
 }
 LOOPS = {
     "piece": piece_in_loops, "reshape": reshape_in_loops, "padded": padded_in_loops, "operator": operator_in_loops,
     "gram": gram_in_loops, "softmax": softmax_in_loops, "branch": branch_in_loops,
+    "reduction": reduction_in_loops,
 }  # fmt: skip
 TORCH = {
     "piece": piece_in_torch,
@@ -242,4 +274,5 @@ TORCH = {
     "gram": lambda step, source, torch: source @ (source.mT if source.ndim > 1 else source),
     "softmax": lambda step, source, torch: torch.softmax(source, -1),
     "branch": branch_in_torch,
+    "reduction": reduction_in_torch,
 }

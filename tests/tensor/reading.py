@@ -11,6 +11,7 @@ from naive_graph.tensor.equation import names_among
 FUNCTIONS = {
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "exp": np.exp, "log": np.log,
     "maximum": np.maximum, "where": lambda mask, a, b: a if mask else b, "heaviside": lambda x: float(x > 0),
+    "max": np.max, "min": np.min, "prod": np.prod, "argmax": np.argmax, "logsumexp": np.logaddexp.reduce,
 }  # fmt: skip
 
 
@@ -43,13 +44,13 @@ def read(node):
     letters = re.findall(r"\w+", left.removeprefix(names[node]))
     assert len(letters) == node.rank and not set(letters) & set(names.values())
     code = re.sub(r"(?<![\w\]])\[(\w+) = ", r"holds[\1 == ", right)
-    summed = re.search(r"sum_\{([\w,]+)\} ", code)
+    summed = re.search(r"(sum|max|min|prod|logsumexp|argmax)_\{([\w,]+)\} ", code)
     extents = {}
     if summed:
         body = code[summed.end() :]
-        extents = {letter: _extent(letter, body, known, node) for letter in summed[1].split(",")}
+        extents = {letter: _extent(letter, body, known, node) for letter in summed[2].split(",")}
         loops = " ".join(f"for {letter} in range({extent})" for letter, extent in extents.items())
-        code = f"{code[: summed.start()]}sum({body} {loops})"
+        code = f"{code[: summed.start()]}{summed[1]}([{body} {loops}])"
     result = np.empty(node.shape)
     scope = FUNCTIONS | tensors | {"holds": Conditions()}
     with np.errstate(all="ignore"):

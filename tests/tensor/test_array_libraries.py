@@ -5,7 +5,9 @@ import pytest
 
 import naive_graph as ng
 from naive_graph import LeafNode, conv2d, max_pool2d
+from naive_graph.tensor import ReductionNode
 from naive_graph.tensor.losses import softmax_cross_entropy
+from naive_graph.tensor.reduction import REDUCTIONS
 
 IMAGES = np.random.default_rng(0).normal(size=(2, 6, 6, 1))
 KERNEL = np.random.default_rng(1).normal(size=(3, 3, 1, 2))
@@ -50,6 +52,20 @@ def test_values_and_gradients_are_numpys(make):
     assert float(loss.eval()) == pytest.approx(float(expected.eval()), rel=1e-12)
     for ours, theirs in zip(found, same):
         assert ours == pytest.approx(theirs.gradient(), abs=1e-12)
+
+
+@pytest.mark.parametrize("make", [torch_array, jax_array, dask_array])
+@pytest.mark.parametrize("extent", [3, 40])  # folded one by one, and by the library's own function
+@pytest.mark.parametrize("rule", REDUCTIONS)
+def test_reductions_are_numpys(make, extent, rule):
+    found = []
+    for library in (make, np.asarray):
+        x = LeafNode.parameter(library(np.random.default_rng(3).normal(size=(2, extent, 2))))
+        y = ReductionNode(rule, (2,), (-1, 2, -2), x) if extent == 3 else ReductionNode(rule, (1, 2), (1, -1, 2), x)
+        (y * y).sum().backward()
+        found.append((np.asarray(y.eval()), np.asarray(x.gradient())))
+    for ours, theirs in zip(*found):
+        assert ours == pytest.approx(theirs, abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # Dask computes later, and warns as NumPy does

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from naive_graph import Graph, LeafNode, lower
+import naive_graph as ng
+from naive_graph import Graph, LeafNode, gradcheck, lower
 from naive_graph.errors import ShapeError
 from naive_graph.tensor import losses
 
@@ -107,13 +108,60 @@ def test_gradients_are_those_of_the_scalars(name):
     assert lower(inputs).grads == pytest.approx(inputs.gradient(), abs=1e-12)
 
 
+def test_every_loss_stands_at_the_top_level():
+    for name in vars(losses):
+        if not name.startswith("_") and getattr(vars(losses)[name], "__module__", "") == losses.__name__:
+            assert name == "reduced" or getattr(ng, name) is getattr(losses, name)
+
+
+@pytest.mark.parametrize("reduce", losses.REDUCTIONS)
+def test_reductions_may_be_written_in_capitals(reduce):
+    found = [losses.hinge(Y, Z, W, each).eval().tolist() for each in (reduce, reduce.upper())]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, -1e3])
+def test_softmax_cross_entropys_gradient_is_the_softmax_less_the_labels(scale):
+    z = LeafNode.parameter(np.array(Z) * scale, "z")
+    y = np.array([[0.2, 0.3, 0.1], [0.0, 2.0, 0.0]])
+    loss = losses.softmax_cross_entropy(y, z, reduce="sum")
+    loss.backward()
+    shares = np.exp(z.value - z.value.max(1, keepdims=True))
+    shares /= shares.sum(1, keepdims=True)
+    expected = shares * y.sum(1, keepdims=True) - y
+    assert z.gradient() == pytest.approx(expected, abs=1e-15)
+    assert ng.gradients(loss, z).eval() == pytest.approx(expected, abs=1e-15)
+
+
+def test_softmax_cross_entropy_is_differentiable_again():
+    z = LeafNode.parameter([[2.0, -1.0, 0.5]], "z")
+    loss = losses.softmax_cross_entropy([[0.2, 0.3, 0.5]], z, reduce="sum")
+    p = np.exp(Z[0]) / np.exp(Z[0]).sum()
+    second = ng.gradients(ng.gradients(loss, z), z).eval()
+    assert second.reshape(3, 3) == pytest.approx(np.diag(p) - np.outer(p, p), abs=1e-15)
+    assert gradcheck(ng.gradients(loss, z)[0, 1])
+
+
+@pytest.mark.parametrize("name", [*GOLDEN, "softmax_cross_entropy", "cosine_distance", "mean_pairwise_squared_error"])
+def test_gradients_pass_the_check(name):
+    inputs, options = GOLDEN[name][:2] if name in GOLDEN else (P, {})
+    p, w = LeafNode.parameter(np.array(inputs) + 0.01, "p"), LeafNode.parameter(1.0, "w")
+    assert gradcheck(getattr(losses, name)(Y, p, weights=w, reduce="mean_by_weight", **options)).require().count
+
+
+def test_weights_do_not_make_more_losses():
+    with pytest.raises(ShapeError, match=r"softmax_cross_entropy: weights of shape \(2, 3\) do not spread over losses"):
+        losses.softmax_cross_entropy(Y, Z, W)
+    assert losses.softmax_cross_entropy(Y, Z, [1.0, 0.5], "none").shape == (2,)
+
+
 def test_labels_do_not_broadcast_to_predictions():
     with pytest.raises(ShapeError, match=r"labels of shape \(3,\) and predictions of shape \(2, 3\)"):
         losses.mean_squared_error([1.0, 0.0, 1.0], P)
 
 
 def test_an_unknown_reduction_names_the_known():
-    with pytest.raises(ShapeError, match="mean_by_weight"):
+    with pytest.raises(ShapeError, match=r"hinge: reduce is one of .*mean_by_weight"):
         losses.hinge(Y, Z, reduce="average")
 
 

@@ -2,10 +2,13 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import warnings
 from pathlib import Path
+from threading import Thread
+from time import sleep
 
 import numpy as np
 import pytest
@@ -222,6 +225,39 @@ def test_tasks_that_are_too_small_to_be_sent_are_said_to_be_once(client, monkeyp
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         engine.backward(y)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing is killed without a word there")
+def test_a_worker_killed_in_the_middle_loses_nothing(client, tmp_path):
+    slow = ng.operator("slow_on_workers", lambda a: (sleep(0.3), a * a)[1], [lambda a, y: 2.0 * a])
+
+    def build():
+        return sum((slow(LeafNode.parameter([1.0 + place, 2.0])) for place in range(8)), LeafNode.constant(0.0)).sum()
+
+    known = set(client.scheduler_info(n_workers=-1)["workers"])
+    address = client.scheduler_info()["address"]
+    worker = started(["worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard", "--local-directory",
+                      str(tmp_path)], tmp_path / "log")  # fmt: skip
+    try:
+        client.wait_for_workers(len(known) + 1, timeout=PATIENCE)
+        (new,) = set(client.scheduler_info(n_workers=-1)["workers"]) - known
+        struck = []
+
+        def strike():
+            while worker.poll() is None and not struck:
+                if client.processing([new])[new] and client.has_what([new])[new]:  # it is at work, and others need it
+                    struck.append(new)
+                    worker.kill()
+
+        thread = Thread(target=strike)
+        thread.start()
+        found = found_by(DaskEngine(client).backward, build)
+        struck.append("too late")
+        thread.join()
+        assert struck[0] == new
+        assert found == found_by(simple, build)
+    finally:
+        ended(worker)
 
 
 def test_an_array_keeps_its_layout_on_the_way():

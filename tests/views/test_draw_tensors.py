@@ -24,6 +24,11 @@ def test_a_tensor_is_drawn_with_its_shape_and_equation(y):
     assert lines(draw(y)) == ["W  (2 × 3)", "x  (3)", "1, 2, 3", "y  (2)", "y[i] = Σ[a] W[i,a] * x[a]"]
 
 
+def test_a_reduction_is_drawn_with_what_it_runs_over():
+    x = LeafNode.parameter([[1.0, 2.0]], "x")
+    assert lines(draw(x.max(1)))[-1].endswith("= max[a] x[i,a]")
+
+
 def test_every_source_has_its_arrow(y):
     assert [(arrow.source, arrow.target) for arrow in draw(y * y).scene.arrows] == [
         ("tensor-0", "tensor-2"),

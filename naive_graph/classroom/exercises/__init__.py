@@ -1,20 +1,45 @@
 """The exercises: each is one function with switches, and with all of them off the solution.
 
-orders     kahn, depends_on
-backward   backward
-dual       Dual
-downhill   slope, descend
-steps      momentum, adam
-lists      contract, softmax_cross_entropy
+counting   1  count, edges, evaluate, sensitivities
+orders     2  kahn, depends_on
+timing     2  is_order, finish_times
+downhill   3  slope, descend
+slopes     3  local_slopes, along_paths, halving, line_loss
+lists      4, 7  contract, softmax_cross_entropy
+indices    4  transpose, add_row, index_arrays, shape_of, slide
+backward   5  backward
+dual       5  Dual
+roads      5  tangents, count_roads
+steps      6  momentum, adam
+rates      6  adagrad, rmsprop, clip
+readers    7  depth, bag, is_liked, meet
+passes     8  share, last_uses, slots, runs, run_plan
 
-texts.toml holds what is said: rules, hints, and a sentence for each mistake.
+A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
 """
 
 from .backward import BACKWARD
+from .counting import COUNT, EDGES, EVALUATE, SENSITIVITIES
 from .downhill import DESCEND, SLOPE
 from .dual import DUAL
+from .indices import ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE, TRANSPOSE
 from .lists import CONTRACT, SOFTMAX
 from .orders import DEPENDS_ON, KAHN
+from .passes import LAST_USES, RUN_PLAN, RUNS, SHARE, SLOTS
+from .rates import ADAGRAD, CLIP, RMSPROP
+from .readers import BAG, DEPTH, IS_LIKED, MEET
+from .roads import COUNT_ROADS, TANGENTS
+from .slopes import ALONG_PATHS, HALVING, LINE_LOSS, LOCAL_SLOPES
 from .steps import ADAM, MOMENTUM
+from .timing import FINISH_TIMES, IS_ORDER
 
-EXERCISES = [KAHN, DEPENDS_ON, SLOPE, DESCEND, CONTRACT, BACKWARD, DUAL, MOMENTUM, ADAM, SOFTMAX]
+EXERCISES = [
+    COUNT, EDGES, EVALUATE, SENSITIVITIES,
+    KAHN, DEPENDS_ON, IS_ORDER, FINISH_TIMES,
+    SLOPE, DESCEND, LOCAL_SLOPES, ALONG_PATHS, HALVING, LINE_LOSS,
+    CONTRACT, TRANSPOSE, ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE,
+    BACKWARD, DUAL, TANGENTS, COUNT_ROADS,
+    MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
+    SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
+    SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
+]  # fmt: skip

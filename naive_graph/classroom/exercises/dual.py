@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..asking import Changed
-from ..cases import Case, plain_case
+from ..cases import Case, Formula, plain_case
 from ..exercise import Exercise
 
 
@@ -136,53 +136,46 @@ def _call_dual(answer: Any, arguments: tuple[Any, ...]) -> Any:
     return told
 
 
-_ONE: list[tuple[str, Callable[..., Any], str]] = [
-    ("a + 1", lambda a: a + 1, "a plain number stands on the right"),
-    ("2 + a", lambda a: 2 + a, "a plain number stands on the left"),
-    ("a - 1", lambda a: a - 1, "a plain number stands on the right"),
-    ("1 - a", lambda a: 1 - a, "a plain number stands on the left"),
-    ("a * 3", lambda a: a * 3, "a plain number stands on the right"),
-    ("3 * a", lambda a: 3 * a, "a plain number stands on the left"),
-    ("a / 4", lambda a: a / 4, "a plain number stands on the right"),
-    ("1 / a", lambda a: 1 / a, "a plain number stands on the left"),
-    ("-a", lambda a: -a, "there is a unary minus"),
-    ("a ** 2", lambda a: a**2, "there is a power"),
-    ("a ** 3", lambda a: a**3, "there is a power"),
-    ("a ** -1", lambda a: a**-1, "there is a power"),
-    ("a.sin()", lambda a: a.sin(), "there is a sine"),
-    ("a.exp()", lambda a: a.exp(), "there is an exponential"),
-]
-_POSITIVE: list[tuple[str, Callable[..., Any], str]] = [
-    ("a.log()", lambda a: a.log(), "there is a logarithm"),
-    ("a ** 0.5", lambda a: a**0.5, "there is a power"),
-    ("a ** 0", lambda a: a**0, "there is a power"),
-]
-_TWO: list[tuple[str, Callable[..., Any], str]] = [
-    ("a + b", lambda a, b: a + b, "two Duals are added"),
-    ("a - b", lambda a, b: a - b, "two Duals are subtracted"),
-    ("a * b", lambda a, b: a * b, "two Duals are multiplied"),
-    ("a / b", lambda a, b: a / b, "two Duals are divided"),
-    ("a * a", lambda a, b: a * a, "two Duals are multiplied"),
-    ("b / a", lambda a, b: b / a, "two Duals are divided"),
-    ("-a * b + 1", lambda a, b: -a * b + 1, "there are several operations"),
-    ("(a * b).sin() / (b ** 2 + 3)", lambda a, b: (a * b).sin() / (b**2 + 3), "there are several operations"),
-    ("(2 - a) / (1 + b.exp())", lambda a, b: (2 - a) / (1 + b.exp()), "there are several operations"),
-    ("(a * a + 1).log() - 2 / b", lambda a, b: (a * a + 1).log() - 2 / b, "there are several operations"),
-]
+_ONE = {
+    "a plain number stands on the right": ("a + 1", "a - 1", "a * 3", "a / 4"),
+    "a plain number stands on the left": ("2 + a", "1 - a", "3 * a", "1 / a"),
+    "there is a unary minus": ("-a",),
+    "there is a power": ("a ** 2", "a ** 3", "a ** -1"),
+    "there is a sine": ("a.sin()",),
+    "there is an exponential": ("a.exp()",),
+}
+_POSITIVE = {"there is a logarithm": ("a.log()",), "there is a power": ("a ** 0.5", "a ** 0")}
+_TWO = {
+    "two Duals are added": ("a + b",),
+    "two Duals are subtracted": ("a - b",),
+    "two Duals are multiplied": ("a * b", "a * a"),
+    "two Duals are divided": ("a / b", "b / a"),
+    "there are several operations": (
+        "-a * b + 1", "(a * b).sin() / (b ** 2 + 3)", "(2 - a) / (1 + b.exp())", "(a * a + 1).log() - 2 / b",
+    ),
+}  # fmt: skip
+
+
+def _asked(texts: dict[str, tuple[str, ...]], **duals: tuple[float, ...]) -> Iterator[Case]:
+    """A case for each text, with these Duals."""
+    told = ", ".join(f"{name} = Dual{pair}" for name, pair in duals.items())
+    for special, each in texts.items():
+        for text in each:
+            yield plain_case(
+                f"{text}, where {told}", Formula(text, ", ".join(duals)), *duals.values(), features=special
+            )
 
 
 def _dual_cases() -> Iterator[Case]:
     yield plain_case("Dual(3.0)", lambda a: a, (3.0,), features="no slope is given")
     yield plain_case("Dual(3.0, 2.0)", lambda a: a, (3.0, 2.0))
     for value, slope in ((3.0, 1.0), (0.7, -2.0), (-1.5, 0.5), (2.0, 0.0)):
-        for text, expression, special in _ONE + (_POSITIVE if value > 0 else []):
-            yield plain_case(f"{text}, where a = Dual({value}, {slope})", expression, (value, slope), features=special)
+        yield from _asked(_ONE, a=(value, slope))
+        yield from _asked(_POSITIVE if value > 0 else {}, a=(value, slope))
     for a, b in (((3.0, 1.0), (0.5, 2.0)), ((-1.2, 0.7), (2.5, -1.5)), ((1.5, 0.0), (-0.8, 1.0))):
-        for text, expression, special in _TWO:
-            yield plain_case(f"{text}, where a = Dual{a}, b = Dual{b}", expression, a, b, features=special)
-    yield plain_case("a ** 2, where a = Dual(0.0, 1.0)", lambda a: a**2, (0.0, 1.0), features="the value is 0")
-    text, pairs = "a * b, where a = Dual(0.0, 1.0), b = Dual(2.0, 3.0)", ((0.0, 1.0), (2.0, 3.0))
-    yield plain_case(text, lambda a, b: a * b, *pairs, features="the value is 0")
+        yield from _asked(_TWO, a=a, b=b)
+    yield from _asked({"the value is 0": ("a ** 2",)}, a=(0.0, 1.0))
+    yield from _asked({"the value is 0": ("a * b",)}, a=(0.0, 1.0), b=(2.0, 3.0))
 
 
 DUAL = Exercise(Dual, _dual_cases, call=_call_dual, is_class=True)

@@ -52,6 +52,12 @@ class Single(Arithmetic, float):  # type: ignore[misc] # two ways to write power
 
     __bool__ = float.__bool__
 
+    def __floordiv__(self, other: float) -> Any:
+        return Single(float(self) // other)
+
+    def __mod__(self, other: float) -> Any:
+        return Single(float(self) % other)
+
 
 def in_pieces(largest: Any, exp_below: Any, log1p: Any) -> dict[str, Callable[..., Any]]:
     """The rules that consist of rounded pieces, written with these."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ...errors import NodeError
 from ..plan import Plan
+from ..progress import many
 from ..rules import Arithmetic, Rule
 from ..tables import CONSTANT, PLACEHOLDER, Tables
 
@@ -184,7 +185,7 @@ STYLES = {"text": PLAIN, "tex": TEX}
 
 def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple[str, str]], str]:
     """Write down the plan's first target: definitions of named parts, then the formula itself."""
-    if style not in STYLES:
+    if not isinstance(style, str) or style not in STYLES:
         raise NodeError(f"A formula is written in the style 'text' or 'tex', not {style!r}.")
     chosen = STYLES[style]
     names, first = _Names(tables, plan, chosen), max(0, len(plan) - MOST_WRITTEN)
@@ -203,7 +204,7 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
         said = f"{first:,} nodes before these, each by its row"
         definitions.append(("v...", said) if chosen is PLAIN else (r"v_{\dots}", rf"\text{{{said}}}"))
     target = plan.targets[0]
-    for step in range(first, len(plan)):
+    for step in many(range(first, len(plan)), "formula", len(plan) - first):
         rule = plan.rule(step)
         if rule is not None:
             text = texts[step] = rule(*[text_of(operand) for operand in plan.operands(step)])

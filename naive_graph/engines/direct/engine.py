@@ -12,20 +12,19 @@ import warnings
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.origin import learners_level
 from ...core.tables import Tables, Unpacked, unpacked
 from ...errors import EngineWarning
 from ..choice import OPAQUE
-from ..llvm.compile import place
 from ..llvm.emit import Opaque
 from ..llvm.machine import library_of
 from . import kernel
 from .table import Table
 
 KEY = "direct"
-NOWHERE = array("d")
+NOWHERE: array[Any] = array("d")
 
 
 class Kernel:
@@ -34,18 +33,20 @@ class Kernel:
     def __init__(self) -> None:
         library = self.library = library_of(kernel.__name__)
         self.table = Table()
-        # The interpreter's lock is kept: so nobody resizes a column meanwhile, and the scratch below is one run's.
-        seven, eight = (ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * count) for count in (7, 8))
-        self.sort, self.evaluate = seven(library.address("sort")), seven(library.address("evaluate"))
-        self.differentiate = eight(library.address("differentiate"))
-        self.unpack = eight(library.address("unpack"))
-        self.scratch = array("d")
 
-    def room(self, widest: int) -> array[float]:
-        """Where the operands of one row lie, and behind them its partials."""
+        def function(name: str, arrays: int) -> Callable[..., int]:
+            # The interpreter's lock is kept: so nobody resizes a column meanwhile, and the scratch below is one run's.
+            return ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * arrays)(library.address(name))
+
+        self.unpack, self.regroup, self.sort = function("unpack", 8), function("regroup", 6), function("sort", 11)
+        self.evaluate, self.differentiate = function("evaluate", 13), function("differentiate", 13)
+        self.scratch, self.ids = array("d"), array("i")
+
+    def room(self, widest: int) -> tuple[array[float], array[int]]:
+        """Where the operands of one row lie, and behind them its partials; where they are, and which are wanted."""
         if len(self.scratch) < 2 * widest:
-            self.scratch = array("d", bytes(16 * widest))
-        return self.scratch
+            self.scratch, self.ids = array("d", bytes(16 * widest)), array("i", bytes(8 * widest))
+        return self.scratch, self.ids
 
     def unpacked(self, new: list[list[Any]], base: int, now: int) -> Unpacked:
         """As `tables.unpacked`."""
@@ -57,7 +58,7 @@ class Kernel:
         sources, targets = array("i", bytes(8 * size)), array("i", bytes(8 * size))
         values, stamps = array("d", bytes(8 * size)), array("q", bytes(8 * size))
         sizes = array("q", [size, base, *[0] * 6, now])
-        edges = self.unpack(*map(place, (operators, lefts, rights, sizes, sources, targets, values, stamps)))
+        edges = self.unpack(*addresses((operators, lefts, rights, sizes, sources, targets, values, stamps)))
         return Unpacked(operators, array("i", new[3]), sources[:edges], targets[:edges], values, stamps)
 
     def run(self, call: Callable[[], int]) -> int:
@@ -69,19 +70,17 @@ class Kernel:
         return said
 
 
-class Order:
-    """What the sort found: see kernel.py."""
+class Order(NamedTuple):
+    """What the sort found: see kernel.py. drawn: operators, degrees, own, begins, order and marks."""
 
-    __slots__ = ("sizes", "work")
+    sizes: array[int]
+    drawn: tuple[array[int], ...]
+    results: array[int]  # the rows that were asked for, or all sinks
 
-    def __init__(self, work: array[int], sizes: array[int]) -> None:
-        self.work, self.sizes = work, sizes
-
-    def results(self) -> list[int]:
-        """The rows that were asked for, or all sinks."""
-        rows, room = self.sizes[kernel.ROWS], self.sizes[kernel.ROOM]
-        first = 2 * rows + 1 + room
-        return self.work[first : first + self.sizes[kernel.RESULTS]].tolist()
+    @property
+    def rows(self) -> array[int]:
+        """All that is run, in order."""
+        return self.drawn[4][: self.sizes[kernel.SORTED]]
 
 
 @once
@@ -96,40 +95,54 @@ def settle(tables: Tables) -> None:
 
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool) -> bool:
     """Evaluate the targets, or the whole graph."""
-    machine = the_kernel()
     order = sorted_for(tables, targets)
-    if order is None:
+    found = None if order is None else evaluated(tables, order, fed, warn)
+    if found is None:
         return False
-    rows, now = order.sizes[kernel.ROWS], tables.clock
-    values, stamps = grown(tables.values, rows), grown(tables.stamps, rows)
-    for row, value in fed.items():
-        values[row], stamps[row] = value, now
-    order.sizes[kernel.NOW] = now
-    scratch = machine.room(order.sizes[kernel.WIDEST])
-    columns = (tables.operators, order.work, order.sizes, machine.table.addresses, values, stamps, scratch)
-    if ran(tables, lambda: machine.evaluate(*map(place, columns)), warn) != 0:
-        return False
+    values, stamps = found
     if fed:
-        tables.written = now
-    tables.clock = now + 1  # before the results: see running.commit_values
-    tables.values[:rows], tables.stamps[:rows] = values, stamps  # what a handler built meanwhile stays
+        tables.written = tables.clock
+    tables.clock += 1  # before the results: see running.commit_values
+    tables.values[: len(values)], tables.stamps[: len(stamps)] = values, stamps  # what a handler built meanwhile stays
     return True
 
 
 def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float] | None:
     """The gradients of the sum of the targets, of all rows; None where it did not run."""
+    tables.grow_values()
+    columns = tables.values, tables.stamps
     whole = tables.cache.get((KEY,))  # what forward sorted serves, unless a target was absorbed
-    said, grads = (kernel.UNSORTED, NOWHERE) if whole is None else swept(tables, whole, targets, warn)
+    said, grads = (kernel.UNSORTED, NOWHERE) if whole is None else swept(tables, whole, targets, *columns, warn)
     if said == kernel.UNSORTED:
         order = sorted_for(tables, targets)
-        said, grads = (kernel.ELSEWHERE, NOWHERE) if order is None else swept(tables, order, targets, warn)
+        said, grads = (kernel.ELSEWHERE, NOWHERE) if order is None else swept(tables, order, targets, *columns, warn)
     return grads if said == 0 else None
+
+
+def answered(
+    tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wrt: Sequence[int]
+) -> tuple[list[float], list[list[float]]] | None:
+    """The targets' values, and of each its derivatives with respect to some leaves; None where it did not run.
+
+    Nothing is written. fed: leaves' numbers that hold in place of the tables'.
+    """
+    order = sorted_for(tables, targets)
+    found = None if order is None else evaluated(tables, order, fed, True)
+    if order is None or found is None:
+        return None
+    slopes = []
+    for target in targets if wrt else ():
+        said, grads = swept(tables, order, [target], *found, True)
+        if said != 0:
+            return None
+        slopes.append([grads[row] for row in wrt])
+    return [found[0][row] for row in targets], slopes
 
 
 def results(tables: Tables) -> list[int] | None:
     """The operators that feed nobody, in Kahn's order; None where the graph cannot be sorted."""
     order = sorted_for(tables, ())
-    return None if order is None else order.results()
+    return None if order is None else order.results.tolist()
 
 
 def sorted_for(tables: Tables, targets: Sequence[int]) -> Order | None:
@@ -143,33 +156,53 @@ def sorted_for(tables: Tables, targets: Sequence[int]) -> Order | None:
 
 
 def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
-    machine, rows, edges = the_kernel(), len(tables), len(tables.sources)
+    machine, rows, sources, consumers = the_kernel(), len(tables), tables.sources, tables.targets
     machine.table.grow()
-    said = room = edges + 1
-    while said > 0:  # an operand that many absorbers took over may need more room
-        room = said
-        sizes = array("q", [rows, edges, room, len(targets), *[0] * 6, *targets])
-        work = array("i", [0]) * (7 * rows + edges + 2 * room + 4)
-        columns = (tables.operators, tables.in_degrees, tables.sources, tables.targets, machine.table.arities)
-        said = machine.sort(*map(place, (*columns, work, sizes)))
-    return Order(work, sizes) if said == 0 else None
+    edges = len(sources)
+    said = max(1, edges)  # the sort runs at least once
+    sizes = array("q", [rows, edges, edges, len(targets), *[0] * 7, *targets])
+    begins, order, marks, own = zeros(rows + 1), zeros(rows), array("b", bytes(rows)), sources
+    while said > 0 or said == kernel.MIXED:
+        if said == kernel.MIXED:  # by edges drawn by hand
+            own = zeros(edges)
+            machine.regroup(*addresses((sources, consumers, begins, order, own, sizes)))
+        else:  # operands that many absorbers took over need more room than edges
+            sizes[kernel.ROOM], follow = said, NOWHERE  # the old room goes first
+        follow = zeros(2 * rows + 1 + sizes[kernel.ROOM])
+        drawn, rest = (tables.operators, tables.in_degrees, own, begins), (machine.table.arities, order, marks)
+        said = machine.sort(*addresses((*drawn, sources, consumers, *rest, follow, sizes)))
+    return Order(sizes, (*drawn, order, marks), follow[: sizes[kernel.RESULTS]]) if said == 0 else None
 
 
-def swept(tables: Tables, order: Order, targets: Sequence[int], warn: bool) -> tuple[int, array[float]]:
+def evaluated(
+    tables: Tables, order: Order, fed: Mapping[int, float], warn: bool
+) -> tuple[array[float], array[int]] | None:
+    """All values, and when each was written or computed; None where it did not run."""
+    machine, sizes, rows = the_kernel(), order.sizes, order.sizes[kernel.ROWS]
+    values, stamps = grown(tables.values, rows), grown(tables.stamps, rows)
+    for row, value in fed.items():
+        values[row], stamps[row] = value, tables.clock
+    sizes[kernel.NOW] = tables.clock
+    rules, room = machine.table.addresses, machine.room(sizes[kernel.WIDEST])
+    columns = (*order.drawn, order.results, sizes, rules, values, stamps, *room)
+    said = ran(tables, lambda: machine.evaluate(*addresses(columns)), warn)
+    return (values, stamps) if said == 0 else None
+
+
+def swept(
+    tables: Tables, order: Order, targets: Sequence[int], values: array[float], stamps: array[int], warn: bool
+) -> tuple[int, array[float]]:
     """What the kernel says of the sweep backwards, and the gradients."""
-    machine, rows = the_kernel(), len(tables)
+    machine = the_kernel()
     sizes = order.sizes[: kernel.FIRST_ASKED] + array("q", targets)
     sizes[kernel.ASKED], sizes[kernel.REDRAWN] = len(targets), tables.redrawn
-    values, stamps = (grown(column, rows) for column in (tables.values, tables.stamps))
-    scratch = machine.room(sizes[kernel.WIDEST])
-    grads = NOWHERE
+    room, grads = machine.room(sizes[kernel.WIDEST]), NOWHERE
 
     def call() -> int:
         nonlocal grads
-        grads = array("d", bytes(8 * rows))
-        columns = (tables.operators, order.work, sizes, machine.table.addresses, values, stamps, grads, scratch)
-        said: int = machine.differentiate(*map(place, columns))
-        return said
+        grads = array("d", [0.0]) * sizes[kernel.ROWS]
+        columns = (*order.drawn, sizes, machine.table.addresses, values, stamps, grads, *room)
+        return machine.differentiate(*addresses(columns))
 
     return ran(tables, call, warn), grads
 
@@ -188,4 +221,15 @@ def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
 
 def grown(column: array[Any], rows: int) -> array[Any]:
     """A copy of the column with an entry for every row."""
-    return column[:rows] + array(column.typecode, bytes(8 * max(0, rows - len(column))))
+    found = column[:rows]
+    found.extend(array(column.typecode, [0]) * (rows - len(column)))
+    return found
+
+
+def addresses(columns: Sequence[Any]) -> list[int]:
+    """Where the columns begin."""
+    return [column.buffer_info()[0] for column in columns]
+
+
+def zeros(size: int) -> array[int]:
+    return array("i", [0]) * size

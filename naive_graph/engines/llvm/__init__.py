@@ -3,6 +3,7 @@
 Rules become code, because they are applied to registers:
 
     compile      LLVM's assembly in, functions out; `cache` keeps them on disk
+    size         how long LLVM will take for a text, which nothing interrupts
     precision    float64, or float32
     typed        values of LLVM that know their type
     emit         registers: one more arithmetic

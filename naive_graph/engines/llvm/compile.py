@@ -21,6 +21,7 @@ from ...core.forks import COMPILER, held_over_forks
 from ...core.imports import uninterrupted
 from ...errors import MissingToolError
 from . import cache
+from .size import can_be_optimised, check
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
 _LOCK = RLock()
@@ -66,7 +67,8 @@ def compiled(ir_text: str | Callable[[], str], key: str | None = None, optimised
     ir_text: LLVM's assembly, or a function that writes it when it is needed.
     key: a text that stands for ir_text and is quicker to have; without it,
     ir_text itself. Two texts must never share a key.
-    optimised: let LLVM rearrange loops and calls; straight code gains nothing by it.
+    optimised: let LLVM rearrange loops and calls, unless it would take too long for a Ctrl-C to wait for; straight
+    code gains nothing by it. Raises Opaque for a text that takes too long in any case.
 
     >>> library = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }")
     >>> library.function("half", ctypes.c_double, [ctypes.c_double])(3.0)
@@ -97,6 +99,8 @@ def _made(name: str, ir_text: str | Callable[[], str], optimised: bool) -> Libra
 def object_code(ir_text: str, optimised: bool = False) -> bytes:
     """The text as machine code, with the addresses still open."""
     llvm = llvmlite()
+    check(ir_text)
+    optimised = optimised and can_be_optimised(ir_text)
     module = llvm.parse_assembly(ir_text)
     module.verify()
     if optimised:

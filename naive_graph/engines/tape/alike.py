@@ -76,7 +76,10 @@ def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array,
     if not _begins(places) and _compared(flat, dot):
         return None
     roots = pairs[places]
-    template = _below(flat, roots[0])
+    below = [_below(flat, roots[lane]) for lane in (0, 1, -1)]
+    if _overlap(flat, *below):
+        return None
+    template = np.flatnonzero(below[0]).astype(np.int32)
     size, count = len(template), len(places)
     position, rows = np.full(len(flat), NONE, np.int32), np.full(size * count, NONE, np.int32)
     walk = Walk(template, position, rows, np.zeros(size, np.uint8), np.zeros(size, np.int32))
@@ -98,26 +101,45 @@ def _begins(places: Array) -> bool:
 
 def _compared(flat: Flat, row: int) -> bool:
     """Whether a comparison, or a rule with a kink, depends on the row."""
-    reached = np.zeros(len(flat), bool)
-    reached[row] = True
-    for later in range(row, len(flat)):
-        kind = int(flat.kinds[later])
-        if not reached[later] and any(reached[each] for each in flat.of(later) if each >= 0):
-            if kind >= 0 and BY_NUMBER[kind].kink is not None:
-                return True
-            reached[later] = True
-    return False
+    kinks = np.array([rule.kink is not None for rule in BY_NUMBER], np.uint8)
+    return bool(meets(len(flat), row, flat.columns, kinks, len(kinks), np.zeros(len(flat), np.uint8)))
+
+
+@machine
+def meets(rows: int, row: int, of: Columns, kinks: Bytes, kinds: int, reached: Bytes) -> int:
+    """Whether a row of these kinds depends on the row. reached: full of 0."""
+    reached[row] = 1
+    for later in range(row + 1, rows):
+        for at in range(of.starts[later], of.starts[later + 1]):
+            if of.operands[at] >= 0 and reached[of.operands[at]]:
+                reached[later] = 1
+        if reached[later] and of.kinds[later] >= 0 and of.kinds[later] < kinds and kinks[of.kinds[later]]:
+            return 1
+    return 0
+
+
+def _overlap(flat: Flat, first: Array, second: Array, last: Array) -> bool:
+    """Whether two lanes share what the last one does not, as neighbours in a stencil do: then they are no samples."""
+    inner = np.diff(flat.starts) > 0
+    return bool((inner & first & (second != last)).any())
 
 
 def _below(flat: Flat, roots: Array) -> Array:
-    """The roots and all that they depend on, by row."""
-    found, waiting = set(), [root for root in roots.tolist() if root >= 0]
-    while waiting:
-        row = waiting.pop()
-        if row not in found:
-            found.add(row)
-            waiting.extend(each for each in flat.of(row) if each >= 0)
-    return np.array(sorted(found), np.int32)
+    """Whether each row is among the roots and all that they depend on."""
+    found = np.zeros(len(flat), np.uint8)
+    found[roots[roots >= 0]] = 1
+    descend(int(roots.max()), flat.columns, found)
+    return found
+
+
+@machine
+def descend(last: int, of: Columns, found: Bytes) -> None:
+    """Mark all that the marked rows depend on."""
+    for row in range(last, -1, -1):
+        if found[row]:
+            for at in range(of.starts[row], of.starts[row + 1]):
+                if of.operands[at] >= 0:
+                    found[of.operands[at]] = 1
 
 
 def term_hash(x: int, y: int) -> int:

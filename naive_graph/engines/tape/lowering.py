@@ -9,10 +9,10 @@ powers   squares became products
 batch    what depends on a batch has a value for every sample
 dots     sums of products became dot products
 lanes    samples hidden in the graph became lanes
-share    nothing twice, nothing for nobody
+share    equal rows became one, unused rows went
 adjoint  the derivatives' rows were appended
 softmax  what the shares of a softmax have in common stands there once
-share    nothing twice, nothing for nobody
+share    equal rows became one, unused rows went
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.progress import progress
 from ...core.rules import RULES
 from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
@@ -115,7 +116,7 @@ def differentiated(flat: Flat, wanted: Wanted) -> tuple[Flat, Wanted]:
     return flat, Wanted(wanted.outputs, [], slopes)
 
 
-SHARE = Pass("share", "nothing twice, nothing for nobody", moving(share))
+SHARE = Pass("share", "equal rows became one, unused rows went", moving(share))
 PASSES = (
     Pass("powers", "squares became products", moving(powers), quiet=True),
     Pass("batch", "what depends on a batch has a value for every sample", moving(batch)),
@@ -189,7 +190,7 @@ class Lowering:
         sources = {leaf: _source(int(flat.kinds[leaf]), row, places) for leaf, row in flat.sources.items()}
         flat = replace(flat, groups=groups, sources=sources, samples=[1, 1] if batched else [1])
         skipped = {name for name, skip in (("batch", not batched), ("lanes", batched or not find)) if skip}
-        for each in PASSES:
+        for each in progress(PASSES, label="passes"):
             if each.name not in skipped:
                 flat, wanted = each.run(flat, wanted)
                 if not each.quiet:

@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...core.rules import RULES
-from .flat import MUL, Array, Flat
+from .flat import MUL, Array, Flat, arrays
 
 POW = RULES["pow"].number
 
@@ -35,8 +35,8 @@ def powers(flat: Flat, wanted: Array) -> tuple[Flat, Array]:
     if not len(rows):
         return flat, stay
     exponents = flat.operands[flat.starts[rows] + 1]
-    twos = [row for row, value in flat.constants.items() if value == 2.0]
-    rows = rows[np.isin(exponents, twos)]
+    constants, values = arrays(flat.constants, np.float64)
+    rows = rows[np.isin(exponents, constants[values == 2.0])]
     kinds, operands = flat.kinds.copy(), flat.operands.copy()
     kinds[rows] = MUL
     operands[flat.starts[rows] + 1] = operands[flat.starts[rows]]

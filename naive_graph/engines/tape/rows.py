@@ -8,53 +8,56 @@ operands come before their consumers, unless an edge was drawn by hand.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...core.plan import check_complete, plan_for
 from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
-from ..direct import kernel
-from ..direct.kernel import ASKED, EDGES, FIRST_ASKED, ROWS
 from ..llvm.machine import machine
-from ..llvm.python import Ints, Longs
-from .flat import Array, Flat
+from ..llvm.python import Bytes, Ints
+from .flat import Array, Columns, Flat, held, room
 
-# Parts of the machine code here: so the kernel itself need not be compiled.
-grouped, chosen, spread = (each.python for each in (kernel.grouped, kernel.chosen, kernel.spread))
+BY_HAND, SORTED, MIXED = 0, 1, 2  # how the edges of the tables stand
 
 
 def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
     """The rows that the targets depend on, as columns; and which rows of the tables they are."""
-    kinds, starts, operands, rows = _columns(tables, targets)
+    kinds, starts, operands, chosen = _columns(tables, targets)
     arities = np.array([rule.arity or 0 for rule in BY_NUMBER], np.int32)[kinds]  # of leaves it means nothing
     degrees = np.diff(starts)
     odd = (kinds >= 0) & ((degrees == 0) | ((arities > 0) & (degrees != arities)))
-    check_complete(tables, rows[odd].tolist())
+    check_complete(tables, np.asarray(chosen)[odd].tolist())
     flat = Flat(kinds, starts, operands, np.zeros(len(kinds), np.int32))
     constants = np.flatnonzero(kinds == CONSTANT)
-    held = np.array(tables.values, np.float64)[rows[constants]] if len(constants) else constants
-    flat.constants = dict(zip(constants.tolist(), held.tolist(), strict=True))
+    values = np.array(tables.values, np.float64)[chosen[constants]] if len(constants) else constants
+    flat.constants = held(constants, values)
     others = np.flatnonzero((kinds < 0) & (kinds != CONSTANT))
-    flat.sources = dict(zip(others.tolist(), rows[others].tolist(), strict=True))
-    return flat, rows
+    flat.sources = held(others, chosen[others])
+    return flat, chosen
 
 
 def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
     """Kinds, starts and operands of the rows, and which they are. A column goes as soon as it was read."""
-    rows, edges = len(tables), len(tables.sources)
-    own, begins, marks, room = (np.empty(size, np.int32) for size in (edges, rows + 1, rows, rows))
-    columns = (np.array(column, np.int32) for column in (tables.targets, tables.sources))
-    asked = np.array([rows, edges, 0, len(targets), *[0] * (FIRST_ASKED - ASKED - 1), *targets], np.int64)
-    mark_needed(*columns, own, begins, marks, room, asked)
-    starts = np.concatenate([[0], np.cumsum(np.array(tables.in_degrees, np.int32) * marks)]).astype(np.int32)
-    operands = np.empty(starts[-1], np.int32)
-    if not written_out(rows, marks, starts, operands, own, begins):
+    sources, consumers = np.array(tables.sources, np.int32), np.array(tables.targets, np.int32)
+    rows, order = len(tables), in_order(len(sources), sources, consumers)
+    if order == BY_HAND:
         return _by_plan(tables, targets)
-    del own, begins
-    these = np.flatnonzero(marks).astype(np.int32)
-    place = np.cumsum(marks, dtype=np.int32) - 1
-    kinds = np.array(tables.operators, np.int32)[these]
-    return kinds, np.append(starts[these], starts[-1:]), place[operands], these
+    begins, edges = np.zeros(rows + 1, np.int32), sources
+    count_edges(len(sources), rows, consumers, begins)
+    if order == MIXED:
+        edges = np.empty(len(sources), np.int32)
+        by_consumer(len(sources), sources, consumers, begins, edges, np.zeros(rows + 1, np.int32))
+    del sources, consumers
+    drawn = Drawn(begins, edges, np.zeros(rows, np.uint8))
+    drawn.live[targets] = 1
+    made = room(rows, reach(rows, drawn))._replace(kinds=np.array(tables.operators, np.int32))
+    chosen, place, chain = (np.empty(rows, np.int32) for _ in range(3))
+    count = write(rows, drawn, chain, place, chosen, made)
+    if count == rows:
+        return made.kinds, made.starts, made.operands, chosen
+    return made.kinds[:count].copy(), made.starts[: count + 1].copy(), made.operands, chosen[:count].copy()
 
 
 def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
@@ -66,20 +69,100 @@ def _by_plan(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
 
 
 @machine
-def mark_needed(targets: Ints, sources: Ints, own: Ints, begins: Ints, marks: Ints, room: Ints, asked: Longs) -> None:
-    """Group the sources by the row drawn into, and mark the rows that are asked for and what they depend on."""
-    grouped(targets, sources, asked[EDGES], asked[ROWS], own, begins, room)
-    chosen(sources, asked[EDGES], own, begins, marks, room, asked)
+def in_order(edges: int, sources: Ints, consumers: Ints) -> int:
+    """How the edges stand: sorted by consumer, mixed, or with one that leads from a later row to an earlier."""
+    found = SORTED
+    before = 0
+    for edge in range(edges):
+        source, consumer = sources[edge], consumers[edge]
+        if (source if source >= 0 else -1 - source) >= consumer:
+            return BY_HAND
+        if consumer < before:
+            found = MIXED
+        before = consumer
+    return found
 
 
 @machine
-def written_out(rows: int, marks: Ints, starts: Ints, operands: Ints, own: Ints, begins: Ints) -> int:
-    """Write down all operands of the marked rows; 0 if they are not as many as they should be, or one comes later."""
+def count_edges(edges: int, rows: int, consumers: Ints, begins: Ints) -> None:
+    """Where each consumer's edges begin, were they sorted. begins: full of 0."""
+    for edge in range(edges):
+        begins[consumers[edge] + 1] += 1
     for row in range(rows):
-        if marks[row]:
-            if not spread(row, starts, operands, own, begins):
-                return 0
-            for at in range(starts[row], starts[row + 1]):
-                if operands[at] >= row:
-                    return 0
-    return 1
+        begins[row + 1] += begins[row]
+
+
+@machine
+def by_consumer(edges: int, sources: Ints, consumers: Ints, begins: Ints, sorted: Ints, filled: Ints) -> None:
+    """The edges' sources, sorted by consumer; begins: where each consumer's begin."""
+    for edge in range(edges):
+        consumer = consumers[edge]
+        sorted[begins[consumer] + filled[consumer]] = sources[edge]
+        filled[consumer] += 1
+
+
+class Drawn(NamedTuple):
+    """Edges by consumer; and which rows are live (1), or only absorbed by a live one (2), so that its operands are."""
+
+    begins: Ints
+    edges: Ints
+    live: Bytes
+
+
+@machine
+def reach(rows: int, of: Drawn) -> int:
+    """Mark what the live rows depend on; how many operands they have, all told."""
+    for row in range(rows - 1, -1, -1):
+        if of.live[row]:
+            for at in range(of.begins[row], of.begins[row + 1]):
+                source = of.edges[at]
+                if source >= 0:
+                    of.live[source] = 1
+                elif of.live[-1 - source] == 0:
+                    of.live[-1 - source] = 2
+    size = 0
+    for row in range(rows):
+        if of.live[row] == 1:
+            link = row
+            while takes_over(link, of):
+                size += of.begins[link + 1] - of.begins[link] - 1
+                link = -1 - of.edges[of.begins[link]]
+            size += of.begins[link + 1] - of.begins[link]
+    return size
+
+
+def takes_over(row: int, of: Drawn) -> int:
+    """Whether the first edge into a row stands for all operands of a row that it absorbed.
+
+    An absorbed row that is live has a value of its own, with which the fold goes on: then it is an operand.
+    """
+    if of.begins[row] == of.begins[row + 1] or of.edges[of.begins[row]] >= 0:
+        return 0
+    return 1 if of.live[-1 - of.edges[of.begins[row]]] != 1 else 0
+
+
+@machine
+def write(rows: int, of: Drawn, chain: Ints, place: Ints, chosen: Ints, made: Columns) -> int:
+    """Write the live rows, their kinds in place. chain: room for rows that absorbed one another, the last first."""
+    size = 0
+    edge = 0
+    for row in range(rows):
+        if of.live[row] == 1:
+            place[row] = size
+            chosen[size] = row
+            made.kinds[size] = made.kinds[row]
+            made.starts[size] = edge
+            chain[0] = row
+            length = 1
+            while takes_over(chain[length - 1], of):
+                chain[length] = -1 - of.edges[of.begins[chain[length - 1]]]
+                length += 1
+            for link in range(length - 1, -1, -1):
+                first = of.begins[chain[link]] + (0 if link == length - 1 else 1)
+                for at in range(first, of.begins[chain[link] + 1]):
+                    source = of.edges[at]
+                    made.operands[edge] = place[source if source >= 0 else -1 - source]
+                    edge += 1
+            size += 1
+    made.starts[size] = edge
+    return size

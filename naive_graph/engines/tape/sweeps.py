@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.tables import PLACEHOLDER, VARIABLE
+from ...core.progress import progress
+from ...core.tables import VARIABLE
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.python import Floats, Ints, Longs
 from .backward import backward
-from .flat import Flat
+from .flat import Flat, arrays
 from .kernels import amiss
 from .operators import addresses
 from .scalars import ANY_NUMBER, BACK, BACK_ONE, ENTRIES, HOWS, MANY, PRODUCT, SUM, TWO_FROM, Line, along
@@ -41,22 +42,25 @@ class WindowTape:
 
     def __init__(self, flat: Flat, made: Windows, output: int, wrt: Sequence[int]) -> None:
         self.rows, self.code, self.index = len(flat), made.code, made.index
-        loaded = made.leaves[flat.kinds[made.leaves] == VARIABLE].tolist()
-        self.loads = np.array([flat.sources[row] for row in loaded] or [0], np.int32)
-        fed = [(row, leaf) for leaf, row in flat.sources.items() if flat.kinds[leaf] == PLACEHOLDER]
-        self.fed = [(row, int(made.slots[leaf])) for row, leaf in fed]
+        leaves, sources = arrays(flat.sources, np.int32)
+        variable = flat.kinds[leaves] == VARIABLE
+        loaded = int(variable.sum())
+        self.loads = np.zeros(loaded + 1, np.int32)
+        self.loads[made.slots[leaves[variable]]] = sources[variable]
+        self.fed = list(zip(sources[~variable].tolist(), made.slots[leaves[~variable]].tolist(), strict=True))
         self.shapes = made.shapes
         self.wanted = np.array([made.slots[output], *made.slots[list(wrt)]], np.int32)
-        self.table = np.array([address for shape in made.shapes for address in _addresses(shape)] or [0], np.int64)
+        found = [address for shape in progress(made.shapes, label="kernels") for address in _addresses(shape)]
+        self.table = np.array(found or [0], np.int64)
         self.scalars, self.adjoints = np.zeros(len(flat) + 1), np.zeros(len(flat) + 1)
-        for row, value in flat.constants.items():
-            self.scalars[made.slots[row]] = value
+        constants, values = arrays(flat.constants, np.float64)
+        self.scalars[made.slots[constants]] = values
         self.out = np.zeros(len(self.wanted) + 1)
         self.leaf_count = len(made.leaves)
-        leaves = Leaves(0, self.loads, len(loaded), self.leaf_count)
+        first = Leaves(0, self.loads, loaded, self.leaf_count)
         line = Line(self.code, self.index, self.table, self.scalars)
         end = Ends(len(self.code), len(self.index), len(flat))
-        self.arguments = packed(leaves, line, end, self.adjoints, self.wanted, len(self.wanted), self.out)
+        self.arguments = packed(first, line, end, self.adjoints, self.wanted, len(self.wanted), self.out)
         self._arguments_at = self.arguments.ctypes.data
         self._run = library_of(__name__).function("there_and_back.packed", None, [ctypes.c_void_p])
 

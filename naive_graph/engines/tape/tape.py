@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.progress import progress
 from ..llvm.machine import library_of, packed
 from ..llvm.precision import DOUBLE, Precision
 from . import kernels
@@ -185,7 +186,8 @@ class Tape(Memory):
             self._parts.append([group, begin, end] + [0] * (PART - SAMPLES))
 
     def _addresses(self) -> Array:
-        return np.array([each for shape in self.kernels for each in addresses(shape, self.precision)] or [0], np.int64)
+        found = [each for shape in progress(self.kernels, label="kernels") for each in addresses(shape, self.precision)]
+        return np.array(found or [0], np.int64)
 
     # --- running ---
 

@@ -41,6 +41,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.progress import progress
 from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from .backward import suits
@@ -80,7 +81,7 @@ def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
     # Room that nothing is written into takes no memory.
     index, code = np.empty(len(flat.operands) + inner, np.int32), np.empty(3 * inner, np.int32)
     made = Written(slots, index, code, np.array([0, 0, len(leaves)], np.int64))
-    for begin in range(0, size, window):
+    for begin in progress(range(0, size, window), label="windows"):
         rows = begin + np.flatnonzero(flat.kinds[begin : begin + window] >= 0).astype(np.int32)
         before, found = shapes.count, runs(flat, rows, shapes, position)
         if not all(map(_suits, shapes.since(before))):

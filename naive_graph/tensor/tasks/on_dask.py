@@ -29,7 +29,10 @@ class DaskEngine(DAGExecutionEngine):
     client: a `distributed.Client`, whose workers need naive_graph too; without
     it Dask's threads in this process run them. An operator of the learner's own
     travels with its functions. Workers compute with as many BLAS threads as this
-    process, since the order of a sum, and so its last bits, depend on them.
+    process, since the order of a sum, and so its last bits, depend on them. What
+    a worker that is killed had found is found again. Each task costs Dask some
+    milliseconds, so send arrays on which it works longer; the engine says once
+    where it does not.
 
     >>> from .. import LeafNode
     >>> w = LeafNode.parameter([3.0, 4.0], "w")

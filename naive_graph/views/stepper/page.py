@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ...core.progress import progress
 from ..steps.pages import PAGE, Walk
 from ..steps.steps import StepLog
 
@@ -47,11 +48,11 @@ def whole(walk: Walk) -> tuple[dict[str, Any], str]:
     """The walk with its pages, and what to say if the middle is left out."""
     contents = walk.contents()
     if walk.count <= MOST_STEPS:
-        contents["pages"] = {str(number): walk.page(number) for number in walk.pages()}
+        contents["pages"] = {str(number): walk.page(number) for number in progress(walk.pages(), label="pages")}
         return contents, ""
     kept = MOST_STEPS // PAGE // 2
     chosen = [*walk.pages()[:kept], *walk.pages()[-kept:]]
-    pages = [walk.page(number) for number in chosen]
+    pages = [walk.page(number) for number in progress(chosen, label="pages")]
     return _joined(contents, pages), (
         f"<p>The walk has {walk.count:,} steps. This page carries the first and the last "
         f"{kept * PAGE:,}; see all of them in a notebook.</p>\n"

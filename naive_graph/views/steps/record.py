@@ -8,6 +8,7 @@ from typing import Any
 
 from ...core.arithmetics.dual import Dual
 from ...core.plan import Plan, plan_for
+from ...core.progress import many
 from ...core.sweep import Contributed, Finished, forward, reverse
 from ...core.tables import CONSTANT
 from ...engines.choice import watched
@@ -62,7 +63,7 @@ class Recorder:
         events = forward(plan, values)
         for _ in plan.sources():
             run.log.add_event(next(events))
-        for step in range(len(plan)):
+        for step in many(range(len(plan)), "step forward", len(plan)):
             if plan.rule(step) is None:  # a leaf's turn is no event: there is nothing to compute
                 run.log.add(READ, plan.rows[step], number_of(values[step]))
             else:
@@ -80,7 +81,8 @@ class Recorder:
         run.values = dict(zip(plan.rows, values))
         self.differentiated = True
         adjoints, branches = [], Branches(plan, seeds)
-        for event in reverse(plan, values, seeds, wanted):
+        most = 2 * len(plan) + len(plan.operand_steps)
+        for event in many(reverse(plan, values, seeds, wanted), "step backward", most):
             if isinstance(event, Contributed) and not branches.lead_to(event):
                 run.untaken.add(len(run))
             run.log.add_event(event)

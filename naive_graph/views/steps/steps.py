@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...core.number import whole
 from ...errors import NodeError
 from ...graph.nodes import Node, rows_of
 from .run import KINDS, UPDATE, Run
@@ -118,8 +119,9 @@ class StepLog(Sequence[Step]):
 
     def table(self, first: int = 0, count: int = 60) -> str:
         """The steps as lines of text."""
+        first, count = whole(first, "The first step"), whole(count, "The number of steps")
         return "\n".join(
-            f"{step.index:5}  {step.sentence}" for step in self.at(range(first, min(len(self), first + count)))
+            f"{step.index:5}  {step.sentence}" for step in self.at(range(len(self))[first : first + count])
         )
 
     def __repr__(self) -> str:

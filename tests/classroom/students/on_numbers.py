@@ -612,10 +612,7 @@ def m29(w, g, v, rate, mu):
 
 
 def _means(g, m, v, b1, b2):
-    return (
-        [b1 * a + (1 - b1) * b for a, b in zip(m, g)],
-        [b2 * a + (1 - b2) * b * b for a, b in zip(v, g)],
-    )
+    return ([b1 * a + (1 - b1) * b for a, b in zip(m, g)], [b2 * a + (1 - b2) * b * b for a, b in zip(v, g)])
 
 
 @right("adam")

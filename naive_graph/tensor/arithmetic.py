@@ -11,11 +11,12 @@ from ..core.number import listed, number
 from ..core.rules import Rule
 from ..errors import ShapeError
 from ..graph.nodes import Node
-from .base import TensorNode, check_tensors, method
+from .arrays import asked
+from .base import Call, TensorNode, check_tensors, checked_shape, method
 from .function import trace
 from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
-from .picks import entry, pick, reshape, sliced
+from .picks import entry, pick, sliced
 
 LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
 
@@ -26,6 +27,13 @@ LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
 @method
 def apply(self: TensorNode, rule: Rule, *operands: Any) -> TensorNode:
     """A rule over tensors, scalar nodes, arrays and numbers: they are broadcast as NumPy does."""
+    node = _applied(self, rule, operands)
+    if node.call is None and not any(node is each for each in operands):
+        node.call = Call(rule, operands)
+    return node
+
+
+def _applied(self: TensorNode, rule: Rule, operands: Sequence[Any]) -> TensorNode:
     rule.check_arity(len(operands))
     if rule.name in LINEAR and len(operands) > 2:
         first = apply(self, rule, *operands[:2])
@@ -39,7 +47,7 @@ def apply(self: TensorNode, rule: Rule, *operands: Any) -> TensorNode:
         return tensor.sum() if rule.name == "total" else tensor.mean()  # type: ignore[no-any-return]
     if rule.name == "mul" and len(operands) == 2:
         for one, other in (operands, operands[::-1]):
-            if isinstance(one, TensorNode) and not isinstance(other, (TensorNode, Node)) and not _is_array(other):
+            if isinstance(one, TensorNode) and not isinstance(other, (TensorNode, Node)) and not is_array(other):
                 return scaled(one, number(other, "'mul'"))
     if rule.name in LINEAR and len(operands) == 2:
         return elementwise(LINEAR[rule.name], *(as_tensor(each, rule) for each in operands))
@@ -53,7 +61,7 @@ def _nonlinear(rule: Rule, operands: Sequence[Any]) -> TensorNode:
     numbers = [None if tensor else number(each, f"'{rule.name}'") for each, tensor in zip(operands, spread)]
     shape = broadcast_shape(*tensors)
     sources = [broadcast(tensor, shape) for tensor in tensors]
-    if None not in numbers[1:] or len(sources) < len(operands):
+    if len(sources) < len(operands):
 
         def function(*xs: Any) -> Any:
             given = iter(xs)
@@ -70,17 +78,17 @@ def as_tensor(value: Any, rule: Rule | None = None) -> TensorNode:
         return value
     if isinstance(value, Node):
         return LeafNode.of(value)
-    if _is_array(value):
+    if is_array(value):
         return LeafNode.constant(value)
     return LeafNode.constant(number(value, "A tensor" if rule is None else f"'{rule.name}'"))
 
 
-def _is_array(value: object) -> bool:
+def is_array(value: object) -> bool:
     return isinstance(value, (list, tuple)) or (hasattr(value, "shape") and np.ndim(value) > 0)  # type: ignore[arg-type]
 
 
 def _is_tensor(value: object) -> bool:
-    return isinstance(value, (TensorNode, Node)) or _is_array(value)
+    return isinstance(value, (TensorNode, Node)) or is_array(value)
 
 
 def scaled(node: TensorNode, alpha: float) -> TransformNode:
@@ -99,6 +107,8 @@ def elementwise(op: OpType, left: TensorNode, right: TensorNode) -> LinearNode:
 def _aligned(node: TensorNode, shape: Shape) -> tuple[TensorNode, tuple[int, ...]]:
     """The node without the axes that are to be broadcast, and the ids of those that stay."""
     ids = tuple(range(len(shape) - node.rank + 1, len(shape) + 1))
+    if node.shape == shape:
+        return node, ids
     kept = [axis for axis, each in enumerate(ids) if node.shape[axis] == shape[each - 1]]
     return _without_other(node, kept), tuple(ids[axis] for axis in kept)
 
@@ -112,6 +122,8 @@ def _without_other(node: TensorNode, kept: Sequence[int]) -> TensorNode:
 
 def broadcast_shape(*nodes: TensorNode) -> Shape:
     """The common shape by NumPy's rules. Raises ShapeError."""
+    if all(node.shape == nodes[0].shape for node in nodes):
+        return nodes[0].shape
     shape = _common(*(node.shape for node in nodes))
     if shape is None:
         shapes = " and ".join(str(node.shape) for node in nodes)
@@ -132,7 +144,7 @@ def _common(*shapes: Shape) -> Shape | None:
 @method
 def broadcast(self: TensorNode, shape: Sequence[int]) -> TensorNode:
     """The tensor spread to a larger shape, by NumPy's rules."""
-    shape = tuple(shape)
+    shape = checked_shape(shape)
     if shape == self.shape:
         return self
     if _common(self.shape, shape) != shape:
@@ -145,8 +157,7 @@ def broadcast(self: TensorNode, shape: Sequence[int]) -> TensorNode:
 # --- matrices and axes --------------------------------------------------------
 
 
-@method
-def __matmul__(self: TensorNode, other: Any) -> TensorNode:
+def matmul(self: TensorNode, other: Any) -> TensorNode:
     """Matrix product, as NumPy's: over the last axis of the first and the last but one of the second."""
     left, right = self, as_tensor(other)
     if not left.rank or not right.rank:
@@ -166,11 +177,6 @@ def __matmul__(self: TensorNode, other: Any) -> TensorNode:
     return LinearNode(OpType.mul, dst, l_ids, r_ids, left, right)
 
 
-@method
-def __rmatmul__(self: TensorNode, other: Any) -> TensorNode:
-    return __matmul__(as_tensor(other), self)
-
-
 def _batched(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple[TensorNode, tuple[int, ...]]:
     leading = node.shape[: node.rank - len(tail)]
     ids = tuple(range(len(batch) - len(leading) + 1, len(batch) + 1))
@@ -179,16 +185,12 @@ def _batched(node: TensorNode, batch: Shape, tail: tuple[int, ...]) -> tuple[Ten
     return _without_other(node, kept), tuple(((*ids, *tail))[axis] for axis in kept)
 
 
-@method
 def transpose(self: TensorNode, *axes: int) -> TensorNode:
     """The axes in another order; reversed if none is given."""
     order = tuple(_axis(self, axis) for axis in axes) or tuple(reversed(range(self.rank)))
     if sorted(order) != list(range(self.rank)):
         raise ShapeError(f"transpose of {self.label} takes each of its {self.rank} axes once, not {axes}.")
     return TransformNode([axis + 1 for axis in order], range(1, self.rank + 1), self)
-
-
-TensorNode.T = property(transpose)  # type: ignore[attr-defined, method-assign, assignment, unused-ignore]
 
 
 def _axis(node: TensorNode, axis: object) -> int:
@@ -199,8 +201,8 @@ def _axis(node: TensorNode, axis: object) -> int:
 
 def axes_of(node: TensorNode, axis: Any) -> list[int]:
     """The axes that `axis` names: one, several, or all for None."""
-    given = range(node.rank) if axis is None else [axis] if isinstance(axis, int) else axis
-    found = [_axis(node, each) for each in given]
+    given = [axis] if isinstance(axis, int) else range(node.rank) if axis is None else axis
+    found = [_axis(node, each) for each in listed(given, "An axis", "a whole number or several")]
     if len(set(found)) < len(found):
         raise ShapeError(f"Axis {axis} of {node.label} names one axis twice.")
     return found
@@ -209,31 +211,15 @@ def axes_of(node: TensorNode, axis: Any) -> list[int]:
 # --- reshaping and slicing ----------------------------------------------------
 
 
-@method
-def flatten(self: TensorNode) -> TensorNode:
-    """All entries, row by row, as one axis."""
-    return reshape(self, (self.size,))
-
-
-def _reshape(self: TensorNode, *shape: Any) -> TensorNode:
-    """The same entries, row by row, in another shape; one extent may be -1."""
-    wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    return reshape(self, tuple(wanted))
-
-
-_reshape.__name__ = "reshape"
-method(_reshape)
-
-
-@method
 def expand_dims(self: TensorNode, axis: int) -> TensorNode:
     """A new axis of extent 1, before which `axis` axes stand."""
+    if not isinstance(axis, int):
+        raise ShapeError(f"The place of a new axis is a whole number, not {axis!r:.60}.")
     place = axis % (self.rank + 1)
     dst = [*range(1, place + 1), -1, *range(place + 1, self.rank + 1)]
     return TransformNode(dst, range(1, self.rank + 1), self, shape=(*self.shape[:place], 1, *self.shape[place:]))
 
 
-@method
 def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
     """The tensor without axes of extent 1: these, or all."""
     chosen = axes_of(self, axis) if axis is not None else [at for at, extent in enumerate(self.shape) if extent == 1]
@@ -268,10 +254,9 @@ def _spelt_out(node: TensorNode, parts: tuple[Any, ...]) -> list[Any]:
     return [*parts[:place], *[slice(None)] * (node.rank - taken), *parts[place + 1 :]]
 
 
-@method
 def gather(self: TensorNode, places: Any, axis: int = 0) -> TensorNode:
     """The entries at these places along an axis: an array of whole numbers."""
-    axis, table = _axis(self, axis), np.asarray(places)
+    axis, table = _axis(self, axis), asked(places)
     if table.dtype.kind not in "iu" or not table.size:
         raise ShapeError(f"{self.label} is indexed with whole numbers and slices, not {places!r}.")
     extent = self.shape[axis]
@@ -283,27 +268,3 @@ def gather(self: TensorNode, places: Any, axis: int = 0) -> TensorNode:
 @method
 def __iter__(self: TensorNode) -> Iterator[TensorNode]:
     return (entry(self, 0, place) for place in range(len(self)))
-
-
-def concat(tensors: Sequence[TensorNode], axis: int = 0) -> TensorNode:
-    """Tensors one after the other along an axis."""
-    nodes = [as_tensor(each) for each in listed(tensors, "concat", "a list of tensors")]
-    if not nodes:
-        raise ShapeError("concat needs at least one tensor.")
-    axis = _axis(nodes[0], axis)
-    for node in nodes:
-        if node.shape[:axis] + node.shape[axis + 1 :] != nodes[0].shape[:axis] + nodes[0].shape[axis + 1 :]:
-            raise ShapeError(f"concat: {nodes[0].label} and {node.label} differ in more than axis {axis}.")
-    total, start, result = sum(node.shape[axis] for node in nodes), 0, None
-    for node in nodes:
-        part = pick(node, axis, (total,), (1,), -start)
-        result = part if result is None else elementwise(OpType.add, result, part)
-        start += node.shape[axis]
-    assert result is not None
-    return result
-
-
-def stack(tensors: Sequence[TensorNode], axis: int = 0) -> TensorNode:
-    """Tensors of one shape along a new axis."""
-    parts = listed(tensors, "stack", "a list of tensors")
-    return concat([expand_dims(as_tensor(each), axis) for each in parts], axis)

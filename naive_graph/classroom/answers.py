@@ -1,0 +1,97 @@
+"""The answers in a notebook: the cells that check one, and what an answer is made of."""
+
+from __future__ import annotations
+
+import ast
+import io
+import linecache
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from .asking import Stopped, Watch
+from .needed import needed
+
+MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)  # what IPython knows, and Python does not
+
+
+class Trouble(NamedTuple):
+    """Why there is no answer to ask: "missing", "unfinished" or "does_not_run", and a sentence."""
+
+    name: str
+    sentence: str
+
+
+def parsed(cell: str) -> ast.Module:
+    """A cell as Python reads it, without the lines that are for IPython. Raises SyntaxError."""
+    try:
+        return ast.parse(cell)
+    except SyntaxError as error:
+        if not MAGIC.search(cell):
+            raise
+        try:
+            return ast.parse(MAGIC.sub(r"\1pass", cell))
+        except SyntaxError:
+            raise error from None
+
+
+def checks(cell: str) -> Iterator[tuple[str, ast.expr]]:
+    """What a cell checks: the name or number of an exercise, and the answer.
+
+    >>> [(name, ast.unparse(answer)) for name, answer in checks('check("kahn", my_kahn)')]
+    [('kahn', 'my_kahn')]
+    """
+    try:
+        tree = parsed(cell)
+    except (SyntaxError, ValueError):
+        return
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Call) and len(part.args) > 1 and isinstance(part.args[0], ast.Constant):
+            if "check" in (getattr(part.func, "id", ""), getattr(part.func, "attr", "")):
+                yield str(part.args[0].value), part.args[1]
+
+
+def defined(cells: list[str], known_as: set[str], expression: str) -> tuple[Trouble | None, Any]:
+    """Run what the answer needs of a notebook's cells, down to the last that checks it. Trouble, or the answer."""
+    wanted = {part.id for part in ast.walk(ast.parse(expression)) if isinstance(part, ast.Name)}
+    home, unread = _statements(cells, known_as)
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), Watch(10):
+            for place, part in groupby(needed(home, wanted), home.__getitem__):
+                exec(_code(cells[place], list(part), f"<cell {place + 1}>"), scope)
+            answer = eval(expression, scope)
+    except NameError as error:
+        if error.name in wanted:
+            return Trouble("missing", unread or f"There is no {error.name} in the notebook."), None
+        return Trouble("does_not_run", f"The cells cannot be run: {error}."), None
+    except NotImplementedError:
+        return Trouble("unfinished", "It is not written yet: it raises NotImplementedError."), None
+    except Stopped:
+        return Trouble("does_not_run", "The cells do not end when they are run; they were stopped."), None
+    except BaseException as error:
+        return Trouble("does_not_run", f"The cells cannot be run: {type(error).__name__}: {error}."), None
+    if not callable(answer):
+        return Trouble("does_not_run", f"{expression} is no function, but of type {type(answer).__name__}."), None
+    return None, answer
+
+
+def _statements(cells: list[str], known_as: set[str]) -> tuple[dict[ast.stmt, int], str]:
+    """The statements down to the last check, in order, each with the place of its cell; and why a cell is left out."""
+    checking = [place for place, cell in enumerate(cells) if any(name in known_as for name, _ in checks(cell))]
+    home: dict[ast.stmt, int] = {}
+    unread = ""
+    for place, cell in enumerate(cells[: checking[-1] + 1] if checking else cells):
+        try:
+            home.update(dict.fromkeys(parsed(cell).body, place))
+        except (SyntaxError, ValueError) as error:
+            unread = f"A cell cannot be read as Python: {error}."
+    return home, unread
+
+
+def _code(cell: str, statements: list[ast.stmt], file: str) -> Any:
+    """Code that knows its lines, for messages."""
+    linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
+    return compile(ast.Module(statements, []), file, "exec")

@@ -1,0 +1,165 @@
+"""Lesson 1: what a graph holds, what an expression is worth, and which input matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..cases import Case, Formula, graph_case, list_cases, random_graphs, shape_features, small_graphs
+from ..exercise import Exercise
+
+
+def count(
+    nodes: Any, *, distinct: str = "", both_ends: str = "", one_each: str = "", all_nodes: str = "", unused: str = "",
+    as_in_a_tree: str = "",
+) -> Any:  # fmt: skip
+    """Return (leaves, operators, edges): how many of each a graph has.
+
+    nodes: its nodes. node.last: the operands of a node, one entry for each
+    position. A leaf has none. An edge leads from each operand position to the node.
+    """
+    leaves = operators = edges = 0
+    for node in nodes:
+        if not node.last if not unused else not node.next:
+            leaves += 1
+        else:
+            operators += 1
+        edges += len(node.last) if not distinct else len(set(node.last))
+        if both_ends:
+            edges += len(node.next)
+        if one_each or as_in_a_tree:
+            edges = operators if one_each else len(nodes) - 1
+    return leaves, operators if not all_nodes else len(nodes), edges
+
+
+def edges(
+    nodes: Any,
+    *,
+    backwards: str = "",
+    from_one: str = "",
+    distinct: str = "",
+    first_only: str = "",
+    by_source: str = "",
+) -> Any:
+    """Return the table of edges: a list of pairs (row of the operand, row of the node).
+
+    nodes: a list; the row of a node is its place in it, from 0. The edges are
+    listed node by node, and for each node in the order of its operands node.last.
+    """
+    row = {node: place for place, node in enumerate(nodes)}
+    if from_one:
+        row = {node: place + 1 for node, place in row.items()}
+    table = []
+    for node in nodes:
+        for operand in node.last if not (distinct or first_only) else _taken(node.last, first_only):
+            table.append((row[operand], row[node]) if not backwards else (row[node], row[operand]))
+    return sorted(table) if by_source else table
+
+
+def _taken(operands: list[Any], first_only: str) -> list[Any]:
+    return operands[:1] if first_only else list(dict.fromkeys(operands))
+
+
+def _graph_cases() -> Iterator[Case]:
+    for recipe in [*small_graphs(), *random_graphs(20)]:
+        yield graph_case(recipe, lambda nodes, partials: (list(nodes),), "", None, shape_features(recipe))
+
+
+def evaluate(
+    expression: Any,
+    *,
+    exchanged: str = "",
+    minus_adds: str = "",
+    no_division: str = "",
+    floor: str = "",
+    flat: str = "",
+) -> Any:
+    """Return what an expression is worth: a number, or a tuple (sign, left, right) of two expressions.
+
+    sign: "+", "-", "*" or "/". evaluate(("+", ("*", 2, 5), 2)) is 12.
+    """
+
+    def value(part: Any) -> Any:
+        if not isinstance(part, tuple):
+            return part
+        sign, left, right = part
+        a, b = (value(left), value(right)) if not flat else (left, right)
+        if exchanged:
+            a, b = b, a
+        if sign == "+" or (minus_adds and sign == "-"):
+            return a + b
+        if sign == "-":
+            return a - b
+        if sign == "*" or no_division:
+            return a * b
+        return a / b if not floor else a // b
+
+    return value(expression)
+
+
+def _expressions() -> Iterator[tuple[Any]]:
+    parts: list[Any] = [3.0, 0.5, *((sign, 6.0, 2.5) for sign in "+-*/")]
+    yield from ((part,) for part in parts)
+    for sign in "+-*/":
+        yield from (((sign, left, right),) for left in parts for right in parts if left != right)
+    yield ((("+", ("-", ("*", 2.0, ("/", 7.0, 2.0)), ("-", 1.0, 4.0)), ("*", ("+", 1.0, 1.0), ("/", 3.0, 4.0)))),)
+
+
+def sensitivities(
+    f: Any, inputs: Any, h: Any, *, nudges_stay: str = "", all_at_once: str = "", no_division: str = "",
+    reversed: str = "", scaled: str = "", central: str = "", returns_in_loop: str = "",
+) -> Any:  # fmt: skip
+    """Return for each input how much f rises when this input alone grows by h, divided by h.
+
+    f: takes the list of inputs. Leave inputs as they are.
+    """
+    if nudges_stay or all_at_once or scaled or central:
+        return _nudged_wrongly(f, inputs, h, nudges_stay or all_at_once or scaled or central)
+    before = f(inputs)
+    slopes = []
+    for place in range(len(inputs)):
+        nudged = list(inputs)
+        nudged[place] += h
+        rise = f(nudged) - before if not reversed else before - f(nudged)
+        slopes.append(rise / h if not no_division else rise)
+        if returns_in_loop:
+            return slopes
+    return slopes
+
+
+def _nudged_wrongly(f: Any, inputs: list[float], h: float, how: str) -> list[float]:
+    slopes, kept = [], list(inputs)
+    for place in range(len(inputs)):
+        kept[place] += h
+        nudged = [value + h * (i == place) for i, value in enumerate(inputs)]
+        lower = [value - h * (i == place) for i, value in enumerate(inputs)]
+        if how == "scaled":
+            nudged = [value + h * value * (i == place) for i, value in enumerate(inputs)]
+        if how == "all_at_once":
+            nudged = [value + h for value in inputs]
+        rise = f(kept) - f(inputs) if how == "nudges_stay" else f(nudged) - f(inputs)
+        slopes.append((f(nudged) - f(lower)) / (2 * h) if how == "central" else rise / h)
+    return slopes
+
+
+def _input_cases() -> Iterator[Case]:
+    one, two = Formula("3 * v[0]", "v"), Formula("v[0] * v[0] - 4 * v[1]", "v")
+    three, odd = Formula("v[0] * v[1] / v[2]", "v"), Formula("cos(v[0]) * v[1] + v[2] * v[2]", "v")
+    rows: list[tuple[Any, ...]] = []
+    for h in (0.5, 0.25):
+        rows += [(one, [2.0], h), (two, [3.0, 1.0], h), (two, [-1.5, 0.5], h)]
+        rows += [(three, [2.0, 3.0, 4.0], h), (odd, [0.5, -2.0, 1.5], h), (Formula("5.0", "v"), [1.0, 2.0], h)]
+    special = {
+        "there are several inputs": lambda f, inputs, h: len(inputs) > 1,
+        "f is a line": lambda f, inputs, h: f is one,
+    }
+    yield from list_cases("f inputs h", rows, special)
+
+
+COUNT = Exercise(count, _graph_cases)
+EDGES = Exercise(edges, _graph_cases)
+EVALUATE = Exercise(
+    evaluate,
+    lambda: list_cases("expression", _expressions(), {"a part is a tuple": lambda whole: str(whole).count("(") > 1}),
+)
+SENSITIVITIES = Exercise(sensitivities, _input_cases)

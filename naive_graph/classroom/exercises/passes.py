@@ -1,0 +1,205 @@
+"""Lesson 8: passes over a plan: what comes out, what is equal, what is needed last, how many slots, which runs.
+
+A plan is a list of rows, each a tuple: a name, and the numbers of the rows that it reads, which come before it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from ..cases import Case, list_cases, plain_case
+from ..exercise import Exercise
+
+
+def share(
+    plan: Any, *, as_written: str = "", leaves_alike: str = "", any_order: str = "", names_only: str = "",
+    row_before: str = "",
+) -> Any:  # fmt: skip
+    """Return for each row the first row that computes the same: its own number, if there is none before.
+
+    plan: a list of rows such as ("leaf",) or ("mul", 0, 1): a name, and the
+    rows that it reads. Two rows compute the same if they have the same name and
+    read, in the same order, what computes the same. A leaf is like no other row.
+    """
+    first: dict[Any, int] = {}
+    same: list[int] = []
+    for row, (name, *operands) in enumerate(plan):
+        reads = [same[operand] for operand in operands] if not as_written else operands
+        if any_order:
+            reads = sorted(reads)
+        key = (name, *reads) if not names_only else name
+        if row_before and row and plan[row - 1] != plan[row]:
+            first.clear()
+        if name == "leaf" and not leaves_alike:
+            same.append(row)
+        else:
+            same.append(first.setdefault(key, row))
+    return same
+
+
+def last_uses(
+    plan: Any, *, first_use: str = "", how_often: str = "", none_unread: str = "", to_the_end: str = "",
+    what_it_reads: str = "", distance: str = "",
+) -> Any:  # fmt: skip
+    """Return for each row the last row that reads it; its own number, if nobody does.
+
+    plan: a list of rows such as ("leaf",) or ("mul", 0, 1): a name, and the rows that it reads.
+    """
+    if what_it_reads:
+        return [max(operands, default=row) for row, (_, *operands) in enumerate(plan)]
+    last = list(range(len(plan)))
+    for row, (_, *operands) in enumerate(plan):
+        for operand in operands:
+            if not first_use or last[operand] == operand:
+                last[operand] = row
+    if how_often or none_unread or to_the_end or distance:
+        return [_told(plan, row, end, how_often, none_unread, to_the_end) for row, end in enumerate(last)]
+    return last
+
+
+def _told(plan: list[Any], row: int, end: int, how_often: str, none_unread: str, to_the_end: str) -> Any:
+    if how_often:
+        return sum(operands.count(row) for _, *operands in plan)
+    if end > row or not (none_unread or to_the_end):
+        return end if none_unread or to_the_end else end - row
+    return None if none_unread == "none_unread" else -1 if none_unread else len(plan) - 1
+
+
+def slots(
+    plan: Any, *, kept: str = "", after: str = "", first_use: str = "", at_the_end: str = "", drops_unread: str = "",
+    leaves_free: str = "",
+) -> Any:  # fmt: skip
+    """Return how many slots a plan needs: the most values that are kept at the same time.
+
+    plan: a list of rows such as ("leaf",) or ("mul", 0, 1). Row by row: first the
+    slots of operands are given back that no later row reads, then the row's own
+    value takes a slot. What nobody reads is kept to the end.
+    """
+    last: dict[int, int] = {}
+    for row, (_, *operands) in enumerate(plan):
+        for operand in operands:
+            last[operand] = row if not first_use else last.get(operand, row)
+    alive: set[int] = set()
+    most = 0
+    for row, (name, *operands) in enumerate(plan):
+        done = {operand for operand in operands if last[operand] == row} if not kept else set()
+        if after:
+            most = max(most, len(alive) + 1)
+        alive -= done
+        if not (leaves_free and name == "leaf"):
+            alive.add(row)
+        most = max(most, len(alive)) if not at_the_end else len(alive)
+        if drops_unread and row not in last:
+            alive.discard(row)
+    return most
+
+
+def runs(
+    names: Any, *, all_alike: str = "", from_zero: str = "", last_is_lost: str = "", only_repeated: str = "",
+    in_alphabet: str = "", no_counts: str = "",
+) -> Any:  # fmt: skip
+    """Return the runs: a list of pairs (name, how many of it stand side by side), in their order.
+
+    names: what the rows of a plan do, such as ["mul", "mul", "add"], which gives [("mul", 2), ("add", 1)].
+    """
+    found: list[Any] = []
+    for name in names:
+        if all_alike and name in [each for each, _ in found]:
+            place = [each for each, _ in found].index(name)
+            found[place] = (name, found[place][1] + 1)
+        elif found and found[-1][0] == name:
+            found[-1] = (name, found[-1][1] + 1)
+        else:
+            found.append((name, 1 if not from_zero else 0))
+    if last_is_lost or only_repeated:
+        found = found[:-1] if last_is_lost else [each for each in found if each[1] > 1]
+    if in_alphabet:
+        found = sorted(found)
+    return found if not no_counts else [name for name, _ in found]
+
+
+def run_plan(
+    plan: Any, leaves: Any, *, exchanged: str = "", sub_adds: str = "", by_row: str = "", row_numbers: str = "",
+    last_only: str = "", no_leaves: str = "",
+) -> Any:  # fmt: skip
+    """Return the list of the values of all rows of a plan.
+
+    plan: a list of rows such as ("leaf",) or ("mul", 0, 1): a name, and the rows
+    that it reads. The names are leaf, add, sub, mul (of two rows) and sin (of
+    one). leaves: the values of the leaves, one after the other.
+    """
+    values: list[Any] = []
+    waiting = list(leaves)
+    for name, *operands in plan:
+        if name == "leaf":
+            values.append(waiting.pop(0) if not by_row else leaves[len(values)])
+            continue
+        read = [values[operand] for operand in operands] if not row_numbers else operands
+        a, b = read[0], read[-1]
+        if exchanged:
+            a, b = b, a
+        if name == "sin":
+            values.append(math.sin(a))
+        elif name == "mul":
+            values.append(a * b)
+        else:
+            values.append(a + b if name == "add" or sub_adds else a - b)
+    if last_only or no_leaves:
+        return values[-1:] if last_only else [value for value, row in zip(values, plan) if row[0] != "leaf"]
+    return values
+
+
+LEAF = ("leaf",)
+
+
+def _plans() -> Iterator[list[Any]]:
+    yield from ([], [LEAF], [LEAF, LEAF], [LEAF, ("sin", 0)], [LEAF, ("mul", 0, 0)], [LEAF, ("sin", 0), ("sin", 0)])
+    yield from ([LEAF, LEAF, ("sub", 0, 1), ("sub", 1, 0)], [LEAF, ("sin", 0), ("cos", 0), ("sin", 0), ("mul", 1, 3)])
+    yield [LEAF, ("sin", 0), ("sin", 0), ("exp", 1), ("exp", 2)]
+    yield [LEAF, LEAF, ("mul", 0, 1), ("add", 2, 0), ("mul", 0, 1), ("add", 4, 0), ("sub", 5, 3)]
+    chance = random.Random(14)
+    for size in (4, 5, 6, 6, 8, 8, 10, 12, 12, 15):
+        plan: list[Any] = [LEAF] * (1 + int(chance.random() * 2))
+        while len(plan) < size:
+            name = chance.choice(("mul", "sub", "sin"))
+            plan.append((name, *(int(chance.random() * len(plan)) for _ in range(1 if name == "sin" else 2))))
+        yield plan
+
+
+def _plan_cases() -> Iterator[Case]:
+    for plan in _plans():
+        read = {operand for _, *operands in plan for operand in operands}
+        special = ["there is an operator" * any(len(row) > 1 for row in plan), "the plan is empty" * (not plan)]
+        special += ["a row is read by nobody but the last" * (len(read) < len(plan) - 1)]
+        special += ["two rows are written alike" * (len({*plan} - {LEAF}) < len([row for row in plan if row != LEAF]))]
+        special += ["there are several leaves" * (plan.count(LEAF) > 1)]
+        yield plain_case(f"plan = {plan}", plan, features=";".join(special))
+
+
+def _filled() -> Iterator[tuple[Any, ...]]:
+    """Plans with values for their leaves; in the last ones a leaf stands behind an operator."""
+    late = [LEAF, ("sin", 0), LEAF, ("sub", 2, 1)], [LEAF, LEAF, ("add", 0, 1), LEAF, ("mul", 2, 3), ("sub", 4, 0)]
+    for plan in [*(each for each in _plans() if not {row[0] for row in each} & {"cos", "exp"}), *late]:
+        yield plan, [0.5 + 1.25 * place for place in range(plan.count(LEAF))]
+
+
+def _run_cases() -> Iterator[Case]:
+    for text in ("", "m", "mm", "ma", "mma", "maa", "mam", "mmaam", "aaaa", "mammaaam", "ssmas", "ammmsaam"):
+        names = [{"m": "mul", "a": "add", "s": "sin"}[letter] for letter in text]
+        special = ["the list is empty" * (not text), "there are several runs" * (len(set(text)) > 1)]
+        yield plain_case(f"names = {names}", names, features=";".join(special))
+
+
+FILLED_FEATURES = {
+    "there is an operator": lambda plan, leaves: len(plan) > len(leaves),
+    "there are several leaves": lambda plan, leaves: len(leaves) > 1,
+    "a leaf stands behind an operator": lambda plan, leaves: LEAF in plan[len(leaves) :],
+}
+RUN_PLAN = Exercise(run_plan, lambda: list_cases("plan leaves", _filled(), FILLED_FEATURES))
+SHARE = Exercise(share, _plan_cases)
+LAST_USES = Exercise(last_uses, _plan_cases)
+SLOTS = Exercise(slots, _plan_cases)
+RUNS = Exercise(runs, _run_cases)

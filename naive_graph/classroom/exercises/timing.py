@@ -1,0 +1,102 @@
+"""Lesson 2: whether an order is one, and when each step of a recipe is done."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from ..cases import Case, called, graph_case, list_cases, random_graphs, shape_features, small_graphs
+from ..exercise import Exercise
+
+
+def is_order(
+    nodes: Any, order: Any, *, misses_missing: str = "", misses_double: str = "", backwards: str = "",
+    first_operand: str = "", any_operand: str = "", neighbours: str = "", counts: str = "",
+) -> Any:  # fmt: skip
+    """Return True if order lists all nodes, each once, and every operand before its consumers; else False.
+
+    nodes: the nodes of a graph. order: a list of some of them. node.last: the
+    operands of a node.
+    """
+    if counts:
+        return len(order) == len(nodes)
+    if not misses_double and len(set(order)) < len(order):
+        return False
+    if not misses_missing and set(order) != set(nodes):
+        return False
+    if neighbours:
+        return not any(after in before.last for before, after in pairwise(order))
+    listed = set()
+    for node in order if not backwards else order[::-1]:
+        late = [operand not in listed for operand in (node.last if not first_operand else node.last[:1])]
+        if any(late) if not any_operand else late and all(late):
+            return False
+        listed.add(node)
+    return True
+
+
+def _order_cases() -> Iterator[Case]:
+    chance = random.Random(5)
+    for recipe in [*small_graphs(), *random_graphs(12)]:
+        right = list(range(recipe.size))
+        mixed = sorted(right, key=lambda place: chance.random())
+        orders = [right, right[::-1], mixed, right[:-1], [*right, right[-1]]]
+        for order in orders:
+
+            def arrange(nodes: list[Any], partials: Any, order: list[int] = order) -> tuple[Any, ...]:
+                return list(nodes), [nodes[place] for place in order]
+
+            special = shape_features(recipe) | ({"a node is missing"} if set(order) < set(right) else set())
+            special |= {"a node is listed twice"} if len(order) > recipe.size else set()
+            yield graph_case(recipe, arrange, f", order = [{', '.join(map(called, order))}]", None, special)
+
+
+def finish_times(
+    minutes: Any, needs: Any, *, adds_up: str = "", earliest: str = "", first_need: str = "", one_cook: str = "",
+    starts: str = "", minutes_of_needs: str = "",
+) -> Any:  # fmt: skip
+    """Return a dict {step: when it is finished}. A step starts as soon as all that it needs is finished.
+
+    minutes: a dict, how long each step takes; each step comes after those that
+    it needs. needs: a dict, the list of steps that each one needs. A step that
+    needs nothing starts at 0. There are enough cooks.
+    """
+    finish: dict[Any, float] = {}
+    for step, time in minutes.items():
+        before = [finish[need] for need in needs[step]]
+        if minutes_of_needs:
+            before = [minutes[need] for need in needs[step]]
+        if first_need:
+            before = before[:1]
+        if one_cook:
+            before = list(finish.values())
+        start = sum(before) if adds_up else min(before, default=0.0) if earliest else max(before, default=0.0)
+        finish[step] = start + time
+    return finish if not starts else {step: finish[step] - minutes[step] for step in minutes}
+
+
+def _recipes() -> Iterator[tuple[Any, ...]]:
+    yield {}, {}
+    yield {"boil": 8.0}, {"boil": []}
+    yield {"boil": 8.0, "cook": 10.0}, {"boil": [], "cook": ["boil"]}
+    yield {"chop": 5.0, "boil": 8.0}, {"chop": [], "boil": []}
+    needs = {"chop": [], "boil": [], "cook": ["boil"], "serve": ["chop", "cook"]}
+    yield {"chop": 5.0, "boil": 8.0, "cook": 10.0, "serve": 1.0}, needs
+    chance = random.Random(6)
+    for count in (3, 4, 5, 6, 8):
+        for _ in range(3):
+            steps = [f"step {called(place)}" for place in range(count)]
+            needed = [[before for before in steps[:place] if chance.random() < 0.45] for place in range(count)]
+            yield {step: float(1 + int(chance.random() * 9)) for step in steps}, dict(zip(steps, needed))
+
+
+TIME_FEATURES = {
+    "there are no steps": lambda minutes, needs: not minutes,
+    "a step needs another": lambda minutes, needs: any(needs.values()),
+    "a step needs several": lambda minutes, needs: any(len(each) > 1 for each in needs.values()),
+    "there are several steps": lambda minutes, needs: len(minutes) > 1,
+}
+IS_ORDER = Exercise(is_order, _order_cases)
+FINISH_TIMES = Exercise(finish_times, lambda: list_cases("minutes needs", _recipes(), TIME_FEATURES))

@@ -1,0 +1,200 @@
+"""Grading a folder of notebooks: each behind walls, each result written whole as soon as it is known.
+
+A result is kept with the fingerprint of all that it depends on. So grading that
+was stopped goes on where it was, and who hands in again is graded again.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..core.files import write_whole
+from ..core.version import __version__
+from ..errors import LessonError, MissingToolError
+from . import sandbox
+from .course import Course, Lesson
+from .exercise import Exercise
+from .handout import cell_texts, checked
+from .judge import Verdict
+
+MOST_BYTES = 1 << 25  # of a notebook that is read
+HEAD = ("student", "lesson", "exercise", "points", "of", "mistakes", "late")
+Told = Callable[[str], Any]
+
+
+class Result(NamedTuple):
+    """What somebody got for a lesson. answers: what `_answer` tells of each. late: if that is known."""
+
+    student: str
+    lesson: str
+    answers: list[dict[str, Any]]
+    late: bool | None = None
+    ungraded: str = ""  # why there is no result
+
+    @property
+    def points(self) -> float:
+        return float(sum(each["points"] for each in self.answers))
+
+
+def grade_all(course: Course, tell: Told) -> list[Result]:
+    """The results of everybody for every lesson that gives points. tell: is given a line about each."""
+    set_lessons = [(lesson, _asked(course, lesson)) for lesson in course.lessons.values() if lesson.points]
+    students = sorted(each.name for each in _folders(course.folder / "submitted"))
+    sandbox.grade([], [], course.limits, [])  # whether it works here, before anybody is blamed
+    work = [(student, *each) for student in students for each in set_lessons]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        waiting = [pool.submit(_judged, course, *each) for each in work]
+        results = []
+        try:
+            for done in as_completed(waiting):
+                results.append(done.result()())
+                tell(f"{len(results)} of {len(work)}: {_summary(results[-1])}")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return sorted(results, key=lambda each: each[:2])
+
+
+def _summary(result: Result) -> str:
+    points = f"{result.points:g} of {sum(each['of'] for each in result.answers):g}"
+    return f"{result.student}, {result.lesson}: {result.ungraded or points}"
+
+
+def _asked(course: Course, lesson: Lesson) -> list[tuple[Exercise, str]]:
+    """The exercises of a lesson that give points, each with the expression that the teacher's notebook checks."""
+    source = course.source(lesson.name)
+    try:
+        cells = cell_texts(json.loads(source.read_text(encoding="utf-8")))
+    except (OSError, ValueError, LessonError) as error:
+        raise LessonError(f"{source} cannot be read: {error}. Write it anew: naive-graph class new") from None
+    found = {exercise.name: (exercise, ast.unparse(answer)) for _, exercise, answer in checked(cells)}
+    for name in lesson.points:
+        if name not in found:
+            raise LessonError(
+                f"The course file gives points for {name} in {lesson.name}, but {source} does not check it. "
+                f"Take it out there, or add a cell: check({name!r}, {name})"
+            )
+    return [found[name] for name in lesson.points]
+
+
+# --- one notebook ---------------------------------------------------------------
+
+
+def _judged(course: Course, student: str, lesson: Lesson, asked: list[tuple[Exercise, str]]) -> Callable[[], Result]:
+    """What finishes the result: with what is kept, if it is of this very notebook, or with new verdicts."""
+    folder = course.folder / "submitted" / student / lesson.name
+    result = Result(student, lesson.name, [], _late(folder, lesson))
+    place = course.folder / "results" / "verdicts" / student / f"{lesson.name}.json"
+    rest = lesson.points, [answer for _, answer in asked], course.limits, __version__
+    try:
+        handed_in = _notebook(folder)
+        digest = sha256(handed_in + repr(rest).encode()).hexdigest() if handed_in else ""
+        if (kept := _kept(place, digest)) is not None:
+            return lambda: result._replace(answers=kept)
+        nothing = [Verdict(False, "Not handed in.")] * len(asked)
+        verdicts = _verdicts(course, handed_in, asked) if handed_in else nothing
+    except (LessonError, OSError) as error:
+        told = str(error)
+        return lambda: result._replace(ungraded=f"not graded: {told}")
+
+    def finish() -> Result:  # not in the thread that judged: only one at a time draws
+        answers = [_answer(each, lesson, verdict) for (each, _), verdict in zip(asked, verdicts)]
+        if digest:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place, json.dumps({"digest": digest, "answers": answers}).encode(), LessonError)
+        return result._replace(answers=answers)
+
+    return finish
+
+
+def _verdicts(course: Course, handed_in: bytes, asked: list[tuple[Exercise, str]]) -> list[Verdict]:
+    try:
+        cells = cell_texts(json.loads(handed_in))
+    except (ValueError, RecursionError, LessonError):
+        return [Verdict(False, "What was handed in is no notebook.")] * len(asked)
+    hide = [str(course.folder / each) for each in ("source", "release", "submitted", "results")]
+    return sandbox.grade(cells, asked, course.limits, hide)
+
+
+def _answer(exercise: Exercise, lesson: Lesson, verdict: Verdict) -> dict[str, Any]:
+    points = lesson.points[exercise.name]
+    try:
+        picture = verdict.drawn()
+    except MissingToolError:
+        picture = ""
+    return {
+        "exercise": exercise.name, "passed": verdict.passed, "points": points * verdict.passed, "of": points,
+        "message": verdict.message, "mistakes": [list(each) for each in verdict.mistakes], "picture": picture,
+    }  # fmt: skip
+
+
+def _kept(place: Path, digest: str) -> list[dict[str, Any]] | None:
+    try:
+        kept = json.loads(place.read_text(encoding="utf-8"))
+        return list(kept["answers"]) if kept["digest"] == digest else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+# --- what was handed in ---------------------------------------------------------
+
+
+def _folders(place: Path) -> Iterator[Path]:
+    """The folders in a folder; no links, which may lead anywhere."""
+    if not place.is_dir():
+        raise LessonError(f"There is no folder {place}. Put there what was handed in: STUDENT/LESSON/LESSON.ipynb")
+    return (each for each in place.iterdir() if each.is_dir() and not each.is_symlink() and each.name[0] != ".")
+
+
+def _notebook(folder: Path) -> bytes:
+    """The notebook that was handed in: the one of the lesson's name, or the only one. Empty if there is none."""
+    found = [] if folder.is_symlink() else [each for each in folder.glob("*.ipynb") if not each.is_symlink()]
+    named = [each for each in found if each.stem == folder.name] or found
+    if len(named) != 1 or not named[0].is_file():
+        return b""
+    with named[0].open("rb") as file:
+        return file.read(MOST_BYTES)
+
+
+def _late(folder: Path, lesson: Lesson) -> bool | None:
+    """Whether it came after its time, if nbgrader's timestamp.txt says when it came."""
+    try:
+        day, hour, *zone = (folder / "timestamp.txt").read_text(encoding="utf-8").split()
+        came = datetime.fromisoformat(f"{day} {hour}{zone[0] if zone and zone[0][0] in '+-' else ''}")
+    except (OSError, ValueError):
+        return None
+    came = came if came.tzinfo else came.replace(tzinfo=UTC)
+    return None if lesson.due is None else came > lesson.due
+
+
+# --- the table ------------------------------------------------------------------
+
+
+def table(results: list[Result]) -> str:
+    """The results as CSV, a line for each answer.
+
+    >>> answer = {"exercise": "kahn", "points": 0.0, "of": 2.0, "mistakes": [["one_leaf", "It ..."]]}
+    >>> print(table([Result("ada", "02_kahns_order", [answer])]).splitlines()[1])
+    ada,02_kahns_order,kahn,0,2,one_leaf,
+    """
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(HEAD)
+    for result in results:
+        late = {None: "", True: "late", False: "in time"}[result.late]
+        for each in result.answers:
+            names = " ".join(name for name, _ in each["mistakes"])
+            who = "'" * (result.student[0] in "=+-@") + result.student  # a spreadsheet would compute it
+            points = f"{each['points']:g}", f"{each['of']:g}"
+            lines.writerow((who, result.lesson, each["exercise"], *points, names, late))
+    return text.getvalue()

@@ -1,0 +1,149 @@
+"""A lesson as notebooks for a class: the teacher's, with solutions, and the students', with blanks.
+
+The cells carry the metadata of nbgrader (version 3), and the folders have its
+names, so that its commands know them as well:
+source/LESSON/LESSON.ipynb and release/LESSON/LESSON.ipynb.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterator
+from textwrap import indent
+from typing import Any
+
+from ..errors import LessonError
+from .answers import checks, parsed
+from .exercise import Exercise
+from .judge import exercise_named
+from .solutions import solution_text
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+BEGIN_TESTS, END_TESTS = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
+BLANK = "# YOUR CODE HERE\nraise NotImplementedError()"
+Notebook = dict[str, Any]
+
+
+def cell_texts(notebook: Notebook) -> list[str]:
+    """The texts of a notebook's code cells. Raises LessonError for what is no notebook."""
+    try:
+        cells = [each["source"] for each in notebook["cells"] if each["cell_type"] == "code"]
+        return ["".join(each) for each in cells]
+    except (KeyError, TypeError):
+        raise LessonError("It is no notebook of nbformat 4.") from None
+
+
+def checked(cells: list[str]) -> Iterator[tuple[int, Exercise, ast.expr]]:
+    """What cells check: the cell's place, the exercise, the expression. Of checks of one exercise, the last."""
+    found = {}
+    for place, cell in enumerate(cells):
+        for name, answer in checks(cell):
+            exercise = exercise_named(name)
+            found[exercise.name] = place, exercise, answer
+    yield from found.values()
+
+
+def teachers(lesson: Notebook, points: dict[str, float]) -> Notebook:
+    """A lesson with its solutions; each exercise that gives points has a cell that is graded."""
+    made = without_outputs(lesson)
+    code = [cell for cell in made["cells"] if cell["cell_type"] == "code"]
+    for place, exercise, answer in checked(cell_texts(made)):
+        if exercise.name in points:
+            name = ast.unparse(answer)
+            own, rest = _without_check(code[place], exercise), [_check(exercise, name, points[exercise.name])]
+            blank = next((cell for cell in reversed(code[: place + 1]) if _maker(cell, name)), None)
+            if blank is None:
+                blank = {**copy.deepcopy(own), "id": f"blank-{exercise.name}", "source": ""}
+                rest.insert(0, blank)
+            _solve(blank, exercise, name)
+            where = next(i for i, each in enumerate(made["cells"]) if each is own)
+            made["cells"][where : where + 1] = ([own] if _text(own).strip() else []) + rest
+    return made
+
+
+def students(teachers_own: Notebook) -> Notebook:
+    """The same without what is hidden: blanks where the solutions are."""
+    made = copy.deepcopy(teachers_own)
+    for cell in made["cells"]:
+        text = re.sub(
+            rf"^( *){BEGIN}\n.*?^ *{END}$", lambda found: indent(BLANK, found[1]), _text(cell), flags=re.M | re.S
+        )
+        cell["source"] = re.sub(rf"\n *{BEGIN_TESTS}\n.*?^ *{END_TESTS}$", "", text, flags=re.M | re.S)
+    return made
+
+
+def without_outputs(notebook: Notebook) -> Notebook:
+    """A copy with nothing that a run left in it."""
+    made = copy.deepcopy(notebook)
+    made.get("metadata", {}).pop("widgets", None)
+    for cell in made["cells"]:
+        if cell["cell_type"] == "code":
+            cell.update(outputs=[], execution_count=None)
+    return made
+
+
+# --- cells ----------------------------------------------------------------------
+
+
+def _text(cell: Notebook) -> str:
+    return "".join(cell["source"])
+
+
+def _graded(name: str, **told: Any) -> dict[str, Any]:
+    usual = {"grade": False, "grade_id": name, "locked": False, "schema_version": 3, "solution": False, "task": False}
+    return {"nbgrader": usual | told}
+
+
+def _maker(cell: Notebook, name: str) -> ast.stmt | None:
+    """The statement of a cell that makes the function or class of that name."""
+    makers = [each for each in parsed(_text(cell)).body if isinstance(each, (ast.FunctionDef, ast.ClassDef))]
+    return next((each for each in makers if each.name == name), None)
+
+
+def _without_check(cell: Notebook, exercise: Exercise) -> Notebook:
+    """Take the lines that check an exercise out of a cell; whatever else stands there stays."""
+    lines = _text(cell).splitlines()
+    for part in reversed(parsed(_text(cell)).body):
+        names = [name for name, _ in checks(ast.unparse(part))]
+        if isinstance(part, ast.Expr) and set(names) & {exercise.name, exercise.number}:
+            del lines[part.lineno - 1 : part.end_lineno]
+    cell["source"] = "\n".join(lines).rstrip()
+    return cell
+
+
+def _check(exercise: Exercise, answer: str, points: float) -> Notebook:
+    """A cell that is graded: it shows what is said of the answer, and fails for nbgrader if that is wrong."""
+    call = f'check("{exercise.name}", {answer})'
+    hidden = f"verdict = {call}\nassert verdict.passed, verdict.message"
+    metadata = _graded(f"check-{exercise.name}", grade=True, locked=True, points=points)
+    source = f"{call}\n{BEGIN_TESTS}\n{hidden}\n{END_TESTS}"
+    return {"cell_type": "code", "id": f"check-{exercise.name}"[:64], "metadata": metadata, "source": source,
+            "outputs": [], "execution_count": None}  # fmt: skip
+
+
+def _solve(cell: Notebook, exercise: Exercise, name: str) -> None:
+    """Put the solution in the place of the blank."""
+    cell["metadata"] = {**cell.get("metadata", {}), **_graded(exercise.name, solution=True)}
+    blank, lines = _maker(cell, name), _text(cell).splitlines()
+    solved = _solution(exercise, name).splitlines()
+    lines[blank.lineno - 1 if blank else 0 : blank.end_lineno if blank else 0] = solved
+    cell["source"] = "\n".join(lines)
+
+
+def _solution(exercise: Exercise, name: str) -> str:
+    """A solution whose head stays when the rest is hidden: its imports, its first line, and the statement."""
+    text = solution_text(exercise)
+    body = ast.parse(text).body
+    imports = [each for each in body if isinstance(each, (ast.Import, ast.ImportFrom))]
+    place = next(i for i, each in enumerate(body) if getattr(each, "name", "") == exercise.name)
+    made: Any = body[place]
+    lines = text.splitlines()
+    head = "\n".join(lines[made.lineno - 1 : made.body[0].end_lineno])
+    head = re.sub(rf"^(def|class) {exercise.name}\b", rf"\1 {name}", head)
+    before = "\n".join(ast.unparse(each) for each in body[:place] if each not in imports)
+    inner = indent(before, "    ") + "\n" * bool(before) + "\n".join(lines[made.body[0].end_lineno : made.end_lineno])
+    after = "\n\n" + "\n".join(lines[made.end_lineno :]).strip("\n") if len(body) > place + 1 else ""
+    head = "\n".join([*map(ast.unparse, imports), "", "", head] if imports else [head])
+    return f"{head}\n    {BEGIN}\n{inner}{after}\n    {END}"

@@ -1,0 +1,267 @@
+"""The sandbox from inside: what the grader starts for each submission. It loads nothing of ours before the walls stand.
+
+First the walls (Linux): namespaces without network and without anybody else's
+processes, and a root of its own, where only Python can be seen, read-only, and
+/work, a small folder that ends with it. Then one process for each exercise,
+without rights, without more processes, with little memory and time: there the
+learner's code runs, and what the answer gives in each case goes home as plain
+data. What is right is not known here. Nothing that the code can do says more
+than what its answer gives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOM = "naive_graph.classroom.exercises"
+PATIENCE = 20.0  # seconds without a word
+MOST_BYTES = 1 << 24  # that are read of one answer
+WORK = "/work"
+NOBODY = 65534
+# What Python and the packages that it loads need of a system, where it is there.
+SYSTEM = (
+    "/usr",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/bin",
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+    "/nix/store",
+    "/gnu/store",
+)
+Tell = Callable[[str], Any]
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
+
+# Of <sched.h>, <sys/mount.h>, <sys/prctl.h>, <linux/capability.h>; the call has one number on every machine.
+NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
+NOSUID, NODEV, BIND, REC, PRIVATE, DETACH = 2, 4, 0x1000, 0x4000, 0x40000, 2
+MOUNT_SETATTR, HERE, RECURSIVE, READ_ONLY = 442, -100, 0x8000, 1 | NOSUID
+DEATH_SIGNAL, DUMPABLE, NO_NEW_PRIVILEGES, CAPABILITIES = 1, 4, 38, 0x20080522
+
+
+# --- walls ----------------------------------------------------------------------
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """A function of the C library; raises OSError where it fails."""
+    words = [each.encode() if isinstance(each, str) else each for each in arguments]
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(*words) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{name}: {os.strerror(error)}")
+
+
+def enclose(base: str, show: list[str], hide: list[str]) -> None:
+    """Go into namespaces and a root of our own: returns in the first process there. The caller waits for it."""
+    user, group, root = os.getuid(), os.getgid(), os.geteuid() == 0
+    # Root needs no user namespace to build walls, and gives up being root behind them.
+    _call("unshare", NEWNS | NEWPID | NEWNET | NEWIPC | NEWUTS | (0 if root else NEWUSER))
+    if not root:
+        for file, text in ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1"):
+            Path("/proc/self", file).write_text(text)
+    _call("mount", None, "/", None, REC | PRIVATE, None)
+    _build(base, show, hide)
+    child = os.fork()
+    if child:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) and 1)
+    _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    _call("prctl", DUMPABLE, 0, 0, 0, 0)  # no process beside this one may look into it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _build(base: str, show: list[str], hide: list[str]) -> None:
+    """A root of what is shown, read-only, and /work. A root inside a root: who is there can make no user namespace."""
+    _call("mount", "tmpfs", base, "tmpfs", NOSUID | NODEV, "size=1m,mode=755")
+    jail = f"{base}/jail"
+    os.mkdir(jail)
+    os.mkdir(jail + WORK)
+    for place in (*SYSTEM, *DEVICES, *show):
+        _show(place, jail)
+    for place in hide:
+        if os.path.isdir(jail + place):
+            _call("mount", "tmpfs", jail + place, "tmpfs", NOSUID | NODEV, "size=4k,mode=755")
+    attributes = (ctypes.c_uint64 * 4)(READ_ONLY, 0, 0, 0)
+    _call("syscall", MOUNT_SETATTR, HERE, base.encode(), RECURSIVE, ctypes.byref(attributes), ctypes.sizeof(attributes))
+    _call("mount", "tmpfs", jail + WORK, "tmpfs", NOSUID | NODEV, "size=16m,nr_inodes=1000,mode=1777")
+    os.chdir(base)
+    _call("pivot_root", ".", ".")
+    _call("umount2", ".", DETACH)
+    os.chroot("/jail")
+    os.chdir(WORK)
+
+
+def _show(place: str, jail: str) -> None:
+    """The same file, folder or link under the new root, if it is not there yet."""
+    there = jail + place
+    if not os.path.exists(place) or os.path.lexists(there):
+        return
+    os.makedirs(os.path.dirname(there), exist_ok=True)
+    if os.path.islink(place):
+        os.symlink(os.readlink(place), there)
+    else:
+        os.mkdir(there) if os.path.isdir(place) else Path(there).touch()
+        _call("mount", place, there, None, BIND | REC, None)
+
+
+def _give_up_rights(enclosed: bool, megabytes: int, seconds: int) -> None:
+    """Little memory and time, small files; enclosed, no other process and no right but to compute."""
+    import resource
+
+    limits = {"AS": megabytes << 20, "CPU": seconds, "FSIZE": 1 << 24, "CORE": 0, "NOFILE": 64}
+    if enclosed and os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    for name, most in (limits | ({"NPROC": 0} if enclosed else {})).items():
+        with suppress(OSError, ValueError, AttributeError):  # macOS knows no limit of memory
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+    if enclosed:
+        _call("capset", (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)())
+        _call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+
+
+# --- questions ------------------------------------------------------------------
+
+
+class Question:
+    """What stands here for an exercise: how it is asked."""
+
+    number = ""
+
+    def __init__(self, name: str, make_cases: Callable[[], Any], call: Callable[..., Any] | None = None) -> None:
+        self.name, self.make_cases = name, make_cases
+        self.call = call or (lambda answer, arguments: answer(*arguments))
+        self.cases: list[Any] = []
+
+
+class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads, instead of the exercises, what was left of them."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.texts = texts
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name not in self.texts:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=name == ROOM)
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)["Exercise"] = Question
+        exec(compile(self.texts[module.__name__], module.__name__, "exec"), vars(module))
+
+
+def questions(names: list[str]) -> Iterator[tuple[Question, list[str]]]:
+    """Those that are asked, and their cases in words; of the cases nothing is kept but how they ask."""
+    from naive_graph.classroom import answers, notebook  # noqa: F401 - before the first process starts
+    from naive_graph.classroom.cases import Case
+    from naive_graph.classroom.exercises import EXERCISES
+
+    vars(notebook)["working"] = lambda name, answer: answer  # there is no solution to go on with
+    found: dict[str, Any] = {each.name: each for each in EXERCISES}
+    for name in names:
+        cases = list(found[name].make_cases())
+        found[name].cases = [Case("", case.ask) for case in cases]
+        yield found[name], [case.text for case in cases]
+
+
+# --- answers --------------------------------------------------------------------
+
+
+def answered(question: Question, known_as: list[str], expression: str, cells: list[str], tell: Tell) -> None:
+    """Tell what went wrong with the learner's cells, or nothing; then what their answer does in each case."""
+    from naive_graph.classroom.answers import defined  # loaded before, by `questions`
+    from naive_graph.classroom.asking import in_turn, schedule
+
+    trouble, answer = defined(cells, set(known_as), expression)
+    tell(json.dumps(trouble))
+    if trouble is None:
+        for given in in_turn(question, answer, schedule(question)):
+            tell(json.dumps(given))
+
+
+def in_a_process(enclosed: bool, megabytes: int, seconds: int, run: Callable[[Tell], None]) -> list[str]:
+    """What is told in a process of its own, and how it ended: "crashed", also if all was told, or "endless"."""
+    out, into = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for place, file in enumerate((nothing, nothing, nothing, into)):
+                os.dup2(file, place)
+            os.closerange(4, 1 << 12)
+            if sys.platform == "linux":
+                _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _give_up_rights(enclosed, megabytes, seconds)
+            run(lambda line: _send(line.encode() + b"\n"))
+        finally:
+            os._exit(0)
+    os.close(into)
+    try:
+        return _heard(out, 3 * seconds)
+    finally:
+        os.close(out)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def _send(line: bytes) -> None:
+    while line:
+        line = line[os.write(3, line) :]
+
+
+def _heard(out: int, seconds: float) -> list[str]:
+    heard, until = bytearray(), time.monotonic() + seconds
+    while len(heard) < MOST_BYTES:
+        left = min(PATIENCE, until - time.monotonic())
+        if left <= 0 or not select.select([out], [], [], left)[0]:
+            return [heard.decode(errors="replace"), "endless"]
+        if not (more := os.read(out, 1 << 16)):
+            break
+        heard += more
+    return [heard.decode(errors="replace"), "crashed"]
+
+
+def here(run: Callable[[Tell], None]) -> list[str]:
+    """As `in_a_process`, where there is no fork."""
+    lines: list[str] = []
+    run(lines.append)
+    return ["\n".join([*lines, ""]), "crashed"]
+
+
+def main() -> None:
+    """Read the task, answer, and tell what was heard."""
+    if sys.platform == "linux":
+        _call("prctl", DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    task = json.load(sys.stdin)
+    home = os.dup(1)
+    if task["enclosed"]:
+        enclose(task["base"], task["show"], task["hide"])
+    sys.path[:] = task["path"]
+    sys.meta_path.insert(0, Questions(task["questions"]))
+    limits = task["enclosed"], task["megabytes"], task["seconds"]
+    told: list[Any] = []
+    for question, texts in questions([name for name, *_ in task["asked"]]):
+        name, number, expression = task["asked"][len(told)]
+        run = partial(answered, question, [name, number], expression, task["cells"])
+        told.append([texts, *(in_a_process(*limits, run) if hasattr(os, "fork") else here(run))])
+    with open(home, "w", encoding="utf-8") as parent:
+        json.dump(told, parent)
+
+
+if __name__ == "__main__":
+    main()

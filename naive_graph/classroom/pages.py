@@ -1,0 +1,133 @@
+"""The pages of a graded class: one for each student, and one for the teacher."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from html import escape
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote
+
+from .grading import Result
+from .judge import exercise_named
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }}
+table {{ border-collapse: collapse; }}
+th, td {{ text-align: left; vertical-align: top; padding: 0.3rem 0.8rem 0.3rem 0; border-bottom: 1px solid #ddd; }}
+td.number {{ text-align: right; white-space: nowrap; }}
+section {{ border-left: 4px solid #c33; padding-left: 1rem; margin: 1.5rem 0; }}
+section.right {{ border-color: #2a7; }}
+pre {{ white-space: pre-wrap; background: #f6f6f6; padding: 0.7rem; }}
+img, svg {{ max-width: 100%; height: auto; }}
+</style></head><body>
+{body}
+</body></html>
+"""
+UNWRITTEN = {"missing", "unfinished"}  # no misconceptions
+NAMELESS = "Wrong, and no mistake could be named. What is sure stands on the students' pages."
+
+
+def student_page(student: str, results: list[Result]) -> str:
+    """What one student got, lesson by lesson: the mistakes by name, and the smallest failing case, drawn."""
+    body = [f"<h1>{escape(student)}</h1>", f"<p>{_points(results)}</p>"]
+    for result in results:
+        late = " (late)" if result.late else ""
+        body.append(f"<h2>{escape(result.lesson)}{late}: {escape(result.ungraded) or _points([result])}</h2>")
+        body += map(_section, result.answers)
+    return _page(student, body)
+
+
+def _section(answer: dict[str, Any]) -> str:
+    exercise = exercise_named(answer["exercise"])
+    mistakes = ", ".join(escape(name) for name, _ in answer["mistakes"])
+    return (
+        f'<section class="{"right" if answer["passed"] else "wrong"}">'
+        f"<h3>{escape(exercise.number)} {escape(exercise.name)}: {answer['points']:g} of {answer['of']:g}</h3>"
+        + (f"<p>mistakes: <b>{mistakes}</b></p>" if mistakes else "")
+        + f"<pre>{escape(answer['message'])}</pre>{answer['picture']}</section>"
+    )
+
+
+def class_page(results: list[Result]) -> str:
+    """What the class has not understood, most frequent first; how each exercise and each student went."""
+    body = ["<h1>The class</h1>", f"<p>{len({each.student for each in results})} students. {_points(results)}</p>"]
+    ungraded = [f"{each.student}, {each.lesson}: {each.ungraded}" for each in results if each.ungraded]
+    body += [f"<p><b>{escape(each)}</b></p>" for each in ungraded]
+    body += ["<h2>What is not understood, most frequent first</h2>", _misconceptions(results)]
+    body += ["<h2>Exercise by exercise</h2>", _exercises(results)]
+    body += ["<h2>Student by student</h2>", _students(results)]
+    return _page("The class", body)
+
+
+def _misconceptions(results: list[Result]) -> str:
+    who: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    sentences: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for result in results:
+        for answer in result.answers:
+            wrong = answer["mistakes"] or [["", NAMELESS]] * (answer["message"].startswith("Not yet"))
+            for name, sentence in (each for each in wrong if each[0] not in UNWRITTEN):
+                key = result.lesson, answer["exercise"], name
+                who[key].append(result.student)
+                sentences[key][sentence] += 1
+    rows = []
+    for lesson, exercise, name in sorted(who, key=lambda key: (-len(who[key]), key)):
+        key = lesson, exercise, name
+        told = escape(sentences[key].most_common(1)[0][0])
+        names = ", ".join(map(_link, who[key]))
+        names = names if len(who[key]) < 7 else f"<details><summary>{len(who[key])} students</summary>{names}</details>"
+        rows.append((len(who[key]), escape(exercise), f"<b>{escape(name)}</b> {told}", names))
+    return _table(("students", "exercise", "mistake", "who"), rows) if rows else "<p>Nobody made a mistake.</p>"
+
+
+def _exercises(results: list[Result]) -> str:
+    went: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for result in results:
+        for answer in result.answers:
+            went[result.lesson, answer["exercise"]].append(answer)
+    rows = []
+    for (lesson, exercise), answers in went.items():
+        missing = sum(each["message"] == "Not handed in." for each in answers)
+        right = sum(each["passed"] for each in answers)
+        unwritten = sum(any(name in UNWRITTEN for name, _ in each["mistakes"]) for each in answers)
+        counts = right, len(answers) - right - unwritten - missing, unwritten, missing
+        rows.append((escape(exercise), escape(lesson), *counts))
+    return _table(("exercise", "lesson", "right", "wrong", "not written", "not handed in"), rows)
+
+
+def _students(results: list[Result]) -> str:
+    lessons = sorted({each.lesson for each in results})
+    rows: list[tuple[Any, ...]] = []
+    for student, own in groupby(results, key=lambda each: each.student):
+        by_lesson = {each.lesson: each for each in own}
+        points = [by_lesson[each] for each in lessons if each in by_lesson]
+        rows.append((_link(student), *(each.points for each in points), sum(each.points for each in points)))
+    return _table(("student", *map(escape, lessons), "all"), rows)
+
+
+# --- parts ----------------------------------------------------------------------
+
+
+def _page(title: str, body: Iterable[str]) -> str:
+    return PAGE.format(title=escape(title), body="\n".join(body))
+
+
+def _points(results: list[Result]) -> str:
+    most = sum(each["of"] for result in results for each in result.answers)
+    return f"{sum(each.points for each in results):g} of {most:g} points"
+
+
+def _link(student: str) -> str:
+    return f'<a href="students/{quote(student)}.html">{escape(student)}</a>'
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
+    """Numbers to the right; texts are HTML already."""
+    lines = ["<tr>" + "".join(f"<th>{each}</th>" for each in head) + "</tr>"]
+    for row in rows:
+        cells = (f"<td>{each}</td>" if isinstance(each, str) else f'<td class="number">{each:g}</td>' for each in row)
+        lines.append("<tr>" + "".join(cells) + "</tr>")
+    return "<table>" + "\n".join(lines) + "</table>"

@@ -1,0 +1,212 @@
+"""The sandbox from outside: what goes in, and what is believed of what comes out.
+
+In go the cells of a notebook and the questions; the exercises' own files are
+cut down to what asks (`questions`), so no solution is there to be found. Out
+come lines of plain data, whose shape is looked at before they are judged. Who
+writes such a line can claim no more than that their answer gave a value.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import LessonError
+from .answers import Trouble
+from .asking import MOST, Asked, Outcome, paired, schedule
+from .exercise import Exercise
+from .inside import ROOM
+from .judge import Verdict, verdict
+from .mistakes import Mistake
+from .needed import imported, needed, used
+
+HOUSE = Path(__file__).resolve().parents[1]
+EXERCISES = HOUSE / "classroom" / "exercises"
+KINDS = {"gave", "raised", "endless", "refused", "crashed"}
+TROUBLES = {"missing", "unfinished", "does_not_run"}
+DEEPEST = 40  # lists inside lists
+INSTEAD = "Grade with --trust if you have read what was handed in: then it runs with all your rights."
+
+
+class Limits(NamedTuple):
+    """What one answer may use. enclosed: whether there are walls, or the learner is trusted."""
+
+    seconds: int = 60  # of processor time; three times as much by the clock
+    megabytes: int = 1024
+    enclosed: bool = True
+
+
+# --- what goes in ---------------------------------------------------------------
+
+
+@cache
+def questions() -> dict[str, str]:
+    """The exercises' files by their modules, of each only what asks: no solutions, no mistakes, no complaints."""
+    trees = {file.stem: ast.parse(file.read_text(encoding="utf-8")) for file in EXERCISES.glob("*.py")}
+    trees = {name: ast.fix_missing_locations(_Asking().visit(tree)) for name, tree in trees.items()}
+    names: dict[str, set[str]] = {name: set() for name in trees}
+    names["__init__"] = {"EXERCISES"}
+    waiting = ["__init__"]
+    while waiting:
+        module = waiting.pop()
+        for part in needed(trees[module].body, names[module]):
+            if isinstance(part, ast.ImportFrom) and part.level == 1 and part.module in trees:
+                new = {each.name for each in part.names if (each.asname or each.name) in _used(trees, module, names)}
+                if not new <= names[part.module]:
+                    names[part.module] |= new
+                    waiting.append(part.module)
+    return {f"{ROOM}.{name}".removesuffix(".__init__"): _text(trees, name, names) for name in trees}
+
+
+def _used(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> set[str]:
+    kept = needed(trees[module].body, names[module])
+    return names[module].union(*(set(used(part)) for part in kept))
+
+
+def _text(trees: dict[str, ast.Module], module: str, names: dict[str, set[str]]) -> str:
+    uses = _used(trees, module, names) | {"annotations"}
+    kept = [imported(part, uses) for part in needed(trees[module].body, names[module] | {"annotations"})]
+    return ast.unparse(ast.Module([part for part in kept if getattr(part, "names", True)], []))
+
+
+class _Asking(ast.NodeTransformer):
+    """Leaves of `Exercise(solve, make_cases, complaint, call)` the name, the cases and the call."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        if not isinstance(node.func, ast.Name) or node.func.id != "Exercise":
+            return node
+        given = dict(zip(("solve", "make_cases", "complaint", "call"), node.args))
+        given |= {each.arg: each.value for each in node.keywords if each.arg}
+        name = ast.Constant(ast.unparse(given["solve"]))
+        call = [ast.keyword("call", given["call"])] if "call" in given else []
+        return ast.Call(node.func, [name, given["make_cases"]], call)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
+        return None if node.module == "exercise" else node
+
+
+def _folders() -> list[str]:
+    """Where Python and its packages are, but not what lies beside them."""
+    path = [os.path.realpath(each) for each in sys.path if os.path.isdir(each) or each.endswith(".zip")]
+    packages = [each for each in path if os.path.basename(each) in ("site-packages", "dist-packages")]
+    return sorted({os.path.realpath(sys.base_prefix), os.path.realpath(sys.prefix), str(HOUSE), *packages}, key=len)
+
+
+# --- what comes out -------------------------------------------------------------
+
+
+def grade(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str]) -> list[Verdict]:
+    """A verdict on every answer in a notebook. asked: exercises, each with the expression that is checked.
+
+    hide: folders that an answer is not to see. Raises LessonError if there can be no sandbox.
+    """
+    together = [asked] if hasattr(os, "fork") else [[each] for each in asked]
+    told = [each for some in together for each in _started(cells, some, limits, hide)]
+    return [_judged(exercise, *each) for (exercise, _), each in zip(asked, told)]
+
+
+def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits, hide: list[str]) -> list[list[Any]]:
+    task = {
+        "cells": cells, "asked": [(each.name, each.number, expression) for each, expression in asked],
+        "questions": questions(), "path": [str(HOUSE.parent), *map(os.path.realpath, sys.path)],
+        "show": _folders(), "hide": [str(EXERCISES), *map(os.path.realpath, hide)], **limits._asdict(),
+    }  # fmt: skip
+    settings = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg", "LANG": "C.UTF-8"}
+    settings |= dict.fromkeys(("HOME", "TMPDIR", "NAIVE_GRAPH_CACHE", "NAIVE_GRAPH_DATA", "MPLCONFIGDIR"), "/work")
+    if not limits.enclosed:
+        settings = {**os.environ, "PYTHONHASHSEED": "0"}
+    command = [sys.executable, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "inside.py")]
+    longest = 60 + 3 * limits.seconds * len(asked)
+    with tempfile.TemporaryDirectory() as base:
+        os.chmod(base, 0o755)
+        whole = json.dumps(task | {"base": base}).encode()
+        try:  # a session of its own: Ctrl-C is for the grader, who lets each finish
+            told = subprocess.run(
+                command,
+                input=whole,
+                capture_output=True,
+                env=settings,
+                timeout=longest,
+                start_new_session=True,
+                cwd=base,
+            )
+        except subprocess.TimeoutExpired:
+            raise LessonError(f"The sandbox was stopped after {longest} seconds. Grade it again.") from None
+    if told.returncode:
+        why = (told.stderr.decode(errors="replace").strip().splitlines() or ["it was ended"])[-1]
+        raise LessonError(f"The sandbox does not work here: {why}. " + INSTEAD * limits.enclosed)
+    return list(json.loads(told.stdout))
+
+
+def _judged(exercise: Exercise, texts: list[str], lines: str, end: str) -> Verdict:
+    """What is said of the lines that came home. Whatever they are, this ends with a verdict."""
+    if texts != [case.text for case in exercise.cases]:
+        raise LessonError(f"The cases of {exercise.name} are others in the sandbox. They must not depend on chance.")
+    first, _, rest = lines.partition("\n")
+    try:
+        trouble = json.loads(first)
+        if trouble is not None:
+            name, sentence = map(str, trouble)
+            return _refused(Trouble(name if name in TROUBLES else "does_not_run", sentence[:500]))
+        return verdict(exercise, _paired(exercise, rest, end))
+    except Exception:  # lines that nobody sends who means well
+        end = "endless" if end == "endless" else "crashed"
+        told = "does not end" if end == "endless" else "ends Python, or gives what cannot be read"
+        return _refused(Trouble("does_not_run", f"What was handed in for {exercise.name} {told}."))
+
+
+def _refused(trouble: Trouble) -> Verdict:
+    return Verdict(False, trouble.sentence, [Mistake(*trouble)])
+
+
+def _paired(exercise: Exercise, lines: str, end: str) -> Asked:
+    numbers = schedule(exercise)
+
+    def outcomes() -> Iterator[Outcome]:
+        whole = lines.split("\n")[:-1]  # the last line may have broken off
+        for number, line in zip(numbers, whole):
+            yield _outcome(line, getattr(exercise.cases[number].recipe, "size", 0))
+        if len(whole) < len(numbers):
+            yield Outcome(end)
+
+    return paired(numbers, outcomes())
+
+
+def _outcome(line: str, size: int) -> Outcome:
+    """A line as an outcome. Raises ValueError, TypeError or LookupError for what is none."""
+    kind, value, changed, printed, error, where = json.loads(line)
+    if kind not in KINDS or type(error) is not str or type(where) is not str:
+        raise ValueError
+    return Outcome(kind, _plain(value, size), changed is not False, printed is True, error[:300], where[:300])
+
+
+def _plain(thing: Any, size: int, depth: int = 0) -> Any:
+    """A value if it is one that `asking.plain` could have told of a case with so many nodes."""
+    if depth > DEEPEST:
+        raise ValueError
+    if thing is None or isinstance(thing, (bool, float)):
+        return thing
+    if isinstance(thing, list) and len(thing) <= MOST:
+        return [_plain(each, size, depth + 1) for each in thing]
+    match thing:
+        case {"node": int(place)} if len(thing) == 1 and 0 <= place < size:
+            return {"node": int(place)}
+        case {"text": str(text)} if len(thing) == 1:
+            return {"text": text[:200]}
+        case {"pairs": list(pairs)} if len(thing) == 1 and all(
+            isinstance(each, list) and len(each) == 2 for each in pairs
+        ):
+            return {"pairs": _plain(pairs, size, depth + 1)}
+        case {"kind": str(kind), "of": of} if len(thing) == 2:
+            return {"kind": kind[:100], "of": _plain(of, size, depth + 1)}
+        case {"kind": str(kind)} if len(thing) == 1:
+            return {"kind": kind[:100]}
+    raise ValueError

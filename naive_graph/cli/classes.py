@@ -1,0 +1,103 @@
+"""`naive-graph class`: notebooks for a class, and what it handed in, graded."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ..classroom.course import FILE, Course, course_text, read_course
+from ..classroom.grading import Result, grade_all, table
+from ..classroom.handout import cell_texts, checked, students, teachers, without_outputs
+from ..classroom.pages import class_page, student_page
+from ..core.files import write_whole
+from ..errors import LessonError
+from .lessons import lessons_of_the_package
+
+
+def new(folder: Path, names: Sequence[str], renew: bool) -> int:
+    """Write a course: its file, the teacher's notebooks, the students', and notes on each lesson."""
+    lessons = lessons_of_the_package()
+    read = {each.stem: json.loads(each.read_text(encoding="utf-8")) for each in lessons}
+    if not (folder / FILE).exists():
+        chosen = {each.stem: checked(cell_texts(read[each.stem])) for each in _chosen(lessons, names)}
+        told = course_text((name, [exercise.name for _, exercise, _ in each]) for name, each in chosen.items())
+        _write(folder / FILE, told)
+    elif names:
+        raise LessonError(f"{folder / FILE} is there already, and says which lessons are set. Edit it.")
+    course = read_course(folder)
+    for name, lesson in course.lessons.items():
+        source = course.source(name)
+        if name in read:
+            _write_once(source, _text(teachers(read[name], lesson.points)), renew)
+        elif not source.exists():
+            known = ", ".join(read)
+            raise LessonError(f"{folder / FILE}: there is no lesson {name!r}, and no {source}. There are: {known}.")
+        made = students(without_outputs(json.loads(source.read_text(encoding="utf-8"))))
+        _write_once(folder / "release" / name / f"{name}.ipynb", _text(made), renew)
+    for note in sorted(lessons[0].parent.glob("notes/*.md")):
+        _write_once(folder / "notes" / note.name, note.read_text(encoding="utf-8"), renew)
+    submitted = folder / "submitted"
+    submitted.mkdir(exist_ok=True)
+    print(f"next: edit {folder / FILE}, hand out {folder / 'release'},")
+    print(f"      collect {submitted}/STUDENT/LESSON/LESSON.ipynb, naive-graph class grade {submitted}")
+    return 0
+
+
+def grade(folder: Path, trust: bool) -> int:
+    """Grade what lies in a folder, and write a table and the pages beside it."""
+    if folder.resolve().name != "submitted":
+        raise LessonError(f"{folder} is not called submitted. Give the folder of that name in a course.")
+    course = read_course(folder.resolve().parent)
+    course = course._replace(limits=course.limits._replace(enclosed=not trust))
+    if not trust and sys.platform != "linux":
+        raise LessonError(
+            "Only Linux has the walls that keep what is handed in from your files and your network. "
+            "Grade on Linux; or read every notebook, and add --trust: then they run with all your rights."
+        )
+    try:
+        results = grade_all(course, lambda line: print(line, flush=True))
+    except KeyboardInterrupt:
+        print("\nWhat was graded is kept: the same command goes on from there.", file=sys.stderr)
+        raise
+    _write_results(course, results)
+    return 1 if any(each.ungraded for each in results) else 0
+
+
+def _write_results(course: Course, results: list[Result]) -> None:
+    place = course.folder / "results"
+    (place / "students").mkdir(parents=True, exist_ok=True)
+    for student, own in groupby(results, key=lambda each: each.student):
+        write_whole(place / "students" / f"{student}.html", student_page(student, list(own)).encode(), LessonError)
+    _write(place / "points.csv", table(results))
+    _write(place / "class.html", class_page(results))
+
+
+def _chosen(lessons: list[Path], names: Sequence[str]) -> list[Path]:
+    """The lessons whose names begin so; all of them without any names."""
+    for name in names:
+        if not any(each.stem.startswith(name) for each in lessons):
+            raise LessonError(f"There is no lesson {name!r}. There are: {', '.join(each.stem for each in lessons)}.")
+    return [each for each in lessons if not names or each.stem.startswith(tuple(names))]
+
+
+def _text(notebook: dict[str, Any]) -> str:
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _write_once(place: Path, text: str, renew: bool) -> None:
+    """Write a file, but not over one that is there, unless it is to be renewed."""
+    if place.exists() and not renew:
+        if place.read_text(encoding="utf-8") != text:
+            print(f"kept as it is: {place} (--renew writes it anew)")
+        return
+    _write(place, text)
+
+
+def _write(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(place, text.encode(), LessonError)
+    print(f"written: {place}")

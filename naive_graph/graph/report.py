@@ -1,0 +1,185 @@
+"""What a gradient check was asked, and what it found."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..core.number import number, whole
+from ..errors import GradientCheckError, NodeError, NumericError
+
+SUBSETS = ("random", "every_n")
+KINK_REACH = 10.0  # steps of eps within which a declared kink spoils a finite difference
+KEPT = 20  # of the entries that are furthest off
+
+
+class Wishes(NamedTuple):
+    """What `gradcheck` was asked; see there."""
+
+    eps: float
+    max_rel: float
+    min_abs: float
+    mask: Callable[..., bool] | None
+    skip: Iterable[Any]
+    most: int | None
+    subset: str
+    seed: int
+
+    def checked(self) -> Wishes:
+        eps, max_rel, min_abs = (number(each, "gradcheck's tolerance") for each in self[:3])
+        if not eps > 0.0:
+            raise NodeError(f"gradcheck moves each leaf by eps, a number above 0, not {eps!r}.")
+        if self.mask is not None and not callable(self.mask):
+            raise NodeError(
+                f"gradcheck's mask is a function of a leaf that is true for those to leave out, not {self.mask!r}."
+            )
+        if self.subset not in SUBSETS:
+            raise NodeError(f'gradcheck takes subset "random" or "every_n", not {self.subset!r}.')
+        most = None if self.most is None else whole(self.most, "gradcheck's max_per_param", 1)
+        return self._replace(eps=eps, max_rel=max_rel, min_abs=min_abs, most=most)
+
+    def sample(self, places: Sequence[int], generator: random.Random) -> Sequence[int]:
+        """At most so many of one parameter's entries."""
+        if self.most is None or len(places) <= self.most:
+            return places
+        if self.subset == "random":
+            return sorted(generator.sample(places, self.most))
+        return places[:: math.ceil(len(places) / self.most)]
+
+
+class Failure(NamedTuple):
+    """A derivative that was compared with its finite difference; among `failures`, one that disagrees."""
+
+    leaf: str
+    mode: str
+    derivative: float
+    difference: float
+    relative_error: float
+
+    def __str__(self) -> str:
+        return (
+            f"d/d {self.leaf}: {self.mode} says {self.derivative!r}, finite differences say "
+            f"{self.difference!r} (relative error {self.relative_error:.2e})"
+        )
+
+
+@dataclass
+class Tally:
+    """What was found of one parameter."""
+
+    count: int = 0
+    masked: int = 0
+    failed: int = 0
+    worst: float = 0.0
+
+
+@dataclass(repr=False)
+class Report:
+    """What a gradient check found. It is true if nothing failed.
+
+    `failures` has an entry for each mode that is wrong. `parameters` has a tally
+    for each; `entries` those that are furthest off, whether they failed or not:
+    draw(report) is their picture.
+    """
+
+    count: int = 0
+    masked: int = 0
+    worst: float = 0.0
+    failures: list[Failure] = field(default_factory=list)
+    entries: list[Failure] = field(default_factory=list)
+    parameters: dict[str, Tally] = field(default_factory=dict)
+    tolerance: float = 1e-5
+
+    def leave_out(self, parameter: str) -> None:
+        self.masked += 1
+        self._tally(parameter).masked += 1
+
+    def compare(
+        self, parameter: str, leaf: str, derivatives: dict[str, float], difference: float, wishes: Wishes
+    ) -> None:
+        """One entry: its derivative in each mode, and its finite difference."""
+        self.count, tally, self.tolerance = self.count + 1, self._tally(parameter), wishes.max_rel
+        tally.count += 1
+        found = []
+        for mode, derivative in derivatives.items():
+            error, size = abs(derivative - difference), abs(derivative) + abs(difference)
+            found.append(Failure(leaf, mode, derivative, difference, error / size if size else 0.0))
+        wrong = [
+            each for each in found
+            if each.relative_error > wishes.max_rel and abs(each.derivative - difference) >= wishes.min_abs
+        ]  # fmt: skip
+        self.failures += wrong
+        tally.failed += bool(wrong)
+        self._keep(max(found, key=lambda each: each.relative_error), tally)
+
+    def _keep(self, entry: Failure, tally: Tally) -> None:
+        self.worst = max(self.worst, entry.relative_error)
+        tally.worst = max(tally.worst, entry.relative_error)
+        self.entries.append(entry)
+        if len(self.entries) > 2 * KEPT:
+            self._cut()
+
+    @property
+    def failed(self) -> int:
+        """How many derivatives disagree in some mode."""
+        return sum(each.failed for each in self.parameters.values())
+
+    def _cut(self) -> None:
+        self.entries = sorted(self.entries, key=lambda each: -each.relative_error)[:KEPT]
+
+    def _tally(self, parameter: str) -> Tally:
+        return self.parameters.setdefault(parameter, Tally())
+
+    def gather(self, other: Report) -> None:
+        """Add what another check found."""
+        self.count, self.masked = self.count + other.count, self.masked + other.masked
+        self.worst = max(self.worst, other.worst)
+        self.failures += other.failures
+        self.entries += other.entries
+        for name, tally in other.parameters.items():
+            own = self._tally(name)
+            own.count, own.masked = own.count + tally.count, own.masked + tally.masked
+            own.failed, own.worst = own.failed + tally.failed, max(own.worst, tally.worst)
+
+    def worst_entries(self) -> list[Failure]:
+        """The entries that are furthest off, the worst first."""
+        self._cut()
+        return self.entries
+
+    def __bool__(self) -> bool:
+        return not self.failures
+
+    def require(self) -> Report:
+        """This report if nothing failed; else a GradientCheckError that lists what did."""
+        if self.failures:
+            raise GradientCheckError(str(self))
+        return self
+
+    def table(self) -> str:
+        """A line for each parameter: how many of its derivatives were checked, left out, and wrong."""
+        rows = [("parameter", "checked", "masked", "failed", "worst relative error")]
+        for name, each in self.parameters.items():
+            rows.append((name, str(each.count), str(each.masked), str(each.failed), f"{each.worst:.2e}"))
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        return "\n".join(
+            "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
+            for row in rows
+        )
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.count} derivatives checked, {self.masked} masked, {self.failed} failed; "
+            f"worst relative error {self.worst:.2e}"
+        )
+        return "\n".join([head, *([self.table()] if self.parameters else []), *map(str, self.failures[:20])])
+
+    __repr__ = __str__  # a notebook shows it
+
+
+def require_finite(what: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise NumericError(f"{what} is {value}. gradcheck needs finite numbers: move the leaves into the domain.")
+    return value

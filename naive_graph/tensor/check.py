@@ -1,0 +1,184 @@
+"""Are the derivatives of tensors right? Every mode against finite differences, entry by entry, on arrays.
+
+What is computed here is kept apart: no tensor's value or gradient is touched.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ..errors import GradientCheckError, NumberError
+from ..graph.report import KINK_REACH, Report, Wishes, require_finite
+from .arrays import Array
+from .base import TensorNode, check_tensors, entry_name, method
+from .calculus import Calculus
+from .differentiate import ancestors, forward, gradients, reverse
+from .entries import Entries
+from .equation import names_among
+from .evaluate import Arrays, check_fed, computed
+from .nodes import LeafNode, LeafType, NonlinearNode
+from .recipes import missing, recipes
+from .reduce import sum
+from .reducing import first_largest
+from .reduction import Places, ReductionNode
+from .selection import SelectionNode
+
+Values = dict[TensorNode, Array]
+TURNS = {"maximum": 1.0, "first_maximum": 1.0, "argmax": 1.0, "minimum": -1.0}  # where another entry wins, slopes jump
+
+
+@method
+def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Wishes) -> Report:
+    """What `gradcheck` finds of tensors: of the sum of all entries of the losses."""
+    check_tensors("gradcheck", losses)
+    with np.errstate(all="ignore"):
+        question = _Question(reduce(lambda a, b: a + b, (sum(each) if each.rank else each for each in losses)), wishes)
+        report, generator, skipped = Report(), random.Random(wishes.seed), list(wishes.skip)
+        for leaf in question.leaves:
+            if not any(leaf is each or getattr(leaf, "source", leaf) is each for each in skipped):
+                question.check(leaf, report, wishes.sample(range(leaf.size), generator))
+    return report
+
+
+class _Question:
+    """The loss as a function of its leaves."""
+
+    def __init__(self, loss: TensorNode, wishes: Wishes) -> None:
+        self.loss, self.wishes = loss, wishes
+        self.nodes = ancestors([loss])
+        self.names = names_among(self.nodes)
+        leaves = [each for each in self.nodes if isinstance(each, LeafNode) and not isinstance(each, SelectionNode)]
+        check_fed(missing(loss, lambda each: not each.sources and (each._value is not None or _known(each))))
+        self.start: Values = {leaf: _numbers(leaf) for leaf in leaves}
+        self.leaves = [leaf for leaf in leaves if leaf.leaf_type != LeafType.CONSTANT]
+        self.values = self.apart(loss, self.start)
+        require_finite("The loss", float(self.values[loss]))
+        self.kinked = [node for node in self.nodes if _jumps(node)]
+        self.signs = self._signs(self.values)
+        calculus = Calculus(Arrays(), (), lambda node: node if isinstance(node, SelectionNode) else self.value(node))
+        self.calculus = calculus
+        self.adjoints = reverse(calculus, loss, np.ones(()), self.leaves)
+
+    def value(self, node: TensorNode) -> Array:
+        """A node's array at the leaves' own values; a product that was folded into another has one on demand."""
+        if node not in self.values:
+            self.values |= self.apart(node, self.values)
+        return self.values[node]
+
+    @staticmethod
+    def apart(target: TensorNode, known: Mapping[TensorNode, Array]) -> Values:
+        """The arrays that a node is computed from, and its own."""
+        found = dict(known)
+        for recipe in recipes(missing(target, lambda node: node in found), target):
+            found[recipe.node] = computed(recipe, lambda node: node if isinstance(node, SelectionNode) else found[node])
+        return found
+
+    def check(self, leaf: LeafNode, report: Report, places: Sequence[int]) -> None:
+        """Compare the derivatives along some entries of a leaf."""
+        whole = {"reverse": self.adjoints.get(leaf), "graph": self._as_nodes(leaf)}
+        for mode, array in whole.items():
+            if array is not None and tuple(array.shape) != leaf.shape:
+                raise GradientCheckError(
+                    f"The {mode} derivative along {leaf.label} has the shape {tuple(array.shape)}."
+                )
+        for place in places:
+            at = tuple(int(each) for each in np.unravel_index(place, leaf.shape))
+            if (self.wishes.mask is not None and self.wishes.mask(leaf, at)) or self._near_kink(leaf, at):
+                report.leave_out(self.names[leaf])
+                continue
+            label = entry_name(self.names[leaf], leaf.shape, place)
+            found = {mode: 0.0 if array is None else float(array[at]) for mode, array in whole.items()}
+            found["forward"] = self._tangent(leaf, at)
+            for mode, derivative in found.items():
+                require_finite(f"The {mode} derivative along {label}", derivative)
+            report.compare(self.names[leaf], label, found, self._difference(leaf, at, label), self.wishes)
+
+    def _as_nodes(self, leaf: LeafNode) -> Array:
+        built = gradients(self.loss, leaf)
+        return built.dense() if isinstance(built, SelectionNode) else self.apart(built, self._constants(built))[built]
+
+    def _constants(self, built: TensorNode) -> Values:
+        """What is known of a derivative's nodes: the constants that were made for it, and the loss's own nodes."""
+        made = [each for each in ancestors([built]) if isinstance(each, LeafNode) and each not in self.values]
+        return self.values | {each: each.value for each in made if not isinstance(each, SelectionNode)}
+
+    def _tangent(self, leaf: LeafNode, at: tuple[int, ...]) -> float:
+        seed = np.zeros(leaf.shape)
+        seed[at] = 1.0
+        move = forward(self.calculus, self.nodes, leaf, seed).get(self.loss)
+        return 0.0 if move is None else float(move)
+
+    def _moved(self, leaf: LeafNode, at: tuple[int, ...], distance: float) -> Values:
+        array = self.start[leaf].copy()
+        array[at] += distance
+        return self.apart(self.loss, self.start | {leaf: array})
+
+    def _difference(self, leaf: LeafNode, at: tuple[int, ...], label: str) -> float:
+        eps = self.wishes.eps
+        above, below = (float(self._moved(leaf, at, distance)[self.loss]) for distance in (eps, -eps))
+        return require_finite(f"The loss near {label}", (above - below) / (2.0 * eps))
+
+    # --- kinks ---
+
+    def _near_kink(self, leaf: LeafNode, at: tuple[int, ...]) -> bool:
+        """Whether something changes its sign within reach, or starts from 0."""
+        if not self.kinked:
+            return False
+        reach = KINK_REACH * self.wishes.eps
+        return any(
+            bool(((before != after) & ~(before * after > 0.0)).any())
+            for distance in (-reach, reach)
+            for before, after in zip(self.signs, self._signs(self._moved(leaf, at, distance)))
+        )
+
+    def _signs(self, values: Values) -> list[Array]:
+        """Numbers that change their sign where a slope jumps."""
+        return [
+            each for node in self.kinked for each in _kinks(node, [_array(values, source) for source in node.sources])
+        ]
+
+
+def _array(values: Values, node: TensorNode) -> Array:
+    return node.dense() if isinstance(node, SelectionNode) else values[node]
+
+
+def _known(leaf: TensorNode) -> bool:
+    return isinstance(leaf, LeafNode) and (isinstance(leaf, SelectionNode) or leaf.value is not None)
+
+
+def _numbers(leaf: LeafNode) -> Array:
+    array = np.asarray(leaf.value)
+    if array.dtype != np.float64:
+        raise NumberError(f"gradcheck needs float64, and {leaf.label} holds {array.dtype}. Give it float64 numbers.")
+    return array
+
+
+def _jumps(node: TensorNode) -> bool:
+    if isinstance(node, ReductionNode):
+        return node.rule in TURNS and node.DummyIndex > 0
+    return isinstance(node, NonlinearNode) and any(rule.kink is not None for _, rule, _ in node.function.steps.rules)
+
+
+def _kinks(node: TensorNode, sources: Sequence[Array]) -> Iterator[Array]:
+    """What changes its sign at the kinks of one node."""
+    if isinstance(node, ReductionNode):
+        axes = tuple(each - 1 for each in Places.of(node.index).dropped)
+        yield 2.0 * first_largest(TURNS[node.rule] * sources[0], axes) - 1.0
+        return
+    assert isinstance(node, NonlinearNode)
+    steps = node.function.steps
+    values: list[Any] = steps.constants[:]
+    for place, array in zip(steps.arguments, sources):
+        if place is not None:
+            values[place] = Entries(array)
+    for step, rule, operands in steps.rules:
+        given = [values[each] for each in operands]
+        values[step] = rule(*given)
+        kink: Callable[..., Any] | None = rule.kink
+        if kink is not None and isinstance(found := kink(*given), Entries):
+            yield found.array

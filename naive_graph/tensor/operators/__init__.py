@@ -1,0 +1,14 @@
+"""The table of tensor operators: a row says what an operator is, and everything follows.
+
+properties, mapping    kinds of property; names and attributes elsewhere, as data
+examples, row, kinds   what a row is and does when it is called; what rows of a kind share
+table                  all rows by name; `@tensor_operator()` adds one
+elementwise, entrywise rows that are functions of numbers; such functions inside compositions
+reductions             sums, extremes, softmax, and places along axes
+moves, joins, rearranging, blocks, indexing, scattering    entries put elsewhere
+matrices, attention    products
+convolution, pooling   windows over images
+normalise, recurrence, recurrent, likelihood    layers that remember, or compare
+methods, every         what a node knows of its operator; all rows, loaded
+check, describe        is a row right? One tick for each promise; what is written of it
+"""

@@ -1,0 +1,55 @@
+"""Attention: each query's mean of values, weighted by how its key fits."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ...core.catalogue import where
+from ...errors import ShapeError
+from .. import arithmetic
+from ..nodes import LeafNode
+from .entrywise import entry
+from .examples import example
+from .mapping import Attribute, Onnx, truth
+from .matrices import swapped
+from .moves import Extents
+from .properties import Maybe, MaybeReal, Tensor
+from .reductions import softmax
+from .table import composition
+
+LOWEST = -1e300  # the score of what is not to be seen: exp of it is 0, and it is finite
+
+
+def _attended(q: Extents, k: Extents, v: Extents, mask: Any) -> Extents:
+    if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2] or not q[:-2] == k[:-2] == v[:-2]:
+        raise ShapeError(f"queries {q}, keys {k} and values {v} do not fit: (..., L, E), (..., S, E), (..., S, V).")
+    scores = (*q[:-1], k[-2])
+    if mask is not None and (len(mask) > len(scores) or any(a not in (1, b) for a, b in zip(mask[::-1], scores[::-1]))):
+        raise ShapeError(f"mask of shape {mask} cannot be spread to the scores' {scores}.")
+    return (*q[:-1], v[-1])
+
+
+@composition(
+    example((2, 3), (4, 3), (4, 2)), example((1, 3, 2), (1, 3, 2), (1, 3, 2), causal=True),
+    example((2, 3), (2, 3), (2, 2), (2, 2), scale=0.5), shape=_attended,
+    onnx=Onnx("Attention", causal=Attribute("is_causal", 0, truth), scale=Attribute("scale", None), since=23,
+              prepared=("q_num_heads", "kv_num_heads"), harmless=("softmax_precision",),
+              refused={"softcap": 0.0, "qk_matmul_output_mode": 0, "left_window_size": -1, "right_window_size": -1}),
+)  # fmt: skip
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Maybe = None, scale: MaybeReal = None, causal: bool = False
+) -> Any:
+    """softmax(scale * q @ k.T + mask) @ v, with scale 1 / sqrt(E) if none is given. Source: Vaswani et al., 2017.
+
+    mask: numbers that are added to the scores. causal: no query sees a later key.
+    """
+    scale = 1.0 / sqrt(q.shape[-1]) if scale is None else scale
+    scores: Any = arithmetic.scaled(arithmetic.matmul(q, swapped(k)), scale)
+    scores = scores if mask is None else scores + mask
+    if causal:
+        seen = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
+        scores = entry(lambda s, x: where(s, x, LOWEST), seen, scores)
+    return arithmetic.matmul(softmax(scores), v)

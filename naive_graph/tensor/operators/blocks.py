@@ -1,0 +1,122 @@
+"""Blocks of images laid out as channels or as a batch, and back."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Annotated, Any
+
+import numpy as np
+
+from ...errors import ShapeError
+from .examples import example
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
+from .moves import Extents, move, moved, numbered
+from .properties import Layout, Pairs, Size, Tensor, Wholes, one_of
+
+
+def _space(x: Extents, block: int, data_format: str, deeper: bool) -> Extents:
+    if len(x) != 4:
+        raise ShapeError(f"x has shape {x}. It takes images: (batch, rows, columns, channels).")
+    n, h, w, c = x if data_format == "NHWC" else (x[0], x[2], x[3], x[1])
+    fits = h % block == 0 and w % block == 0 if deeper else c % (block * block) == 0
+    if not fits:
+        raise ShapeError(f"block={block} does not divide shape {x}. Choose one that does.")
+    h, w, c = (h // block, w // block, c * block * block) if deeper else (h * block, w * block, c // block**2)
+    return (n, h, w, c) if data_format == "NHWC" else (n, c, h, w)
+
+
+def _last(x: Extents, data_format: str) -> Any:
+    """Each entry's place, with channels last."""
+    table = numbered(x)
+    return table if data_format == "NHWC" else table.transpose(0, 2, 3, 1)
+
+
+def _back(table: Any, data_format: str) -> Any:
+    return table if data_format == "NHWC" else table.transpose(0, 3, 1, 2)
+
+
+@move(
+    example((1, 2, 1, 8), block=2), example((1, 8, 1, 2), block=2, data_format="NCHW"),
+    example((1, 8, 1, 2), block=2, data_format="NCHW", mode="CRD"),
+    shape=lambda x, block, data_format: _space(x, block, data_format, False),
+    onnx=Onnx("DepthToSpace", block=Attribute("blocksize"), data_format=Fixed("NCHW"),
+              mode=(Fixed("DCR", until=10), Attribute("mode", "DCR", since=11))),
+    tensorflow=TensorFlow("DepthToSpace", block=Attribute("block_size"), data_format=Attribute("data_format", "NHWC")),
+)  # fmt: skip
+def depth_to_space(
+    x: Tensor, block: Size, data_format: Layout = "NHWC", mode: Annotated[str, one_of("DCR", "CRD")] = "DCR"
+) -> Any:
+    """Channels laid out as blocks of rows and columns; mode says whether the block's place leads a channel's number."""
+    table = _last(x.shape, data_format)
+    n, h, w, c = table.shape
+    if mode == "DCR":
+        table = table.reshape(n, h, w, block, block, c // block**2).transpose(0, 1, 3, 2, 4, 5)
+    else:
+        table = table.reshape(n, h, w, c // block**2, block, block).transpose(0, 1, 4, 2, 5, 3)
+    return moved(x, _back(table.reshape(n, h * block, w * block, c // block**2), data_format))
+
+
+@move(
+    example((1, 4, 2, 2), block=2), example((1, 2, 4, 2), block=2, data_format="NCHW"),
+    shape=lambda x, block, data_format: _space(x, block, data_format, True),
+    onnx=Onnx("SpaceToDepth", block=Attribute("blocksize"), data_format=Fixed("NCHW"), refused={"mode": "DCR"}),
+    tensorflow=TensorFlow("SpaceToDepth", block=Attribute("block_size"), data_format=Attribute("data_format", "NHWC")),
+)  # fmt: skip
+def space_to_depth(x: Tensor, block: Size, data_format: Layout = "NHWC") -> Any:
+    """Blocks of rows and columns laid out as channels: depth_to_space, undone."""
+    table = _last(x.shape, data_format)
+    n, h, w, c = table.shape
+    table = table.reshape(n, h // block, block, w // block, block, c).transpose(0, 1, 3, 2, 4, 5)
+    return moved(x, _back(table.reshape(n, h // block, w // block, c * block * block), data_format))
+
+
+def _to_space(x: Extents, block: Extents, crops: Any) -> Extents:
+    m = len(block)
+    if len(crops) != m or len(x) < m + 1 or x[0] % prod(block):
+        raise ShapeError(f"block={list(block)} and crops={crops} do not fit shape {x}: a pair and a divisor each.")
+    inner = tuple(extent * b - before - after for extent, b, (before, after) in zip(x[1:], block, crops))
+    if min(inner) < 1 or min(min(pair) for pair in crops) < 0:
+        raise ShapeError(f"crops={crops} leave nothing of shape {x}. Crop less.")
+    return (x[0] // prod(block), *inner, *x[m + 1 :])
+
+
+@move(
+    example((4, 1, 2, 1), block=[2, 2], crops=[[0, 0], [1, 0]]), example((4, 2), block=[2], crops=[[0, 1]]),
+    shape=_to_space, also=["batch_to_space"], tensorflow=TensorFlow("BatchToSpaceND", block=Input(1), crops=Input(2)),
+)  # fmt: skip
+def batch_to_space_nd(x: Tensor, block: Wholes, crops: Pairs) -> Any:
+    """Images of a batch laid out as blocks, then cropped."""
+    m, shape = len(block), x.shape
+    table = numbered(shape).reshape(*block, shape[0] // prod(block), *shape[1:])
+    order = [m, *(each for at in range(m) for each in (m + 1 + at, at)), *range(2 * m + 1, m + len(shape))]
+    whole = table.transpose(order).reshape(
+        shape[0] // prod(block), *(e * b for e, b in zip(shape[1:], block)), *shape[m + 1 :]
+    )
+    kept = [np.s_[before : whole.shape[at + 1] - after] for at, (before, after) in enumerate(crops)]
+    return moved(x, whole[(np.s_[:], *kept)])
+
+
+def _to_batch(x: Extents, block: Extents, paddings: Any) -> Extents:
+    m = len(block)
+    if len(paddings) != m or len(x) < m + 1 or min(block) < 1 or min(min(pair) for pair in paddings) < 0:
+        raise ShapeError(f"block={list(block)} and paddings={paddings} do not fit shape {x}: a pair for each.")
+    inner = [extent + sum(pair) for extent, pair in zip(x[1:], paddings)]
+    if any(extent % b for extent, b in zip(inner, block)):
+        raise ShapeError(f"block={list(block)} does not divide the padded extents {inner}. Pad more.")
+    return (x[0] * prod(block), *(extent // b for extent, b in zip(inner, block)), *x[m + 1 :])
+
+
+@move(
+    example((1, 2, 3, 1), block=[2, 2], paddings=[[0, 0], [1, 0]]), example((2, 3), block=[2], paddings=[[0, 1]]),
+    shape=_to_batch, also=["space_to_batch"],
+    tensorflow=TensorFlow("SpaceToBatchND", block=Input(1), paddings=Input(2)),
+)  # fmt: skip
+def space_to_batch_nd(x: Tensor, block: Wholes, paddings: Pairs) -> Any:
+    """Images padded with zeros, their blocks laid out as a batch."""
+    m, shape = len(block), x.shape
+    room = [(0, 0), *paddings, *[(0, 0)] * (len(shape) - m - 1)]
+    table = np.pad(numbered(shape), room, constant_values=-1)
+    inner = [each for at, b in enumerate(block) for each in (table.shape[at + 1] // b, b)]
+    table = table.reshape(shape[0], *inner, *shape[m + 1 :])
+    order = [*(2 * at + 2 for at in range(m)), 0, *(2 * at + 1 for at in range(m)), *range(2 * m + 1, table.ndim)]
+    return moved(x, table.transpose(order).reshape(_to_batch(shape, block, paddings)))

@@ -1,0 +1,281 @@
+"""Is a tensor operator right? One tick for each promise that a row makes, on its examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...errors import GradientCheckError, NaiveGraphError, OperandError
+from ...graph.graph import Graph
+from ..base import TensorNode
+from ..differentiate import ancestors
+from ..nodes import LeafNode
+from ..selection import SelectionNode
+from .examples import Example, numbers
+from .row import Row
+from .table import TABLE
+
+STEP = 2e-3  # of a finite difference, which is extrapolated once
+MOST_OFF = 1e-6
+
+
+class Case:
+    """A row applied to the operands of an example, which are parameters."""
+
+    def __init__(self, row: Row, example: Example) -> None:
+        self.row = row
+        self.leaves: list[LeafNode] = []
+        given = [self._operand(place, each) for place, each in enumerate(example.operands)]
+        self.given = dict(zip(row.operand_names, given)) | dict(example.properties)
+        self.result = row(**self.given)
+        self.results: list[TensorNode] = list(self.result) if isinstance(self.result, tuple) else [self.result]
+
+    def _operand(self, place: int, what: Any) -> Any:
+        if what is None:
+            return None
+        if isinstance(what, list) and what and isinstance(what[0], tuple):
+            return [self._operand(place + 10 * at, each) for at, each in enumerate(what)]
+        fixed = not isinstance(what, tuple)
+        value = np.asarray(what, dtype=float) if fixed else numbers(what, place, self.row.domain)
+        leaf = LeafNode.parameter(value)
+        if not fixed:
+            self.leaves.append(leaf)
+        return leaf
+
+    def loss(self) -> TensorNode:
+        """All results, each entry weighted, as one number."""
+        total: Any = 0.0
+        for place, each in enumerate(self.results):
+            total = total + (each * numbers(each.shape, 3 + place, (0.5, 1.5))).sum()
+        return total  # type: ignore[no-any-return]
+
+
+@dataclass
+class Ticks:
+    """What a row keeps of its promises; true if it is all of them."""
+
+    operator: str
+    kept: list[str] = field(default_factory=list)
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return not self.broken
+
+    def require(self) -> Ticks:
+        """These ticks if no promise is broken; else a GradientCheckError that says which are."""
+        if self.broken:
+            raise GradientCheckError(str(self))
+        return self
+
+    def __str__(self) -> str:
+        lines = [f"  yes  {each}" for each in self.kept] + [
+            f"  NO   {each}: {why}" for each, why in self.broken.items()
+        ]
+        return "\n".join([self.operator, *lines])
+
+
+def check_row(row: Row, examples: Iterable[Example] | None = None) -> Ticks:
+    """Tick a row's promises, on its own examples or on these."""
+    ticks = Ticks(row.name)
+    chosen = list(row.examples if examples is None else examples)
+    if not chosen:
+        raise OperandError(f"Operator '{row.name}' has no examples. Give it some: examples=[example((2, 3))].")
+    for what, question in PROMISES.items():
+        try:
+            for each in chosen:
+                with Graph.scratch():
+                    question(row, each)
+            ticks.kept.append(what)
+        except (AssertionError, NaiveGraphError) as error:
+            ticks.broken[what] = str(error) or "it does not hold"
+    return ticks
+
+
+def _said(condition: Any, why: str) -> None:
+    if not condition:
+        raise AssertionError(why)
+
+
+def _close(found: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
+    scale = np.maximum(1.0, np.abs(due))
+    _said(np.shape(found) == np.shape(due), f"{what} has shape {np.shape(found)}, not {np.shape(due)}")
+    worst = float(np.max(np.abs(np.asarray(found) - due) / scale, initial=0.0))
+    _said(worst <= most, f"{what} is off by {worst:.2e}")
+
+
+# --- promises -----------------------------------------------------------------
+
+
+def has_a_name(row: Row, example: Example) -> None:
+    """The table has the row; a node that it makes knows it, and two have different names."""
+    first, second = Case(row, example), Case(row, example)
+    _said(TABLE[row.name] is row, "the table has another row of this name")
+    for each in first.results:
+        _said(each.operator is row, "its result does not know the row")
+        _said(each.outputs() == tuple(first.results), "its result does not know all results")
+        _said(len(each.args()) == len(row.operand_names), "its result does not know its operands")
+    calls = [each.results[0].call for each in (first, second)]
+    _said(calls[0] and calls[1] and calls[0].name != calls[1].name, "two results have one name")
+    named = row(**first.given, name="mine")
+    _said((named[0] if isinstance(named, tuple) else named).call.name == "mine", "it does not take name=")
+
+
+def has_properties(row: Row, example: Example) -> None:
+    """They are readable on the node, and doing it again with what was read gives the same."""
+    case = Case(row, example)
+    read = dict(case.results[0].properties)
+    _said(list(read) == row.property_names, f"properties read {list(read)}")
+    again = row(**{each: case.given[each] for each in row.operand_names if each in case.given}, **read)
+    again = again if isinstance(again, tuple) else (again,)
+    for one, other in zip(case.results, again):
+        _said(np.array_equal(one.eval(), other.eval(), equal_nan=True), "what was read gives another value")
+
+
+def has_its_shape(row: Row, example: Example) -> None:
+    """The shape rule says what the composition gives."""
+    case = Case(row, example)
+    rule = row.result_shape(row.bound([], case.given))
+    shapes = [each.shape for each in case.results]
+    _said(
+        rule is None or (rule if isinstance(case.result, tuple) else [tuple(rule)]) == shapes, f"{rule} is not {shapes}"
+    )
+    for each in case.results:
+        _said(np.shape(each.eval()) == each.shape, "a value has another shape than its node")
+
+
+def is_pure(row: Row, example: Example) -> None:
+    """Building and evaluating change no operand, draw no scalar, and give the same every time."""
+    before = len(Graph.node_list)
+    case, other = Case(row, example), Case(row, example)
+    values = [leaf.value.copy() for leaf in case.leaves]  # type: ignore[union-attr]
+    for one, two in zip(case.results, other.results):
+        first = np.array(one.eval())
+        _said(np.array_equal(first, two.eval(), equal_nan=True), "two calls differ")
+        _said(np.array_equal(first, one.forward(), equal_nan=True), "two evaluations differ")
+    for leaf, value in zip(case.leaves, values):
+        _said(np.array_equal(np.asarray(leaf.value), value), "an operand has changed")
+    _said(len(Graph.node_list) == before, "it drew scalar nodes")
+
+
+def _directions(leaf: LeafNode) -> list[Any]:
+    return [numbers(leaf.shape, seed, (-1.0, 1.0)) for seed in (11, 12, 13)[: max(1, min(3, leaf.size))]]
+
+
+def _difference(leaf: LeafNode, along: Any, value: Callable[[], Any]) -> Any:
+    """The slope of a value along a direction, from two central differences, extrapolated."""
+    start, slopes = leaf.value, []
+    for step in (STEP, STEP / 2):
+        ends = []
+        for sign in (1.0, -1.0):
+            leaf.value = start + sign * step * along
+            ends.append(np.array(value()))
+        slopes.append((ends[0] - ends[1]) / (2 * step))
+    leaf.value = start
+    return (4 * slopes[1] - slopes[0]) / 3
+
+
+def differentiates_in_reverse(row: Row, example: Example) -> None:
+    """backward() on arrays, and gradients as nodes, agree with differences; each has its operand's shape."""
+    case = Case(row, example)
+    loss = case.loss()
+    loss.backward()
+    found = [np.array(leaf.gradient()) for leaf in case.leaves]
+    nodes = loss.gradients(case.leaves) if case.leaves else []
+    for leaf, array, node in zip(case.leaves, found, nodes):
+        _close(array, node.forward(), "backward() beside gradients()", 1e-9)
+        for along in _directions(leaf):
+            _close((array * along).sum(), _difference(leaf, along, loss.forward), "the derivative")
+
+
+def differentiates_forward(row: Row, example: Example) -> None:
+    """Tangents as nodes agree with gradients."""
+    case = Case(row, example)
+    loss = case.loss()
+    for leaf in case.leaves:
+        _close(loss.gradients(leaf).forward(), leaf.tangents(loss).forward(), "a tangent", 1e-9)
+
+
+def differentiates_twice(row: Row, example: Example) -> None:
+    """The derivative of the derivative agrees with differences of the derivative."""
+    case = Case(row, example)
+    loss = case.loss()
+    for leaf in case.leaves:
+        slope = loss.gradients(leaf)
+        weighted = (slope * numbers(slope.shape, 5, (0.5, 1.5))).sum()
+        for other, second in zip(case.leaves, weighted.gradients(case.leaves)):
+            for along in _directions(other)[:1]:
+                _close(
+                    (second.forward() * along).sum(), _difference(other, along, weighted.forward), "second order", 1e-5
+                )
+
+
+def lowers(row: Row, example: Example) -> None:
+    """As scalars it has the same value."""
+    for each in Case(row, example).results:
+        with np.errstate(all="ignore"):
+            scalars = each.lower()
+            Graph.forward()
+            _close(scalars.values, np.array(each.eval(), dtype=float), "the lowered value", 1e-12)
+
+
+def has_a_formula(row: Row, example: Example) -> None:
+    """It is written down, in text and in TeX; so is an element of it."""
+    for each in Case(row, example).results:
+        for style in ("text", "tex"):
+            _said(each.equations(style), f"nothing is written in {style}")
+        _said(str(next(iter(each.lower())).formula()), "an element has no formula")
+
+
+def is_one_box(row: Row, example: Example) -> None:
+    """All that a call makes stands in one frame of its name, or is one node."""
+    case = Case(row, example)
+    call = case.results[0].call
+    assert call is not None
+    made = [node for node in ancestors(case.results) if node.serial > call.first and not _is_given(node)]
+    outside = [node for node in made if call.name not in [each.name for each in _around(node)]]
+    _said(outside == [] or outside == case.results, f"{len(outside)} nodes stand outside the frame")
+
+
+def _is_given(node: TensorNode) -> bool:
+    return isinstance(node, SelectionNode) or (isinstance(node, LeafNode) and node.scope is None)
+
+
+def _around(node: TensorNode) -> list[Any]:
+    found, scope = [], node.scope
+    while scope is not None:
+        found.append(scope)
+        scope = scope.parent
+    return found
+
+
+def maps(row: Row, example: Example) -> None:
+    """Every name elsewhere leads back to the row, and every property that it states is one of the row's."""
+    for each in row.mappings:
+        _said(TABLE.named(each.framework, each.operator) is row, f"{each.operator} leads to another row")
+        strange = set(each.properties) - set(row.property_names)
+        _said(not strange, f"{each.operator} states {strange}, which are no properties")
+
+
+PROMISES: dict[str, Callable[[Row, Example], None]] = {
+    "name": has_a_name,
+    "properties": has_properties,
+    "shape rule": has_its_shape,
+    "value": is_pure,
+    "derivative in reverse mode": differentiates_in_reverse,
+    "derivative in forward mode": differentiates_forward,
+    "second order": lambda row, example: differentiates_twice(row, example) if row.smooth else None,
+    "lowering": lowers,
+    "formula": has_a_formula,
+    "picture": is_one_box,
+    "mappings": maps,
+}
+
+
+def _check(row: Row, examples: Sequence[Example] | None = None) -> Ticks:
+    return check_row(row, examples)
+
+
+Row.check = _check  # type: ignore[attr-defined]

@@ -1,0 +1,238 @@
+"""Convolution and its transpose: contractions with windows that slide over images."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ...errors import ShapeError
+from ..arithmetic import elementwise
+from ..base import TensorNode
+from ..nodes import LinearNode, OpType
+from ..picks import reshape
+from ..selection import Picker, SelectionNode
+from ..sliding import SAME, Window, channels_back, channels_last, imaged, patched, sides, window
+from .examples import example
+from .mapping import Attribute, Fixed, Input, Onnx, Permuted, TensorFlow, padded_as, padded_by, spatial
+from .moves import Extents
+from .properties import Layout, Maybe, MaybePair, Padding, Pair, Size, Tensor, several
+from .table import tensor_operator
+
+OF_ONNX: dict[str, Any] = {
+    "strides": Attribute("strides", (1, 1)),
+    "padding": Attribute("pads", (0, 0, 0, 0), padded_by),
+    "dilations": Attribute("dilations", (1, 1)),
+    "groups": Attribute("group", 1),
+    "data_format": Fixed("NCHW"),
+    "harmless": ("kernel_shape", "auto_pad"),
+}
+OF_TENSORFLOW: dict[str, Any] = {
+    "strides": Attribute("strides", adapt=spatial),
+    "padding": Attribute("padding", adapt=padded_as),
+    "dilations": Attribute("dilations", (1, 1), spatial),
+    "data_format": Attribute("data_format", "NHWC"),
+    "harmless": ("use_cudnn_on_gpu", "explicit_paddings"),
+}
+
+
+def _windows(x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str) -> list[Window]:
+    image = sides(x, data_format)
+    return [window(image[at], w[at], strides[at], padding, dilations[at], at) for at in (0, 1)]
+
+
+def _check_bias(bias: Any, filters: int) -> None:
+    if bias is not None and bias != (filters,):
+        raise ShapeError(f"bias of shape {bias} needs a number for each of {filters} filters.")
+
+
+def _convolved(
+    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, data_format: str, bias: Any
+) -> Extents:
+    if len(w) != 4:
+        raise ShapeError(f"w has axes (kh, kw, channels, filters), not shape {w}.")
+    channels = sides(x, data_format)[2]
+    if channels != w[2] * groups or w[3] % groups:
+        raise ShapeError(
+            f"x has {channels} channels; w of shape {w} takes {w[2]} in each of {groups} groups, whose number divides "
+            "channels and filters."
+        )
+    _check_bias(bias, w[3])
+    rows, columns = _windows(x, w, strides, padding, dilations, data_format)
+    return imaged(x, rows.out, columns.out, w[3], data_format)
+
+
+@tensor_operator(
+    kind="window", shape=_convolved,
+    examples=[
+        example((1, 4, 4, 1), (2, 2, 1, 2)), example((1, 5, 4, 2), (3, 2, 1, 4), strides=2, padding="SAME", groups=2),
+        example((1, 2, 5, 4), (2, 3, 2, 1), (1,), data_format="NCHW", dilations=(2, 1), padding=[1, 0, 0, 2]),
+    ],
+    onnx=Onnx("Conv", operands=[0, Permuted(1, (2, 3, 1, 0)), 2], **OF_ONNX),
+    tensorflow=TensorFlow("Conv2D", groups=Fixed(1), **OF_TENSORFLOW),
+)  # fmt: skip
+def conv2d(
+    x: Tensor,
+    w: Tensor,
+    strides: Pair = 1,
+    padding: Padding = "VALID",
+    dilations: Pair = 1,
+    groups: Size = 1,
+    data_format: Layout = "NHWC",
+    bias: Maybe = None,
+) -> Any:
+    """y[n,p,q,f] = sum over i,j,c of x[n, p s + i d, q s + j d, c] w[i,j,c,f] (+ bias[f]): cross-correlation.
+
+    x: (N, H, W, C), or (H, W, C); with data_format "NCHW" the channels stand
+    before the space. w: (kh, kw, C / groups, F). padding: "VALID", "SAME" (the
+    odd cell at the end), "SAME_LOWER", a number, or [top, left, bottom, right].
+
+    >>> import numpy as np
+    >>> x = np.arange(1.0, 17.0).reshape(4, 4, 1)
+    >>> conv2d(x, [[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]], strides=2).eval().reshape(2, 2).tolist()
+    [[44.0, 64.0], [124.0, 144.0]]
+    """
+    rows, columns = _windows(x.shape, w.shape, strides, padding, dilations, data_format)
+    image = channels_last(x, data_format)
+    y = _contracted(patched(image, rows, columns), w, groups)
+    return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
+
+
+def _contracted(patches: TensorNode, w: TensorNode, groups: int) -> TensorNode:
+    """Sum patches (..., p, i, q, j, c) times w (i, j, c, f) over i, j and c."""
+    lead = patches.rank - 5
+    if groups > 1:
+        patches = reshape(patches, (*patches.shape[:-1], groups, patches.shape[-1] // groups))
+        w = reshape(w, (*w.shape[:3], groups, w.shape[3] // groups))
+    batch = tuple(range(1, lead + 1))
+    p, q, g, f = range(lead + 1, lead + 5)
+    i, j, c = -(lead + 5), -(lead + 6), -(lead + 7)
+    group = (g,) if groups > 1 else ()
+    y = LinearNode(
+        OpType.mul, (*batch, p, q, *group, f), (*batch, p, i, q, j, *group, c), (i, j, c, *group, f), patches, w
+    )
+    return reshape(y, (*y.shape[:-2], y.shape[-2] * y.shape[-1])) if groups > 1 else y
+
+
+# --- depthwise ----------------------------------------------------------------
+
+
+def _deep(x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str) -> Extents:
+    if len(w) != 4 or sides(x, data_format)[2] != w[2]:
+        raise ShapeError(f"w has axes (kh, kw, channels of x, multiplier), not shape {w} beside {x}.")
+    rows, columns = _windows(x, w, strides, padding, dilations, data_format)
+    return imaged(x, rows.out, columns.out, w[2] * w[3], data_format)
+
+
+@tensor_operator(
+    kind="window", shape=_deep,
+    examples=[example((1, 3, 3, 2), (2, 2, 2, 2)), example((3, 2, 2), (2, 1, 2, 1), strides=2)],
+    tensorflow=TensorFlow("DepthwiseConv2dNative", **OF_TENSORFLOW),
+)  # fmt: skip
+def depthwise_conv2d(
+    x: Tensor, w: Tensor, strides: Pair = 1, padding: Padding = "VALID", dilations: Pair = 1,
+    data_format: Layout = "NHWC",
+) -> Any:  # fmt: skip
+    """A convolution of each channel with filters of its own. w: (kh, kw, C, multiplier)."""
+    channels = w.shape[2]
+    filters = reshape(w, (*w.shape[:2], 1, channels * w.shape[3]))
+    return conv2d.function(x, filters, strides, padding, dilations, channels, data_format)
+
+
+# --- transposed ---------------------------------------------------------------
+
+
+def _spread(
+    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, groups: int, *, data_format: str, bias: Any,
+    output_padding: Any, output_shape: Any,
+) -> Extents:  # fmt: skip
+    if len(w) != 4 or sides(x, data_format)[2] != w[3] or w[3] % groups:
+        raise ShapeError(
+            f"w has axes (kh, kw, filters / groups, channels of x), not shape {w} beside {x} in {groups} groups."
+        )
+    _check_bias(bias, w[2] * groups)
+    rows, columns = _landing(x, w, strides, padding, dilations, data_format, output_padding, output_shape)
+    return imaged(x, rows[1], columns[1], w[2] * groups, data_format)
+
+
+def _landing(
+    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str, more: Any, shape: Any
+) -> list[tuple[int, int]]:
+    """For rows and columns: how much is cut off before, and the extent of the result."""
+    found = []
+    for at in (0, 1):
+        extent, reach = sides(x, data_format)[at], (w[at] - 1) * dilations[at] + 1
+        whole = (extent - 1) * strides[at] + reach + more[at]
+        if shape is not None or padding in SAME:
+            out = extent * strides[at] if shape is None else shape[at]
+            total = max(whole - out, 0) if padding in SAME or shape is not None else 0
+            before = total - total // 2 if padding == "SAME_LOWER" else total // 2
+        else:
+            before, after = (0, 0) if padding == "VALID" else (padding[at], padding[at + 2])
+            out = whole - before - after
+        if out < 1:
+            raise ShapeError(f"padding={padding!r} leaves nothing of an extent of {whole}. Cut less.")
+        found.append((before, out))
+    return found
+
+
+@tensor_operator(
+    kind="window", shape=_spread,
+    examples=[
+        example((1, 2, 2, 1), (2, 2, 2, 1), strides=2),
+        example((1, 2, 3, 2), (3, 2, 1, 2), (2,), groups=2, strides=(2, 1)),
+        example((1, 2, 2, 3), (3, 3, 2, 2), data_format="NCHW", padding=[1, 1, 1, 1], output_padding=1, strides=2),
+        example((2, 2, 1), (3, 3, 1, 1), padding="SAME", strides=2), example((2, 2, 1), (2, 2, 1, 1), dilations=2),
+    ],
+    onnx=Onnx("ConvTranspose", operands=[0, Permuted(1, (2, 3, 1, 0)), 2], **OF_ONNX,
+              output_padding=Attribute("output_padding", (0, 0)), output_shape=Attribute("output_shape", None)),
+    tensorflow=TensorFlow("Conv2DBackpropInput", operands=[2, 1], output_shape=Input(0, adapt=spatial),
+                          groups=Fixed(1), **OF_TENSORFLOW),
+)  # fmt: skip
+def conv2d_transpose(
+    x: Tensor,
+    w: Tensor,
+    strides: Pair = 1,
+    padding: Padding = "VALID",
+    dilations: Pair = 1,
+    groups: Size = 1,
+    data_format: Layout = "NHWC",
+    bias: Maybe = None,
+    *,
+    output_padding: Annotated[Any, several(2, 0)] = 0,
+    output_shape: MaybePair = None,
+) -> Any:
+    """Each entry spread over the window that it stood for: conv2d's derivative as an operator.
+
+    y[n, p s + i d, q s + j d, f] sums x[n,p,q,c] w[i,j,f,c]. w: (kh, kw, F / groups, C).
+    padding is cut off; output_padding is added at the end.
+    """
+    image = channels_last(x, data_format)
+    landing = _landing(x.shape, w.shape, strides, padding, dilations, data_format, output_padding, output_shape)
+    y = _expanded(image, w, groups)  # ..., p, i, q, j, f
+    for axis, at in ((y.rank - 5, 0), (y.rank - 4, 1)):
+        before, out = landing[at]
+        y = _landed(y, axis, Picker((0, 1), 2, (strides[at], dilations[at]), -before), out)
+    return channels_back(y if bias is None else elementwise(OpType.add, y, bias), data_format)
+
+
+def _expanded(image: TensorNode, w: TensorNode, groups: int) -> TensorNode:
+    """x (..., p, q, c) times w (i, j, f, c), summed over c alone: axes ..., p, i, q, j, f."""
+    if groups > 1:
+        image = reshape(image, (*image.shape[:-1], groups, image.shape[-1] // groups))
+        w = reshape(w, (*w.shape[:3], groups, w.shape[3] // groups))
+    lead = image.rank - (4 if groups > 1 else 3)
+    batch = tuple(range(1, lead + 1))
+    p, i, q, j, g, f = range(lead + 1, lead + 7)
+    c, group = -(lead + 7), (g,) if groups > 1 else ()
+    y = LinearNode(
+        OpType.mul, (*batch, p, i, q, j, *group, f), (*batch, p, q, *group, c), (i, j, f, *group, c), image, w
+    )
+    return reshape(y, (*y.shape[:-2], y.shape[-2] * y.shape[-1])) if groups > 1 else y
+
+
+def _landed(y: TensorNode, axis: int, picker: Picker, out: int) -> TensorNode:
+    """Two axes, where a window stood and where in it, become the one that it slid along."""
+    ids = [*range(1, axis + 1), -(axis + 1), -(axis + 2), *range(axis + 3, y.rank + 1)]
+    new = y.rank + 1
+    selection = SelectionNode((y.shape[axis], y.shape[axis + 1], out), [picker])
+    dst = [*ids[:axis], new, *ids[axis + 2 :]]
+    return LinearNode(OpType.mul, dst, ids, (-(axis + 1), -(axis + 2), new), y, selection)

@@ -1,0 +1,72 @@
+"""What is written of operators: the table, and all that one row says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from inspect import cleandoc
+
+from ...graph.graph import Graph
+from ..nodes import LeafNode
+from .check import Case
+from .kinds import Elementwise
+from .row import Row
+from .table import TABLE
+
+MOST_LINES = 12  # of a formula
+
+
+def listed() -> str:
+    """A line for each operator: its name, its kind, and what it is called elsewhere."""
+    rows = [row for name, row in sorted(TABLE.items()) if row.name == name]
+    lines = [[row.usage(), row.kind, _elsewhere(row, "onnx"), _elsewhere(row, "tensorflow")] for row in rows]
+    return "\n".join(_columns([["operator", "kind", "ONNX", "TensorFlow"], *lines], (58, 12, 28)))
+
+
+def _elsewhere(row: Row, framework: str) -> str:
+    return ", ".join(each.operator for each in row.mappings if each.framework == framework) or "-"
+
+
+def _columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[str]:
+    for line in lines:
+        *cells, last = line
+        shown = [each if len(each) <= width else f"{each[: width - 3]}..." for each, width in zip(cells, widths)]
+        yield "  ".join([*(each.ljust(width) for each, width in zip(shown, widths)), last]).rstrip()
+
+
+def described(row: Row) -> str:
+    """How it is called, what it means, its properties, formula, derivatives, and who maps to what."""
+    parts = [row.usage(), *(f"  {line}".rstrip() for line in cleandoc(row.__doc__ or "").splitlines())]
+    for name in row.property_names:
+        kind, default = row.by_name[name].kind, row.by_name[name].default
+        assert kind is not None
+        given = "" if f"{name}=" not in row.usage() else f" (default {default!r})"
+        parts.append(f"{name}: {kind.what}{given}")
+    with Graph.scratch():
+        parts += _formulas(row)
+    for each in row.mappings:
+        since = f" (opset {each.since} on)" if each.since > 1 else ""
+        parts.append(f"{each.framework}: {each!r}{since}")
+    return "\n".join(parts)
+
+
+def _formulas(row: Row) -> Iterator[str]:
+    if not row.examples:
+        return
+    case = Case(row, row.examples[0])
+    for name, given in case.given.items():
+        for place, each in enumerate(given if isinstance(given, list) else [given]):
+            if isinstance(each, LeafNode):
+                each.name = f"{name}{place + 1}" if isinstance(given, list) else name
+    if isinstance(row, Elementwise) and hasattr(case.result, "function"):
+        function, names = case.result.function, row.operand_names
+        yield f"formula: {function.formula(names)}"
+        for place, name in enumerate(names):
+            slope = function.derivative(place)
+            yield f"d/d {name}: {slope if isinstance(slope, float) else slope.formula(names)}"
+        return
+    lines = case.results[0].equations().splitlines()
+    yield f"formula, for operands of shapes {', '.join(str(each.shape) for each in case.leaves)}:"
+    yield from (f"  {line}" for line in lines[:MOST_LINES])
+    if len(lines) > MOST_LINES:
+        yield f"  ... and {len(lines) - MOST_LINES} lines more"
+    yield f"derivative: {'its own' if row.derivative else 'that of the formula, in both modes, to any order'}"

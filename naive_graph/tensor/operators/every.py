@@ -1,0 +1,22 @@
+"""All rows: importing this file enters them into the table."""
+
+# ruff: noqa: F401
+from . import (
+    attention,
+    blocks,
+    check,
+    convolution,
+    elementwise,
+    indexing,
+    joins,
+    likelihood,
+    matrices,
+    methods,
+    moves,
+    normalise,
+    pooling,
+    rearranging,
+    recurrent,
+    reductions,
+    scattering,
+)

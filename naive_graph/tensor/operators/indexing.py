@@ -1,0 +1,194 @@
+"""Indexing: entries found, and put, at places that are whole numbers.
+
+Places that are known pick entries, and cost nothing. Places that are a tensor,
+known only at run time, are a bounded one-hot contraction: for each, a sum over
+all that it could be; a place beyond them gives 0. What has no such form (where
+things are put, how many there are) is refused by name: the places of gather_nd
+and of scatter, the sizes of dynamic_partition and of one_hot.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.catalogue import greater, less, where
+from ...errors import ShapeError
+from .. import arithmetic, picks
+from ..base import TensorNode
+from ..nodes import LeafNode, LinearNode
+from .entrywise import entry
+from .examples import example
+from .kinds import place
+from .mapping import Attribute, Input, Onnx, TensorFlow, element
+from .moves import Extents, move, moved, numbered
+from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
+from .table import composition
+
+
+def in_reach(table: Any, extent: int, what: str) -> Any:
+    """Whole numbers with those below 0 counted from the end. Raises ShapeError."""
+    if table.min() < -extent or table.max() >= extent:
+        span = f"{table.min()} to {table.max()}"
+        raise ShapeError(f"{what} go from {span}; the axis takes from {-extent} to {extent - 1}.")
+    return np.where(table < 0, table + extent, table)
+
+
+def indicator(places_: TensorNode, extent: int) -> TensorNode:
+    """1 where a number is 0, 1, 2, ... (or that less the extent), along a new last axis."""
+    counted = LeafNode.constant(np.arange(float(extent)))
+    shape = (*places_.shape, extent)
+
+    def of_place(p: Any, k: Any) -> Any:
+        p = where(less(p, 0.0), p + float(extent), p)
+        return 1.0 - less(p, k) - greater(p, k)
+
+    spread = arithmetic.broadcast(arithmetic.expand_dims(places_, places_.rank), shape)
+    return entry(of_place, spread, arithmetic.broadcast(counted, shape))
+
+
+def _gathered(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
+    at = place(axis, len(x))
+    if batch_dims > min(at, len(places.shape)) or x[:batch_dims] != tuple(places.shape[:batch_dims]):
+        raise ShapeError(f"batch_dims={batch_dims}: the first axes of {x} and of places {places.shape} must be equal.")
+    if not isinstance(places, TensorNode):
+        in_reach(places, x[at], "places")
+    return (*x[:at], *places.shape[batch_dims:], *x[at + 1 :])
+
+
+@move(
+    example((3, 2), places=[2, 0, 2]), example((2, 3), places=[[0, -1], [1, 1]], axis=1),
+    example((2, 3), places=[[1, 0], [2, 2]], axis=1, batch_dims=1), shape=_gathered, method=False,
+    onnx=Onnx("Gather", places=Input(1), axis=Attribute("axis", 0)),
+    tensorflow=[TensorFlow("GatherV2", places=Input(1), axis=Input(2), batch_dims=Attribute("batch_dims", 0)),
+                TensorFlow("Gather", places=Input(1), harmless=("validate_indices",))],
+)  # fmt: skip
+def gather(x: Tensor, places: Places, axis: Axis = 0, batch_dims: Count = 0) -> Any:
+    """The entries at these places along an axis; the first axes may be a batch that x and places share."""
+    at = place(axis, x.rank)
+    if isinstance(places, TensorNode):
+        return _gathered_at_run_time(x, places, at, batch_dims)
+    table = in_reach(places, x.shape[at], "places")
+    if not batch_dims:
+        return picks.pick(x, at, table.shape, (0,) * table.ndim, table=table)
+    return moved(x, _batched(numbered(x.shape), table, at, batch_dims))
+
+
+def _batched(numbers: Any, table: Any, at: int, batch_dims: int) -> Any:
+    if not batch_dims:
+        return np.take(numbers, table, at)
+    return np.stack([_batched(one, places, at - 1, batch_dims - 1) for one, places in zip(numbers, table)])
+
+
+def _gathered_at_run_time(x: TensorNode, places: TensorNode, at: int, batch_dims: int) -> TensorNode:
+    """The sum over the axis of entries times whether they are meant."""
+    hot = indicator(places, x.shape[at])
+    new = [x.rank + 1 + each for each in range(places.rank - batch_dims)]
+    own = [each + 1 if each != at else -(at + 1) for each in range(x.rank)]
+    dst = [*own[:at], *new, *own[at + 1 :]]
+    return LinearNode("mul", dst, own, [*own[:batch_dims], *new, -(at + 1)], x, hot)
+
+
+def elements(x: Extents, places: Any, axis: int) -> Extents:
+    at = place(axis, len(x))
+    shape = tuple(places.shape)
+    if len(shape) != len(x) or any(p > e for each, (p, e) in enumerate(zip(shape, x)) if each != at):
+        raise ShapeError(f"places of shape {shape} go beyond shape {x}. Only along axis {at} may they be longer.")
+    if not isinstance(places, TensorNode):
+        in_reach(places, x[at], "places")
+    return shape
+
+
+@move(
+    example((2, 3), places=[[0, 0], [2, -1]], axis=1), example((3,), places=[1, 1, 0, 2]), shape=elements,
+    onnx=Onnx("GatherElements", places=Input(1), axis=Attribute("axis", 0), since=11),
+)  # fmt: skip
+def gather_elements(x: Tensor, places: Places, axis: Axis = 0) -> Any:
+    """For each place the entry of its own line along the axis."""
+    at = place(axis, x.rank)
+    if not isinstance(places, TensorNode):
+        table = in_reach(places, x.shape[at], "places")
+        cut = tuple(np.s_[: None if each == at else extent] for each, extent in enumerate(table.shape))
+        return moved(x, np.take_along_axis(numbered(x.shape)[cut], table, at))
+    for each, extent in enumerate(places.shape):
+        x = picks.padded(x, each, 0, extent - x.shape[each]) if each != at and extent < x.shape[each] else x
+    hot, ids = indicator(places, x.shape[at]), list(range(1, x.rank + 1))
+    line = [-(x.rank + 1) if each == at else ids[each] for each in range(x.rank)]
+    return LinearNode("mul", ids, line, [*ids, -(x.rank + 1)], x, hot)
+
+
+def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
+    depth = places.shape[-1] if places.ndim else 0
+    if batch_dims >= places.ndim or batch_dims + depth > len(x) or x[:batch_dims] != places.shape[:batch_dims]:
+        raise ShapeError(f"places of shape {places.shape} name {depth} axes after {batch_dims} of shape {x}: too many.")
+    for each in range(depth):
+        in_reach(places[..., each], x[batch_dims + each], "places")
+    return (*places.shape[:-1], *x[batch_dims + depth :])
+
+
+@move(
+    example((2, 3), places=[[0, 1], [1, 2]]), example((2, 3, 2), places=[[1, 0]]),
+    example((2, 3), places=[[[1]], [[0]]], batch_dims=1), shape=places_nd,
+    onnx=Onnx("GatherND", places=Input(1), batch_dims=Attribute("batch_dims", 0, since=12), since=11),
+    tensorflow=TensorFlow("GatherNd", places=Input(1)),
+)  # fmt: skip
+def gather_nd(x: Tensor, places: KnownPlaces, batch_dims: Count = 0) -> Any:
+    """The entries, or slices, at places that name several axes at once."""
+    return moved(x, at_nd(numbered(x.shape), places, batch_dims))
+
+
+def at_nd(numbers: Any, places: Any, batch_dims: int) -> Any:
+    if batch_dims:
+        return np.stack([at_nd(one, each, batch_dims - 1) for one, each in zip(numbers, places)])
+    return numbers[tuple(np.moveaxis(places, -1, 0))]
+
+
+# --- classes ------------------------------------------------------------------
+
+
+def _hots(x: Extents, depth: int, axis: int) -> Extents:
+    at = place(axis, len(x) + 1)
+    return (*x[:at], depth, *x[at:])
+
+
+@composition(
+    example(np.array([0.0, 2.0, 1.0]), depth=3), example(np.array([[1.0, -1.0]]), depth=2, axis=0, on=2.0, off=-1.0),
+    shape=_hots, smooth=False,
+    onnx=Onnx("OneHot", depth=Input(1), off=Input(2, adapt=element(0)), on=Input(2, adapt=element(1)),
+              axis=Attribute("axis", -1), since=9),
+    tensorflow=TensorFlow("OneHot", depth=Input(1), on=Input(2), off=Input(3), axis=Attribute("axis", -1)),
+)  # fmt: skip
+def one_hot(x: Tensor, depth: Size, axis: Axis = -1, on: float = 1.0, off: float = 0.0) -> Any:
+    """`on` at the place that a number names along a new axis, `off` elsewhere; below 0 it counts from the end."""
+    hot = indicator(x, depth)
+    if (on, off) != (1.0, 0.0):
+        hot = entry(lambda h: where(h, on, off), hot)
+    at = place(axis, x.rank + 1)
+    order = [*range(at), x.rank, *range(at, x.rank)]
+    return arithmetic.transpose(hot, *order) if at < x.rank else hot
+
+
+def _parts(x: Extents, partitions: Any, num_partitions: int) -> list[Extents]:
+    if x[: partitions.ndim] != partitions.shape:
+        raise ShapeError(f"partitions of shape {partitions.shape} are not the first axes of shape {x}.")
+    if partitions.min() < 0 or partitions.max() >= num_partitions:
+        span = f"{partitions.min()} to {partitions.max()}"
+        raise ShapeError(f"partitions go from {span}; num_partitions={num_partitions} allows 0 to one less.")
+    counts = [int((partitions == each).sum()) for each in range(num_partitions)]
+    if 0 in counts:
+        raise ShapeError(f"partition {counts.index(0)} would be empty. Lower num_partitions, or number them anew.")
+    return [(count, *x[partitions.ndim :]) for count in counts]
+
+
+@move(
+    example((4, 2), partitions=[0, 1, 1, 0], num_partitions=2),
+    example((2, 2), partitions=[[1, 0], [2, 0]], num_partitions=3), shape=_parts,
+    tensorflow=TensorFlow("DynamicPartition", partitions=Input(1), num_partitions=Attribute("num_partitions")),
+)  # fmt: skip
+def dynamic_partition(x: Tensor, partitions: KnownPlaces, num_partitions: Size) -> Any:
+    """The entries (or slices) of each part, in their order; partitions says to which each belongs."""
+    rest = x.shape[partitions.ndim :]
+    rows = picks.reshape(x, (partitions.size, *rest))
+    flat = partitions.reshape(-1)
+    return [arithmetic.gather(rows, np.flatnonzero(flat == each), 0) for each in range(num_partitions)]

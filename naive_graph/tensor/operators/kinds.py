@@ -1,0 +1,207 @@
+"""Kinds of row: what all elementwise operators, all reductions and all windows have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...core.number import number
+from ...core.rules import Rule
+from ...errors import NumberError, ShapeError
+from ...graph.graph import scope
+from ...graph.handles import CURRENT, check_name
+from ...graph.nodes import Node
+from ..arithmetic import as_tensor, broadcast, broadcast_shape, is_array
+from ..base import Call, TensorNode, serials
+from ..function import Function, trace
+from ..nodes import NonlinearNode
+from .examples import Example, example
+from .mapping import Attribute, Input, Onnx, TensorFlow, truth
+from .properties import FLAG, Axes, Operand
+from .row import MISSING, Parameter, Row, meaning, unique
+
+SINCE = dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9)  # the opset
+MOST_FUNCTIONS = 256  # that a row keeps, one for each choice of properties
+
+
+class Elementwise(Row):
+    """A function of numbers, entry by entry: one nonlinear node. Numbers and scalar nodes it takes as they are."""
+
+    kind = "elementwise"
+
+    def __init__(self, function: Callable[..., Any], **facts: Any) -> None:
+        facts.setdefault("shape", None)
+        super().__init__(function, **facts)
+        self.functions: dict[Any, Function] = {}
+        if not self.examples:
+            self.examples = _broadcasting(len(self.operand_names))
+
+    def _operand(self, parameter: Parameter, value: Any) -> Any:
+        if isinstance(value, (TensorNode, Node)) or type(value) is float:
+            return value
+        if is_array(value):
+            return super()._operand(parameter, value)
+        try:
+            return number(value, f"{self.name}: operand {parameter.name}")
+        except NumberError:
+            return super()._operand(parameter, value)
+
+    def built(self, values: dict[str, Any], name: str | None = None) -> Any:
+        given = [values[each] for each in self.operand_names]
+        if not any(isinstance(each, TensorNode) for each in given):
+            return self.function(*given, **{each: values[each] for each in self.property_names})
+        check_name(name)
+        tensors = [each if isinstance(each, TensorNode) else as_tensor(each) for each in given]
+        shape = self.result_shape(dict(zip(self.operand_names, tensors)))
+        first, label = next(serials), name or unique(CURRENT.tables, self.name)
+        if all(each.shape == shape for each in tensors):
+            node = self.combined(tensors, values)
+        else:
+            with scope(label):
+                node = self.combined([broadcast(each, shape) for each in tensors], values)
+        properties = {each: values[each] for each in self.property_names}
+        node.call = Call(self, tuple(tensors), properties, label, first)
+        if name is not None:
+            node.name = name
+        return node
+
+    def combined(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
+        """One node of the function with these properties, of tensors of one shape."""
+        return NonlinearNode(self.function_with(values), *tensors)
+
+    def function_with(self, values: Mapping[str, Any]) -> Function:
+        """The function of the operands alone, traced once for each choice of properties."""
+        key = tuple([values[each] for each in self.property_names])
+        found = self.functions.get(key)
+        if found is None:
+            fixed = {each: values[each] for each in self.property_names}
+
+            def entry(*xs: Any) -> Any:
+                return self.function(*xs, **fixed)
+
+            if len(self.functions) >= MOST_FUNCTIONS:
+                self.functions.clear()
+            found = self.functions[key] = trace(entry, len(self.operand_names))
+        return found
+
+    def result_shape(self, values: Mapping[str, Any]) -> Any:
+        tensors = [each for each in values.values() if isinstance(each, TensorNode)]
+        if all(each.shape == tensors[0].shape for each in tensors):
+            return tensors[0].shape
+        try:
+            return broadcast_shape(*tensors)
+        except ShapeError as error:
+            raise self._told(error) from None
+
+
+class OfRule(Elementwise):
+    """A rule of the scalar catalogue as a row."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        count = 2 if rule.arity is None else rule.arity
+        self._letters = list("abcdefgh"[:count]) if count != 1 else ["x"]
+
+        def function(*operands: Any) -> Any:
+            return rule(*operands)
+
+        function.__name__ = rule.name
+        function.__doc__ = ""
+        low, high = (0.3, 2.0) if rule.name in ("div", "pow") else rule.domain[0]
+        super().__init__(
+            function,
+            onnx=[Onnx(rule.onnx, since=SINCE.get(rule.onnx, 1))] if rule.onnx and rule.name != "logsumexp" else [],
+            tensorflow=[TensorFlow(each) for each in rule.tensorflow],
+            domain=(max(low + 0.2, -1.5), min(high - 0.1, max(low + 0.2, 0.0) + 1.5)),
+            smooth=rule.kink is None and rule.name not in ("total", "mean"),
+        )
+
+    def _parameters(self) -> list[Parameter]:
+        empty = Parameter("", None, Operand(), None)
+        return [empty._replace(name=each, default=MISSING) for each in self._letters]
+
+    def __call__(self, *given: Any, name: str | None = None, **named: Any) -> Any:
+        if self.rule.arity is None and not named and len(given) != 2:
+            return self.rule(*given)
+        return super().__call__(*given, name=name, **named)
+
+    def combined(self, tensors: Sequence[TensorNode], values: Mapping[str, Any]) -> TensorNode:
+        node: TensorNode = tensors[0].apply(self.rule, *tensors)
+        return node
+
+    @property
+    def usage_name(self) -> str:
+        return self.rule.usage()
+
+
+class Reduction(Row):
+    """What becomes of the entries along some axes, or all: a function of (x, axes, keepdims)."""
+
+    kind = "reduction"
+
+    def __init__(
+        self, function: Callable[..., Any], *, onnx: str = "", since: int = 18, tensorflow: str = "", **facts: Any
+    ) -> None:
+        axes = (Attribute("axes", None, until=since - 1), Input(1, None, since=since))
+        keep = Attribute("keepdims", 1, truth)
+        refused = {"noop_with_empty_axes": 0}
+        if onnx:
+            facts["onnx"] = Onnx(onnx, axes=axes, keepdims=keep, refused=refused)
+        if tensorflow:
+            facts["tensorflow"] = TensorFlow(
+                tensorflow, axes=Input(1), keepdims=Attribute("keep_dims", False), harmless=("Tidx", "T")
+            )
+        facts.setdefault("examples", REDUCED)
+        super().__init__(function, shape=reduced_shape, **facts)
+
+    def _parameters(self) -> list[Parameter]:
+        x = super()._parameters()[0]
+        axes = meaning(Axes)[0]
+        return [x, Parameter("axes", axes, Operand(), None), Parameter("keepdims", FLAG, Operand(), False)]
+
+
+class Window(Row):
+    """A window that slides over images (..., rows, columns, channels), or channels first."""
+
+    kind = "window"
+
+
+class Move(Row):
+    """Entries put elsewhere, repeated or left out: every entry of the result is one of an operand's, or a constant."""
+
+    kind = "move"
+
+
+def reduced_shape(x: tuple[int, ...], axes: Any, keepdims: bool) -> tuple[int, ...]:
+    """The shape without these axes, or with extent 1 in their place."""
+    gone = places(axes, len(x))
+    return tuple(1 if at in gone else extent for at, extent in enumerate(x) if keepdims or at not in gone)
+
+
+def places(axes: Any, rank: int, what: str = "axes") -> list[int]:
+    """Axes counted from 0; all for None. Raises ShapeError."""
+    if axes is None:
+        return list(range(rank))
+    found = [place(each, rank, what) for each in axes]
+    if len(set(found)) < len(found):
+        raise ShapeError(f"{what}={tuple(axes)} names one axis twice. Name each once.")
+    return found
+
+
+def place(axis: int, rank: int, what: str = "axis") -> int:
+    """An axis counted from 0. Raises ShapeError."""
+    if not -rank <= axis < rank:
+        has = f"axes from {-rank} to {rank - 1}" if rank else "none: it is a single number"
+        raise ShapeError(f"{what}={axis}: there is no axis {axis}. The tensor has {has}.")
+    return axis % rank
+
+
+def _broadcasting(count: int) -> list[Example]:
+    """By kind: equal shapes, one number, shapes that broadcast."""
+    shapes = [(2, 3), (3,), (2, 1), (1, 3)]
+    return [example(*[(2, 3)] * count), example(*[()] * count), *([example(*shapes[:count])] if count > 1 else [])]
+
+
+REDUCED = [
+    example((2, 3)), example((2, 3, 2), axes=[0, 2]), example((2, 3), axes=-1, keepdims=True), example((3,), axes=0),
+]  # fmt: skip

@@ -1,0 +1,165 @@
+"""Likelihoods of classes: the negative logarithm of the probability of the right one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+
+from ...core.catalogue import where
+from ...errors import ShapeError
+from .. import arithmetic, reduce
+from ..base import TensorNode
+from ..nodes import LeafNode, LinearNode
+from .elementwise import not_equal
+from .entrywise import entry
+from .examples import example
+from .indexing import indicator
+from .kinds import place
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
+from .moves import Extents, moved, numbered
+from .properties import Axis, Maybe, MaybeWhole, Places, Tensor, one_of
+from .reductions import log_softmax, softmax
+from .table import tensor_operator
+
+Mean = Annotated[str, one_of("none", "sum", "mean")]
+
+
+def _loss(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: str, axis: int) -> Extents:
+    at = place(axis, len(x))
+    rest = x[:at] + x[at + 1 :]
+    if tuple(target.shape) != rest:
+        raise ShapeError(
+            f"target of shape {tuple(target.shape)} needs a class for each of {rest}: x without axis {at}."
+        )
+    if weight is not None and weight != (x[at],):
+        raise ShapeError(f"weight of shape {weight} needs a number for each of {x[at]} classes.")
+    if not isinstance(target, TensorNode):
+        counted = target[target != ignore_index] if ignore_index is not None else target
+        if counted.size and not 0 <= counted.min() <= counted.max() < x[at]:
+            raise ShapeError(f"target goes from {counted.min()} to {counted.max()}; classes run from 0 to {x[at] - 1}.")
+    return rest if reduction == "none" else ()
+
+
+def _likelihood(
+    x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, reduction: str, axis: int
+) -> TensorNode:
+    """The loss of log-probabilities."""
+    at = place(axis, x.rank)
+    if isinstance(target, TensorNode):
+        chosen, counts = _at_run_time(x, target, weight, ignore_index, at)
+    else:
+        chosen, counts = _known(x, target, weight, ignore_index, at)
+    losses = arithmetic.scaled(chosen if counts is None else chosen * counts, -1.0)
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return reduce.sum(losses)
+    return reduce.mean(losses) if counts is None else reduce.sum(losses) / reduce.sum(counts)
+
+
+def _known(
+    x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, at: int
+) -> tuple[TensorNode, TensorNode | None]:
+    """The entry of each target, and what it weighs (None if all weigh 1)."""
+    ignored = target == ignore_index if ignore_index is not None else np.zeros(target.shape, dtype=bool)
+    table = np.take_along_axis(numbered(x.shape), np.expand_dims(np.where(ignored, 0, target), at), at).squeeze(at)
+    chosen = moved(x, np.where(ignored, -1, table))
+    if weight is not None:
+        return chosen, moved(weight, np.where(ignored, -1, target))
+    return chosen, LeafNode.constant(1.0 - ignored) if ignored.any() else None
+
+
+def _at_run_time(
+    x: TensorNode, target: TensorNode, weight: TensorNode | None, ignore_index: int | None, at: int
+) -> tuple[TensorNode, TensorNode | None]:
+    """The same for targets that are a tensor: sums over all classes that they could be."""
+    own = range(1, x.rank)
+    hot = indicator(target, x.shape[at])  # classes last
+    last = arithmetic.transpose(x, *[each for each in range(x.rank) if each != at], at)
+    chosen = reduce.sum(entry(lambda h, v: where(h, v, 0.0), hot, last), -1)
+    counts = None if weight is None else LinearNode("mul", own, (*own, -x.rank), (-x.rank,), hot, weight)
+    if ignore_index is not None:
+        kept = not_equal(target, float(ignore_index))
+        counts = kept if counts is None else counts * kept
+        chosen = entry(lambda k, v: where(k, v, 0.0), kept, chosen)
+    return chosen, counts
+
+
+EXAMPLES = [
+    example((2, 3), target=[0, 2]), example((3, 2), (2,), target=[1, 0, 1], ignore_index=0),
+    example((2, 2, 2), target=[[0, 1], [1, 1]], reduction="none"), example((2, 3), target=[2, 2], reduction="sum"),
+    example((2, 3), (3,), target=[2, 0], axis=-1),
+]  # fmt: skip
+OF_ONNX: dict[str, Any] = {
+    "operands": [0, 2],
+    "target": Input(1),
+    "ignore_index": Attribute("ignore_index", None),
+    "reduction": Attribute("reduction", "mean"),
+    "axis": Fixed(1),
+    "since": 12,
+}
+
+
+@tensor_operator(shape=_loss, examples=EXAMPLES, onnx=Onnx("NegativeLogLikelihoodLoss", **OF_ONNX))
+def nll_loss(
+    x: Tensor,
+    weight: Maybe = None,
+    *,
+    target: Places,
+    ignore_index: MaybeWhole = None,
+    reduction: Mean = "mean",
+    axis: Axis = 1,
+) -> Any:
+    """-weight * x at the class of each target; x are logarithms of probabilities, classes along `axis`.
+
+    reduction: "none", "sum", or "mean" over the weights of the targets that count.
+    """
+    return _likelihood(x, target, weight, ignore_index, reduction, axis)
+
+
+@tensor_operator(shape=_loss, examples=EXAMPLES, onnx=Onnx("SoftmaxCrossEntropyLoss", **OF_ONNX))
+def softmax_cross_entropy_loss(
+    x: Tensor,
+    weight: Maybe = None,
+    *,
+    target: Places,
+    ignore_index: MaybeWhole = None,
+    reduction: Mean = "mean",
+    axis: Axis = 1,
+) -> Any:
+    """nll_loss(log_softmax(x)): x are scores of any size."""
+    return _likelihood(log_softmax(x, axis), target, weight, ignore_index, reduction, axis)
+
+
+def _rows(z: Extents, y: Extents) -> Extents:
+    if not z or z != y:
+        raise ShapeError(
+            f"z of shape {z} and y of shape {y} must be equal: a row of scores beside one of probabilities."
+        )
+    return z[:-1]
+
+
+def _fused(adjoint: Any, result: Any, z: Any, y: Any) -> tuple[Any, Any]:
+    """softmax(z) * (sum of y) - y: nothing cancels that was computed before."""
+    down = arithmetic.expand_dims(adjoint, adjoint.rank)
+    return down * (softmax(z) * reduce.sum(y, -1, True) - y), -down * log_softmax(z)
+
+
+@tensor_operator(
+    shape=_rows, derivative=_fused, examples=[example((3,), (3,)), example((2, 3), (2, 3))],
+    tensorflow=TensorFlow("SoftmaxCrossEntropyWithLogits"),
+)  # fmt: skip
+def softmax_cross_entropy_with_logits(z: Tensor, y: Tensor) -> Any:
+    """-sum of y * log_softmax(z) along the last axis: one loss for each row."""
+    return arithmetic.scaled(reduce.sum(y * log_softmax(z), -1), -1.0)
+
+
+@tensor_operator(
+    shape=lambda z, target: _loss(z, target, None, None, "none", -1),
+    examples=[example((2, 3), target=[0, 2]), example((3,), target=1)],
+    tensorflow=TensorFlow("SparseSoftmaxCrossEntropyWithLogits", target=Input(1)),
+)  # fmt: skip
+def sparse_softmax_cross_entropy_with_logits(z: Tensor, *, target: Places) -> Any:
+    """-log_softmax(z) at the class of each row."""
+    return _likelihood(log_softmax(z), target, None, None, "none", -1)

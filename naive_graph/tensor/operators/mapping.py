@@ -1,0 +1,195 @@
+"""What an operator is called elsewhere: names, attributes and inputs in ONNX and TensorFlow, as data.
+
+    Onnx("LeakyRelu", alpha=Attribute("alpha", 0.01))
+
+A property is read from an attribute, from an input that holds constants, or
+from the shape of an input; where that changed, from one of several, each with
+the opsets it holds for. A default is the other framework's own: it is meant
+where a file leaves the attribute out. Nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+REQUIRED = "required"  # there is no default: a file states it
+Adapter = Callable[..., Any]  # (value, attributes) -> the property
+
+
+class Attribute(NamedTuple):
+    """A property that is an attribute there."""
+
+    name: str
+    default: Any = REQUIRED
+    adapt: Adapter | None = None
+    since: int = 1
+    until: int | None = None  # the last opset
+
+
+class Input(NamedTuple):
+    """A property that is an input there, which must hold constants."""
+
+    position: int
+    default: Any = REQUIRED
+    adapt: Adapter | None = None
+    since: int = 1
+    until: int | None = None
+
+
+class Extent(NamedTuple):
+    """A property that is the extent of an input along an axis, or along several."""
+
+    input: int
+    axes: tuple[int, ...]
+    since: int = 1
+    until: int | None = None
+
+
+class Fixed(NamedTuple):
+    """A property that always has one value there."""
+
+    value: Any
+    since: int = 1
+    until: int | None = None
+
+
+class Permuted(NamedTuple):
+    """An operand that has its axes in another order there."""
+
+    position: int
+    order: tuple[int, ...]
+
+
+Home = Attribute | Input | Extent | Fixed
+ALL = -1  # as an operand's position: all the inputs, as a list
+
+
+class Name:
+    """An operator of another framework that is this one.
+
+    operands: the input that each operand is, in our order; inputs in their order
+    if left out. properties: where each is found; one that is not named keeps our
+    default. harmless: attributes that change no value. prepared: those that
+    whoever imports applies to the inputs first, as masks. refused: those that we
+    do not have; each may only have the value given here.
+    """
+
+    framework = ""
+
+    def __init__(
+        self,
+        operator: str,
+        *,
+        operands: Sequence[int | Permuted] | None = None,
+        since: int = 1,
+        until: int | None = None,
+        harmless: Sequence[str] = (),
+        prepared: Sequence[str] = (),
+        refused: Mapping[str, Any] | None = None,
+        **properties: Home | tuple[Home, ...] | str,
+    ) -> None:
+        self.operator, self.operands, self.since, self.until = operator, operands, since, until
+        self.harmless, self.prepared, self.refused = tuple(harmless), tuple(prepared), dict(refused or {})
+        self.properties = {name: _homes(home) for name, home in properties.items()}
+
+    def homes(self, opset: int | None = None) -> dict[str, Home]:
+        """Where each property is found in this opset; in the newest one, if none is named."""
+        newest = 10**9 if opset is None else opset
+        found = {}
+        for name, homes in self.properties.items():
+            for home in homes:
+                if home.since <= newest and (home.until is None or newest <= home.until):
+                    found[name] = home
+        return found
+
+    def attributes(self, opset: int | None = None) -> set[str]:
+        """All attributes that are read, harmless, prepared or refused by name."""
+        read = {home.name for home in self.homes(opset).values() if isinstance(home, Attribute)}
+        return read | {*self.harmless, *self.prepared, *self.refused}
+
+    def __repr__(self) -> str:
+        parts = [f"{name}={_written(home)}" for name, home in self.homes().items()]
+        return f"{self.operator}({', '.join(parts)})" if parts else self.operator
+
+
+class Onnx(Name):
+    """An operator of ONNX; `since` and `until` are opsets."""
+
+    framework = "onnx"
+
+
+class TensorFlow(Name):
+    """An operation of TensorFlow's graphs."""
+
+    framework = "tensorflow"
+
+
+def _homes(home: Home | tuple[Home, ...] | str) -> tuple[Home, ...]:
+    if isinstance(home, str):
+        return (Attribute(home),)
+    return (home,) if isinstance(home, (Attribute, Input, Extent, Fixed)) else tuple(home)
+
+
+def _written(home: Home) -> str:
+    if isinstance(home, Attribute):
+        return home.name if home.default is REQUIRED else f"{home.name}: {home.default!r}"
+    if isinstance(home, Input):
+        return f"input {home.position}"
+    return f"shape of input {home.input}" if isinstance(home, Extent) else repr(home.value)
+
+
+# --- adapters: (value, all attributes) -> the property ------------------------
+
+
+def element(place: int) -> Adapter:
+    """Element i of a list."""
+    return lambda value, attributes: value[place]
+
+
+def equals(text: str) -> Adapter:
+    """Whether a text is this one."""
+    return lambda value, attributes: value == text
+
+
+def called(ours: Mapping[Any, Any]) -> Adapter:
+    """What a value is called here."""
+    return lambda value, attributes: ours[value]
+
+
+def truth(value: Any, attributes: Mapping[str, Any]) -> bool:
+    """A truth value, from 0 or 1."""
+    return bool(value)
+
+
+def as_list(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
+    """One number as a list of one."""
+    return [value]
+
+
+def spatial(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The elements for rows and columns of a list for all four axes, by the data format.
+
+    >>> spatial([1, 2, 3, 1], {"data_format": "NHWC"})
+    (2, 3)
+    """
+    rows = 2 if _channels_first(attributes) else 1
+    return value[rows], value[rows + 1]
+
+
+def padded_as(value: Any, attributes: Mapping[str, Any]) -> Any:
+    """TensorFlow's padding: VALID, SAME, or explicit ones for the start and end of all four axes."""
+    if value not in ("EXPLICIT", b"EXPLICIT"):
+        return value
+    pads, rows = attributes["explicit_paddings"], 4 if _channels_first(attributes) else 2
+    return pads[rows], pads[rows + 2], pads[rows + 1], pads[rows + 3]
+
+
+def padded_by(value: Any, attributes: Mapping[str, Any]) -> Any:
+    """ONNX's pads [t, l, b, r], unless auto_pad says SAME_UPPER, SAME_LOWER or VALID."""
+    auto = attributes.get("auto_pad", "NOTSET")
+    return value if auto in ("NOTSET", "") else auto
+
+
+def _channels_first(attributes: Mapping[str, Any]) -> bool:
+    return attributes.get("data_format", "NHWC") in ("NCHW", b"NCHW")

@@ -1,0 +1,230 @@
+"""Products of matrices and vectors: matmul, gemm, einsum; and sums of many tensors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShapeError
+from .. import arithmetic
+from ..base import TensorNode
+from ..build import linear, transform
+from ..nodes import LinearNode, OpType
+from ..selection import identity
+from .examples import example
+from .kinds import place
+from .mapping import ALL, Attribute, Onnx, TensorFlow, truth
+from .moves import Extents
+from .properties import Axis, Layout, Maybe, Tensor, Tensors
+from .table import composition
+
+
+def swapped(x: TensorNode, swap: bool = True) -> TensorNode:
+    """Each matrix transposed."""
+    return arithmetic.transpose(x, *range(x.rank - 2), x.rank - 1, x.rank - 2) if swap else x
+
+
+def _turned(x: Extents, turn: bool, what: str) -> Extents:
+    if turn and len(x) < 2:
+        raise ShapeError(f"{what}=True needs a matrix, not shape {x}.")
+    return (*x[:-2], x[-1], x[-2]) if turn else x
+
+
+def _product(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> Extents:
+    a, b = _turned(a, transpose_a, "transpose_a"), _turned(b, transpose_b, "transpose_b")
+    if not a or not b:
+        raise ShapeError(f"shapes {a} and {b}: it multiplies vectors and matrices. Multiply by a number with mul.")
+    inner = b[-2] if len(b) > 1 else b[-1]
+    if a[-1] != inner:
+        raise ShapeError(f"the inner extents {a[-1]} and {inner} of {a} and {b} differ. Is one to be transposed?")
+    try:
+        batch = np.broadcast_shapes(a[:-2], b[:-2])
+    except ValueError:
+        raise ShapeError(f"the leading axes of {a} and {b} do not broadcast.") from None
+    return (*batch, *(a[-2:-1] if len(a) > 1 else ()), *(b[-1:] if len(b) > 1 else ()))
+
+
+@composition(
+    example((2, 3), (3, 2)), example((2, 2, 3), (2, 4, 3), transpose_b=True), example((3,), (3, 2)),
+    example((3, 2), (3,), transpose_a=True), shape=_product,
+    onnx=Onnx("MatMul"),
+    tensorflow=[TensorFlow("MatMul", transpose_a=Attribute("transpose_a", False),
+                           transpose_b=Attribute("transpose_b", False), harmless=("a_is_sparse", "b_is_sparse")),
+                *(TensorFlow(each, transpose_a=Attribute("adj_x", False), transpose_b=Attribute("adj_y", False))
+                  for each in ("BatchMatMul", "BatchMatMulV2"))],
+)  # fmt: skip
+def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+    """The matrix product, as NumPy's; of stacks of matrices, pair by pair."""
+    return arithmetic.matmul(swapped(a, transpose_a), swapped(b, transpose_b))
+
+
+def _gemm(a: Extents, b: Extents, c: Any, transpose_a: bool, transpose_b: bool) -> Extents:
+    if len(a) != 2 or len(b) != 2:
+        raise ShapeError(f"a and b are matrices, not of shapes {a} and {b}. For stacks of them there is matmul.")
+    shape = _product(a, b, transpose_a, transpose_b)
+    if c is not None and (len(c) > 2 or any(own not in (1, due) for own, due in zip(c[::-1], shape[::-1]))):
+        raise ShapeError(f"c of shape {c} cannot be spread to the product's {shape}.")
+    return shape
+
+
+@composition(
+    example((2, 3), (3, 2)), example((3, 2), (3, 4), (4,), alpha=0.5, beta=2.0, transpose_a=True),
+    example((2, 3), (2, 3), (2, 1), transpose_b=True), shape=_gemm,
+    onnx=Onnx("Gemm", alpha=Attribute("alpha", 1.0), beta=Attribute("beta", 1.0),
+              transpose_a=Attribute("transA", 0, truth), transpose_b=Attribute("transB", 0, truth),
+              harmless=("broadcast",)),
+)  # fmt: skip
+def gemm(
+    a: Tensor,
+    b: Tensor,
+    c: Maybe = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Any:
+    """alpha * (a @ b) + beta * c, where a and b may be transposed and c is spread."""
+    product = matmul.function(a, b, transpose_a, transpose_b)
+    product = product if alpha == 1.0 else arithmetic.scaled(product, alpha)
+    return product if c is None else product + (c if beta == 1.0 else arithmetic.scaled(c, beta))
+
+
+# --- einsum -------------------------------------------------------------------
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _spelt(tensors: list[Extents], equation: str) -> tuple[list[str], str, dict[str, int]]:
+    """The letters of each operand and of the result, `...` spelt out, and how far each runs."""
+    text = equation.replace(" ", "")
+    before, arrow, after = text.partition("->")
+    terms = before.split(",")
+    bad = set(text) - {*LETTERS, ",", ".", "-", ">"}
+    if bad or len(terms) != len(tensors) or any(each.count("...") > 1 for each in (*terms, after)):
+        raise ShapeError(f"equation={equation!r} names {len(terms)} operands, and {len(tensors)} are given. "
+                         "Write letters, as 'ij,jk->ik'.")  # fmt: skip
+    free = [each for each in LETTERS if each not in text]
+    widest = max((len(x) - len(t.replace("...", "")) for x, t in zip(tensors, terms) if "..." in t), default=0)
+    rest = "".join(free[:widest])
+    spelt = [_without_dots(t, x, rest, equation) for t, x in zip(terms, tensors)]
+    if arrow:
+        result = after.replace("...", rest)
+    else:
+        said = Counter(letter for each in spelt for letter in each)
+        result = rest + "".join(sorted(each for each, count in said.items() if count == 1 and each not in rest))
+    extents: dict[str, int] = {}
+    for letters, x in zip(spelt, tensors):
+        for letter, extent in zip(letters, x):
+            known = extents.setdefault(letter, extent)
+            if known != extent:
+                if letter in rest and 1 in (known, extent):
+                    raise ShapeError(f"equation={equation!r}: axes under '...' must have equal extents. Expand one.")
+                raise ShapeError(f"equation={equation!r}: {letter!r} runs to {known} and to {extent}. They must agree.")
+    if len(set(result)) < len(result) or not set(result) <= extents.keys():
+        raise ShapeError(f"equation={equation!r}: each letter of the result stands in it once, and in an operand.")
+    return spelt, result, extents
+
+
+def _without_dots(term: str, x: Extents, rest: str, equation: str) -> str:
+    count = len(x) - len(term.replace("...", ""))
+    if count < 0 or ("..." not in term and count):
+        raise ShapeError(f"equation={equation!r}: {term!r} does not name the {len(x)} axes of shape {x}.")
+    return term.replace("...", rest[len(rest) - count :])
+
+
+def _summed(tensors: list[Extents], equation: str) -> Extents:
+    _, result, extents = _spelt(tensors, equation)
+    return tuple(extents[each] for each in result)
+
+
+@composition(
+    example([(2, 3), (3, 2)], equation="ij,jk->ik"), example([(2, 3)], equation="ij->j"),
+    example([(3, 3)], equation="ii->i"), example([(2, 3), (3,), (2,)], equation="ij,j,i"),
+    example([(2, 2, 3), (2, 3, 2)], equation="...ij,...jk->...ik"), shape=_summed,
+    onnx=Onnx("Einsum", operands=[ALL], equation=Attribute("equation"), since=12),
+    tensorflow=TensorFlow("Einsum", operands=[ALL], equation=Attribute("equation"), harmless=("N",)),
+)  # fmt: skip
+def einsum(tensors: Tensors, equation: str) -> Any:
+    """Products summed over the letters that the result lacks: 'ij,jk->ik' is a matrix product."""
+    terms, result, extents = _spelt([each.shape for each in tensors], equation)
+    parts = [_diagonal(each, letters, extents) for each, letters in zip(tensors, terms)]
+    total, own = parts[0]
+    for place_, (each, letters) in enumerate(parts[1:], 1):
+        later = result + "".join(letters for _, letters in parts[place_ + 1 :])
+        kept = "".join(dict.fromkeys(letter for letter in own + letters if letter in later))
+        total, own = linear(f"{own},{letters}->{kept}", total, each), kept
+    return transform(f"{own}->{result}", total)
+
+
+def _diagonal(x: TensorNode, letters: str, extents: dict[str, int]) -> tuple[TensorNode, str]:
+    """The tensor with each letter once: where one stood twice, the diagonal."""
+    for letter in dict.fromkeys(letters):
+        while letters.count(letter) > 1:
+            other = next(each for each in LETTERS if each not in letters)
+            at = letters.rindex(letter)
+            apart = letters[:at] + other + letters[at + 1 :]
+            letters = letters[:at] + letters[at + 1 :]
+            x = linear(f"{apart},{letter}{other}->{letters}", x, identity((extents[letter],)))
+    return x, letters
+
+
+# --- sums and vectors ---------------------------------------------------------
+
+
+def _together(tensors: list[Extents]) -> Extents:
+    try:
+        return tuple(np.broadcast_shapes(*tensors))
+    except ValueError:
+        raise ShapeError(f"shapes {', '.join(map(str, tensors))} do not broadcast.") from None
+
+
+@composition(
+    example([(2, 3), (2, 3), (3,)]), example([(2,)]), shape=_together,
+    onnx=Onnx("Sum", operands=[ALL]),
+    tensorflow=[TensorFlow("AddN", operands=[ALL], harmless=("N",)), TensorFlow("AccumulateNV2", operands=[ALL])],
+)  # fmt: skip
+def add_n(tensors: Tensors) -> Any:
+    """The sum of all tensors, left to right."""
+    total = tensors[0]
+    for each in tensors[1:]:
+        total = total + each
+    return total
+
+
+@composition(example([(2, 3), (2, 3), (3,)]), shape=_together, onnx=Onnx("Mean", operands=[ALL]))
+def mean_n(tensors: Tensors) -> Any:
+    """The mean of all tensors, entry by entry."""
+    return arithmetic.scaled(add_n.function(tensors), 1.0 / len(tensors))
+
+
+def _biased(x: Extents, bias: Extents, data_format: str) -> Extents:
+    at = 1 if data_format == "NCHW" else len(x) - 1
+    if len(x) < 2 or bias != x[at : at + 1]:
+        raise ShapeError(f"bias of shape {bias} does not fit the channels of {x}, which stand at axis {at}.")
+    return x
+
+
+@composition(
+    example((2, 3), (3,)), example((1, 3, 2, 2), (3,), data_format="NCHW"), shape=_biased,
+    tensorflow=TensorFlow("BiasAdd", data_format=Attribute("data_format", "NHWC")),
+)  # fmt: skip
+def bias_add(x: Tensor, bias: Tensor, data_format: Layout = "NHWC") -> Any:
+    """A number added to each channel."""
+    at = 2 if data_format == "NCHW" else x.rank
+    return LinearNode(OpType.add, range(1, x.rank + 1), range(1, x.rank + 1), (at,), x, bias)
+
+
+def _vectors(a: Extents, b: Extents, axis: int) -> Extents:
+    if a != b or a[place(axis, len(a))] != 3:
+        raise ShapeError(f"shapes {a} and {b} must be equal, and 3 along axis {axis}.")
+    return a
+
+
+@composition(example((3,), (3,)), example((3, 2), (3, 2), axis=0), shape=_vectors, tensorflow=TensorFlow("Cross"))
+def cross(a: Tensor, b: Tensor, axis: Axis = -1) -> Any:
+    """The vector product along an axis of extent 3."""
+    at = place(axis, a.rank)
+    (a1, a2), (b1, b2) = ([arithmetic.gather(each, turn, at) for turn in ([1, 2, 0], [2, 0, 1])] for each in (a, b))
+    return a1 * b2 - a2 * b1

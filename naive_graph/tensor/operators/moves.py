@@ -1,0 +1,148 @@
+"""Moves: what only puts entries elsewhere, repeats them, or leaves some out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShapeError
+from .. import arithmetic, picks
+from ..base import TensorNode
+from .examples import Example, example
+from .kinds import places
+from .mapping import Attribute, Input, Onnx, TensorFlow
+from .properties import (
+    Axes,
+    MaybeWholes,
+    Shape,
+    Tensor,
+    Wholes,
+)
+from .row import Row
+from .table import tensor_operator
+
+Extents = tuple[int, ...]
+
+
+def move(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
+    """A row of this kind."""
+    return tensor_operator(kind="move", examples=examples, **facts)
+
+
+def moved(x: TensorNode, table: Any) -> TensorNode:
+    """Entry p of the result is the flattened tensor's entry table[p], or 0 where that is -1."""
+    table = np.asarray(table)
+    flat = picks.reshape(x, (x.size,))
+    return picks.pick(flat, 0, table.shape, (0,) * table.ndim, table=table)
+
+
+def numbered(shape: Sequence[int]) -> Any:
+    """Each entry's place in the flattened tensor: what a move of NumPy's moves."""
+    return np.arange(prod(shape)).reshape(shape)
+
+
+# --- shapes -------------------------------------------------------------------
+
+
+def _reshaped(x: Extents, shape: Extents) -> Extents:
+    known = prod(extent for extent in shape if extent != -1)
+    if prod(x) % known or (-1 not in shape and prod(x) != known):
+        raise ShapeError(f"shape={list(shape)} does not hold the {prod(x)} entries of shape {x}. One may be -1.")
+    return tuple(prod(x) // known if extent == -1 else extent for extent in shape)
+
+
+@move(
+    example((2, 3), shape=[3, 2]), example((2, 3, 2), shape=[-1, 4]), example((1,), shape=[]), shape=_reshaped,
+    onnx=Onnx("Reshape", shape=(Attribute("shape", until=4), Input(1, since=5)), refused={"allowzero": 0}),
+    tensorflow=TensorFlow("Reshape", shape=Input(1)), method=False,
+)  # fmt: skip
+def reshape(x: Tensor, shape: Shape) -> Any:
+    """The same entries, row by row, in another shape; one extent may be -1."""
+    return picks.reshape(x, shape)
+
+
+def _flattened(x: Extents, axis: int) -> Extents:
+    if not -len(x) <= axis <= len(x):
+        raise ShapeError(f"axis={axis} does not split {len(x)} axes. Take one from {-len(x)} to {len(x)}.")
+    at = axis if axis >= 0 else axis + len(x)
+    return prod(x[:at]), prod(x[at:])
+
+
+@move(
+    example((2, 3, 2)), example((2, 3), axis=0), example((2, 3), axis=-1), shape=_flattened,
+    onnx=Onnx("Flatten", axis=Attribute("axis", 1)),
+)  # fmt: skip
+def flatten_to_matrix(x: Tensor, axis: int = 1) -> Any:
+    """The axes before `axis` as rows, the others as columns."""
+    return picks.reshape(x, _flattened(x.shape, axis))
+
+
+def _permuted(x: Extents, perm: Any) -> Extents:
+    order = tuple(reversed(range(len(x)))) if perm is None else tuple(places(perm, len(x), "perm"))
+    if len(order) != len(x):
+        raise ShapeError(f"perm={list(order)} names {len(order)} of {len(x)} axes. Name each once.")
+    return tuple(x[each] for each in order)
+
+
+@move(
+    example((2, 3)), example((2, 3, 4), perm=[1, 2, 0]), shape=_permuted, method=False,
+    onnx=Onnx("Transpose", perm=Attribute("perm", None)), tensorflow=TensorFlow("Transpose", perm=Input(1)),
+)  # fmt: skip
+def transpose(x: Tensor, perm: MaybeWholes = None) -> Any:
+    """The axes in another order; reversed if none is given."""
+    return arithmetic.transpose(x, *(perm or ()))
+
+
+def _squeezed(x: Extents, axes: Any) -> Extents:
+    gone = [at for at, extent in enumerate(x) if extent == 1] if axes is None else places(axes, len(x))
+    for each in gone:
+        if x[each] != 1:
+            raise ShapeError(f"axes={list(axes)}: axis {each} runs to {x[each]}. Only an axis of 1 can go.")
+    return tuple(extent for at, extent in enumerate(x) if at not in gone)
+
+
+@move(
+    example((1, 2, 1)), example((1, 2, 1), axes=[-1]), shape=_squeezed, method=False,
+    onnx=Onnx("Squeeze", axes=(Attribute("axes", None, until=12), Input(1, None, since=13))),
+    tensorflow=TensorFlow("Squeeze", axes=Attribute("squeeze_dims", None)),
+)  # fmt: skip
+def squeeze(x: Tensor, axes: Axes = None) -> Any:
+    """The tensor without axes of extent 1: these, or all."""
+    return arithmetic.squeeze(x, axes)
+
+
+def _expanded(x: Extents, axes: Extents) -> Extents:
+    rank = len(x) + len(axes)
+    new, old = places(axes, rank), iter(x)
+    return tuple(1 if at in new else next(old) for at in range(rank))
+
+
+@move(
+    example((2, 3), axes=[0]), example((2,), axes=[0, -1]), shape=_expanded, method=False,
+    onnx=Onnx("Unsqueeze", axes=(Attribute("axes", until=12), Input(1, since=13))),
+    tensorflow=TensorFlow("ExpandDims", axes=Input(1)),
+)  # fmt: skip
+def expand_dims(x: Tensor, axes: Wholes) -> Any:
+    """New axes of extent 1; `axes` are their places in the result."""
+    for each in sorted(places(axes, x.rank + len(axes))):
+        x = arithmetic.expand_dims(x, each)
+    return x
+
+
+def _spread(x: Extents, shape: Extents) -> Extents:
+    try:
+        return tuple(np.broadcast_shapes(x, shape))
+    except ValueError:
+        raise ShapeError(f"shape={list(shape)} and {x} do not broadcast. Aligned at the right, equal or 1.") from None
+
+
+@move(
+    example((3,), shape=[2, 3]), example((2, 1), shape=[1, 3]), shape=_spread, method=False,  # a network expands
+    onnx=Onnx("Expand", shape=Input(1), since=8), tensorflow=TensorFlow("BroadcastTo", shape=Input(1)),
+)  # fmt: skip
+def expand(x: Tensor, shape: Shape) -> Any:
+    """The tensor spread to what its shape and this one broadcast to."""
+    return arithmetic.broadcast(x, _spread(x.shape, shape))

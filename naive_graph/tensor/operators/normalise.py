@@ -1,0 +1,249 @@
+"""Normalisation: entries less their mean, over their spread, by batch, layer, instance or group."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ...core.catalogue import abs as magnitude
+from ...core.catalogue import pow, reciprocal, sqrt, square
+from ...errors import ShapeError
+from .. import reduce
+from ..base import TensorNode
+from ..nodes import LinearNode, OpType
+from ..picks import pick, reshape
+from .entrywise import entry
+from .examples import example
+from .kinds import place, places
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, truth
+from .moves import Extents
+from .properties import Axes, Axis, Layout, Least0, Maybe, Rate, Size, Tensor, one_of
+from .table import tensor_operator
+
+EPSILON = Attribute("epsilon", 1e-5)
+
+
+def channel(rank: int, data_format: str) -> int:
+    """The axis of the channels: the last, or that after the batch."""
+    return rank - 1 if data_format == "NHWC" else 1
+
+
+def by_channel(op: OpType, x: TensorNode, vector: TensorNode | None, axis: int) -> TensorNode:
+    """x op vector, a number for each place along one axis."""
+    own = range(1, x.rank + 1)
+    return x if vector is None else LinearNode(op, own, own, (axis + 1,), x, vector)
+
+
+def scaled(x: TensorNode, scale: TensorNode | None, bias: TensorNode | None, axis: int) -> TensorNode:
+    return by_channel(OpType.add, by_channel(OpType.mul, x, scale, axis), bias, axis)
+
+
+def normalised(x: TensorNode, axes: list[int], epsilon: float) -> TensorNode:
+    """(x - mean) / sqrt(variance + epsilon), over some axes."""
+    centred: TensorNode = x - reduce.mean(x, axes, True)
+    return centred * _over_root(reduce.mean(square(centred), axes, True), epsilon)  # type: ignore[no-any-return]
+
+
+def _over_root(variance: TensorNode, epsilon: float) -> TensorNode:
+    return entry(lambda v: reciprocal(sqrt(v + epsilon)), variance)
+
+
+def _channels(x: Extents, data_format: str, least: int, **vectors: Any) -> int:
+    if len(x) < least:
+        raise ShapeError(f"x has shape {x}. It takes {least} axes at least: a batch, and channels.")
+    at = channel(len(x), data_format)
+    for name, each in vectors.items():
+        if each is not None and each != (x[at],):
+            raise ShapeError(f"{name} of shape {each} needs a number for each of {x[at]} channels (axis {at} of {x}).")
+    return at
+
+
+def _batch(x: Extents, scale: Any, bias: Any, mean: Any, variance: Any, data_format: str, training: bool) -> Extents:
+    _channels(x, data_format, 2, scale=scale, bias=bias, mean=mean, variance=variance)
+    if not training and (mean is None or variance is None):
+        raise ShapeError("mean and variance are needed but for training=True, which takes those of the batch.")
+    return x
+
+
+@tensor_operator(
+    shape=_batch, domain=(0.2, 1.8),
+    examples=[
+        example((2, 3), (3,), (3,), (3,), (3,)), example((2, 2, 2, 1), (2,), (2,), (2,), (2,), data_format="NCHW"),
+        example((3, 2), (2,), (2,), training=True, epsilon=0.01),
+    ],
+    onnx=Onnx("BatchNormalization", epsilon=EPSILON, training=Attribute("training_mode", 0, truth, since=14),
+              data_format=Fixed("NCHW"), harmless=("momentum",), refused={"spatial": 1}),
+    tensorflow=[TensorFlow(each, epsilon=Attribute("epsilon", 1e-4), training=Attribute("is_training", True),
+                           data_format=Attribute("data_format", "NHWC"), harmless=("exponential_avg_factor",))
+                for each in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")],
+)  # fmt: skip
+def batch_norm(
+    x: Tensor,
+    scale: Tensor,
+    bias: Tensor,
+    mean: Maybe = None,
+    variance: Maybe = None,
+    epsilon: Least0 = 1e-5,
+    training: bool = False,
+    data_format: Layout = "NHWC",
+) -> Any:
+    """scale * (x - mean) / sqrt(variance + epsilon) + bias, channel by channel. Source: Ioffe & Szegedy, 2015.
+
+    training: mean and variance are those of the batch (the variance over N, not N - 1).
+    """
+    at = channel(x.rank, data_format)
+    if training:
+        return scaled(normalised(x, [each for each in range(x.rank) if each != at], epsilon), scale, bias, at)
+    centred = by_channel(OpType.sub, x, mean, at)
+    assert variance is not None
+    return scaled(by_channel(OpType.mul, centred, _over_root(variance, epsilon), at), scale, bias, at)
+
+
+def _layer(x: Extents, scale: Any, bias: Any, axis: int) -> Extents:
+    own = x[place(axis, len(x)) :]
+    for name, each in (("scale", scale), ("bias", bias)):
+        if each is not None and not _spreads(each, own):
+            raise ShapeError(f"{name} of shape {each} does not fit the normalised axes, {own}.")
+    return x
+
+
+def _spreads(shape: Extents, to: Extents) -> bool:
+    return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(shape[::-1], to[::-1]))
+
+
+@tensor_operator(
+    shape=_layer,
+    examples=[example((2, 3), (3,), (3,)), example((2, 2, 2), (2, 2), axis=1, epsilon=0.1), example((2, 3))],
+    onnx=Onnx("LayerNormalization", axis=Attribute("axis", -1), epsilon=EPSILON, harmless=("stash_type",), since=17),
+)  # fmt: skip
+def layer_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = -1, epsilon: Least0 = 1e-5) -> Any:
+    """scale * (x - mean) / sqrt(variance + epsilon) + bias, over the axes from `axis` on. Source: Ba et al., 2016."""
+    y = normalised(x, list(range(place(axis, x.rank), x.rank)), epsilon)
+    y = y if scale is None else y * scale
+    return y if bias is None else y + bias
+
+
+@tensor_operator(
+    shape=_layer, examples=[example((2, 3), (3,)), example((2, 2, 2), axis=1, epsilon=0.1)],
+    onnx=Onnx("RMSNormalization", axis=Attribute("axis", -1), epsilon=EPSILON, harmless=("stash_type",), since=23),
+)  # fmt: skip
+def rms_norm(x: Tensor, scale: Maybe = None, bias: Maybe = None, axis: Axis = -1, epsilon: Least0 = 1e-5) -> Any:
+    """scale * x / sqrt(mean of squares + epsilon), over the axes from `axis` on. Source: Zhang & Sennrich, 2019."""
+    axes = list(range(place(axis, x.rank), x.rank))
+    y = x * _over_root(reduce.mean(square(x), axes, True), epsilon)
+    y = y if scale is None else y * scale
+    return y if bias is None else y + bias
+
+
+def _instance(x: Extents, scale: Any, bias: Any, data_format: str) -> Extents:
+    _channels(x, data_format, 3, scale=scale, bias=bias)
+    return x
+
+
+@tensor_operator(
+    shape=_instance, examples=[example((2, 3, 2), (2,), (2,)), example((1, 2, 3), (2,), (2,), data_format="NCHW")],
+    onnx=Onnx("InstanceNormalization", epsilon=EPSILON, data_format=Fixed("NCHW")),
+)  # fmt: skip
+def instance_norm(
+    x: Tensor, scale: Maybe = None, bias: Maybe = None, epsilon: Least0 = 1e-5, data_format: Layout = "NHWC"
+) -> Any:
+    """Each channel of each sample normalised by itself. Source: Ulyanov et al., 2016."""
+    at = channel(x.rank, data_format)
+    return scaled(normalised(x, [each for each in range(1, x.rank) if each != at], epsilon), scale, bias, at)
+
+
+def _group(x: Extents, scale: Any, bias: Any, groups: int, data_format: str) -> Extents:
+    at = _channels(x, data_format, 3, scale=scale, bias=bias)
+    if x[at] % groups:
+        raise ShapeError(f"groups={groups} does not divide {x[at]} channels.")
+    return x
+
+
+@tensor_operator(
+    shape=_group,
+    examples=[example((1, 3, 4), (4,), (4,), groups=2), example((2, 4, 2), (4,), (4,), groups=4, data_format="NCHW")],
+    onnx=Onnx("GroupNormalization", groups=Attribute("num_groups"), epsilon=EPSILON, data_format=Fixed("NCHW"),
+              harmless=("stash_type",), since=21),
+)  # fmt: skip
+def group_norm(
+    x: Tensor,
+    scale: Maybe = None,
+    bias: Maybe = None,
+    groups: Size = 1,
+    epsilon: Least0 = 1e-5,
+    data_format: Layout = "NHWC",
+) -> Any:
+    """Channels normalised together in groups, sample by sample. Source: Wu & He, 2018."""
+    at = channel(x.rank, data_format)
+    apart = reshape(x, (*x.shape[:at], groups, x.shape[at] // groups, *x.shape[at + 1 :]))
+    y = normalised(apart, [each for each in range(1, apart.rank) if each != at], epsilon)
+    return scaled(reshape(y, x.shape), scale, bias, at)
+
+
+# --- without parameters -------------------------------------------------------
+
+
+def _same_axes(x: Extents, axes: Any) -> Extents:
+    places(axes, len(x))
+    return x
+
+
+@tensor_operator(
+    shape=_same_axes, examples=[example((2, 3), axes=[0]), example((2, 2, 2), axes=[0, 2])],
+    onnx=Onnx("MeanVarianceNormalization", axes=Attribute("axes", (0, 2, 3)), epsilon=Fixed(1e-9), since=9),
+)  # fmt: skip
+def mean_variance_norm(x: Tensor, axes: Axes = None, epsilon: Least0 = 1e-9) -> Any:
+    """(x - mean) / sqrt(variance + epsilon), over some axes, or all."""
+    return normalised(x, places(axes, x.rank), epsilon)
+
+
+def _same_axis(x: Extents, axis: int) -> Extents:
+    place(axis, len(x))
+    return x
+
+
+@tensor_operator(
+    shape=_same_axis, domain=(0.2, 1.8), examples=[example((2, 3)), example((3, 2), axis=0, p=1)],
+    onnx=Onnx("LpNormalization", axis=Attribute("axis", -1), p=Attribute("p", 2)),
+)  # fmt: skip
+def lp_norm(x: Tensor, axis: Axis = -1, p: Annotated[int, one_of(1, 2)] = 2) -> Any:
+    """x over its norm along an axis: the sum of magnitudes, or the root of the sum of squares."""
+    at = [place(axis, x.rank)]
+    return x / (reduce.sum(magnitude(x), at, True) if p == 1 else sqrt(reduce.sum(square(x), at, True)))
+
+
+def _local(x: Extents, data_format: str) -> Extents:
+    _channels(x, data_format, 2)
+    return x
+
+
+@tensor_operator(
+    shape=_local, examples=[example((1, 2, 5), size=3), example((1, 4, 2), size=2, data_format="NCHW", alpha=0.5)],
+    onnx=Onnx("LRN", size=Attribute("size"), alpha=Attribute("alpha", 1e-4), beta=Attribute("beta", 0.75),
+              bias=Attribute("bias", 1.0), data_format=Fixed("NCHW")),
+)  # fmt: skip
+def local_response_norm(
+    x: Tensor, size: Size, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, data_format: Layout = "NHWC"
+) -> Any:
+    """x / (bias + alpha / size * sum of squares over the neighbouring channels)**beta. Source: Krizhevsky, 2012."""
+    at = channel(x.rank, data_format)
+    near = pick(square(x), at, (x.shape[at], size), (1, 1), -((size - 1) // 2))
+    return entry(lambda x, s: x * pow(bias + alpha / size * s, -beta), x, reduce.sum(near, at + 1))
+
+
+def _masked(x: Extents, mask: Any) -> Extents:
+    if mask is not None and mask != x:
+        raise ShapeError(f"mask of shape {mask} needs a 0 or 1 for each entry of {x}.")
+    return x
+
+
+@tensor_operator(
+    shape=_masked, examples=[example((2, 3), (2, 3), rate=0.25), example((3,)), example((2,), (2,), rate=1.0)],
+    onnx=Onnx("Dropout", operands=[0], rate=(Attribute("ratio", 0.5, until=11), Input(1, 0.5, since=12)),
+              harmless=("seed",)),
+)  # fmt: skip
+def dropout(x: Tensor, mask: Maybe = None, rate: Rate = 0.5) -> Any:
+    """x * mask / (1 - rate): what a mask of 0 and 1 keeps, scaled so that the mean stays; without a mask, x.
+
+    The mask is given, so the result is a function of its operands. Rate 1 keeps nothing. Source: Srivastava, 2014.
+    """
+    return x if mask is None else x * mask * (1.0 / (1.0 - rate) if rate < 1.0 else 0.0)

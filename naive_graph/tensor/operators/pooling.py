@@ -1,0 +1,210 @@
+"""Pooling: what is taken of each window of an image, or of all of it; and dilation, a pooling with weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.catalogue import abs as magnitude
+from ...core.catalogue import pow
+from ...errors import ShapeError
+from .. import reduce
+from ..base import TensorNode
+from ..nodes import LeafNode, LinearNode, OpType, TransformNode
+from ..sliding import Window, channels_back, channels_last, imaged, largest, patched, sides, window
+from .entrywise import entry
+from .examples import example
+from .mapping import Attribute, Fixed, Onnx, TensorFlow, padded_as, padded_by, spatial, truth
+from .moves import Extents
+from .properties import Layout, MaybePair, Padding, Pair, Positive, Tensor
+from .table import tensor_operator
+
+OF_ONNX: dict[str, Any] = {
+    "pool": Attribute("kernel_shape"),
+    "strides": Attribute("strides", (1, 1)),  # not the pool, as here
+    "padding": Attribute("pads", (0, 0, 0, 0), padded_by),
+    "data_format": Fixed("NCHW"),
+    "ceil_mode": Attribute("ceil_mode", 0, truth, since=10),
+}
+OF_TENSORFLOW: dict[str, Any] = {
+    "pool": Attribute("ksize", adapt=spatial),
+    "strides": Attribute("strides", adapt=spatial),
+    "padding": Attribute("padding", adapt=padded_as),
+    "data_format": Attribute("data_format", "NHWC"),
+    "harmless": ("explicit_paddings",),
+}
+
+
+def _windows(
+    x: Extents, pool: Any, strides: Any, padding: Any, data_format: str, ceil_mode: bool, dilations: Any
+) -> list[Window]:
+    image, steps = sides(x, data_format), pool if strides is None else strides
+    return [window(image[at], pool[at], steps[at], padding, dilations[at], at, ceil_mode) for at in (0, 1)]
+
+
+def _pooled(
+    x: Extents, pool: Any, strides: Any, padding: Any, data_format: str, ceil_mode: bool, dilations: Any
+) -> Extents:
+    rows, columns = _windows(x, pool, strides, padding, data_format, ceil_mode, dilations)
+    return imaged(x, rows.out, columns.out, sides(x, data_format)[2], data_format)
+
+
+@tensor_operator(
+    kind="window", shape=_pooled, smooth=False,
+    examples=[
+        example((1, 4, 4, 1), pool=2), example((1, 1, 5, 4), pool=3, strides=2, padding="SAME", data_format="NCHW"),
+        example((1, 5, 5, 1), pool=2, ceil_mode=True), example((4, 4, 1), pool=2, dilations=2, strides=1),
+    ],
+    onnx=Onnx("MaxPool", **OF_ONNX, dilations=Attribute("dilations", (1, 1), since=10),
+              harmless=("auto_pad", "storage_order")),
+    tensorflow=TensorFlow("MaxPool", **OF_TENSORFLOW),
+)  # fmt: skip
+def max_pool2d(
+    x: Tensor,
+    pool: Pair,
+    strides: MaybePair = None,
+    padding: Padding = "VALID",
+    data_format: Layout = "NHWC",
+    ceil_mode: bool = False,
+    dilations: Pair = 1,
+) -> Any:
+    """The largest entry in each window; the first of equals takes the gradient, and NaN wins."""
+    image = channels_last(x, data_format)
+    rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
+    return channels_back(largest(patched(image, rows, columns), image, rows, columns), data_format)
+
+
+def _total(image: TensorNode, rows: Window, columns: Window, alpha: float = 1.0) -> TensorNode:
+    """The sum over each window of an image with channels last."""
+    patches = patched(image, rows, columns)
+    lead = tuple(range(1, image.rank - 2))
+    p, q, c = range(image.rank - 2, image.rank + 1)
+    return TransformNode((*lead, p, q, c), (*lead, p, -1, q, -2, c), patches, alpha)
+
+
+@tensor_operator(
+    kind="window", shape=_pooled,
+    examples=[
+        example((1, 4, 4, 1), pool=2), example((1, 1, 5, 4), pool=3, strides=2, padding="SAME", data_format="NCHW"),
+        example((1, 5, 5, 1), pool=2, ceil_mode=True, count_include_pad=True, padding=1),
+        example((3, 3, 1), pool=2, padding=[1, 0, 1, 1], strides=1),
+    ],
+    onnx=Onnx("AveragePool", **OF_ONNX, dilations=Attribute("dilations", (1, 1), since=19),
+              count_include_pad=Attribute("count_include_pad", 0, truth), harmless=("auto_pad",)),
+    tensorflow=TensorFlow("AvgPool", **OF_TENSORFLOW),
+)  # fmt: skip
+def avg_pool2d(
+    x: Tensor,
+    pool: Pair,
+    strides: MaybePair = None,
+    padding: Padding = "VALID",
+    data_format: Layout = "NHWC",
+    count_include_pad: bool = False,
+    ceil_mode: bool = False,
+    dilations: Pair = 1,
+) -> Any:
+    """The mean of each window; padding counts only if asked for."""
+    image = channels_last(x, data_format)
+    rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
+    seen = [each.inside(image.shape[at], count_include_pad).sum(1) for each, at in ((rows, -3), (columns, -2))]
+    counts, whole = np.maximum(np.outer(*seen), 1), rows.size * columns.size  # of nothing but padding: 0
+    if (counts == whole).all():
+        return channels_back(_total(image, rows, columns, 1.0 / whole), data_format)
+    mean = _total(image, rows, columns) * LeafNode.constant(1.0 / counts[:, :, None])
+    return channels_back(mean, data_format)
+
+
+@tensor_operator(
+    kind="window", shape=_pooled, domain=(0.2, 1.5),
+    examples=[example((1, 4, 4, 1), pool=2), example((1, 3, 3, 1), pool=2, p=3.0, strides=1, padding="SAME")],
+    onnx=Onnx("LpPool", p=Attribute("p", 2), dilations=Attribute("dilations", (1, 1), since=18),
+              harmless=("auto_pad",), **OF_ONNX | {"ceil_mode": Attribute("ceil_mode", 0, truth, since=18)}),
+)  # fmt: skip
+def lp_pool2d(
+    x: Tensor,
+    pool: Pair,
+    strides: MaybePair = None,
+    padding: Padding = "VALID",
+    data_format: Layout = "NHWC",
+    p: Positive = 2.0,
+    ceil_mode: bool = False,
+    dilations: Pair = 1,
+) -> Any:
+    """(sum of |x|**p)**(1/p) of each window."""
+    image = channels_last(x, data_format)
+    rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
+    return channels_back(_root(_total(_power(image, p), rows, columns), p), data_format)
+
+
+def _power(x: TensorNode, p: float) -> TensorNode:
+    return entry(lambda a: pow(a if p % 2 == 0 else magnitude(a), p), x)
+
+
+def _root(x: TensorNode, p: float) -> TensorNode:
+    return entry(lambda a: pow(a, 1.0 / p), x)
+
+
+# --- all of an image ----------------------------------------------------------
+
+
+def _pooled_whole(x: Extents, data_format: str) -> Extents:
+    return imaged(x, 1, 1, sides(x, data_format)[2], data_format)
+
+
+def _space(x: TensorNode, data_format: str) -> list[int]:
+    return [x.rank - 3, x.rank - 2] if data_format == "NHWC" else [x.rank - 2, x.rank - 1]
+
+
+WHOLE = [example((1, 2, 3, 2)), example((2, 2, 3), data_format="NCHW")]
+
+
+@tensor_operator(
+    kind="window", shape=_pooled_whole, examples=WHOLE, onnx=Onnx("GlobalAveragePool", data_format=Fixed("NCHW"))
+)
+def global_avg_pool2d(x: Tensor, data_format: Layout = "NHWC") -> Any:
+    """The mean of each channel."""
+    return reduce.mean(x, _space(x, data_format), True)
+
+
+@tensor_operator(
+    kind="window", shape=_pooled_whole, smooth=False, examples=WHOLE,
+    onnx=Onnx("GlobalMaxPool", data_format=Fixed("NCHW")),
+)  # fmt: skip
+def global_max_pool2d(x: Tensor, data_format: Layout = "NHWC") -> Any:
+    """The largest entry of each channel."""
+    return reduce.max(x, _space(x, data_format), True)
+
+
+@tensor_operator(
+    kind="window", shape=_pooled_whole, domain=(0.2, 1.5), examples=[*WHOLE, example((1, 2, 2, 1), p=3.0)],
+    onnx=Onnx("GlobalLpPool", p=Attribute("p", 2), data_format=Fixed("NCHW")),
+)  # fmt: skip
+def global_lp_pool2d(x: Tensor, data_format: Layout = "NHWC", p: Positive = 2.0) -> Any:
+    """(sum of |x|**p)**(1/p) of each channel."""
+    return _root(reduce.sum(_power(x, p), _space(x, data_format), True), p)
+
+
+# --- dilation -----------------------------------------------------------------
+
+
+def _dilated(x: Extents, w: Extents, strides: Any, rates: Any, padding: Any) -> Extents:
+    if len(w) != 3 or sides(x, "NHWC")[2] != w[2]:
+        raise ShapeError(f"w has axes (kh, kw, channels of x), not shape {w} beside {x}.")
+    rows, columns = (window(x[at - 3], w[at], strides[at], padding, rates[at], at) for at in (0, 1))
+    return imaged(x, rows.out, columns.out, w[2], "NHWC")
+
+
+@tensor_operator(
+    kind="window", shape=_dilated, smooth=False,
+    examples=[example((1, 3, 3, 2), (2, 2, 2)), example((1, 5, 4, 1), (2, 2, 1), strides=2, rates=2, padding="SAME")],
+    tensorflow=TensorFlow("Dilation2D", strides=Attribute("strides", adapt=spatial),
+                          rates=Attribute("rates", adapt=spatial), padding=Attribute("padding", adapt=padded_as)),
+)  # fmt: skip
+def dilation2d(x: Tensor, w: Tensor, strides: Pair = 1, rates: Pair = 1, padding: Padding = "VALID") -> Any:
+    """The largest of x + w in each window: a morphological dilation. w: (kh, kw, C)."""
+    rows, columns = (window(x.shape[at - 3], w.shape[at], strides[at], padding, rates[at], at) for at in (0, 1))
+    patches = patched(x, rows, columns)
+    own = range(1, patches.rank + 1)
+    weighed = LinearNode(OpType.add, own, own, (x.rank - 1, x.rank + 1, x.rank + 2), patches, w)
+    return largest(weighed, x, rows, columns)

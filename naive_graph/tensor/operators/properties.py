@@ -1,0 +1,248 @@
+"""Kinds of property: what may be given for one, and what it is taken as.
+
+A kind stands in the signature of an operator: `strides: Pair = 1`. Python's own
+`float`, `int`, `bool` and `str` name the plain ones; `Annotated[float, between(0, 1)]`
+makes one of a learner's own. A parameter that has no kind is an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from ...core.number import number
+from ...errors import NaiveGraphError
+from ..base import TensorNode
+from ..nodes import LeafNode, LeafType
+
+
+class Kind(NamedTuple):
+    """What a property may be. take: its value as it is kept; raises any error if it is wrong."""
+
+    what: str
+    take: Callable[[Any], Any]
+
+    def __or__(self, other: Kind | None) -> Kind:
+        """Either of two kinds; `kind | None` also takes None."""
+        if other is None:
+            return Kind(f"{self.what}, or None", lambda value: None if value is None else self.take(value))
+        return Kind(f"{self.what}, or {other.what}", lambda value: _first([self, other], value))
+
+
+LARGEST = 2**53  # beyond it a float64, which tensors hold, skips whole numbers
+
+
+class Wrong(Exception):
+    """What a kind raises where no message of its own says more."""
+
+
+class Operand(NamedTuple):
+    """A parameter that is a tensor; one that may be left out; or a list of tensors."""
+
+    optional: bool = False
+    many: bool = False
+
+
+def known(value: Any) -> Any:
+    """The number or array that a property given as a tensor stands for. Raises where it is not known yet."""
+    if not isinstance(value, TensorNode):
+        return value
+    if not isinstance(value, LeafNode) or value.leaf_type != LeafType.CONSTANT:
+        raise Wrong(f"{value.label} is not known until run time. Give numbers, or LeafNode.constant(...)")
+    array = np.asarray(value.value)
+    return array.item() if array.ndim == 0 else array
+
+
+# --- numbers ------------------------------------------------------------------
+
+
+def between(low: float, high: float, open_low: bool = False) -> Kind:
+    """A real number from low to high."""
+
+    def take(value: Any) -> float:
+        result = number(known(value))
+        if not (low < result if open_low else low <= result) or result > high:
+            raise Wrong
+        return result
+
+    return Kind(
+        f"a number {'above' if open_low else 'from'} {low} {'and up' if high == np.inf else f'to {high}'}", take
+    )
+
+
+def whole(value: Any) -> int:
+    """An int; whole floats of a tensor that is known count too."""
+    if isinstance(value, TensorNode):
+        value = known(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not -LARGEST <= value <= LARGEST:
+        raise Wrong
+    return int(value)
+
+
+def from_on(least: int) -> Kind:
+    """A whole number of at least this."""
+
+    def take(value: Any) -> int:
+        result = whole(value)
+        if result < least:
+            raise Wrong
+        return result
+
+    return Kind(f"a whole number from {least} on", take)
+
+
+def wholes(value: Any) -> tuple[int, ...]:
+    """Several whole numbers; one alone stands for itself."""
+    if isinstance(value, TensorNode):
+        value = [whole(float(each)) if not float(each).is_integer() else int(each) for each in np.ravel(known(value))]
+    if isinstance(value, np.ndarray):
+        value = [*value.reshape(-1)]
+    return tuple(map(whole, value)) if isinstance(value, (list, tuple, range)) else (whole(value),)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise Wrong
+    return bool(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise Wrong
+    return value
+
+
+def one_of(*choices: Any) -> Kind:
+    """One of a few texts or numbers."""
+
+    def take(value: Any) -> Any:
+        for each in choices:
+            if type(value) is type(each) and value == each:
+                return each
+        raise Wrong
+
+    return Kind(f"one of {', '.join(map(repr, choices))}", take)
+
+
+def several(count: int, least: int) -> Kind:
+    """So many whole numbers, or one that stands for all."""
+
+    def take(value: Any) -> tuple[int, ...]:
+        found = wholes(value)
+        found = found * count if len(found) == 1 else found
+        if len(found) != count or min(found) < least:
+            raise Wrong
+        return found
+
+    return Kind(f"a whole number from {least} on, or {count} of them", take)
+
+
+def _any_wholes(value: Any) -> tuple[int, ...]:
+    found = wholes(value)
+    if len(set(found)) < len(found):
+        raise Wrong
+    return found
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    found = wholes(value) if not (isinstance(value, (list, tuple)) and not value) else ()
+    if found.count(-1) > 1 or min(found, default=1) < -1 or 0 in found:
+        raise Wrong
+    return found
+
+
+def _places(value: Any) -> Any:
+    """An array of whole numbers; a tensor that is not known yet stays a tensor."""
+    if isinstance(value, TensorNode):
+        if not isinstance(value, LeafNode) or value.leaf_type != LeafType.CONSTANT:
+            return value
+        value = value.value
+    table = np.asarray(value)
+    if table.dtype.kind == "f" and (table == np.floor(table)).all() and np.isfinite(table).all():
+        table = table.astype(np.int64)  # tensors hold whole numbers as floats
+    if table.dtype.kind not in "iu" or not table.size:
+        raise Wrong
+    return table.astype(np.int64)
+
+
+def _known_places(value: Any) -> Any:
+    return _places(known(value) if isinstance(value, TensorNode) else value)
+
+
+def _mask(value: Any) -> Any:
+    """An array of 0 and 1, or truth values; a tensor that is not known yet stays a tensor."""
+    if isinstance(value, TensorNode):
+        return value
+    table = np.asarray(value)
+    if table.dtype.kind not in "iufb":
+        raise Wrong
+    return table.astype(np.float64)
+
+
+def _padding(value: Any) -> Any:
+    if isinstance(value, str):
+        if value not in ("VALID", "SAME", "SAME_UPPER", "SAME_LOWER"):
+            raise Wrong
+        return value
+    found = wholes(value)
+    found = found * 4 if len(found) == 1 else found
+    if len(found) != 4 or min(found) < 0:
+        raise Wrong
+    return found
+
+
+def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+    """Pairs of whole numbers: [[a, b], [c, d]]."""
+    value = known(value)
+    found = tuple(tuple(map(int if isinstance(value, np.ndarray) else whole, pair)) for pair in value)
+    if any(len(pair) != 2 for pair in found):
+        raise Wrong
+    return found  # type: ignore[return-value]
+
+
+def _first(kinds: Iterable[Kind], value: Any) -> Any:
+    for kind in kinds:
+        try:
+            return kind.take(value)
+        except (Wrong, NaiveGraphError, TypeError, ValueError):
+            continue
+    raise Wrong
+
+
+REAL = Kind("a real number", lambda value: number(known(value)))
+WHOLE = Kind("a whole number", whole)
+FLAG = Kind("True or False", _flag)
+TEXT = Kind("a text", _text)
+WHOLES = Kind("a list of whole numbers", wholes)
+PADDING = Kind('"VALID", "SAME", "SAME_LOWER", a number, or [top, left, bottom, right]', _padding)
+
+PLAIN: dict[Any, Kind] = {float: REAL, int: WHOLE, bool: FLAG, str: TEXT}
+
+Tensor = Annotated[Any, Operand()]
+Maybe = Annotated[Any, Operand(optional=True)]
+Tensors = Annotated[Sequence[Any], Operand(many=True)]
+Axis = Annotated[int, Kind("an axis of the tensor, a whole number", whole)]
+Axes = Annotated[Any, Kind("an axis, or several different ones", _any_wholes) | None]
+Size = Annotated[int, from_on(1)]
+MaybeSize = Annotated[Any, from_on(1) | None]
+Count = Annotated[int, from_on(0)]
+Pair = Annotated[Any, several(2, 1)]
+MaybePair = Annotated[Any, several(2, 1) | None]
+Padding = Annotated[Any, PADDING]
+Layout = Annotated[str, one_of("NHWC", "NCHW")]
+Wholes = Annotated[Any, WHOLES]
+MaybeWholes = Annotated[Any, WHOLES | None]
+MaybeReal = Annotated[Any, REAL | None]
+MaybeWhole = Annotated[Any, WHOLE | None]
+Shape = Annotated[Any, Kind("a list of whole numbers from 1 on, of which one may be -1", _shape)]
+Places = Annotated[Any, Kind("an array of whole numbers", _places)]
+KnownPlaces = Annotated[Any, Kind("an array of whole numbers that is known when the node is built", _known_places)]
+Mask = Annotated[Any, Kind("an array of 0 and 1, or a tensor", _mask)]
+Pairs = Annotated[Any, Kind("a pair of whole numbers for each axis", _pairs)]
+Positive = Annotated[float, between(0.0, np.inf, open_low=True)]
+Least0 = Annotated[float, between(0.0, np.inf)]
+Rate = Annotated[float, between(0.0, 1.0)]

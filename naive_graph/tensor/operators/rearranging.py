@@ -1,0 +1,188 @@
+"""Rearranging: tiles, paddings, triangles, reversals."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+
+from ...errors import ShapeError
+from .. import arithmetic, picks
+from ..nodes import LeafNode, TransformNode
+from .examples import example
+from .kinds import place, places
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, called, truth
+from .moves import Extents, move, moved, numbered
+from .properties import Axes, Axis, Tensor, Wholes, one_of
+
+
+def _per_axis(what: str, given: Any, x: Extents, least: int = 1) -> None:
+    if len(given) != len(x) or min(given) < least:
+        raise ShapeError(f"{what}={list(given)} needs a number from {least} on for each of {len(x)} axes.")
+
+
+def _tiled(x: Extents, repeats: Extents) -> Extents:
+    _per_axis("repeats", repeats, x)
+    return tuple(extent * times for extent, times in zip(x, repeats))
+
+
+@move(
+    example((2, 3), repeats=[2, 1]), example((2,), repeats=[3]), shape=_tiled,
+    onnx=Onnx("Tile", repeats=Input(1), since=6), tensorflow=TensorFlow("Tile", repeats=Input(1)),
+)  # fmt: skip
+def tile(x: Tensor, repeats: Wholes) -> Any:
+    """The tensor beside itself, so many times along each axis."""
+    dst = [each for at in range(x.rank) for each in (-(at + 1), at + 1)]
+    both = [each for times, extent in zip(repeats, x.shape) for each in (times, extent)]
+    spread = TransformNode(dst, range(1, x.rank + 1), x, shape=both)
+    return picks.reshape(spread, _tiled(x.shape, repeats))
+
+
+# --- paddings -----------------------------------------------------------------
+
+
+def _amounts(x: Extents, pads: Extents, axes: Any) -> dict[int, tuple[int, int]]:
+    """How much is put before and after each axis; pads are all befores, then all afters."""
+    chosen = list(range(len(x))) if axes is None else places(axes, len(x))
+    if len(pads) != 2 * len(chosen):
+        raise ShapeError(f"pads={list(pads)} needs a before and an after for {len(chosen)} axes: all befores first.")
+    return {at: (pads[place], pads[place + len(chosen)]) for place, at in enumerate(chosen)}
+
+
+def _padded(x: Extents, pads: Extents, mode: str, axes: Any) -> Extents:
+    found = list(x)
+    for at, (before, after) in _amounts(x, pads, axes).items():
+        found[at] += before + after
+        most = {"reflect": x[at] - 1, "symmetric": x[at]}.get(mode)
+        if found[at] < 1 or (most is not None and max(before, after) > most):
+            raise ShapeError(f"pads={list(pads)} do not fit axis {at}, which runs to {x[at]}, in mode {mode!r}.")
+    return tuple(found)
+
+
+def _turned(value: Any, attributes: Any) -> Any:
+    """Pairs for each axis, as TensorFlow has them, as all befores and all afters."""
+    return [pair[side] for side in (0, 1) for pair in value]
+
+
+@move(
+    example((2, 3), pads=[1, 0, 0, 2]), example((3,), pads=[2, 1], mode="reflect"),
+    example((3,), pads=[1, 1], value=0.5),
+    example((2, 3), pads=[2, 1], mode="edge", axes=[1]), example((3,), pads=[2, 4], mode="wrap"),
+    example((3,), pads=[2, 3], mode="symmetric"), example((2, 4), pads=[0, -1, 1, -1]), shape=_padded,
+    onnx=Onnx("Pad", pads=(Attribute("pads", until=10), Input(1, since=11)),
+              value=(Attribute("value", 0.0, until=10), Input(2, 0.0, since=11)),
+              mode=Attribute("mode", "constant"), axes=(Fixed(None, until=17), Input(3, None, since=18))),
+    tensorflow=[TensorFlow("Pad", pads=Input(1, adapt=_turned)),
+                TensorFlow("PadV2", pads=Input(1, adapt=_turned), value=Input(2)),
+                TensorFlow("MirrorPad", pads=Input(1, adapt=_turned), mode=Attribute(
+                    "mode", adapt=called({"REFLECT": "reflect", "SYMMETRIC": "symmetric"})))],
+)  # fmt: skip
+def pad(
+    x: Tensor,
+    pads: Wholes,
+    mode: Annotated[str, one_of("constant", "reflect", "symmetric", "edge", "wrap")] = "constant",
+    value: float = 0.0,
+    axes: Axes = None,
+) -> Any:
+    """Room around a tensor, filled with a value or with its own entries; a number below 0 cuts.
+
+    pads: the befores of all axes (or of `axes`), then the afters.
+    """
+    amounts = _amounts(x.shape, pads, axes)
+    outside = np.zeros(())
+    for at, (before, after) in amounts.items():
+        spots = np.arange(-before, x.shape[at] + after)
+        if mode == "constant":
+            beyond = ((spots < 0) | (spots >= x.shape[at])).reshape([-1 if each == at else 1 for each in range(x.rank)])
+            outside = np.maximum(outside, beyond)
+            x = picks.padded(x, at, before, after) if before or after else x
+        elif before or after:
+            x = arithmetic.gather(x, _mirrored(spots, x.shape[at], mode), at)
+    if mode == "constant" and value != 0.0:
+        x = x + LeafNode.constant(np.where(outside, value, 0.0))
+    return x
+
+
+def _mirrored(spots: Any, extent: int, mode: str) -> Any:
+    if mode == "edge":
+        return np.clip(spots, 0, extent - 1)
+    if mode == "wrap":
+        return spots % extent
+    if mode == "symmetric":
+        return np.where(spots < 0, -spots - 1, np.where(spots >= extent, 2 * extent - 1 - spots, spots))
+    return np.where(spots < 0, -spots, np.where(spots >= extent, 2 * extent - 2 - spots, spots))
+
+
+# --- triangles, reversals -----------------------------------------------------
+
+
+def _matrices(x: Extents) -> Extents:
+    if len(x) < 2:
+        raise ShapeError(f"x has shape {x}. It takes matrices: two axes at least.")
+    return x
+
+
+@move(
+    example((2, 3)), example((2, 3, 3), upper=False, k=-1), shape=_matrices,
+    onnx=Onnx("Trilu", upper=Attribute("upper", 1, truth), k=Input(1, 0), since=14),
+)  # fmt: skip
+def trilu(x: Tensor, upper: bool = True, k: int = 0) -> Any:
+    """The entries on and above (or below) the k-th diagonal of each matrix; 0 elsewhere."""
+    kept = np.triu(np.ones(x.shape[-2:]), k) if upper else np.tril(np.ones(x.shape[-2:]), k)
+    return moved(x, np.where(np.broadcast_to(kept, x.shape), numbered(x.shape), -1))
+
+
+def _same(x: Extents, axes: Any) -> Extents:
+    places(axes, len(x))
+    return x
+
+
+@move(
+    example((2, 3)), example((2, 3), axes=[1]), shape=_same,
+    tensorflow=TensorFlow("ReverseV2", axes=Input(1)),
+)  # fmt: skip
+def reverse(x: Tensor, axes: Axes = None) -> Any:
+    """The entries in reverse order along some axes, or all."""
+    for at in places(axes, x.rank):
+        x = picks.pick(x, at, (x.shape[at],), (-1,), x.shape[at] - 1)
+    return x
+
+
+def _rolled(x: Extents, shift: Extents, axes: Any) -> Extents:
+    if len(places(axes, len(x))) != len(shift):
+        raise ShapeError(f"shift={list(shift)} needs a number for each of axes={axes}.")
+    return x
+
+
+@move(
+    example((4,), shift=[1]), example((2, 3), shift=[-1, 2], axes=[1, 0]), shape=_rolled,
+    tensorflow=TensorFlow("Roll", shift=Input(1), axes=Input(2)),
+)  # fmt: skip
+def roll(x: Tensor, shift: Wholes, axes: Axes = None) -> Any:
+    """The entries moved on along axes; what leaves at the end enters at the start."""
+    for by, at in zip(shift, places(axes, x.rank)):
+        x = arithmetic.gather(x, (np.arange(x.shape[at]) - by) % x.shape[at], at)
+    return x
+
+
+def _sequences(x: Extents, lengths: Extents, time_axis: int, batch_axis: int) -> Extents:
+    time, batch = place(time_axis, len(x), "time_axis"), place(batch_axis, len(x), "batch_axis")
+    if time == batch or len(lengths) != x[batch] or not 0 <= min(lengths) <= max(lengths) <= x[time]:
+        raise ShapeError(f"lengths={list(lengths)} needs a number up to {x[time]} for each of {x[batch]} sequences.")
+    return x
+
+
+@move(
+    example((4, 2), lengths=[3, 1]), example((2, 3, 2), lengths=[1, 3], time_axis=1, batch_axis=0), shape=_sequences,
+    onnx=Onnx("ReverseSequence", lengths=Input(1), time_axis=Attribute("time_axis", 0),
+              batch_axis=Attribute("batch_axis", 1), since=10),
+    tensorflow=TensorFlow("ReverseSequence", lengths=Input(1), time_axis=Attribute("seq_dim"),
+                          batch_axis=Attribute("batch_dim", 0)),
+)  # fmt: skip
+def reverse_sequence(x: Tensor, lengths: Wholes, time_axis: Axis = 0, batch_axis: Axis = 1) -> Any:
+    """The first entries of each sequence, as many as its length, in reverse order."""
+    time, batch = place(time_axis, x.rank), place(batch_axis, x.rank)
+    table = np.moveaxis(numbered(x.shape), (time, batch), (0, 1)).copy()
+    for each, length in enumerate(lengths):
+        table[:length, each] = table[:length, each][::-1].copy()
+    return moved(x, np.moveaxis(table, (0, 1), (time, batch)))

@@ -1,0 +1,283 @@
+"""Recurrent layers, step by step: rnn, gru, lstm, with the arrangement of weights that ONNX has.
+
+x: (T, N, I), time first (batch first: (N, T, I)). Weights are stacked by
+direction D (1, or 2 for "bidirectional") and gate: w (D, G H, I), r (D, G H, H),
+b (D, 2 G H), that of w before that of r. Gates: gru z, r, h; lstm i, o, f, c.
+Results: all states (T, D, N, H), and the last one of each direction (D, N, H).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ...errors import ShapeError
+from .. import picks
+from ..base import TensorNode
+from ..nodes import LinearNode, NonlinearNode, OpType
+from .entrywise import entry
+from .examples import example
+from .mapping import Attribute, Input, Onnx, truth
+from .moves import Extents
+from .properties import Kind, Maybe, MaybeWholes, Tensor, one_of
+from .recurrence import (
+    ACTIVATIONS,
+    Layout,
+    State,
+    activations_of,
+    both,
+    functions,
+    part,
+    rows,
+    run,
+    states,
+    times,
+    turned,
+    with_bias,
+)
+from .table import tensor_operator
+
+Direction = Annotated[str, one_of("forward", "reverse", "bidirectional")]
+Functions = Annotated[Any, Kind(f"a list of {', '.join(ACTIVATIONS)}, or None", activations_of)]
+OF_ONNX: dict[str, Any] = {
+    "operands": [0, 1, 2, 3, 5],
+    "lengths": Input(4, None),
+    "direction": Attribute("direction", "forward"),
+    "activations": Attribute("activations", None),
+    "batch_first": Attribute("layout", 0, truth, since=14),
+    "harmless": ("hidden_size", "output_sequence"),
+    "refused": {"activation_alpha": None, "activation_beta": None, "clip": None},
+}
+
+
+# --- rnn ----------------------------------------------------------------------
+
+
+def _rnn_shape(
+    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
+    activations: Any,
+) -> list[Extents]:  # fmt: skip
+    initial_h = turned(initial_h, batch_first)
+    layout = Layout(
+        1,
+        x,
+        w,
+        r,
+        b,
+        [initial_h],
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        activations=activations,
+        functions=1,
+    )
+    return layout.results(batch_first)
+
+
+@tensor_operator(
+    shape=_rnn_shape,
+    examples=[
+        example((2, 1, 2), (1, 2, 2), (1, 2, 2), (1, 4)),
+        example((3, 2, 1), (2, 2, 1), (2, 2, 2), direction="bidirectional"),
+        example((3, 2, 1), (1, 1, 1), (1, 1, 1), lengths=[3, 1], direction="reverse"),
+    ],
+    onnx=Onnx("RNN", **OF_ONNX),
+)  # fmt: skip
+def rnn(
+    x: Tensor,
+    w: Tensor,
+    r: Tensor,
+    b: Maybe = None,
+    initial_h: Maybe = None,
+    *,
+    direction: Direction = "forward",
+    lengths: MaybeWholes = None,
+    batch_first: bool = False,
+    activations: Functions = None,
+) -> Any:
+    """h <- tanh(w x + r h + b). Source: Elman, 1990."""
+    size = r.shape[-1]
+
+    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, biases: Any) -> State:
+        (f,) = functions(activations, ("Tanh",), way)
+        of_w, of_r = both(biases, 1, size)
+        total = with_bias(with_bias(fed, of_w), of_r) + times(state[0], recurrent)
+        return (NonlinearNode(f, total),)
+
+    return run(
+        x,
+        w,
+        r,
+        b,
+        states([initial_h], batch_first),
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        cell=cell,
+    )
+
+
+# --- gru ----------------------------------------------------------------------
+
+
+def _gru_shape(
+    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
+    activations: Any,
+) -> list[Extents]:  # fmt: skip
+    initial_h = turned(initial_h, batch_first)
+    layout = Layout(
+        3,
+        x,
+        w,
+        r,
+        b,
+        [initial_h],
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        activations=activations,
+        functions=2,
+    )
+    return layout.results(batch_first)
+
+
+@tensor_operator(
+    shape=_gru_shape,
+    examples=[
+        example((2, 1, 2), (1, 3, 2), (1, 3, 1), (1, 6), linear_before_reset=True),
+        example((2, 2, 1), (1, 6, 1), (1, 6, 2), None, (1, 2, 2)),
+    ],
+    onnx=Onnx("GRU", **OF_ONNX, linear_before_reset=Attribute("linear_before_reset", 0, truth)),
+)  # fmt: skip
+def gru(
+    x: Tensor,
+    w: Tensor,
+    r: Tensor,
+    b: Maybe = None,
+    initial_h: Maybe = None,
+    *,
+    direction: Direction = "forward",
+    lengths: MaybeWholes = None,
+    batch_first: bool = False,
+    activations: Functions = None,
+    linear_before_reset: bool = False,
+) -> Any:
+    """h <- (1 - z) * c + z * h, where z keeps and the candidate c sees h through a reset. Source: Cho et al., 2014.
+
+    linear_before_reset: the reset multiplies r h + b, not h.
+    """
+    size = r.shape[-1]
+
+    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, biases: Any) -> State:
+        f, g = functions(activations, ("Sigmoid", "Tanh"), way)
+        h, (of_w, of_r) = state[0], both(biases, 3, size)
+        fed = with_bias(fed, of_w)
+        gates, candidates = rows(recurrent, 0, 2 * size), rows(recurrent, 2 * size, size)
+        of_gates, of_candidate = (None, None) if of_r is None else (part(of_r, 0, size, 2), part(of_r, 2, size))
+        zr = NonlinearNode(f, part(fed, 0, size, 2) + with_bias(times(h, gates), of_gates))
+        z, reset = part(zr, 0, size), part(zr, 1, size)
+        if linear_before_reset:
+            seen = reset * with_bias(times(h, candidates), of_candidate)
+        else:
+            seen = with_bias(times(reset * h, candidates), of_candidate)
+        c = NonlinearNode(g, part(fed, 2, size) + seen)
+        return (entry(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
+
+    return run(
+        x,
+        w,
+        r,
+        b,
+        states([initial_h], batch_first),
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        cell=cell,
+    )
+
+
+# --- lstm ---------------------------------------------------------------------
+
+
+def _lstm_shape(
+    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, initial_c: Any, p: Any, *, direction: str, lengths: Any,
+    batch_first: bool, activations: Any,
+) -> list[Extents]:  # fmt: skip
+    states = [turned(each, batch_first) for each in (initial_h, initial_c)]
+    layout = Layout(
+        4,
+        x,
+        w,
+        r,
+        b,
+        states,
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        activations=activations,
+        functions=3,
+    )
+    if p is not None and p != (layout.ways, 3 * layout.hidden):
+        raise ShapeError(f"p of shape {p} must be {(layout.ways, 3 * layout.hidden)}: a peephole for i, o and f.")
+    return layout.results(batch_first, 2)
+
+
+@tensor_operator(
+    shape=_lstm_shape,
+    examples=[
+        example((2, 1, 2), (1, 4, 2), (1, 4, 1), (1, 8)),
+        example((2, 2, 1), (1, 4, 1), (1, 4, 1), None, (1, 2, 1), (1, 2, 1), (1, 3), lengths=[1, 2]),
+    ],
+    onnx=Onnx("LSTM", **OF_ONNX | {"operands": [0, 1, 2, 3, 5, 6, 7]},
+              input_forget=Attribute("input_forget", 0, truth)),
+)  # fmt: skip
+def lstm(
+    x: Tensor,
+    w: Tensor,
+    r: Tensor,
+    b: Maybe = None,
+    initial_h: Maybe = None,
+    initial_c: Maybe = None,
+    p: Maybe = None,
+    *,
+    direction: Direction = "forward",
+    lengths: MaybeWholes = None,
+    batch_first: bool = False,
+    activations: Functions = None,
+    input_forget: bool = False,
+) -> Any:
+    """c <- f * c + i * g, h <- o * tanh(c): gates forget, let in and let out. Source: Hochreiter & Schmidhuber, 1997.
+
+    p: peepholes, through which the gates i, o and f see c. input_forget: f is 1 - i.
+    """
+    size = r.shape[-1]
+
+    def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, biases: Any) -> State:
+        f, g, last = functions(activations, ("Sigmoid", "Tanh", "Tanh"), way)
+        (h, c), (of_w, of_r) = state, both(biases, 4, size)
+        total = with_bias(with_bias(fed, of_w), of_r) + times(h, recurrent)
+        i, o, forget, new = (part(total, gate, size) for gate in range(4))
+        peep = [None] * 3 if p is None else [part(picks.entry(p, 0, way), gate, size) for gate in range(3)]
+        i = NonlinearNode(f, _peeped(i, peep[0], c))
+        kept = entry(lambda a: 1.0 - a, i) if input_forget else NonlinearNode(f, _peeped(forget, peep[2], c))
+        c = entry(lambda k, c, i, n: k * c + i * g(n), kept, c, i, new)
+        o = _peeped(o, peep[1], c)
+        return entry(lambda o, c: f(o) * last(c), o, c), c
+
+    return run(
+        x,
+        w,
+        r,
+        b,
+        states([initial_h, initial_c], batch_first),
+        direction=direction,
+        lengths=lengths,
+        batch_first=batch_first,
+        cell=cell,
+    )
+
+
+def _peeped(gate: TensorNode, peephole: Any, c: TensorNode) -> TensorNode:
+    if peephole is None:
+        return gate
+    total: TensorNode = gate + LinearNode(OpType.mul, (1, 2), (1, 2), (2,), c, peephole)
+    return total

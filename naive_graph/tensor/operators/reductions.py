@@ -1,0 +1,262 @@
+"""Reductions along axes, softmax, and what is found along an axis: the place of the largest, the k largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.catalogue import abs as magnitude
+from ...core.catalogue import greater, less, log, sqrt, square, where
+from ...errors import ShapeError
+from .. import reduce
+from ..arithmetic import broadcast, expand_dims
+from ..base import TensorNode
+from ..nodes import LeafNode, TransformNode
+from ..picks import pick
+from .entrywise import entry
+from .examples import example
+from .kinds import place, reduced_shape
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, truth
+from .properties import Axis, Size, Tensor
+from .row import Row
+from .table import tensor_operator
+
+
+def reduction(onnx: str, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
+    """A row of this kind."""
+    return tensor_operator(kind="reduction", onnx=onnx, **facts)
+
+
+@reduction("ReduceSum", since=13, tensorflow="Sum")
+def reduce_sum(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """The sum over some axes, or all."""
+    return reduce.sum(x, axes, keepdims)
+
+
+@reduction("ReduceMean", tensorflow="Mean")
+def reduce_mean(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """The mean over some axes, or all."""
+    return reduce.mean(x, axes, keepdims)
+
+
+@reduction("ReduceMax", tensorflow="Max", smooth=False)
+def reduce_max(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """The largest along some axes, or all; entries that tie share the gradient."""
+    return reduce.max(x, axes, keepdims)
+
+
+@reduction("ReduceMin", tensorflow="Min", smooth=False)
+def reduce_min(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """The smallest along some axes, or all; entries that tie share the gradient."""
+    return reduce.min(x, axes, keepdims)
+
+
+@reduction("ReduceProd", tensorflow="Prod")
+def reduce_prod(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """The product along some axes, or all; its gradient survives zeros."""
+    return reduce.prod(x, axes, keepdims)
+
+
+@reduction("ReduceLogSumExp")
+def reduce_logsumexp(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """log(sum of exp) along some axes, or all, without overflow."""
+    return reduce.logsumexp(x, axes, keepdims)
+
+
+@reduction("ReduceL1", smooth=False)
+def reduce_l1(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """The sum of magnitudes."""
+    return reduce.sum(magnitude(x), axes, keepdims)
+
+
+@reduction("ReduceL2", tensorflow="EuclideanNorm")
+def reduce_l2(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """The root of the sum of squares."""
+    return sqrt(reduce.sum(square(x), axes, keepdims))
+
+
+@reduction("ReduceSumSquare")
+def reduce_sum_square(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """The sum of squares."""
+    return reduce.sum(square(x), axes, keepdims)
+
+
+@reduction("ReduceLogSum", domain=(0.3, 2.0))
+def reduce_log_sum(x: Tensor, axes: Any, keepdims: bool) -> Any:
+    """The logarithm of the sum."""
+    return log(reduce.sum(x, axes, keepdims))
+
+
+# --- softmax ------------------------------------------------------------------
+
+
+def same_along(x: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """The shape of what keeps a tensor's, and works along one axis of it."""
+    place(axis, len(x))
+    return x
+
+
+ALONG: dict[str, Any] = {
+    "shape": same_along,
+    "examples": [example((2, 3)), example((2, 3, 2), axis=1), example((3,), axis=0)],
+}
+# Before opset 13 the axes from `axis` on were flattened into one; an importer reshapes around it.
+FLATTENING = (Attribute("axis", 1, until=12), Attribute("axis", -1, since=13))
+
+
+@tensor_operator(onnx=Onnx("Softmax", axis=FLATTENING), tensorflow=TensorFlow("Softmax"), **ALONG)
+def softmax(x: Tensor, axis: Axis = -1) -> Any:
+    """exp(x) / (sum of exp(x) along the axis): positive numbers that add up to 1.
+
+    >>> softmax([0.0, 0.0]).eval().tolist()
+    [0.5, 0.5]
+    """
+    return reduce.softmax(x, axis)
+
+
+@tensor_operator(onnx=Onnx("LogSoftmax", axis=FLATTENING), tensorflow=TensorFlow("LogSoftmax"), **ALONG)
+def log_softmax(x: Tensor, axis: Axis = -1) -> Any:
+    """log(softmax(x)), which stays finite where softmax rounds to 0."""
+    return reduce.log_softmax(x, axis)
+
+
+@tensor_operator(onnx=Onnx("Hardmax", axis=FLATTENING), smooth=False, **ALONG)
+def hardmax(x: Tensor, axis: Axis = -1) -> Any:
+    """1 at the first largest along the axis, 0 elsewhere."""
+    at = place(axis, x.rank)
+    return _matches(expand_dims(_first_largest(x, at, False), at), _counted(x, at))
+
+
+# --- places along an axis -----------------------------------------------------
+
+
+def _counted(x: TensorNode, axis: int) -> TensorNode:
+    """0, 1, 2, ... along one axis."""
+    shape = [1] * x.rank
+    shape[axis] = x.shape[axis]
+    return broadcast(LeafNode.constant(np.arange(float(x.shape[axis])).reshape(shape)), x.shape)
+
+
+def _matches(a: TensorNode, b: TensorNode) -> TensorNode:
+    """1 where two tensors of numbers are equal; one may be spread to the other."""
+    return entry(lambda a, b: 1.0 - less(a, b) - greater(a, b), broadcast(a, b.shape), b)
+
+
+def _first_largest(x: TensorNode, axis: int, last: bool) -> TensorNode:
+    if not last:
+        return reduce.over(x, "argmax", [axis])
+    top, places = broadcast(reduce.over(x, "peak", [axis], True), x.shape), _counted(x, axis)
+    return reduce.max(entry(lambda x, top, i: where(less(x, top), -1.0, i), x, top, places), axis)
+
+
+def _found(x: tuple[int, ...], axis: int, keepdims: bool) -> tuple[int, ...]:
+    return reduced_shape(x, (axis,), keepdims)
+
+
+PLACES = [example((2, 3), axis=1), example((2, 3, 2), axis=-2, keepdims=True), example((4,), select_last_index=True)]
+PLACED: dict[str, Any] = {
+    "axis": Attribute("axis", 0), "keepdims": Attribute("keepdims", 1, truth),
+    "select_last_index": Attribute("select_last_index", 0, truth, since=12),
+}  # fmt: skip
+
+
+@tensor_operator(
+    shape=_found, smooth=False, examples=PLACES, onnx=Onnx("ArgMax", **PLACED),
+    tensorflow=TensorFlow("ArgMax", axis=Input(1), keepdims=Fixed(False), harmless=("output_type",)),
+)  # fmt: skip
+def argmax(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index: bool = False) -> Any:
+    """The place of the largest along an axis, the first of equals (or the last); it has no gradient."""
+    at = place(axis, x.rank)
+    found = _first_largest(x, at, select_last_index)
+    return expand_dims(found, at) if keepdims else found
+
+
+@tensor_operator(
+    shape=_found, smooth=False, examples=PLACES, onnx=Onnx("ArgMin", **PLACED),
+    tensorflow=TensorFlow("ArgMin", axis=Input(1), keepdims=Fixed(False), harmless=("output_type",)),
+)  # fmt: skip
+def argmin(x: Tensor, axis: Axis = 0, keepdims: bool = False, select_last_index: bool = False) -> Any:
+    """The place of the smallest along an axis, the first of equals (or the last); it has no gradient."""
+    return argmax.function(-x, axis, keepdims, select_last_index)
+
+
+def _top(x: tuple[int, ...], k: int, axis: int) -> list[tuple[int, ...]]:
+    at = place(axis, len(x))
+    if k > x[at]:
+        raise ShapeError(f"k={k} is more than the {x[at]} entries along axis {axis}. Ask for fewer.")
+    return [(*x[:at], k, *x[at + 1 :])] * 2
+
+
+@tensor_operator(
+    shape=_top, smooth=False, examples=[example((5,), k=2), example((2, 4, 2), k=3, axis=1, largest=False)],
+    onnx=Onnx("TopK", k=(Attribute("k", until=9), Input(1, since=10)), axis=Attribute("axis", -1),
+              largest=Attribute("largest", 1, truth, since=11), harmless=("sorted",)),
+    tensorflow=TensorFlow("TopKV2", k=Input(1), harmless=("sorted",)),
+)  # fmt: skip
+def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
+    """The k largest along an axis, largest first, and their places; of equals the earlier comes first.
+
+    The place that an entry takes is the number of those that go before it. So
+    values are sums of entries, each times whether it takes the place: they are
+    differentiable, and places are not. It takes n * n comparisons along an axis of n.
+    """
+    at, rank = place(axis, x.rank), x.rank
+    beside = expand_dims(x, rank)  # x[..., i, ..., j] for all pairs along the axis
+    pairs = (*x.shape, x.shape[at])
+    own, other = broadcast(beside, pairs), _pairwise(x, at)
+    earlier = broadcast(LeafNode.constant(_before(x.shape, at)), pairs)
+    better = greater if largest else less
+    goes_before = entry(
+        lambda a, b, e: where(greater(a, b) + less(a, b), better(b, a), e), own, other, earlier
+    )  # fmt: skip
+    ranks = reduce.sum(goes_before, rank)
+    wanted = LeafNode.constant(np.arange(float(k)))
+    takes = entry(
+        lambda r, w: 1.0 - less(r, w) - greater(r, w),
+        broadcast(expand_dims(ranks, rank), (*x.shape, k)), broadcast(wanted, (*x.shape, k)),
+    )  # fmt: skip
+    chosen = [broadcast(expand_dims(each, rank), takes.shape) for each in (x, _counted(x, at))]
+    return [_to_place(entry(lambda t, v: where(t, v, 0.0), takes, each), at) for each in chosen]
+
+
+def _pairwise(x: TensorNode, axis: int) -> TensorNode:
+    """The entry j along the axis, for each entry i and a last axis j."""
+    last = x.rank + 1
+    src = [last if at == axis else at + 1 for at in range(x.rank)]
+    dst = [-1 if at == axis else at + 1 for at in range(x.rank)] + [last]
+    return TransformNode(dst, src, x, shape=(*x.shape, x.shape[axis]))
+
+
+def _before(shape: tuple[int, ...], axis: int) -> Any:
+    n = shape[axis]
+    table = (np.arange(n)[None, :] < np.arange(n)[:, None]).astype(float)
+    return table.reshape([n if at == axis else 1 for at in range(len(shape))] + [n])
+
+
+def _to_place(chosen: TensorNode, axis: int) -> TensorNode:
+    """Sum over the axis; the last axis, the place taken, stands there instead."""
+    rank = chosen.rank - 1
+    src = [-1 if at == axis else at + 1 for at in range(rank)] + [rank + 1]
+    dst = [rank + 1 if at == axis else at + 1 for at in range(rank)]
+    return TransformNode(dst, src, chosen)
+
+
+# --- running sums -------------------------------------------------------------
+
+
+@tensor_operator(
+    shape=same_along,
+    examples=[example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True)],
+    onnx=Onnx("CumSum", axis=Input(1), exclusive=Attribute("exclusive", 0, truth),
+              reverse=Attribute("reverse", 0, truth), since=11),
+    tensorflow=TensorFlow("Cumsum", axis=Input(1), exclusive=Attribute("exclusive", False),
+                          reverse=Attribute("reverse", False)),
+)  # fmt: skip
+def cumsum(x: Tensor, axis: Axis = 0, exclusive: bool = False, reverse: bool = False) -> Any:
+    """The sum of the entries up to each, or (exclusive) before each; from the end, if reversed."""
+    at = place(axis, x.rank)
+    n = x.shape[at]
+    first = (1 if exclusive else 0) if reverse else 1 - n - (1 if exclusive else 0)
+    return reduce.sum(pick(x, at, (n, n), (1, 1), first), at + 1)

@@ -1,0 +1,290 @@
+"""What a tensor operator is: one row of one table.
+
+A row is a function. Its parameters without a kind are operands, the others
+properties (properties.py); what it returns is a composition of the four kinds
+of node, or of other rows, from which derivatives, lowering and pictures follow.
+The decorator adds what the function does not say:
+
+    @tensor_operator(shape=lambda x: x, onnx=Onnx("Celu", alpha=Attribute("alpha", 1.0)))
+    def celu(x: Tensor, alpha: float = 1.0) -> Any:
+        return ...
+
+Called, a row takes its operands for tensors, checks properties and shapes, and
+only then builds, inside a scope of its name. The node that it gives knows the row.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
+
+from ...core.tables import Tables
+from ...errors import ArityError, NaiveGraphError, NumberError, OperandError, PropertyError, ShapeError
+from ...graph.graph import scope
+from ...graph.handles import CURRENT, check_name
+from ..arithmetic import as_tensor
+from ..base import Call, TensorNode, serials
+from ..nodes import LeafNode, TransformNode
+from .examples import Example
+from .mapping import Name
+from .properties import PLAIN, Kind, Operand, Wrong
+
+MISSING = inspect.Parameter.empty
+
+
+class Parameter(NamedTuple):
+    """A parameter of a row: an operand, or a property of some kind."""
+
+    name: str
+    kind: Kind | None
+    operand: Operand
+    default: Any
+
+
+class Row:
+    """One tensor operator. Called with operands and properties, it gives a tensor, or several.
+
+    shape: the shape of the result, from the shapes of the operands and the
+    properties, as a function of those that it names; it raises ShapeError.
+    derivative: what replaces the composition's, a function (adjoint, result,
+    *operands, **properties) written in operators, giving one for each operand.
+    smooth: whether second derivatives can be compared with differences.
+    also: other names of the same operator.
+    domain: between which numbers examples are drawn.
+    """
+
+    kind = "composition"
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        shape: Callable[..., Any] | None = None,
+        derivative: Callable[..., Any] | None = None,
+        onnx: Name | Sequence[Name] = (),
+        tensorflow: Name | Sequence[Name] = (),
+        examples: Sequence[Example] = (),
+        domain: tuple[float, float] = (-1.5, 1.5),
+        smooth: bool = True,
+        also: Sequence[str] = (),
+        tex: str | None = None,
+    ) -> None:
+        update_wrapper(self, function)
+        self.name: str = name or function.__name__
+        self.__name__ = self.name
+        self.function = function
+        self.parameters = self._parameters()
+        self.names = [each.name for each in self.parameters]
+        self.by_name = {each.name: each for each in self.parameters}
+        self.operand_names = [each.name for each in self.parameters if each.kind is None]
+        self.property_names = [each.name for each in self.parameters if each.kind is not None]
+        self.derivative = derivative
+        self.smooth, self.domain, self.tex, self.also = smooth, domain, tex, tuple(also)
+        self.mappings = [*_names(onnx), *_names(tensorflow)]
+        self.examples = list(examples)
+        self.shape = shape
+        self._asked = list(inspect.signature(shape).parameters) if shape else []
+        self._shaped = set(self.operand_names)
+        for each in self._asked:
+            if each not in self.by_name:
+                raise OperandError(f"Operator '{self.name}': its shape rule asks for {each!r}. Take of {self.names}.")
+
+    def _parameters(self) -> list[Parameter]:
+        kinds = get_type_hints(self.function, include_extras=True)
+        found = []
+        for each in inspect.signature(self.function).parameters.values():
+            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name == "name":
+                raise OperandError(
+                    f"Operator '{self.name}': parameter '{each}' cannot be one of an operator. Write each by its name, "
+                    "and a list of tensors as `xs: Tensors`; `name` is taken."
+                )
+            kind, operand = meaning(kinds.get(each.name))
+            default = each.default
+            if kind is None and default is None:
+                operand = operand._replace(optional=True)
+            if kind is not None and default is not MISSING:
+                default = self._taken(Parameter(each.name, kind, operand, default), default)
+            found.append(Parameter(each.name, kind, operand, default))
+        return found
+
+    def __repr__(self) -> str:
+        return f"<operator {self.usage()}>"
+
+    def usage(self) -> str:
+        """How the operator is called."""
+        return f"{self.name}({', '.join(map(self._shown, self.parameters))})"
+
+    def _shown(self, each: Parameter) -> str:
+        return each.name if each.default is MISSING else f"{each.name}={each.default!r}"
+
+    # --- calling ---
+
+    def __call__(self, *given: Any, name: str | None = None, **named: Any) -> Any:
+        values = self.bound(given, named)
+        return self.built(values, name)
+
+    def bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """The operands as tensors and the properties as they are kept, by name. Raises; builds nothing."""
+        if len(given) > len(self.names) or not named.keys() <= self.by_name.keys():
+            raise ArityError(self._misfit(given, named))
+        values = dict(zip(self.names, given))
+        if named:
+            if not named.keys().isdisjoint(values):
+                raise ArityError(self._misfit(given, named))
+            values.update(named)
+        found = {}
+        for each in self.parameters:
+            if each.name not in values:
+                if each.default is MISSING:
+                    raise ArityError(f"{self.name} needs {each.name}. Write {self.usage()}.")
+                found[each.name] = each.default
+            elif each.kind is None:
+                found[each.name] = self._operand(each, values[each.name])
+            else:
+                found[each.name] = self._taken(each, values[each.name])
+        return found
+
+    def _misfit(self, given: Sequence[Any], named: Mapping[str, Any]) -> str:
+        unknown = [each for each in named if each not in self.by_name]
+        twice = [each for each in self.names[: len(given)] if each in named]
+        what = f"has no {unknown[0]!r}" if unknown else f"was given {twice[0]!r} twice" if twice else (
+            f"takes at most {len(self.names)} arguments, not {len(given)}"
+        )  # fmt: skip
+        return f"{self.name} {what}. Write {self.usage()}."
+
+    def _operand(self, parameter: Parameter, value: Any) -> Any:
+        if value is None and parameter.operand.optional:
+            return None
+        try:
+            if parameter.operand.many:
+                if isinstance(value, TensorNode) or not isinstance(value, (list, tuple)) or not value:
+                    raise OperandError("a list of at least one tensor is due")
+                return [as_tensor(each) for each in value]
+            return as_tensor(value)
+        except (NumberError, OperandError) as error:
+            raise OperandError(
+                f"{self.name}: operand {parameter.name} is {_short(value)}, which is no tensor: {error}"
+                " Give a tensor node, an array, a number or a scalar node."
+            ) from None
+
+    def _taken(self, parameter: Parameter, value: Any) -> Any:
+        assert parameter.kind is not None
+        try:
+            return parameter.kind.take(value)
+        except (Wrong, NaiveGraphError, TypeError, ValueError, OverflowError) as error:
+            more = f" {error}." if isinstance(error, Wrong) and error.args else ""
+            raise PropertyError(
+                f"{self.name}: {parameter.name} is {parameter.kind.what}, not {_short(value)}.{more}"
+            ) from None
+
+    def built(self, values: dict[str, Any], name: str | None = None) -> Any:
+        """The result, from operands and properties that were checked one by one."""
+        expected = self.result_shape(values)
+        check_name(name)
+        label = name or unique(CURRENT.tables, self.name)
+        first = next(serials)
+        with scope(label):
+            try:
+                result = self.function(**values)
+            except ShapeError as error:
+                raise self._told(error) from None
+        return self.stamped(result, values, label, name, first, expected)
+
+    def result_shape(self, values: Mapping[str, Any]) -> Any:
+        """The shape (or shapes) that the result must have; None if no rule says. Raises ShapeError."""
+        if self.shape is None:
+            return None
+        try:
+            return self.shape(**{each: _shape_of(values[each]) if each in self._shaped else values[each]
+                                 for each in self._asked})  # fmt: skip
+        except ShapeError as error:
+            raise self._told(error) from None
+
+    def _told(self, error: ShapeError) -> ShapeError:
+        text = str(error)
+        return error if text.startswith(f"{self.name}: ") else type(error)(f"{self.name}: {text}")
+
+    def stamped(self, result: Any, values: dict[str, Any], label: str, name: str | None, first: int, expected: Any
+    ) -> Any:  # fmt: skip
+        """The result, with the call written on it."""
+        operands = tuple(values[each] for each in self.operand_names)
+        properties = {each: values[each] for each in self.property_names}
+        several = isinstance(result, (list, tuple))
+        nodes = [self._own(each, first) for each in (result if several else [result])]
+        call = Call(self, operands, properties, label, first)
+        for place, node in enumerate(nodes):
+            if expected is not None and node.shape != tuple(expected[place] if several else expected):
+                raise ShapeError(f"{self.name}: its shape rule says {expected}, its composition gives {node.shape}.")
+            if node.call is not None:
+                call.within = node.call
+            node.call = call
+            if name is not None:
+                node.name = name if not several else f"{name}_{place}"
+        if several:
+            call.results = tuple(nodes)
+            return call.results
+        _unframed(nodes[0], first)
+        return nodes[0]
+
+    def _own(self, node: Any, first: int) -> TensorNode:
+        """The node, if it was made by this call; else one that is equal to it."""
+        if not isinstance(node, TensorNode):
+            raise OperandError(f"Operator '{self.name}' returned {_short(node)}, and not a tensor.")
+        if node.serial > first:
+            return node
+        same = range(1, node.rank + 1)
+        return TransformNode(same, same, node)
+
+
+def _unframed(node: TensorNode, first: int) -> None:
+    """An operator that is a single node needs no frame around it."""
+    outer = node.scope.parent if node.scope else None
+    if all(source.serial < first or isinstance(source, LeafNode) for source in node.sources):
+        for source in node.sources:
+            if source.serial > first:
+                source.scope = outer
+        node.scope = outer
+
+
+def meaning(hint: Any) -> tuple[Kind | None, Operand]:
+    """What a parameter's annotation says it is."""
+    if get_origin(hint) is Annotated:
+        for each in get_args(hint)[1:]:
+            if isinstance(each, Kind):
+                return each, Operand()
+            if isinstance(each, Operand):
+                return None, each
+    return (PLAIN[hint], Operand()) if hint in PLAIN else (None, Operand())
+
+
+def _names(given: Name | Sequence[Name]) -> list[Name]:
+    return [given] if isinstance(given, Name) else list(given)
+
+
+def _shape_of(operand: Any) -> Any:
+    if operand is None:
+        return None
+    return operand.shape if isinstance(operand, TensorNode) else [each.shape for each in operand]
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:56] + '...'}"
+
+
+# --- names --------------------------------------------------------------------
+
+_COUNTS: WeakKeyDictionary[Tables, dict[str, int]] = WeakKeyDictionary()
+
+
+def unique(tables: Tables, name: str) -> str:
+    """A name that no other call in this graph has: conv2d, conv2d_1, conv2d_2 ..."""
+    counts = _COUNTS.get(tables)
+    if counts is None:
+        counts = _COUNTS[tables] = {}
+    count = counts[name] = counts.get(name, -1) + 1
+    return f"{name}_{count}" if count else name

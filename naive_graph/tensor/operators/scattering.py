@@ -1,0 +1,106 @@
+"""Scattering: entries put at places that are known when the node is built."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Annotated, Any
+
+import numpy as np
+
+from ...core.catalogue import maximum, minimum
+from ...errors import ShapeError
+from .. import arithmetic, picks
+from ..base import TensorNode
+from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
+from ..selection import Picker, SelectionNode
+from .examples import example
+from .indexing import at_nd, elements, in_reach, places_nd
+from .kinds import place
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow
+from .moves import Extents, moved, numbered
+from .properties import Axis, KnownPlaces, Tensor, one_of
+from .table import composition
+
+Reduction = Annotated[str, one_of("none", "add", "mul", "max", "min")]
+NOTHING = {"mul": 1.0, "max": -np.inf, "min": np.inf}
+JOIN: dict[str, Any] = {"mul": lambda a, b: a * b, "max": maximum, "min": minimum}
+
+
+def _put(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> TensorNode:
+    """Updates put at flattened places of x; of several at one place the last counts, or they are joined."""
+    targets = targets.reshape(-1)
+    if reduction == "add":
+        return arithmetic.elementwise(OpType.add, x, moved_to(updates, targets, x.shape))
+    for turn in _turns(targets):
+        table = np.full(x.size, -1)
+        table[targets[turn]] = turn
+        if reduction == "none":
+            kept = np.where(table < 0, np.arange(x.size), -1)
+            x = moved(x, kept.reshape(x.shape)) + moved(updates, table.reshape(x.shape))
+            continue
+        idle = LeafNode.constant(np.where(table < 0, NOTHING[reduction], 0.0).reshape(x.shape))
+        x = NonlinearNode(JOIN[reduction], x, moved(updates, table.reshape(x.shape)) + idle)
+    return x
+
+
+def _turns(targets: Any) -> list[Any]:
+    """The positions of the updates, so that no turn has two at one place; a later one has a later turn."""
+    seen: dict[int, int] = {}
+    turns: list[list[int]] = []
+    for at, target in enumerate(targets):
+        turn = seen[target] = seen.get(target, -1) + 1
+        turns += [[]] * (turn == len(turns))
+        turns[turn] = [*turns[turn], at]
+    return [np.array(each) for each in turns]
+
+
+def moved_to(updates: TensorNode, targets: Any, shape: Extents) -> TensorNode:
+    """Each entry added at its place of a tensor of zeros: the transpose of `moved`."""
+    flat = picks.reshape(updates, (updates.size,))
+    selection = SelectionNode((updates.size, prod(shape)), [Picker((0,), 1, (0,), table=targets)])
+    return picks.reshape(LinearNode("mul", (1,), (-2,), (-2, 1), flat, selection), shape)
+
+
+def _scattered(x: Extents, updates: Extents, places: Any, axis: int) -> Extents:
+    if tuple(places.shape) != updates:
+        raise ShapeError(f"updates of shape {updates} and places of shape {places.shape} differ. Each goes to a place.")
+    elements(x, places, axis)
+    return x
+
+
+@composition(
+    example((3, 2), (2, 2), places=[[0, 1], [2, 0]]), example((4,), (3,), places=[1, 1, -1], reduction="add"),
+    example((4,), (3,), places=[1, 1, 2], reduction="mul"), example((4,), (3,), places=[1, 1, 2]), shape=_scattered,
+    onnx=[Onnx("ScatterElements", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0),
+               reduction=Attribute("reduction", "none", since=16), since=11),
+          Onnx("Scatter", operands=[0, 2], places=Input(1), axis=Attribute("axis", 0), since=9, until=10)],
+)  # fmt: skip
+def scatter_elements(
+    x: Tensor, updates: Tensor, places: KnownPlaces, axis: Axis = 0, reduction: Reduction = "none"
+) -> Any:
+    """x with updates put at places of their own line along the axis, or joined with what is there."""
+    at = place(axis, x.rank)
+    table = in_reach(places, x.shape[at], "places")
+    where_ = list(np.indices(table.shape))
+    where_[at] = table
+    return _put(x, updates, numbered(x.shape)[tuple(where_)], reduction)
+
+
+def _scattered_nd(x: Extents, updates: Extents, places: Any) -> Extents:
+    if places_nd(x, places, 0) != updates:
+        raise ShapeError(f"updates of shape {updates} do not fit: places of shape {places.shape} take "
+                         f"{places_nd(x, places, 0)}.")  # fmt: skip
+    return x
+
+
+@composition(
+    example((4,), (2,), places=[[3], [0]]), example((2, 3), (2, 3), places=[[1], [1]], reduction="add"),
+    example((3,), (2,), places=[[2], [2]], reduction="max"), shape=_scattered_nd, smooth=False,
+    onnx=Onnx("ScatterND", operands=[0, 2], places=Input(1), reduction=Attribute("reduction", "none", since=16),
+              since=11),
+    tensorflow=[TensorFlow("TensorScatterUpdate", operands=[0, 2], places=Input(1), reduction=Fixed("none")),
+                TensorFlow("TensorScatterAdd", operands=[0, 2], places=Input(1), reduction=Fixed("add"))],
+)  # fmt: skip
+def scatter_nd(x: Tensor, updates: Tensor, places: KnownPlaces, reduction: Reduction = "none") -> Any:
+    """x with updates (entries, or slices) put at places that name several axes at once."""
+    return _put(x, updates, at_nd(numbered(x.shape), places, 0), reduction)

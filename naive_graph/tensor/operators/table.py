@@ -1,0 +1,153 @@
+"""The table of tensor operators, and how a row enters it.
+
+The scalar catalogue's rules are rows as well, so that one table says what there
+is, what it is called elsewhere, and how to call it by name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...core.catalogue import OVER_A_BATCH
+from ...core.rules import RULES, Arithmetic
+from ...errors import OperandError, OperatorNameError
+from ..base import TensorNode
+from .examples import Example
+from .kinds import Elementwise, Move, OfRule, Reduction, Window
+from .row import Row
+
+KINDS: dict[str, type[Row]] = {
+    "composition": Row, "elementwise": Elementwise, "move": Move, "reduction": Reduction, "window": Window,
+}  # fmt: skip
+
+
+class Operators(Mapping[str, Row]):
+    """All operators by name: `operators()["conv2d"]`, `operators().call("conv2d", x, w)`."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.elsewhere: dict[tuple[str, str], Row] = {}  # (framework, its name) -> the row
+
+    def __getitem__(self, name: str) -> Row:
+        row = (self.rows.get(name) or self._of_rule(name)) if isinstance(name, str) else None
+        if row is None:
+            near = difflib.get_close_matches(str(name), list(self), 1)
+            hint = f"Did you mean {near[0]!r}?" if near else "Define it with @tensor_operator()."
+            raise OperatorNameError(f"There is no operator {name!r}. {hint}")
+        return row
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self.rows or self._of_rule(name) is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (name for name in RULES if self._of_rule(name))
+        yield from (name for name, row in self.rows.items() if not isinstance(row, OfRule))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def call(self, name: str, /, *operands: Any, **properties: Any) -> Any:
+        """The operator of that name, applied."""
+        return self[name](*operands, **properties)
+
+    def named(self, framework: str, name: str) -> Row:
+        """The operator that another framework calls so. Raises OperatorNameError."""
+        for each in RULES:  # those that were defined since
+            self._of_rule(each)
+        if (framework, name) not in self.elsewhere:
+            raise OperatorNameError(f"No operator here is {name!r} of {framework}.")
+        return self.elsewhere[framework, name]
+
+    def add(self, row: Row) -> None:
+        """Enter a row. Raises OperatorNameError if its name, or one of its names elsewhere, is taken."""
+        if not re.fullmatch(r"[A-Za-z_]\w*", row.name):
+            raise OperatorNameError(f"An operator's name must be a Python name such as 'softclip', not {row.name!r}.")
+        for each in (row.name, *row.also):
+            if each in self:
+                raise OperatorNameError(f"An operator {each!r} exists already. Choose another name for yours.")
+        self._enter(row)
+
+    def _enter(self, row: Row) -> None:
+        places = [(each.framework, each.operator) for each in row.mappings]
+        for place in places:
+            if self.elsewhere.get(place, row) is not row:
+                other = self.elsewhere[place].name
+                raise OperatorNameError(f"{row.name!r}: {place[1]} of {place[0]} is {other!r} already.")
+        self.elsewhere.update(dict.fromkeys(places, row))
+        self.rows.update(dict.fromkeys([row.name, *row.also], row))
+
+    def _of_rule(self, name: str) -> Row | None:
+        rule = RULES.get(name)
+        if rule is None or rule.helper or name in OVER_A_BATCH:  # those are over samples, not entries
+            return None
+        row = self.rows.get(name)
+        if row is None:
+            row = OfRule(rule)
+            self._enter(row)
+        return row
+
+
+TABLE = Operators()
+
+
+def operators() -> Operators:
+    """The table of operators: a mapping from names to rows, a learner's own among them.
+
+    >>> operators()["leaky_relu"].property_names
+    ['alpha']
+    """
+    return TABLE
+
+
+def tensor_operator(
+    function: None = None, *, kind: str = "composition", method: bool = True, **facts: Any
+) -> Callable[[Callable[..., Any]], Row]:
+    """Define a tensor operator: a function of operands and properties that gives tensors.
+
+    kind: "composition"; "elementwise", whose function is of numbers; "reduction",
+    whose function is of (x, axes, keepdims); "move"; or "window". method: whether it is
+    one of tensors too. For what else a row says, see Row. Raises OperatorNameError if
+    the name is taken.
+
+    >>> from naive_graph import LeafNode
+    >>> @tensor_operator(shape=lambda x: x)
+    ... def centred_example(x, scale: float = 1.0):
+    ...     '''scale * (x - mean(x)).'''
+    ...     return scale * (x - x.mean())
+    >>> y = LeafNode.parameter([1.0, 3.0]).centred_example(scale=2.0)
+    >>> y.eval().tolist(), y.operator.name, y.properties
+    ([-2.0, 2.0], 'centred_example', {'scale': 2.0})
+    """
+
+    def define(function: Callable[..., Any]) -> Row:
+        if not inspect.isfunction(function) or kind not in KINDS:
+            raise OperandError(
+                f"tensor_operator makes a row of a function, and of a kind of {', '.join(KINDS)}, not of {function!r} "
+                f"and {kind!r}. Write it above a def: @tensor_operator()."
+            )
+        row = KINDS[kind](function, **facts)
+        TABLE.add(row)
+        home = Arithmetic if isinstance(row, Elementwise) else TensorNode
+        for each in (row.name, *row.also):
+            if method and not hasattr(TensorNode, each):
+                setattr(home, each, _method(row))
+        return row
+
+    return define if function is None else define(function)
+
+
+def composition(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
+    """A row of no other kind."""
+    return tensor_operator(examples=examples, **facts)
+
+
+def _method(row: Row) -> Callable[..., Any]:
+    def method(self: Any, *given: Any, **named: Any) -> Any:
+        return row(self, *given, **named)
+
+    method.__name__, method.__doc__ = row.name, row.__doc__
+    return method

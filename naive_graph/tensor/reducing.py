@@ -1,0 +1,83 @@
+"""Reductions of arrays: of few entries one after the other, of many by the library's own function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, namespace
+from .entries import VALUES, floats, full, logsumexp, where
+from .picking import permuted
+
+FEW = 16  # entries along the reduced axes that are folded one after the other
+SMALL = 4096  # entries of an array that is reduced in one call
+
+
+def reduced(rule: str, x: Array, count: int) -> Array:
+    """A reduction over the last `count` axes."""
+    xp, lead, extents = namespace(x), x.shape[: x.ndim - count], x.shape[x.ndim - count :]
+    if prod(extents) <= FEW and (rule == "mul" or prod(x.shape) > SMALL):
+        return FOLDS[rule](xp, *(x[(..., *at)] for at in np.ndindex(*extents)))
+    return WHOLE[rule](xp, x.reshape((*lead, prod(extents))))
+
+
+def _first_place(xp: Any, *xs: Array) -> Array:
+    """The first place of the largest; NaN is the largest."""
+    top, place = VALUES["top"](xp, *xs), full(xp, xs[0], 0.0)
+    for at, each in reversed(list(enumerate(xs))):
+        place = xp.where((each == top) | (each != each), float(at), place)
+    return place
+
+
+def first_largest(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """1 at the first largest entry over these axes, else 0; NaN is the largest."""
+    result = np.empty_like(x)
+    extents = [x.shape[axis] for axis in axes]
+    places = [
+        tuple(at[axes.index(axis)] if axis in axes else slice(None) for axis in range(x.ndim))
+        for at in np.ndindex(*extents)
+    ]
+    parts = [np.array(x[at]) for at in places]  # laid out in full, once
+    top = reduce(np.maximum, parts)
+    wild, free = bool(np.isnan(top).any()), np.ones(top.shape, dtype=bool)
+    for at, part in zip(places, parts):
+        hit = free & ((part == top) | (part != part) if wild else part == top)
+        result[at] = hit.astype(x.dtype)
+        free ^= hit
+    return result
+
+
+def softmax(xp: Any, x: Array, axes: tuple[int, ...]) -> Array:
+    """exp(x) over the sum of exp(x) along these axes; at an infinite top those that reach it share."""
+    order = [axis for axis in range(x.ndim) if axis not in axes]
+    lead = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
+    top = reduced("peak", permuted(x, [*order, *axes]), len(axes)).reshape(lead)
+    weights = xp.where(abs(top) == math.inf, floats(x == top, x), xp.exp(x - top))
+    return weights / weights.sum(axes).reshape(lead)
+
+
+def _log_of_sum(xp: Any, x: Array) -> Array:
+    top = WHOLE["maximum"](xp, x)
+    finite = where(xp, abs(top) < math.inf, top, 0.0)
+    return where(xp, abs(top) < math.inf, finite + xp.log(xp.exp(x - finite[..., None]).sum(-1)), top)
+
+
+FOLDS: dict[str, Callable[..., Array]] = {
+    "minimum": lambda xp, *xs: reduce(lambda a, b: VALUES["minimum"](xp, a, b), xs),
+    "mul": VALUES["mul"],
+    "logsumexp": logsumexp,
+    "argmax": _first_place,
+    **dict.fromkeys(("maximum", "first_maximum", "peak"), VALUES["top"]),
+}
+WHOLE: dict[str, Callable[..., Array]] = {  # along the last axis of one array
+    "minimum": lambda xp, x: getattr(x, "amin", x.min)(-1),
+    "mul": lambda xp, x: x.prod(-1),
+    "logsumexp": _log_of_sum,
+    "argmax": lambda xp, x: floats(x.argmax(-1), x),
+    **dict.fromkeys(("maximum", "first_maximum", "peak"), lambda xp, x: getattr(x, "amax", x.max)(-1)),
+}

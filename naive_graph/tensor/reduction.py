@@ -1,0 +1,112 @@
+"""Reductions: a rule over all entries along some axes, as one node.
+
+    dst[I1] = rule over the dummies of src[I2]
+
+The rule is the largest, the smallest, the product, log(sum of exp) or one of
+their relatives; a sum is linear, so a TransformNode has it. The derivatives are
+made of the four kinds and of reductions again (slopes.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..core.rules import Rule
+from ..errors import IndexSpecError, OperatorNameError
+from .base import TensorNode, check_tensors
+from .index import Ids, LinearIndex, TransformIndex
+
+
+class Reduction(NamedTuple):
+    """How a reduction reads in equations, and what it does where entries tie."""
+
+    text: str
+    tex: str
+    meaning: str
+
+
+REDUCTIONS = {
+    "maximum": Reduction("max", r"\max", "the largest; those that tie share the gradient"),
+    "minimum": Reduction("min", r"\min", "the smallest; those that tie share the gradient"),
+    "mul": Reduction("prod", r"\prod", "the product"),
+    "logsumexp": Reduction("logsumexp", r"\operatorname{logsumexp}", "log(sum of exp)"),
+    "first_maximum": Reduction("max", r"\max", "the largest; the first of those that tie takes the gradient"),
+    "argmax": Reduction("argmax", r"\operatorname{argmax}", "the place of the first largest; no gradient"),
+    "peak": Reduction("max", r"\max", "the largest, taken as a number: no gradient"),
+}
+FLAT = ("argmax", "peak")  # no gradient flows through these
+
+
+class ReductionNode(TensorNode):
+    """dst[I1] = rule over the dummies of src[I2]: the largest along an axis, a product of all entries.
+
+    rule: "maximum", "minimum", "mul", "logsumexp", "first_maximum", "argmax" or
+    "peak", or the scalar rule of that name. indexDst, indexSrc: as a
+    TransformNode's, but without new indices.
+
+    >>> from .nodes import LeafNode
+    >>> x = LeafNode.parameter([[1.0, 5.0], [3.0, 4.0]])
+    >>> ReductionNode("maximum", (1,), (1, -1), x).eval().tolist()  # the largest of each row
+    [5.0, 4.0]
+    """
+
+    kind = "reduction"
+
+    def __init__(
+        self,
+        rule: str | Rule,
+        indexDst: Iterable[int],
+        indexSrc: Iterable[int],
+        source: TensorNode,
+        name: str | None = None,
+    ) -> None:
+        self.rule = _checked_rule(rule)
+        check_tensors("A ReductionNode", [source])
+        self.index = TransformIndex(tuple(indexDst), tuple(indexSrc)).check()
+        if self.index.counts[1]:
+            raise IndexSpecError(f"A ReductionNode makes no new index, as in {self.index.dst}. Broadcast the result.")
+        super().__init__(self.index.shape(source.shape), (source,), name)
+
+    indexDst = property(lambda self: self.index.dst)
+    indexSrc = property(lambda self: self.index.src)
+    DummyIndex = property(lambda self: self.index.counts[0], doc="How many indices are reduced.")
+    RepeatedIndex = property(lambda self: self.index.counts[2], doc="How many indices stay.")
+
+    def canonical(self) -> tuple[Any, ...]:
+        """What two equal reductions of one source share."""
+        return ("reduction", self.rule, self.index.canonical(), self.shape)
+
+
+def _checked_rule(rule: object) -> str:
+    name = rule.name if isinstance(rule, Rule) else rule
+    if name == "add":
+        raise OperatorNameError("A sum along axes is a TransformNode: t.sum(axis), or transform('ij->i', t).")
+    if not isinstance(name, str) or name not in REDUCTIONS:
+        raise OperatorNameError(f"A ReductionNode's rule is one of {', '.join(map(repr, REDUCTIONS))}, not {name!r}.")
+    return name
+
+
+class Places(NamedTuple):
+    """The indices of a reduction, each of them a positive number of its own: 1, 2, ... along the source."""
+
+    own: Ids  # of the source
+    kept: Ids  # of the result, in its order
+    dropped: Ids  # that are reduced, in the source's order
+
+    @classmethod
+    @lru_cache(maxsize=4096)
+    def of(cls, index: TransformIndex) -> Places:
+        own = tuple(range(1, len(index.src) + 1))
+        kept = tuple(index.src.index(each) + 1 for each in index.dst)
+        return cls(own, kept, tuple(each for each in own if each not in kept))
+
+    def adjoint(self, h: Ids) -> LinearIndex:
+        """Of slope[own] * adjoint[kept, H]."""
+        return LinearIndex(self.own + h, self.kept + h, self.own)
+
+    def tangent(self, h: Ids) -> LinearIndex:
+        """Of the sum, over what is reduced, of slope[own] * move[own, H]."""
+        signed = tuple(-each if each in self.dropped else each for each in self.own)
+        return LinearIndex(self.kept + h, signed + h, signed)

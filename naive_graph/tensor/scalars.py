@@ -1,0 +1,61 @@
+"""How the entries of a reduction become scalar nodes: each line of a table of rows, one result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..core.rules import RULES, Rule
+from .bulk import ADD, SUB, Rows, Writer
+
+HELD, LESS, GREATER, WHERE, DIV, SIGN = (RULES[name] for name in ("held", "less", "greater", "where", "div", "sign"))
+
+
+def _n_ary(name: str) -> Callable[[Writer, Rows], Rows]:
+    return lambda writer, table: writer.append(RULES[name].number, table.shape[1], table, len(table))
+
+
+def _held(writer: Writer, table: Rows, rule: Rule = RULES["maximum"]) -> Rows:
+    """The largest, or smallest, as a number."""
+    top = table[:, 0]
+    for each in table.T[1:]:
+        top = writer.apply(rule, top, each)
+    return writer.apply(HELD, top)
+
+
+def _shared(writer: Writer, table: Rows, rule: Rule) -> Rows:
+    """The largest, or smallest, as the sum of x / count over those that tie: so they share its gradient."""
+    size, flat = table.shape[1], table.reshape(-1)
+    pair = [flat, np.repeat(_held(writer, table, rule), size)]
+    beaten = writer.apply(LESS, *(pair if rule.name == "maximum" else pair[::-1]))
+    zero, one = (np.full(len(flat), writer.constant(value), dtype=np.int32) for value in (0.0, 1.0))
+    count = writer.append(ADD.number, size, writer.apply(SUB, one, beaten), len(table))
+    shares = writer.apply(WHERE, beaten, zero, writer.apply(DIV, flat, np.repeat(count, size)))
+    return writer.append(ADD.number, size, shares, len(table))
+
+
+def _first(writer: Writer, table: Rows, place: bool = False) -> Rows:
+    """A fold of "the next one if it is larger, or NaN"; sign(b) - sign(b) is 0, but NaN for NaN."""
+    top = table[:, 0]
+    found = np.full(len(table), writer.constant(0.0), dtype=np.int32)
+    for at, each in enumerate(table.T[1:], 1):
+        sign = writer.apply(SIGN, each)
+        takes = writer.apply(SUB, writer.apply(ADD, writer.apply(GREATER, each, top), sign), sign)
+        top = writer.apply(WHERE, takes, each, top)
+        if place:
+            here = np.full(len(table), writer.constant(float(at)), dtype=np.int32)
+            found = writer.apply(WHERE, takes, here, found)
+    return found if place else top
+
+
+SCALARS: dict[str, Callable[[Writer, Rows], Rows]] = {
+    "mul": _n_ary("mul"),
+    "logsumexp": _n_ary("logsumexp"),
+    "peak": _held,
+    "maximum": lambda writer, table: _shared(writer, table, RULES["maximum"]),
+    "minimum": lambda writer, table: _shared(writer, table, RULES["minimum"]),
+    "first_maximum": _first,
+    "argmax": lambda writer, table: _first(writer, table, place=True),
+}
+STEPS = {"peak": 1, "maximum": 6, "minimum": 6, "first_maximum": 5, "argmax": 7}  # at most, for each entry

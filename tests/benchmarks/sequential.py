@@ -1,0 +1,108 @@
+"""Sequential networks: what they learn of digits, and what a pipeline gains.
+
+    python tests/benchmarks/sequential.py digits [SEEDS] [--plot FILE]
+    python tests/benchmarks/sequential.py pipeline
+
+digits: one convolution, pooling and two dense layers on scikit-learn's 8 x 8
+digits: a fifth, drawn by the seed, is the test; pixels are divided by 16;
+rate 0.2, groups of 16, 10 epochs; serial, and as a pipeline on two threads.
+pipeline: a network large enough for two workers, serial and on two workers, and
+what was predicted; seconds are the least of three runs.
+"""
+
+import os
+import sys
+from statistics import median
+from time import perf_counter
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: a worker is one core
+
+import numpy as np
+
+from naive_graph import Activation, Conv2D, Dense, History, MaxPooling2D, Sequential, expand, partition
+from naive_graph.sequential.partition import curves, measured, simulate, table
+from naive_graph.sequential.processes import in_processes
+from naive_graph.sequential.schemes import doubled, in_series
+from naive_graph.sequential.workers import in_threads
+
+EPOCHS = 10
+
+
+def digits(seed):
+    """Training samples and labels, and those of the test."""
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(images))
+    images, labels = images[order].reshape(-1, 8, 8, 1) / 16, labels[order]
+    fifth = len(images) // 5
+    return (images[fifth:], labels[fifth:]), (images[:fifth], labels[:fifth])
+
+
+def network(seed):
+    layers = [Conv2D(8, 3), MaxPooling2D(2), Dense(32), Activation("relu"), Dense(10), Activation("softmax")]
+    return Sequential(layers, (8, 8, 1), 0.2, 16, "crossEntropy", "glorotUniform", seed=seed)
+
+
+def learn(seeds, plot):
+    curves_of = {}
+    for name, workers in (("serial", None), ("two threads, delayed weights", "threads")):
+        reached, seconds = [], []
+        for seed in range(seeds):
+            train, test = digits(seed)
+            start = perf_counter()
+            history = network(seed).fit(*train, EPOCHS, validation=test, workers=workers, progress=False)
+            seconds.append(perf_counter() - start)
+            reached.append(history["val_accuracy"][-1])
+            curves_of.setdefault(name, []).append(history["val_accuracy"])
+        print(
+            f"{name:30} median {median(reached):.1%}, {min(reached):.1%} to {max(reached):.1%}; {median(seconds):.0f} s"
+        )
+    if plot:
+        both = History()
+        for rows in zip(*(np.median(each, axis=0) for each in curves_of.values())):
+            both.record(**dict(zip(("serial", "delayed"), map(float, rows))))
+        both.plot(save=plot)
+
+
+def pipeline():
+    random = np.random.default_rng(0)
+    layers = [Dense(1024), Activation("relu"), Dense(512), Activation("relu"), Dense(10), Activation("softmax")]
+    large = Sequential(layers, 784, 0.05, 16, "crossEntropy", "glorotUniform")
+    x, y = large.samples(random.random((160, 784)), random.integers(0, 10, 160))
+    flow = expand(large)
+    costs = measured(large, flow)
+    chosen = partition(flow, 2, costs)
+    print(chosen)
+    print(f"a firing of `copy`, which does nothing: {1e6 * costs.work['copy']:.0f} us")
+    said = simulate(large, flow, chosen, costs, len(x))
+    took = {}
+    for _ in range(3):
+        for name, run in (
+            ("serial", lambda: [*in_series(large, doubled(large.weights), x, y, "delayed")]),
+            ("two threads", lambda: in_threads(large, doubled(large.weights), x, y, "delayed", chosen.parts)),
+            (
+                "two processes",
+                lambda: in_processes(large, doubled(large.weights), x, y, "delayed", chosen.parts, timed=True),
+            ),
+        ):
+            start = perf_counter()
+            found = run()
+            spent = perf_counter() - start
+            if name == "two processes":  # starting them is not the pipeline's
+                spent = found.bars[-1].end - found.bars[0].start
+            took[name] = min(spent, took.get(name, spent))
+    for name, spent in took.items():
+        print(f"{name:14} {len(x) / spent:7.0f} samples a second, {took['serial'] / spent:.2f} times the serial run's")
+    print(f"{'predicted':14} {len(x) / said.seconds:7.0f} samples a second, {said.speed_up:.2f} times")
+    fine = expand(large, decompose=True, grain=64)
+    print(table(curves(large, fine, measured(large, fine, 3), (2, 4, 8, 16, 100, 1000), 160)))
+
+
+if __name__ == "__main__":
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    if words[:1] == ["digits"]:
+        plot = sys.argv[sys.argv.index("--plot") + 1] if "--plot" in sys.argv else None
+        learn(int(words[1]) if len(words) > 1 and words[1].isdecimal() else 10, plot)
+    else:
+        pipeline()

@@ -1,0 +1,242 @@
+"""A class is graded: everybody once, whole, and with the mistakes named."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+from handing_in import KAHN_BY_VALUE, LESSON, RIGHT, WRONG, hand_in, new_course, no_walls, notebook, walled  # noqa: F401
+
+from naive_graph.classroom.exercises import EXERCISES
+from naive_graph.classroom.handout import cell_texts
+from naive_graph.classroom.solutions import solution_text
+from naive_graph.cli.main import main
+
+KAHN = solution_text(next(each for each in EXERCISES if each.name == "kahn"))
+pytestmark = pytest.mark.usefixtures("data_apart")
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    return new_course(tmp_path, monkeypatch)
+
+
+def graded(course, trust=True):
+    """The exit code, and the table."""
+    code = main(["class", "grade", str(course / "submitted"), *["--trust"] * trust])
+    with open(course / "results" / "points.csv", encoding="utf-8", newline="") as file:
+        return code, [tuple(line.values()) for line in csv.DictReader(file)]
+
+
+def verdicts(course):
+    return {path: path.stat().st_mtime_ns for path in (course / "results" / "verdicts").rglob("*.json")}
+
+
+def test_the_table_says_who_got_what_and_which_mistakes(course):
+    hand_in(course, "ada", KAHN, RIGHT)
+    hand_in(course, "bob", KAHN_BY_VALUE, WRONG)
+    assert graded(course) == (0, [
+        ("ada", LESSON, "kahn", "1", "1", "", ""),
+        ("ada", LESSON, "slope", "1", "1", "", ""),
+        ("bob", LESSON, "kahn", "0", "1", "sorts_by_value", ""),
+        ("bob", LESSON, "slope", "0", "1", "forward_difference", ""),
+    ])  # fmt: skip
+
+
+@walled
+def test_a_class_is_graded_behind_walls_and_sees_nothing_of_the_course(course):
+    hand_in(course, "ada", RIGHT)
+    neighbour = str(course / "submitted" / "ada" / LESSON / f"{LESSON}.ipynb")
+    solved = str(course / "source" / LESSON / f"{LESSON}.ipynb")
+    for number, place in enumerate((neighbour, solved)):
+        copies = f"""
+import json
+for cell in json.load(open({place!r}))["cells"]:
+    if "def slope" in cell["source"]:
+        exec(cell["source"])
+        slope = locals()["slope"]
+"""
+        hand_in(course, f"copyist{number}", copies)
+    assert [line[3:6] for line in graded(course)[1] if line[2] == "slope"] == [("1", "1", "")] * 3
+    points = [line[3:6] for line in graded(course, trust=False)[1] if line[2] == "slope"]
+    assert points == [("1", "1", ""), *[("0", "1", "does_not_run")] * 2]
+
+
+def test_a_students_page_shows_the_mistake_and_draws_the_smallest_failing_case(course):
+    hand_in(course, "bob", KAHN_BY_VALUE, WRONG.replace("return", "print('<script>'); return"))
+    graded(course)
+    page = (course / "results" / "students" / "bob.html").read_text(encoding="utf-8")
+    assert "sorts_by_value" in page and "It orders the nodes by their values." in page
+    assert "your answer gives" in page and ("<svg" in page or "data:image" in page)
+    assert "0 of 2 points" in page
+
+
+def test_what_a_student_writes_is_text_on_the_pages(course):
+    hand_in(
+        course,
+        "<b>eve</b>".replace("/", ""),
+        "def slope(f, x, h=0):\n    raise ValueError('<script>alert(1)</script>')",
+    )
+    graded(course)
+    for page in (course / "results").rglob("*.html"):
+        assert "<script>" not in page.read_text(encoding="utf-8")
+        assert "<b>eve" not in page.read_text(encoding="utf-8")
+
+
+def test_the_teachers_page_counts_the_misconceptions_most_frequent_first(course):
+    hand_in(course, "ada", KAHN, WRONG)
+    hand_in(course, "bob", KAHN_BY_VALUE, WRONG)
+    graded(course)
+    page = (course / "results" / "class.html").read_text(encoding="utf-8")
+    assert page.index("forward_difference") < page.index("sorts_by_value")
+    assert "2 students. 1 of 4 points" in page
+
+
+def test_a_blank_is_no_misconception(course):
+    hand_in(course, "ada", "def kahn(nodes):\n    raise NotImplementedError()")
+    graded(course)
+    page = (course / "results" / "class.html").read_text(encoding="utf-8")
+    assert "Nobody made a mistake." in page and "unfinished" not in page
+
+
+def test_points_and_dates_are_those_of_the_course_file(course):
+    text = (course / "course.toml").read_text().replace("kahn = 1, slope = 1", "slope = 2.5")
+    (course / "course.toml").write_text(text.replace("# due = 2027-01-31", "due = 2027-01-31T18:00:00+00:00"))
+    for student, hour in ("ada", "17:59:59"), ("bob", "18:00:01"):
+        hand_in(course, student, RIGHT)
+        (course / "submitted" / student / LESSON / "timestamp.txt").write_text(f"2027-01-31 {hour}.948203 UTC")
+    assert graded(course)[1] == [
+        ("ada", LESSON, "slope", "2.5", "2.5", "", "in time"),
+        ("bob", LESSON, "slope", "2.5", "2.5", "", "late"),
+    ]
+
+
+def test_who_hands_in_nothing_or_what_is_no_notebook_gets_no_points(course):
+    (course / "submitted" / "ada").mkdir()
+    hand_in(course, "bob", RIGHT).write_text("{")
+    hand_in(course, "eve", RIGHT).write_text('{"cells": [' + "[" * 100_000)
+    code, lines = graded(course)
+    assert code == 0 and [line[3] for line in lines] == ["0"] * 6
+    assert "Not handed in." in (course / "results" / "students" / "ada.html").read_text()
+
+
+def test_links_lead_nowhere(course):
+    place = hand_in(course, "ada", RIGHT)
+    (course / "submitted" / "bob" / LESSON).mkdir(parents=True)
+    (course / "submitted" / "bob" / LESSON / f"{LESSON}.ipynb").symlink_to(place)
+    (course / "submitted" / "eve").symlink_to(course / "submitted" / "ada")
+    assert [(line[0], line[3]) for line in graded(course)[1]] == [
+        ("ada", "0"),
+        ("ada", "1"),
+        ("bob", "0"),
+        ("bob", "0"),
+    ]
+
+
+def test_a_notebook_may_have_another_name_if_it_is_the_only_one(course):
+    place = hand_in(course, "ada", RIGHT)
+    place.rename(place.with_name("my work.ipynb"))
+    assert graded(course)[1][1][3] == "1"
+
+
+def test_grading_again_grades_only_what_was_handed_in_again(course):
+    for student in ("ada", "bob"):
+        hand_in(course, student, RIGHT)
+    graded(course)
+    before = verdicts(course)
+    hand_in(course, "bob", WRONG)
+    assert [line[3] for line in graded(course)[1]] == ["0", "1", "0", "0"]
+    assert [path.parent.name for path, time in verdicts(course).items() if before[path] != time] == ["bob"]
+
+
+def test_other_points_grade_everybody_again(course):
+    hand_in(course, "ada", RIGHT)
+    graded(course)
+    file = course / "course.toml"
+    file.write_text(file.read_text().replace("slope = 1", "slope = 3"))
+    assert graded(course)[1][1][3] == "3"
+
+
+@pytest.mark.parametrize("spoilt", ["", "{", "[]", '{"digest": 3}'])
+def test_a_spoilt_verdict_is_given_again(course, spoilt):
+    hand_in(course, "ada", RIGHT)
+    graded(course)
+    (place,) = verdicts(course)
+    place.write_text(spoilt)
+    assert graded(course)[1][1][3] == "1"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a kill is a signal here")
+def test_killed_half_way_it_goes_on_where_it_was(course):
+    for number in range(6):
+        hand_in(course, f"student{number}", RIGHT)
+    command = [sys.executable, "-m", "naive_graph", "class", "grade", str(course / "submitted"), "--trust"]
+    grader = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for _ in range(2):
+        grader.stdout.readline()
+    grader.send_signal(signal.SIGKILL)
+    grader.communicate()
+    before = verdicts(course)
+    assert 2 <= len(before) < 6
+    assert [line[3] for line in graded(course)[1]] == ["0", "1"] * 6
+    assert {path: time for path, time in verdicts(course).items() if path in before} == before
+
+
+# --- the commands ---------------------------------------------------------------
+
+
+def test_a_new_course_has_both_notebooks_and_nothing_is_written_over(tmp_path, monkeypatch, capsys):
+    course = new_course(tmp_path, monkeypatch)
+    for folder in ("source", "release"):
+        assert json.loads((course / folder / LESSON / f"{LESSON}.ipynb").read_text())["nbformat"] == 4
+    mine = course / "source" / LESSON / f"{LESSON}.ipynb"
+    mine.write_text(json.dumps(notebook("check('slope', slope)")))
+    new_course(tmp_path, monkeypatch)
+    assert "kept as it is" in capsys.readouterr().out
+    assert cell_texts(json.loads(mine.read_text())) == ["check('slope', slope)"]
+    new_course(tmp_path, monkeypatch, "--renew")
+    assert len(cell_texts(json.loads(mine.read_text()))) > 1
+
+
+def test_a_teachers_own_notebook_is_a_lesson_too(course):
+    own = course / "source" / "mine" / "mine.ipynb"
+    own.parent.mkdir()
+    own.write_text(json.dumps(notebook(RIGHT, "check('slope', slope)")))
+    with open(course / "course.toml", "a") as file:
+        file.write("\n[lessons.mine]\npoints = { slope = 4 }\n")
+    assert main(["class", "new", str(course)]) == 0
+    assert (course / "release" / "mine" / "mine.ipynb").exists()
+    hand_in(course, "ada", RIGHT)
+    assert [line[1:5] for line in graded(course)[1]][-1] == ("mine", "slope", "0", "4")
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["grade", "nowhere/submitted"], "no nowhere/course.toml"),
+        (["grade", "elsewhere"], "is not called submitted"),
+        (["new", "other", "99"], "no lesson '99'. There are: 02_small"),
+        (["new", "course", "02"], "course/course.toml is there already"),
+    ],
+)
+def test_a_wrong_command_is_told_in_one_line(course, capsys, monkeypatch, words, told):
+    monkeypatch.chdir(course.parent)
+    capsys.readouterr()
+    assert main(["class", *words]) == 1
+    error = capsys.readouterr().err
+    assert told in error.replace(str(course.parent) + "/", "") and error.count("\n") == 1
+
+
+def test_points_for_what_no_notebook_checks_are_told(course, capsys):
+    file = course / "course.toml"
+    file.write_text(file.read_text().replace("kahn = 1", "Dual = 1"))
+    assert main(["class", "grade", str(course / "submitted"), "--trust"]) == 1
+    assert "gives points for Dual in 02_small" in capsys.readouterr().err
+
+
+def test_elsewhere_than_on_linux_it_refuses_without_trust_and_says_why(course, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert main(["class", "grade", str(course / "submitted")]) == 1
+    assert "Only Linux has the walls" in capsys.readouterr().err

@@ -1,0 +1,112 @@
+"""A lesson becomes a notebook with solutions, and one with blanks; nbgrader knows their cells."""
+
+import copy
+
+import pytest
+from handing_in import lesson, notebook
+
+from naive_graph.classroom.exercises import EXERCISES
+from naive_graph.classroom.handout import cell_texts, checked, students, teachers
+from naive_graph.classroom.judge import exercise_named
+from naive_graph.classroom.notebook import check
+from naive_graph.errors import LessonError
+
+POINTS = {"kahn": 2.0, "slope": 1.0}
+pytestmark = pytest.mark.usefixtures("data_apart")
+
+
+def texts(made):
+    return cell_texts(made)
+
+
+def test_the_teachers_notebook_solves_every_exercise_as_it_stands():
+    cells = [f"def {each.name}(x):\n    ...\n\ncheck({each.name!r}, {each.name})" for each in EXERCISES]
+    scope = {"check": lambda name, answer: Right()}
+    for text in texts(teachers(notebook(*cells), {each.name: 1.0 for each in EXERCISES})):
+        exec(text, scope)
+    assert all(callable(scope[each.name]) for each in EXERCISES)
+
+
+class Right:
+    passed = True
+
+
+def test_the_teachers_notebook_passes_its_own_checks():
+    scope = {}
+    for text in texts(teachers(lesson(), POINTS)):
+        exec(text, scope)  # its hidden tests raise if an answer is wrong
+    assert scope["verdict"].passed
+
+
+def test_the_students_notebook_has_no_solution_no_hidden_test_and_no_output():
+    made = students(teachers(lesson(), POINTS))
+    whole = "\n".join(texts(made))
+    assert "SOLUTION" not in whole and "HIDDEN" not in whole and "waiting" not in whole
+    assert [cell["outputs"] for cell in made["cells"]] == [[]] * len(made["cells"])
+    assert [cell["execution_count"] for cell in made["cells"]] == [None] * len(made["cells"])
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=[each.name for each in EXERCISES])
+def test_a_blank_is_python_that_says_that_it_is_not_written(exercise):
+    name = exercise.name
+    made = students(teachers(notebook(f"check({name!r}, {name})"), {name: 1.0}))
+    scope = {}
+    if exercise.is_class:
+        with pytest.raises(NotImplementedError):
+            exec(texts(made)[0], scope)
+    else:
+        exec(texts(made)[0], scope)
+        assert [each.name for each in check(name, scope[name]).mistakes] == ["unfinished"]
+
+
+def test_the_cells_say_to_nbgrader_what_is_to_fill_and_what_is_graded():
+    told = [each["metadata"].get("nbgrader") for each in teachers(lesson(), POINTS)["cells"]]
+    usual = {"schema_version": 3, "task": False}
+    fill = usual | {"grade": False, "locked": False, "solution": True}
+    graded = usual | {"grade": True, "locked": True, "solution": False}
+    assert [each for each in told if each] == [
+        fill | {"grade_id": "kahn"},
+        graded | {"grade_id": "check-kahn", "points": 2.0},
+        fill | {"grade_id": "slope"},
+        graded | {"grade_id": "check-slope", "points": 1.0},
+    ]
+
+
+def test_an_exercise_without_points_stays_as_it_is():
+    assert texts(teachers(lesson(), {})) == texts(lesson())
+
+
+def test_what_else_stands_in_the_cell_stays():
+    cell = "# a remark\nhelp_me = 3\n\ndef slope(f, x):\n    pass\n\ncheck('slope', slope)\nprint(help_me)"
+    first, second = texts(teachers(notebook(cell), {"slope": 1.0}))
+    assert first.startswith("# a remark\nhelp_me = 3\n\ndef slope(f, x, h=1e-05):\n") and first.endswith(
+        "print(help_me)"
+    )
+    assert second.startswith('check("slope", slope)\n')
+
+
+def test_an_answer_may_have_another_name():
+    first, second = texts(teachers(notebook("def mine(f, x): ...", "check('slope', mine)"), {"slope": 1.0}))
+    assert first.startswith("def mine(f, x, h=1e-05):") and second.startswith('check("slope", mine)')
+
+
+def test_the_last_check_of_an_exercise_is_the_one_that_counts():
+    cells = ["check('slope', first)", "check('3.1', second)"]
+    assert [(place, each.name) for place, each, _ in checked(cells)] == [(1, "slope")]
+
+
+def test_ids_are_unique_and_the_lesson_is_left_alone():
+    own, before = lesson(), copy.deepcopy(lesson())
+    ids = [each["id"] for each in teachers(own, POINTS)["cells"]]
+    assert len(set(ids)) == len(ids) and own == before
+
+
+def test_an_unknown_exercise_is_told():
+    with pytest.raises(LessonError, match="no exercise 'kann'"):
+        teachers(notebook("check('kann', kann)"), {})
+
+
+def test_what_is_no_notebook_is_told():
+    with pytest.raises(LessonError, match="no notebook"):
+        texts({"worksheets": []})
+    assert exercise_named("kahn")

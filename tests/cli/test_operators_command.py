@@ -1,0 +1,38 @@
+"""`naive-graph operators` prints the table, and all that one row says."""
+
+import pytest
+
+pytest.importorskip("numpy")
+pytest.importorskip("opt_einsum")
+
+from naive_graph import operators
+from naive_graph.cli.main import main
+
+
+def test_the_table_has_a_line_for_every_operator(capsys):
+    assert main(["operators"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len({operators()[name].name for name in operators()})
+    (line,) = [line for line in lines if line.startswith("leaky_relu(x, alpha=0.01)")]
+    assert line.split()[-3:] == ["elementwise", "LeakyRelu", "LeakyRelu"]
+
+
+def test_one_operator_says_its_properties_formula_derivative_and_names_elsewhere(capsys):
+    assert main(["operators", "leaky_relu"]) == 0
+    said = capsys.readouterr().out
+    for part in (
+        "alpha: a real number (default 0.01)", "formula: where(x > 0, x, 0.01*x)", "d/d x: where(x > 0, 1, 0.01)",
+        "onnx: LeakyRelu(alpha=alpha: 0.01)", "tensorflow: LeakyRelu(alpha=alpha: 0.2)",
+    ):  # fmt: skip
+        assert part in said
+
+
+@pytest.mark.parametrize("name", sorted(operators()))
+def test_every_operator_can_be_printed(name, capsys):
+    assert main(["operators", name]) == 0
+    assert capsys.readouterr().out.startswith(operators()[name].name)
+
+
+def test_an_unknown_operator_is_told_of_with_the_nearest(capsys):
+    assert main(["operators", "con2d"]) == 1
+    assert "Did you mean 'conv2d'?" in capsys.readouterr().err

@@ -1,0 +1,266 @@
+"""A learner's own tensor operator is a row like any other; what a row may say is held here."""
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("opt_einsum")
+
+from typing import Annotated  # noqa: E402
+
+import naive_graph as ng  # noqa: E402
+from naive_graph import Graph, LeafNode, example, operators, tensor_operator  # noqa: E402
+from naive_graph.errors import OperandError, OperatorNameError, PropertyError, ShapeError  # noqa: E402
+from naive_graph.tensor.operators.mapping import Onnx  # noqa: E402
+from naive_graph.tensor.operators.properties import Places, Tensor, between  # noqa: E402
+from naive_graph.tensor.operators.table import TABLE  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def table_apart():
+    """Rows that a test defines are gone after it."""
+    rows, elsewhere = dict(TABLE.rows), dict(TABLE.elsewhere)
+    yield
+    for name in TABLE.rows.keys() - rows.keys():
+        for home in (ng.TensorNode, ng.TensorNode.__mro__[1]):
+            if name in vars(home):
+                delattr(home, name)
+    TABLE.rows, TABLE.elsewhere = rows, elsewhere
+
+
+def centred(**facts):
+    @tensor_operator(shape=lambda x: x, examples=[example((2, 3)), example((3,), scale=0.5)], **facts)
+    def centred(x, scale: Annotated[float, between(0.0, 9.0)] = 1.0):
+        """scale * (x - mean of x)."""
+        return scale * (x - x.mean())
+
+    return centred
+
+
+def test_ten_lines_make_an_operator_that_keeps_all_promises():
+    row = centred()
+    assert ng.check_operator(row).require() and "centred" in operators()
+    assert len(ng.check_operator(row, [example((4,))]).kept) == 11
+    y = LeafNode.parameter([1.0, 3.0]).centred(scale=2.0)
+    assert y.eval().tolist() == [-2.0, 2.0]
+    assert (y.operator, dict(y.properties), y.arg().shape) == (row, {"scale": 2.0}, (2,))
+    assert operators().call("centred", [0.0, 1.0]).eval().tolist() == [-0.5, 0.5]
+
+
+def test_a_name_defined_twice_is_refused():
+    centred()
+    for again in (centred, lambda: tensor_operator()(lambda softmax: softmax)):
+        with pytest.raises(OperatorNameError):
+            again()
+    with pytest.raises(OperatorNameError, match="sin"):
+
+        @tensor_operator()
+        def sin(x):
+            return x
+
+
+def test_a_name_elsewhere_that_is_taken_is_refused():
+    with pytest.raises(OperatorNameError, match="conv2d"):
+        centred(onnx=Onnx("Conv"))
+    assert "centred" not in operators()
+
+
+def test_an_elementwise_operator_takes_numbers_scalars_and_tensors():
+    @tensor_operator(kind="elementwise")
+    def bent(x, by: float = 2.0):
+        """x + by * x * x."""
+        return x + by * x * x
+
+    assert bent(3.0) == 21.0
+    x = Graph.Variable(3.0)
+    assert x.bent(by=1.0).formula().endswith("*x") or Graph.forward() is None
+    assert LeafNode.parameter([3.0]).bent(by=0.0).eval().tolist() == [3.0]
+    assert len(LeafNode.parameter([3.0]).bent().sources) == 1
+    assert bent.check()
+
+
+def test_a_shape_rule_that_differs_from_the_composition_is_told_of():
+    @tensor_operator(shape=lambda x: (7,))
+    def mistaken(x):
+        return x + 1.0
+
+    with pytest.raises(ShapeError, match=r"mistaken: its shape rule says \(7,\)"):
+        mistaken([1.0, 2.0])
+    with pytest.raises(OperandError, match="asks for 'z'"):
+        tensor_operator(shape=lambda z: z)(lambda x: x)
+
+
+def test_a_composition_that_gives_no_tensor_is_told_of():
+    @tensor_operator()
+    def forgetful(x):
+        x + 1.0
+
+    with pytest.raises(OperandError, match="returned NoneType None, and not a tensor"):
+        forgetful([1.0])
+
+
+def test_a_wrong_composition_breaks_a_tick():
+    def halved(adjoint, result, x):
+        return (0.5 * adjoint,)
+
+    @tensor_operator(shape=lambda x: x, derivative=halved, examples=[example((2,))])
+    def doubled(x):
+        return x * 2.0
+
+    assert next(iter(doubled.check().broken)) == "derivative in reverse mode"
+    with pytest.raises(ng.errors.GradientCheckError, match="NO   derivative"):
+        doubled.check().require()
+
+
+def test_a_derivative_of_its_own_replaces_that_of_the_composition():
+    calls = []
+
+    def twice(adjoint, result, x):
+        calls.append(adjoint)
+        return (2.0 * adjoint,)
+
+    @tensor_operator(shape=lambda x: x, derivative=twice, examples=[example((2, 3))])
+    def doubled(x):
+        inner = x + x
+        return inner + 0.0
+
+    x = LeafNode.parameter([1.0, 2.0])
+    loss = (doubled(x) * doubled(x)).sum()
+    loss.backward()
+    assert x.gradient().tolist() == [8.0, 16.0] and len(calls) == 2
+    assert loss.gradients(x).eval().tolist() == [8.0, 16.0] and len(calls) == 4
+    assert loss.gradients(x).sum().gradients(x).eval().tolist() == [8.0, 8.0]
+    before = len(calls)
+    loss.backward(full=True)  # every node gets a gradient, so the composition is walked
+    assert len(calls) == before
+    assert doubled.check()
+
+
+def test_the_fused_cross_entropy_is_softmax_less_labels_and_differentiable_again():
+    z, y = LeafNode.parameter([[1.0, 2.0, 4.0]]), LeafNode.constant([[0.0, 1.0, 0.0]])
+    loss = operators()["softmax_cross_entropy_with_logits"](z, y).sum()
+    loss.backward()
+    p = np.exp(z.value) / np.exp(z.value).sum()
+    np.testing.assert_allclose(z.gradient(), p - y.value, rtol=1e-15)
+    second = loss.gradients(z)[0, 0].gradients(z).eval()
+    np.testing.assert_allclose(second[0], p[0, 0] * (np.eye(3)[0] - p[0]), rtol=1e-13)
+
+
+# --- names, results, calls ----------------------------------------------------
+
+
+def test_calls_have_names_of_their_own():
+    x = LeafNode.parameter(np.ones((4, 4, 1)))
+    names = [ng.max_pool2d(x, 2).call.name for _ in range(3)]
+    assert names == ["max_pool2d", "max_pool2d_1", "max_pool2d_2"]
+    named = ng.max_pool2d(x, 2, name="small")
+    assert (named.name, named.call.name) == ("small", "small")
+    with Graph.scratch():
+        assert ng.max_pool2d(LeafNode.parameter(np.ones((4, 4, 1))), 2).call.name == "max_pool2d"
+
+
+@pytest.mark.parametrize("x", [LeafNode.parameter, Graph.Variable], ids=["tensor", "scalar"])
+def test_every_catalogue_function_takes_a_name(x):
+    operand = x(0.5)
+    for function in (ng.sin, ng.gelu, ng.add, ng.elu):
+        given = [operand] * (2 if function is ng.add else 1)
+        assert function(*given, name="y").name == "y"
+        before = len(Graph.node_list)
+        with pytest.raises(ng.errors.NaiveGraphError, match="name"):
+            function(*given, name=3)
+        assert len(Graph.node_list) == before
+    assert ng.sin(0.0, name="y") == 0.0
+    assert LeafNode.parameter([1.0]).sum(name="total").name == "total"
+    assert LeafNode.parameter([1.0]).gelu(approximate="tanh").properties == {"approximate": "tanh"}
+
+
+def test_several_results_unpack_and_each_knows_all():
+    values, places = operators()["top_k"](LeafNode.parameter([3.0, 1.0, 2.0]), 2)
+    assert (values.eval().tolist(), places.eval().tolist()) == ([3.0, 2.0], [0.0, 2.0])
+    assert values.outputs() == places.outputs() == (values, places)
+
+
+def test_a_node_tells_its_operands():
+    a, b = LeafNode.parameter([1.0]), LeafNode.parameter([2.0])
+    y = a.sub(b)
+    assert (y.operator.name, y.args(), y.larg(), y.rarg()) == ("sub", (a, b), a, b)
+    assert (a.operator, a.operands, a.mul(2.0).eval().tolist()) == (None, (), [2.0])
+
+
+def test_a_scalar_rule_of_ones_own_compares_as_python_does_and_is_a_row_too():
+    bent = ng.operator("bent_by_if", lambda a: a if a >= 0 else 0.1 * a, [lambda a, y: ng.where(a < 0.0, 0.1, 1.0)])
+    x = Graph.Variable(-2.0)
+    y = bent(x)
+    Graph.forward()
+    Graph.backward(y)
+    assert (y.value, x.grad) == (-0.2, 0.1)
+    t = LeafNode.parameter([-2.0, 3.0])
+    assert t.bent_by_if().eval().tolist() == [-0.2, 3.0] and t.bent_by_if().operator.name == "bent_by_if"
+    assert operators()["bent_by_if"].check()
+
+
+def test_an_inner_node_is_found_by_its_name():
+    x = LeafNode.parameter([1.0, 2.0], "x")
+    y = (x.softmax() + x.softmax(name="second")).sum()
+    assert y.inner("softmax").operands == y.inner("second").operands == (x,)
+    with pytest.raises(ng.errors.NodeError, match="Did you mean 'softmax'"):
+        y.inner("sofmax")
+
+
+def test_a_scalar_rule_is_a_method_of_nodes_too():
+    x = Graph.Variable(3.0)
+    y = x.add(4.0).pow(2.0)
+    Graph.forward()
+    assert y.value == 49.0
+
+
+# --- places that are known only at run time -----------------------------------
+
+
+def test_places_that_are_a_tensor_gather_by_a_bounded_contraction():
+    x, at = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), LeafNode.input((2,), "at")
+    y = x.gather(at)
+    at.value = [2.0, -3.0]
+    assert y.eval().tolist() == [[5.0, 6.0], [1.0, 2.0]]
+    y.sum().backward()
+    assert x.gradient().tolist() == [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
+    along = LeafNode.input((1, 2))
+    along.value = [[0.0, 2.0]]
+    assert operators()["gather_elements"](x, along, axis=0).eval().tolist() == [[1.0, 6.0]]
+
+
+def test_classes_that_are_a_tensor_cost_what_known_ones_cost():
+    loss = operators()["nll_loss"]
+    x, weight = LeafNode.parameter(np.log([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])), LeafNode.parameter([2.0, 1.0])
+    target = LeafNode.input((3,))
+    target.value = [1.0, 0.0, 1.0]
+    for how in (
+        {},
+        {"weight": weight},
+        {"ignore_index": 0},
+        {"weight": weight, "ignore_index": 1},
+        {"reduction": "none"},
+    ):
+        known, unknown = (loss(x, target=each, **how) for each in ([1, 0, 1], target))
+        np.testing.assert_allclose(unknown.eval(), known.eval(), rtol=1e-14)
+
+
+def test_places_that_must_be_known_are_refused_by_name():
+    x, at = LeafNode.parameter([1.0, 2.0]), LeafNode.input((1, 1), "at")
+    for call in (
+        lambda: operators()["gather_nd"](x, at), lambda: operators()["scatter_nd"](x, [1.0], at),
+        lambda: operators()["tile"](x, at),
+    ):  # fmt: skip
+        with pytest.raises(PropertyError, match="not known until run time"):
+            call()
+    assert operators()["tile"](x, LeafNode.constant([2.0])).shape == (4,)
+
+
+def test_annotations_say_what_is_an_operand():
+    @tensor_operator()
+    def chosen(x: Tensor, at: Places, *, sign: int = 1):
+        return x.gather(at) * float(sign)
+
+    assert (chosen.operand_names, chosen.property_names) == (["x"], ["at", "sign"])
+    assert chosen([1.0, 2.0], [1], sign=-1).eval().tolist() == [-2.0]
+    with pytest.raises(OperandError, match="cannot be one of an operator"):
+        tensor_operator()(lambda *xs: xs[0])
