@@ -14,6 +14,7 @@ from ..core.tables import Tables
 from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
+from ..graph.running import fed_rows
 from .given import Batch, Inputs
 
 
@@ -83,10 +84,6 @@ def _rows_of_input(input: Any) -> tuple[int, ...] | int:
 
 def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[Any, Any]]) -> Inputs:
     """All that is given. feed: by PlaceHolder; pairs: rows of an input, and what is given for it."""
-    if feed is None:
-        feed = {}
-    if not isinstance(feed, Mapping):
-        raise FeedError(f"A feed is a dictionary from PlaceHolders to numbers: feed={{p: 1.0}}, not {feed!r}.")
     given = Inputs(tables, {}, [])
     for rows, values in pairs:
         if isinstance(rows, tuple):
@@ -94,14 +91,7 @@ def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tupl
         else:
             _add(given, rows, values)
     seen = {*given.numbers, *(row for batch in given.batches for row in batch.rows)} if feed else set()
-    for node, values in feed.items():
-        if not isinstance(node, PlaceHolder):
-            what = tables.label(node.row) if isinstance(node, Node) else repr(node)
-            repair = "Set a Variable with x.value = 1.0."
-            if isinstance(node, str):
-                repair = "Name the node itself, without quotation marks: feed={p: 1.0}."
-            raise FeedError(f"Only a PlaceHolder can be fed, not {what}. {repair}")
-        (row,) = rows_of([node], "Program")
+    for row, values in fed_rows({} if feed is None else feed):
         if row in seen:
             raise FeedError(f"{tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
         _add(given, row, values)

@@ -145,6 +145,7 @@ class ByMachine(ByReference):
             warnings.warn(EngineWarning(message), stacklevel=learners_level())
             self.lowering = self._lowered()
         self.flat = self.lowering.flat
+        self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
         self.straight = fits(self.flat) if engine is None else engine == "native" and pays(self.flat)
@@ -165,10 +166,6 @@ class ByMachine(ByReference):
     @property
     def stays(self) -> bool:
         return self.patience <= 0
-
-    @cached_property
-    def placeholders(self) -> list[int]:
-        return [row for row in self.lowering.placeholders if row not in self.batched]
 
     def _lowered(self, find: bool = True) -> Lowering:
         fused, places = self.question.fused, self.weights.places if self.weights is not None else None
