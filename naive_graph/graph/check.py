@@ -105,9 +105,8 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     for each in listed(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):
         point = [number(x, "check_operator") for x in listed(each, "A point", "a number for each operand")]
         rule.check_arity(len(point))
-        if rule.partials_at(point, rule(*point), [True] * len(point)) != rule.partials_at(
-            point, rule(*point), [True] * len(point)
-        ):
+        once, again = (rule.partials_at(point, rule(*point), [True] * len(point)) for _ in range(2))
+        if once != again:
             raise GradientCheckError(f"'{rule.name}' is not pure: at {tuple(point)} it gave two different answers.")
         with Graph.scratch():
             variables = [Variable(value, name=f"operand {place}") for place, value in enumerate(point)]
@@ -161,17 +160,19 @@ class _Question:
     def near_kink(self, step: int) -> bool:
         """Whether a declared kink lies within reach of the leaf's value."""
         depends = self.plan.leads_from([step])
-        kinked = [at for at in range(len(self.plan)) if depends[at] or self._feeds(at, depends)]
-        kinked = [at for at in kinked if (rule := self.plan.rule(at)) is not None and rule.kink is not None]
+        kinked = [
+            at
+            for at in range(len(self.plan))
+            if (rule := self.plan.rule(at)) is not None
+            and rule.kink is not None
+            and any(depends[each] for each in self.plan.operands(at))
+        ]
         if not kinked:
             return False
         below, above = (self.moved(step, sign * KINK_REACH * self.eps) for sign in (-1.0, 1.0))
         return not all(
             self._kink(at, self.values) * self._kink(at, moved) > 0.0 for at in kinked for moved in (below, above)
         )
-
-    def _feeds(self, at: int, depends: Sequence[bool]) -> bool:
-        return any(depends[operand] for operand in self.plan.operands(at))
 
     def _kink(self, at: int, values: Sequence[float]) -> float:
         rule = self.plan.rule(at)
@@ -180,7 +181,8 @@ class _Question:
 
     def derivatives(self, leaves: Sequence[int]) -> dict[str, list[float]]:
         """d loss / d leaf for each leaf, in each mode."""
-        modes = {"reverse": self._reverse(leaves), "forward": self._forward(leaves), "graph": self._graph(leaves)}
+        forward = [self._tangent(step) for step in leaves]
+        modes = {"reverse": self._reverse(leaves), "forward": forward, "graph": self._graph(leaves)}
         for mode, derivatives in modes.items():
             for step, derivative in zip(leaves, derivatives):
                 require_finite(f"The {mode} derivative along {self.label(step)}", derivative)
@@ -191,12 +193,8 @@ class _Question:
         adjoints = differentiate(self.plan, self.values, seeds, self.plan.varies())
         return [adjoints[step] for step in leaves]
 
-    def _forward(self, leaves: Sequence[int]) -> list[float]:
-        return [self._tangent(step) for step in leaves]
-
     def _tangent(self, step: int) -> float:
-        duals = [Dual(value) for value in self.values]
-        duals[step] = Dual(self.values[step], 1.0)
+        duals = [Dual(value, 1.0 if at == step else None) for at, value in enumerate(self.values)]
         evaluate(self.plan, duals)
         return math.fsum(slope_of(duals[target]) for target in self.plan.targets)
 

@@ -24,6 +24,8 @@ from .draft import Book
 from .handles import CURRENT
 from .nodes import Constant, Node, rows_of
 
+NOTHING: Mapping[int, float] = {}
+
 
 def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     """The derivatives of y as new nodes: one for each node of `wrt`, or one alone for one alone.
@@ -83,10 +85,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     with CURRENT.tables.lock, collected_later():
         plan, (start,) = _plan(chosen, [x], "tangents")
         book = Book(CURRENT.tables)
-        duals: list[Any] = [Dual(draft) for draft in _drafts(book, plan)]
-        if start is not None:
-            _check_leaf(plan, start)
-            duals[start] = Dual(duals[start].value, 1.0)
+        duals = _moving(plan, {start: 1.0}, _drafts(book, plan))
         evaluate(plan, duals)
         answers = [duals[step].slope for step in plan.targets]
         nodes = book.ink([0.0 if answer is None else answer for answer in answers])
@@ -108,11 +107,7 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
         raise NodeError(f"tangent takes how fast each leaf moves, as in tangent(y, {{x: 1.0}}), not {directions!r}.")
     speeds = [number(speed, "A direction") for speed in directions.values()]
     plan, steps = _plan([y], list(directions), "tangent")
-    duals: list[Any] = [Dual(value) for value in leaf_values(plan)]
-    for step, speed in zip(steps, speeds):
-        if step is not None:
-            _check_leaf(plan, step)
-            duals[step] = Dual(duals[step].value, speed)
+    duals = _moving(plan, dict(zip(steps, speeds)))
     evaluate(plan, duals)
     return slope_of(duals[plan.targets[0]])
 
@@ -157,9 +152,7 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
 def _hessian_column(plan: Plan, along: int | None, steps: list[int | None], wanted: list[bool]) -> list[float]:
     if along is None:
         return [0.0] * len(steps)
-    _check_leaf(plan, along)
-    duals: list[Any] = [Dual(value) for value in leaf_values(plan)]
-    duals[along] = Dual(duals[along].value, 1.0)
+    duals = _moving(plan, {along: 1.0})
     evaluate(plan, duals)
     adjoints = differentiate(plan, duals, {plan.targets[0]: 1.0}, wanted)
     return [0.0 if step is None else slope_of(adjoints[step]) for step in steps]
@@ -194,21 +187,24 @@ def _check_not_merged(plan: Plan, rows: Sequence[int], who: str) -> None:
             )
 
 
-def leaf_values(plan: Plan) -> list[float]:
-    """The leaves' present values by step; operators' are to be computed."""
+def leaf_values(plan: Plan, fed: Mapping[int, float] = NOTHING) -> list[float]:
+    """The leaves' present values by step, or what they are fed by row; operators' are to be computed."""
     tables: Tables = CURRENT.tables
     tables.grow_values()
     check_set(tables, plan.rows)
-    for step in plan.placeholders():
-        if tables.stamp(plan.rows[step]) == NEVER:
-            raise PlaceHolderError(f"{tables.label(plan.rows[step])} has no value. Set it: p.value = 1.0.")
-    return [tables.values[row] for row in plan.rows]
+    for row in (plan.rows[step] for step in plan.placeholders()):
+        if row not in fed and tables.stamp(row) == NEVER:
+            raise PlaceHolderError(f"{tables.label(row)} has no value. Set it: p.value = 1.0.")
+    return [fed.get(row, tables.values[row]) for row in plan.rows]
 
 
-def _check_leaf(plan: Plan, step: int) -> None:
-    if plan.rule(step) is not None:
-        label = CURRENT.tables.label(plan.rows[step])
-        raise NodeError(f"Forward mode moves leaves (Variables and PlaceHolders), not {label}.")
+def _moving(plan: Plan, speeds: Mapping[int | None, float], values: Sequence[Any] | None = None) -> list[Any]:
+    """Values, the leaves' present ones if none are given, as dual numbers. speeds: of leaves, by step; None is none."""
+    for step in speeds:
+        if step is not None and plan.rule(step) is not None:
+            label = CURRENT.tables.label(plan.rows[step])
+            raise NodeError(f"Forward mode moves leaves (Variables and PlaceHolders), not {label}.")
+    return [Dual(value, speeds.get(step)) for step, value in enumerate(leaf_values(plan) if values is None else values)]
 
 
 def _drafts(book: Book, plan: Plan) -> list[Any]:

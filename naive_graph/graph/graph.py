@@ -100,10 +100,7 @@ class Graph(ByName, metaclass=GraphType):
 
     @classmethod
     def forward(
-        cls,
-        *targets: nodes.Node,
-        feed: Mapping[nodes.PlaceHolder, float] | None = None,
-        engine: str | None = None,
+        cls, *targets: nodes.Node, feed: Mapping[nodes.PlaceHolder, float] | None = None, engine: str | None = None
     ) -> None:
         """Evaluate the whole graph, or only what the targets need, in Kahn's order.
 
@@ -121,14 +118,8 @@ class Graph(ByName, metaclass=GraphType):
         """
         tables = CURRENT.tables
         quick = tables.kept("quick")
-        if (
-            quick is not None
-            and feed is None
-            and engine is None
-            and not WATCHERS
-            and quick.serves(targets)
-            and quick.forward()
-        ):
+        plain = quick is not None and feed is None and engine is None and not WATCHERS
+        if plain and quick.serves(targets) and quick.forward():
             return
         rows = rows_of(targets, "Graph.forward")
         fed = checked_feed({} if feed is None else feed)

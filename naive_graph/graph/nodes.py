@@ -371,7 +371,7 @@ def _method(rule: Rule) -> Any:
 INFIX = {"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__pow__": "pow"}
 for _sign, _name in INFIX.items():
     setattr(Node, _sign, _infix(RULES[_name]))
-METHODS_OF_ONE = {"__neg__": "neg", **{name: name for name in UNARY}}
+
 for _name in UNARY:
     setattr(Node, _name, _method(RULES[_name]))
 

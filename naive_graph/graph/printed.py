@@ -39,8 +39,8 @@ def printed_tables(tables: Tables, plan: Plan) -> Printed:
     shown = [list(node_row(tables, row)) for row in _ends(rows)]
     edges = [[str(source), str(target)] for source, target in _ends(list(zip(sources, targets)))]
     return Printed(
-        f"nodes ({len(rows):,})\n{_aligned(['row', 'kind', 'name', 'value', 'grad'], shown, len(rows))}\n\n"
-        f"edges ({len(sources):,})\n{_aligned(['source', 'target'], edges, len(sources))}"
+        f"nodes ({len(rows):,})\n{_table(['row', 'kind', 'name', 'value', 'grad'], shown, len(rows))}\n\n"
+        f"edges ({len(sources):,})\n{_table(['source', 'target'], edges, len(sources))}"
     )
 
 
@@ -78,9 +78,18 @@ def _ends(items: Sequence[Item]) -> list[Item]:
     return list(items) if len(items) <= MOST_ROWS else [*items[:half], *items[-half:]]
 
 
-def _aligned(head: list[str], lines: list[list[str]], size: int) -> str:
-    widths = [max(len(line[place]) for line in [head, *lines]) for place in range(len(head))]
-    text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths)).rstrip() for line in [head, *lines]]
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of cells as text in columns.
+
+    >>> aligned([["row", "x"], ["0", "2.5"]])
+    ['row    x', '  0  2.5']
+    """
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return ["  ".join(map(str.rjust, line, widths)).rstrip() for line in lines]
+
+
+def _table(head: list[str], lines: list[list[str]], size: int) -> str:
+    text = aligned([head, *lines])
     if size > len(lines):
         text.insert(1 + len(lines) // 2, f"... ({size - len(lines):,} more)")
     return "\n".join(text)

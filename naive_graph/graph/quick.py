@@ -106,7 +106,10 @@ def arm(tables: Tables, plan: Plan) -> None:
 def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:
     """The code: values go to the staged ones; behind them comes a 0 if all is finite."""
     code = Straight(Module(), "sweeps", PARAMETERS)
-    registers = [_leaf(tables, code, row, kind) for row, kind in zip(whole.rows, whole.kinds)]
+    registers: list[Any] = [code.leaf("values", row) for row in whole.rows]
+    for step, row in enumerate(whole.rows):
+        if whole.kinds[step] == CONSTANT:
+            registers[step] = tables.values[row]  # which will never change
     amiss: Any = 0.0
     steps = (step for step, kind in enumerate(whole.kinds) if kind >= 0)
     for event in forward(whole, registers):
@@ -152,13 +155,6 @@ def _absorbed_adjoints(
         adjoints[row] = adjoints.get(row, 0.0) + adjoints[absorber] * partial
         code.store("adjoints", row, adjoints[row])
         code.breathe()
-
-
-def _leaf(tables: Tables, code: Straight, row: int, kind: int) -> Any:
-    """A Constant is a number, which will never change."""
-    if kind == CONSTANT:
-        return tables.values[row]
-    return code.leaf("values", row) if kind < 0 else None
 
 
 def _beside(amiss: Any, x: Any) -> Any:

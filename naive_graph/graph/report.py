@@ -68,16 +68,20 @@ class Failure(NamedTuple):
 
 @dataclass
 class Tally:
-    """What was found of one parameter."""
+    """How many derivatives were checked, left out, and wrong in some mode; and the worst relative error."""
 
     count: int = 0
     masked: int = 0
     failed: int = 0
     worst: float = 0.0
 
+    def add(self, other: Tally) -> None:
+        self.count, self.masked = self.count + other.count, self.masked + other.masked
+        self.failed, self.worst = self.failed + other.failed, max(self.worst, other.worst)
+
 
 @dataclass(repr=False)
-class Report:
+class Report(Tally):
     """What a gradient check found. It is true if nothing failed.
 
     `failures` has an entry for each mode that is wrong. `parameters` has a tally
@@ -85,25 +89,19 @@ class Report:
     draw(report) is their picture.
     """
 
-    count: int = 0
-    masked: int = 0
-    worst: float = 0.0
     failures: list[Failure] = field(default_factory=list)
     entries: list[Failure] = field(default_factory=list)
     parameters: dict[str, Tally] = field(default_factory=dict)
     tolerance: float = 1e-5
 
     def leave_out(self, parameter: str) -> None:
-        self.masked += 1
-        self._tally(parameter).masked += 1
+        self._count(parameter, Tally(masked=1))
 
     def compare(
         self, parameter: str, leaf: str, derivatives: dict[str, float], difference: float, wishes: Wishes
     ) -> None:
         """One entry: its derivative in each mode, and its finite difference."""
-        self.count, tally, self.tolerance = self.count + 1, self._tally(parameter), wishes.max_rel
-        tally.count += 1
-        found = []
+        found, self.tolerance = [], wishes.max_rel
         for mode, derivative in derivatives.items():
             error, size = abs(derivative - difference), abs(derivative) + abs(difference)
             found.append(Failure(leaf, mode, derivative, difference, error / size if size else 0.0))
@@ -111,38 +109,26 @@ class Report:
             each for each in found
             if each.relative_error > wishes.max_rel and abs(each.derivative - difference) >= wishes.min_abs
         ]  # fmt: skip
+        furthest = max(found, key=lambda each: each.relative_error)
+        self._count(parameter, Tally(1, 0, int(bool(wrong)), furthest.relative_error))
         self.failures += wrong
-        tally.failed += bool(wrong)
-        self._keep(max(found, key=lambda each: each.relative_error), tally)
-
-    def _keep(self, entry: Failure, tally: Tally) -> None:
-        self.worst = max(self.worst, entry.relative_error)
-        tally.worst = max(tally.worst, entry.relative_error)
-        self.entries.append(entry)
+        self.entries.append(furthest)
         if len(self.entries) > 2 * KEPT:
             self._cut()
 
-    @property
-    def failed(self) -> int:
-        """How many derivatives disagree in some mode."""
-        return sum(each.failed for each in self.parameters.values())
+    def _count(self, parameter: str, found: Tally) -> None:
+        self.add(found)
+        self.parameters.setdefault(parameter, Tally()).add(found)
 
     def _cut(self) -> None:
         self.entries = sorted(self.entries, key=lambda each: -each.relative_error)[:KEPT]
 
-    def _tally(self, parameter: str) -> Tally:
-        return self.parameters.setdefault(parameter, Tally())
-
     def gather(self, other: Report) -> None:
         """Add what another check found."""
-        self.count, self.masked = self.count + other.count, self.masked + other.masked
-        self.worst = max(self.worst, other.worst)
         self.failures += other.failures
         self.entries += other.entries
         for name, tally in other.parameters.items():
-            own = self._tally(name)
-            own.count, own.masked = own.count + tally.count, own.masked + tally.masked
-            own.failed, own.worst = own.failed + tally.failed, max(own.worst, tally.worst)
+            self._count(name, tally)
 
     def worst_entries(self) -> list[Failure]:
         """The entries that are furthest off, the worst first."""

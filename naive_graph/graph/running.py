@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import isfinite
 from typing import Any
@@ -20,17 +20,23 @@ from .handles import CURRENT
 from .nodes import Node, PlaceHolder
 
 
-def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
-    """The rows and numbers of a feed; an error that says what cannot be fed."""
-    fed: dict[int, float] = {}
+def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:
+    """The rows that are fed, and what with; an error that says what cannot be fed."""
     if not isinstance(feed, Mapping):
         raise FeedError(f"A feed is a dictionary from PlaceHolders to numbers: feed={{p: 1.0}}, not {feed!r}.")
     for node, value in feed.items():
         if not isinstance(node, PlaceHolder):
             what = CURRENT.tables.label(node.row) if isinstance(node, Node) else repr(node)
-            raise FeedError(f"Only a PlaceHolder can be fed, not {what}. Set a Variable with x.value = 1.0.")
-        fed[node.row] = number(value, CURRENT.tables.label(node.row))
-    return fed
+            repair = "Set a Variable with x.value = 1.0."
+            if isinstance(node, str):
+                repair = "Name the node itself, without quotation marks: feed={p: 1.0}."
+            raise FeedError(f"Only a PlaceHolder can be fed, not {what}. {repair}")
+        yield node.row, value
+
+
+def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:
+    """The rows and numbers of a feed."""
+    return {row: number(value, CURRENT.tables.label(row)) for row, value in fed_rows(feed)}
 
 
 def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:

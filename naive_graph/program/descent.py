@@ -137,37 +137,25 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
     memories, counts = memories_of(formula)
     grower = _Grower(lowering.flat, precision)
     leaf_of = {source: row for row, source in lowering.flat.sources.items() if isinstance(source, int)}
-    leaves: list[int] = []
-    results: list[int] = []
-    start: list[float] = []
-
-    def carry(row: int, result: int, value: float) -> None:
-        leaves.append(row)
-        results.append(result)
-        start.append(value)
-
-    time, seen = {}, set()
+    carried: dict[int, tuple[int, float]] = {}  # leaf -> what it becomes, and what it holds at first
+    time = {}
     if counts:
         clock = grower.carried(NONE)
-        carry(clock, grower.add(RULES["add"].number, [clock, grower.place(1.0)]), 1.0)
+        carried[clock] = grower.add(RULES["add"].number, [clock, grower.place(1.0)]), 1.0
         time["t"] = _Stand(grower, clock)
-    for weight, value, slope in zip(weights, held, lowering.slopes[0], strict=True):
-        if weight in seen:  # named twice
-            continue
-        seen.add(weight)
+    slopes = dict(zip(weights, zip(held, lowering.slopes[0], strict=True), strict=True))  # one may be named twice
+    for weight, (value, slope) in slopes.items():
         row = leaf_of.setdefault(weight, len(grower))
         if row == len(grower):  # the output does not depend on it; the formula may move it all the same
             grower.carried(NONE)
         memory = [grower.carried(NONE) for _ in range(memories)]
         made = made_by(formula, [_Stand(grower, each) for each in (row, slope.row, *memory)], time)
-        grower.sources[row] = Carried(NONE)
         for leaf, new, begin in zip((row, *memory), made, (value, *[0.0] * memories), strict=True):
-            carry(leaf, grower.place(new), begin)
-    for place, row in enumerate(leaves):
-        grower.sources[row] = Carried(place)
-    carried = set(leaves)
+            carried[leaf] = grower.place(new), begin
+    grower.sources |= {row: Carried(place) for place, row in enumerate(carried)}
     moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
-    return Step(grower.grown(), lowering.values[0].row, leaves, results, start, moved)
+    results, start = map(list, zip(*carried.values()))
+    return Step(grower.grown(), lowering.values[0].row, [*carried], results, start, moved)
 
 
 # --- running ------------------------------------------------------------------
@@ -178,13 +166,11 @@ def check_walk(rule: Any, steps: Any) -> None:
     if type(rule) is not float:  # as it mostly is
         formula_of(rule)
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
+        given = hasattr(steps, "__len__") and not isinstance(steps, str)
+        more = "; inputs come after the steps: minimize(0.1, 100, x)." if given else "."
         raise NodeError(
             f"minimize takes a whole number of steps, at least 1, not {called(steps)}. Write minimize(0.1, steps=100)"
-            + (
-                "; inputs come after the steps: minimize(0.1, 100, x)."
-                if hasattr(steps, "__len__") and not isinstance(steps, str)
-                else "."
-            )
+            + more
         )
 
 
@@ -284,13 +270,10 @@ def _finish(answers: ByReference, inputs: Inputs, rule: Any, way: Any, seen: Any
     """Keep the weights, unless something was infinite or NaN from the start, or that is forbidden."""
     weights = [way.weight(row) for row in answers.wrt]
     bad = np.flatnonzero(~np.isfinite(seen))
-    if len(bad) or not all(map(math.isfinite, weights)):
-        from_the_start = len(bad) > 0 and bad[0] == 0
-        if GraphType._on_invalid != "ignore":
-            complain(_why(answers, inputs, rule, bad), GraphType._on_invalid)
-        if from_the_start:
-            return
-    keep(weights)
+    if GraphType._on_invalid != "ignore" and (len(bad) or not all(map(math.isfinite, weights))):
+        complain(_why(answers, inputs, rule, bad), GraphType._on_invalid)
+    if not len(bad) or bad[0] > 0:
+        keep(weights)
 
 
 def _why(answers: ByReference, inputs: Inputs, rule: Any, bad: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,6 +14,7 @@ from ..core.tables import Tables
 from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
+from ..graph.running import fed_rows
 from .given import Batch, Inputs
 
 
@@ -58,11 +60,9 @@ def input_rows(inputs: Any) -> list[tuple[int, ...] | int]:
     if not _is_iterable(inputs) or isinstance(inputs, (str, Node)):
         inputs = [inputs]
     found = [_rows_of_input(each) for each in inputs]
-    seen: set[int] = set()
-    for row in [row for each in found for row in (each if isinstance(each, tuple) else (each,))]:
-        if row in seen:
-            raise FeedError(f"{CURRENT.tables.label(row)} stands twice among the inputs. Name it once.")
-        seen.add(row)
+    rows = [row for each in found for row in (each if isinstance(each, tuple) else (each,))]
+    if twice := [row for row, count in Counter(rows).items() if count > 1]:
+        raise FeedError(f"{CURRENT.tables.label(twice[0])} stands twice among the inputs. Name it once.")
     return found
 
 
@@ -84,44 +84,21 @@ def _rows_of_input(input: Any) -> tuple[int, ...] | int:
 
 def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[Any, Any]]) -> Inputs:
     """All that is given. feed: by PlaceHolder; pairs: rows of an input, and what is given for it."""
-    if feed is None:
-        feed = {}
-    if not isinstance(feed, Mapping):
-        raise FeedError(f"A feed is a dictionary from PlaceHolders to numbers: feed={{p: 1.0}}, not {feed!r}.")
     given = Inputs(tables, {}, [])
     for rows, values in pairs:
         if isinstance(rows, tuple):
             _add_columns(given, rows, values)
         else:
             _add(given, rows, values)
-    for node, values in feed.items():
-        if not isinstance(node, PlaceHolder):
-            what = tables.label(node.row) if isinstance(node, Node) else repr(node)
-            repair = "Set a Variable with x.value = 1.0."
-            if isinstance(node, str):
-                repair = "Name the node itself, without quotation marks: feed={p: 1.0}."
-            raise FeedError(f"Only a PlaceHolder can be fed, not {what}. {repair}")
-        _add(given, rows_of([node], "Program")[0], values)
-    if feed:
-        _check_once(given)
+    seen = {*given.numbers, *(row for batch in given.batches for row in batch.rows)} if feed else set()
+    for row, values in fed_rows({} if feed is None else feed):
+        if row in seen:
+            raise FeedError(f"{tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
+        _add(given, row, values)
     if len({batch.columns.shape[1] for batch in given.batches}) > 1:
         sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in given.batches)
         raise FeedError(f"All batches must have one length; here: {sizes}.")
     return given
-
-
-def _check_once(given: Inputs) -> None:
-    """No PlaceHolder is fed twice."""
-    seen = set(given.numbers)
-    for batch in given.batches:
-        for row in batch.rows:
-            if row in seen:
-                raise _twice(given, row)
-            seen.add(row)
-
-
-def _twice(given: Inputs, row: int) -> FeedError:
-    return FeedError(f"{given.tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
 
 
 def _array(values: Any, takes: str) -> Any:
@@ -152,12 +129,6 @@ def _numbers_of(array: Any) -> str:
     return "Convert it first: np.array(values, float)."
 
 
-def _put(given: Inputs, row: int, value: float) -> None:
-    if row in given.numbers:
-        raise _twice(given, row)
-    given.numbers[row] = value
-
-
 def _is_clear(values: Any, dimensions: int) -> bool:
     """Whether it is an array of floats with something in it, as it mostly is: then there is no more to ask."""
     return type(values) is np.ndarray and values.ndim == dimensions and values.dtype == np.float64 and values.size > 0
@@ -171,7 +142,7 @@ def _add(given: Inputs, row: int, values: Any) -> None:
     label = given.tables.label(row)
     takes = f"{label} takes a number, or a row of numbers, one for each sample"
     if getattr(values, "ndim", 0) == 0 and not isinstance(values, (list, tuple, range)):
-        _put(given, row, _one_number(values, label, takes))
+        given.numbers[row] = _one_number(values, label, takes)
         return
     batch = _array(values, takes)
     if batch.ndim != 1:
@@ -203,8 +174,7 @@ def _add_columns(given: Inputs, rows: tuple[int, ...], values: Any) -> None:
             turned = " Give each sample a line of its own: array.reshape(-1, 1)."
         raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{turned}")
     if array.ndim == 1:
-        for row, value in zip(rows, map(float, array), strict=True):
-            _put(given, row, value)
+        given.numbers.update(zip(rows, map(float, array), strict=True))
     else:
         given.batches.append(Batch(rows, array.T))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,27 +74,19 @@ class Feeds:
 
         What float32 cannot hold becomes infinite; a result will show it.
         """
-        source = inputs.tables.values if source is None else source
-        if self.tape.precision is DOUBLE:
-            self._feed(inputs, source)
-        else:
-            with np.errstate(over="ignore"):
-                self._feed(inputs, source)
-
-    def _feed(self, inputs: Inputs, source: Any) -> None:
-        tape = self.tape
-        if inputs.batches:
-            if tape.samples[1] != inputs.samples:
+        source, tape = inputs.tables.values if source is None else source, self.tape
+        with nullcontext() if tape.precision is DOUBLE else np.errstate(over="ignore"):
+            if inputs.batches and tape.samples[1] != inputs.samples:
                 tape.set_samples([1, inputs.samples])
             for batch in inputs.batches:
                 self.feed_batch(batch)
-        for row, fed in self.numbers:
-            tape.put(row, inputs.number(fed))
-        for row, places, sources in self.moving:
-            held = [inputs.number(each.row) if isinstance(each, Fed) else source[each] for each in sources]
-            numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].astype(np.float64)
-            numbers[places] = held
-            _fill(tape.feed(row), numbers)
+            for row, fed in self.numbers:
+                tape.put(row, inputs.number(fed))
+            for row, places, sources in self.moving:
+                held = [inputs.number(each.row) if isinstance(each, Fed) else source[each] for each in sources]
+                numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].astype(np.float64)
+                numbers[places] = held
+                _fill(tape.feed(row), numbers)
 
     def feed_batch(self, batch: Batch) -> None:
         """Copy a batch into its lines; lanes beyond the last sample repeat it."""
@@ -108,10 +102,11 @@ class Feeds:
             feeds[lines, columns.shape[1] :] = columns[:, -1:]
 
 
-def as_slice(places: list[int]) -> Any:
-    """The places, as a slice if they follow one another: it is copied several times faster."""
+def as_slice(places: Sequence[int]) -> Any:
+    """The places as an array, or as a slice if they follow one another: it is copied several times faster."""
     first = places[0] if places else 0
-    return slice(first, first + len(places)) if places == list(range(first, first + len(places))) else places
+    neighbours = list(places) == list(range(first, first + len(places)))
+    return slice(first, first + len(places)) if neighbours else np.array(places, np.intp)
 
 
 def _fill(feed: Any, numbers: Any) -> None:

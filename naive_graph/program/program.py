@@ -212,8 +212,6 @@ class Program:
         self._refuse_stale()
         if len(inputs) > len(self._inputs):
             raise too_many(self._tables, self._inputs, len(inputs))
-        if not feed and not inputs:
-            return Inputs(self._tables, {}, [])
         return checked(self._tables, feed, zip(self._inputs, inputs, strict=False))
 
     def _refuse_stale(self) -> None:
@@ -222,22 +220,17 @@ class Program:
         if home.closed or home is not self._tables:
             raise StaleNodeError(f"This Program's graph {home.closed}. Build the Program again.")
 
-    def _with_held(self, answers: Answers, given: Inputs) -> None:
-        """Numbers also for PlaceHolders that were not fed now, but have a value."""
-        for row in answers.placeholders:
-            if row not in given.numbers or given is self._nothing:
-                if self._tables.stamp(row) == NEVER:
-                    raise missing(self._tables, self._inputs, row)
-                given.numbers[row] = self._tables.values[row]
-
     def _ask(self, given: Inputs, weights: Weights | None) -> Answers:
         """The compiled question for these batches, and numbers for what was not fed now."""
         if self._tables.unset:
             held = weights.places if weights is not None else ()
             check_set(self._tables, set(ancestors(self._tables, self._rows)).difference(held))
         answers = self._compiled(given, weights)
-        if answers.placeholders:
-            self._with_held(answers, given)
+        for row in answers.placeholders:  # they may have a value, though they were not fed now
+            if row not in given.numbers or given is self._nothing:
+                if self._tables.stamp(row) == NEVER:
+                    raise missing(self._tables, self._inputs, row)
+                given.numbers[row] = self._tables.values[row]
         return answers
 
     def _compiled(self, given: Inputs, weights: Weights | None) -> Answers:

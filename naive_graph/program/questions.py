@@ -80,7 +80,8 @@ class ByReference:
 
     def __call__(self, inputs: Inputs) -> Found:
         step_of = {row: step for step, row in enumerate(self.plan.rows)}
-        values = self._values(inputs.numbers)
+        values = self._leaves(inputs.numbers)
+        reference.evaluate(self.plan, values)
         slopes = []
         for row in self.rows if self.wrt else ():
             seeds = {step_of[row]: self.precision.number(1.0)}
@@ -88,11 +89,6 @@ class ByReference:
             slopes.append(np.array([adjoints[step_of[leaf]] for leaf in self.wrt], self.precision.name))
         found = [float(values[step_of[row]]) for row in self.rows]
         return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
-
-    def _values(self, numbers: dict[int, float]) -> list[float]:
-        values = self._leaves(numbers)
-        reference.evaluate(self.plan, values)
-        return values
 
     def _leaves(self, numbers: dict[int, float]) -> list[float]:
         self.tables.grow_values()
@@ -107,17 +103,14 @@ class ByReference:
 
     def source_at(self) -> int:
         """The address of the floats that leaves are loaded from."""
-        if self.weights is not None:
-            address: int = self.weights.array.ctypes.data
-            return address
-        return self.tables.values.buffer_info()[0]
+        return self.weights.array.ctypes.data if self.weights else self.tables.values.buffer_info()[0]
 
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
         plan, batched = self.plan, [row for batch in inputs.batches for row in batch.rows]
         step_of = {row: step for step, row in enumerate(plan.rows)}
         asked, wrt = [step_of[row] for row in self.rows], [step_of[row] for row in self.wrt]
-        replay = Replay(plan, inputs.samples, [step_of[row] for row in batched if row in step_of])
+        replay = Replay(plan, inputs.samples, {step_of[row] for row in batched if row in step_of})
         wanted = plan.varies()
         for sample, values in replay.rounds(lambda sample: self._leaves(inputs.sample(sample))):
             waiting = [plan.operands(step)[0] for step in replay.gathers if step not in replay.known]
@@ -152,6 +145,7 @@ class ByMachine(ByReference):
             warnings.warn(EngineWarning(message), stacklevel=learners_level())
             self.lowering = self._lowered()
         self.flat = self.lowering.flat
+        self.placeholders = [row for row in self.lowering.placeholders if row not in self.batched]
         self.asked: list[Sample] = [*self.lowering.values, *(each for row in self.lowering.slopes for each in row)]
         wanted = [at.row for at in self.asked]
         self.straight = fits(self.flat) if engine is None else engine == "native" and pays(self.flat)
@@ -172,10 +166,6 @@ class ByMachine(ByReference):
     @property
     def stays(self) -> bool:
         return self.patience <= 0
-
-    @cached_property
-    def placeholders(self) -> list[int]:
-        return [row for row in self.lowering.placeholders if row not in self.batched]
 
     def _lowered(self, find: bool = True) -> Lowering:
         fused, places = self.question.fused, self.weights.places if self.weights is not None else None
@@ -231,7 +221,7 @@ class ByMachine(ByReference):
             self._wait()
         tape = self.tape
         if self.feeds.any:
-            self.feeds(inputs, self.weights.array if self.weights is not None else self.tables.values)
+            self.feeds(inputs, self.weights and self.weights.array)
         tape.run(self.source_at())
         amiss: float = tape.out.item(self.scalars)
         return amiss

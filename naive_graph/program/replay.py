@@ -7,7 +7,7 @@ one sample, and a `mean` in the middle of a graph is the mean that it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import isfinite
 from typing import Any
 
@@ -20,20 +20,16 @@ TOTAL, MEAN, WHERE = (RULES[name].number for name in ("total", "mean", "where"))
 class Replay:
     """A plan over samples. leaves: for each sample the leaves' values, by step; batched: steps that are fed batches."""
 
-    def __init__(self, plan: Plan, samples: int, batched: Sequence[int]) -> None:
+    def __init__(self, plan: Plan, samples: int, batched: Collection[int]) -> None:
         self.plan, self.samples = plan, samples
         self.known: dict[int, float] = {}  # a total's value, by its step
-        self.varies = [False] * len(plan)
-        for step in batched:
-            self.varies[step] = True
-        for step in range(len(plan)):
-            if plan.kinds[step] not in (TOTAL, MEAN) and any(self.varies[each] for each in plan.operands(step)):
-                self.varies[step] = True
-        self.gathers = [
-            step
-            for step in range(len(plan))
-            if plan.kinds[step] in (TOTAL, MEAN) and self.varies[plan.operands(step)[0]]
-        ]
+        self.varies: list[bool] = []
+        self.gathers: list[int] = []
+        for step, kind in enumerate(plan.kinds):
+            below = any(self.varies[each] for each in plan.operands(step))
+            if kind in (TOTAL, MEAN) and below:
+                self.gathers.append(step)
+            self.varies.append(step in batched or (below and kind not in (TOTAL, MEAN)))
 
     def rounds(self, leaves: Any) -> Iterator[tuple[int, list[Any]]]:
         """(sample, values by step), round after round; None where a value needs a total that is not known yet."""
@@ -53,16 +49,11 @@ class Replay:
 
     def evaluated(self, values: list[Any]) -> list[Any]:
         """The leaves' values, and those of all steps that need no unknown total."""
-        for step, kind in enumerate(self.plan.kinds):
-            if kind >= 0:
+        for step in range(len(values)):
+            if (rule := self.plan.rule(step)) is not None:
                 operands = [values[each] for each in self.plan.operands(step)]
-                rule = self.plan.rule(step)
-                if step in self.known:
-                    values[step] = self.known[step]
-                elif rule is not None and step not in self.gathers and None not in operands:
-                    values[step] = rule(*operands)
-                else:
-                    values[step] = None
+                waits = step in self.gathers or None in operands
+                values[step] = self.known[step] if step in self.known else None if waits else rule(*operands)
         return values
 
 

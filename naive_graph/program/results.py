@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,7 @@ class Part:
 
 def picks(flat: Flat, tape: Any, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
     """How to find the outputs' values, and then each output's slopes, among a tape's results."""
-    places, count = [], 0
-    for at in asked:
-        places.append(count)
-        count += int(flat.groups[at.row] == 0)
+    places = list(accumulate((int(flat.groups[at.row] == 0) for at in asked), initial=0))
     bounds = [(0, outputs), *((outputs + k * width, outputs + (k + 1) * width) for k in range(outputs if width else 0))]
     return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
 
@@ -69,7 +67,12 @@ def _pick(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick
         samples = np.array([at.lane for at in asked])
         return lambda out, tape: tape.out_lines(group)[lines, samples]
     singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
-    return lambda out, tape: _together([_alone(single(out, tape)) for single in singles], out.dtype)
+
+    def together(out: Any, tape: Any) -> Any:
+        entries = [_alone(single(out, tape)) for single in singles]
+        return np.array(entries, out.dtype) if all(isinstance(each, float) for each in entries) else entries
+
+    return together
 
 
 def whole_groups(flat: Flat, asked: list[Sample]) -> list[int] | None:
@@ -84,10 +87,6 @@ def all_finite(found: Any) -> bool:
     if not isinstance(found, np.ndarray):
         return all(map(all_finite, map(np.asarray, found)))
     return bool(np.isfinite(found).all())
-
-
-def _together(entries: list[Any], dtype: Any) -> Any:
-    return np.array(entries, dtype) if all(isinstance(each, float) for each in entries) else entries
 
 
 def _alone(found: Any) -> Any:

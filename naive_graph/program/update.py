@@ -55,18 +55,15 @@ def _trains(thing: Any) -> bool:
 def _repair(rule: Any) -> str:
     if _trains(rule):
         return " A trainer takes its own steps. Its formula can be had: minimize(naive_graph.training.formulas.adam)."
+    items = getattr(rule, "flat", rule)  # of an array of NumPy's each element, not each line
     several = isinstance(rule, Iterable) and hasattr(rule, "__len__") and not isinstance(rule, (str, bytes, dict))
-    if isinstance(rule, Arithmetic) or (several and any(isinstance(each, Arithmetic) for each in _items(rule))):
+    if isinstance(rule, Arithmetic) or (several and any(isinstance(each, Arithmetic) for each in items)):
         return " What moves is named in wrt: Program(loss, wrt=[x]).minimize(0.1)."
     if getattr(rule, "shape", None) == ():
         return " Write float(rate)."
     if several:
         return " One rate serves all weights; of one for each, write: program.weights -= rates * program().gradient."
     return ""
-
-
-def _items(several: Any) -> list[Any]:
-    return list(getattr(several, "flat", several))  # of an array of NumPy's each element, not each line
 
 
 def beside(rule: Any) -> str:

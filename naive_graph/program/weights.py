@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.tables import Tables
 from ..errors import FeedError
-from .given import Weights
+from .given import Weights, as_slice
 
 
 class InGraph:
@@ -25,7 +25,7 @@ class InGraph:
     held: Weights | None = None
 
     def __init__(self, tables: Tables, rows: Sequence[int]) -> None:
-        self.tables, self.rows, self._where = tables, rows, _together(rows)
+        self.tables, self.rows, self._where = tables, rows, as_slice(rows)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> InGraph:
         return self  # Variables are not copied
@@ -55,7 +55,7 @@ class InArray:
             )
         if where.size and (where.dtype.kind not in "iu" or where.min() < 0 or where.max() >= len(array)):
             raise FeedError(f"The places of weights are whole numbers from 0 to {len(array) - 1}.")
-        self._rows, self._where = rows, _together(where.tolist())
+        self._rows, self._where = rows, as_slice(where.tolist())
         self.held = Weights(array, dict(zip(rows, where.tolist(), strict=True)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> InArray:
@@ -102,10 +102,3 @@ def _check(array: Any) -> None:
         )
     if not array.flags.c_contiguous or not array.dtype.isnative or not array.flags.aligned:
         raise FeedError("weights= takes an array whose elements lie side by side. Copy it: np.ascontiguousarray(w).")
-
-
-def _together(places: Sequence[int]) -> Any:
-    """The places as an array of NumPy's, or as a slice where they follow one another."""
-    first = places[0] if places else 0
-    neighbours = list(places) == list(range(first, first + len(places)))
-    return slice(first, first + len(places)) if neighbours else np.array(places, np.intp)

@@ -40,11 +40,7 @@ class ByWindows(ByReference):
 
     def __init__(self, asked: Question, tape: WindowTape) -> None:
         super().__init__(asked)
-        self.tape = tape
-
-    @cached_property
-    def placeholders(self) -> list[int]:
-        return [row for row, _ in self.tape.fed]
+        self.tape, self.placeholders = tape, [row for row, _ in tape.fed]
 
     @cached_property
     def machine(self) -> ByMachine | None:
@@ -85,11 +81,7 @@ class ByDirect(ByReference):
     def __init__(self, asked: Question, ran: Any) -> None:
         super().__init__(asked)
         self.targets, self.size = list(dict.fromkeys(asked.rows)), len(ran)
-        self._placeholders: list[int] = ran[np.array(asked.tables.operators)[ran] == PLACEHOLDER].tolist()
-
-    @property
-    def placeholders(self) -> list[int]:
-        return self._placeholders
+        self.placeholders = ran[np.array(asked.tables.operators)[ran] == PLACEHOLDER].tolist()
 
     def __call__(self, inputs: Inputs) -> Found:
         with self.tables.lock:

@@ -99,7 +99,8 @@ def fit(
             for epoch in range(outcome.epochs, outcome.epochs + epochs):
                 if schedule is not None:
                     trainer.learning_rate = schedule(epoch)
-                for batch in islice(batches(samples, batch_size, _mixed(seed, epoch)), outcome.batches, None):
+                shuffled = batches(samples, batch_size, seed * 1_000_003 + epoch)  # a seed of its own for each epoch
+                for batch in islice(shuffled, outcome.batches, None):
                     loss = _step(trainer, loss_of, batch)
                     outcome.steps += 1
                     outcome.batches += 1
@@ -126,17 +127,17 @@ def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any
     if isinstance(loss, Node):
         Graph.forward(loss)
         Graph.backward(loss)
-        value = float(loss.value)
+        value = loss.value
     elif hasattr(loss, "backward"):
         found = loss.forward() if hasattr(loss, "forward") else None
         back = loss.backward()
-        value = float(back if found is None else found)
+        value = back if found is None else found
     else:
         raise TrainingError(f"loss_of gives a node or a tensor, not {loss!r}. Does it forget to return?")
     trainer.update()
     del loss
     _let_go(tables, mark)
-    return value
+    return float(value)
 
 
 def _let_go(tables: Tables, mark: Mark) -> None:
@@ -155,11 +156,6 @@ def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:
         outcome.best, outcome.best_epoch = float(loss), outcome.epochs - 1
     assert outcome.best_epoch is not None
     return patience is not None and outcome.epochs - 1 - outcome.best_epoch >= patience
-
-
-def _mixed(seed: int, epoch: int) -> int:
-    """A seed of its own for each epoch."""
-    return seed * 1_000_003 + epoch
 
 
 @contextmanager

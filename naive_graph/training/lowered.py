@@ -80,8 +80,7 @@ class LoweredLoss:
 
     def forward(self, *arrays: Any) -> float:
         """The loss for these inputs and the present weights."""
-        value, _ = self._ask(arrays)
-        return value
+        return self._ask(arrays)[0]
 
     def backward(self, *arrays: Any) -> float:
         """The loss; and every parameter's gradient is added to its own, as `tensor.backward()` does it."""

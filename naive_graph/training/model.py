@@ -20,7 +20,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from ..errors import ShapeError, TrainingError
 from .initialisers import Initialiser, glorot
 from .parameters import LookupParameter, Parameter
 from .stored import Shapes, check_name, read, write
+
+Kind = TypeVar("Kind", bound=Parameter)
 
 
 class Model:
@@ -72,36 +74,29 @@ class Model:
         self, shape: int | Sequence[int], init: Initialiser | None = None, name: str | None = None
     ) -> Parameter:
         """Weights of a shape, filled by an initialiser (glorot() if none is given)."""
-        return self._add(Parameter, shape, init, name, 0)
+        return self._add(Parameter, shape, init, name)
 
     def add_lookup_parameters(
         self, shape: Sequence[int], init: Initialiser | None = None, name: str | None = None
     ) -> LookupParameter:
         """A table of shape (rows, ...). The number of rows is no dimension to the initialiser."""
-        added = self._add(LookupParameter, shape, init, name, 1)
-        assert isinstance(added, LookupParameter)
-        return added
+        return self._add(LookupParameter, shape, init, name)
 
-    def _add(
-        self, kind: type[Parameter], shape: int | Sequence[int], init: Initialiser | None, name: str | None, rows: int
-    ) -> Parameter:
+    def _add(self, kind: type[Kind], shape: int | Sequence[int], init: Initialiser | None, name: str | None) -> Kind:
+        rows = kind is LookupParameter
         wanted = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
         if len(wanted) < 1 + rows or not all(type(each) is int and 0 < each < 2**62 for each in wanted):
             raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shape!r}.")
         name = check_name(name or f"p{len(self.weights)}")
         if any(each.name == name for each in self.weights):
             raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
-        make = glorot() if init is None else init
+        make, table = glorot() if init is None else init, range(wanted[0])
         if not callable(make):
             raise TrainingError(
                 f"An initialiser is one of training/initialisers.py, such as const(0.0), not {make!r:.60}."
             )
         try:
-            made = (
-                np.stack([make(self.random, wanted[1:]) for _ in range(wanted[0])])
-                if rows
-                else make(self.random, wanted)
-            )
+            made = np.stack([make(self.random, wanted[1:]) for _ in table]) if rows else make(self.random, wanted)
         except MemoryError:
             raise ShapeError(f"There is no room for a parameter of shape {wanted}.") from None
         filled = as_array(made, "A parameter")

@@ -86,4 +86,4 @@ def ground_of(f: str | Callable[[Any, Any], Any], start: Sequence[float] | None)
         )
     if start is None:
         raise TrainingError("Where shall the walks start? compare(trainers, f, start=(1.0, 2.0)).")
-    return getattr(f, "__name__", "f"), Ground(f, (0.0, 0.0), (), ""), start
+    return getattr(f, "__name__", "f"), Ground(f, (0.0, 0.0), ()), start

@@ -35,11 +35,7 @@ def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[st
     np = _numpy()
     head = json.dumps({"naive_graph": FORMAT, "kind": kind, "settings": settings}, allow_nan=True)
     named = {f"array/{name}": np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
-    for name, array in named.items():
-        if not np.isfinite(array).all():
-            raise TrainingError(
-                f"{name.removeprefix('array/')!r} has numbers that are not finite, so nothing was saved."
-            )
+    _check_finite(np, named, "", "saved")
     memory = io.BytesIO()
     np.savez(memory, head=np.frombuffer(head.encode(), dtype=np.uint8), **named)
     write_whole(path, memory.getvalue(), TrainingError)
@@ -64,9 +60,8 @@ def read(
                 raise TrainingError(f"{path} holds a {about[1]} of format {about[0]}, not a {kind}.")
             names = [name.removesuffix(".npy") for name in file.namelist() if name != "head.npy"]
             settings, inside = head.get("settings"), {name.removeprefix("array/"): name for name in names}
-            check(settings if isinstance(settings, dict) else {}, {
-                name: _header(np, file, entry, "<f8")[0] for name, entry in inside.items()
-            })  # fmt: skip
+            shapes = {name: _shape(np, file, entry, "<f8") for name, entry in inside.items()}
+            check(settings if isinstance(settings, dict) else {}, shapes)
             arrays = {name: _array(np, file, inside[name], "<f8") for name in progress(inside, label="load")}
     except FileNotFoundError:
         raise TrainingError(f"There is no file {path}.") from None
@@ -74,14 +69,15 @@ def read(
         raise
     except (OSError, ValueError, KeyError, AttributeError, RecursionError, zipfile.BadZipFile, EOFError) as error:
         raise TrainingError(f"{path} is no file of naive_graph, or it is damaged: {error}") from None
-    _check_finite(np, path, arrays)
+    _check_finite(np, arrays, f"{path}: ", "done")
     return settings, arrays
 
 
-def _check_finite(np: Any, path: Path, arrays: Mapping[str, Any]) -> None:
+def _check_finite(np: Any, arrays: Mapping[str, Any], where: str, what: str) -> None:
     for name, array in arrays.items():
         if not np.isfinite(array).all():
-            raise TrainingError(f"{path}: {name!r} has numbers that are not finite, so nothing was done.")
+            name = name.removeprefix("array/")
+            raise TrainingError(f"{where}{name!r} has numbers that are not finite, so nothing was {what}.")
 
 
 def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
@@ -94,25 +90,25 @@ def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
         raise ValueError("its settings are too long")
 
 
-def _header(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[tuple[int, ...], bool, int]:
-    """The shape of an array, whether it lies column by column, and where it begins. It must be as large as it says."""
+def _shape(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[int, ...]:
+    """The shape of an array, which must be as large as it says."""
     with file.open(f"{name}.npy") as entry:
         form = np.lib.format
         version = form.read_magic(entry)
         read_header = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
-        shape, by_columns, found = read_header(entry)
+        shape, _, found = read_header(entry)
         size, begin = file.getinfo(f"{name}.npy").file_size, entry.tell()
     if found != np.dtype(dtype):
         raise ValueError(f"{name!r} is an array of {found}, not of {np.dtype(dtype)}")
     if begin + math.prod(shape) * found.itemsize != size:
         raise ValueError(f"{name!r} claims {math.prod(shape):,} numbers, which are not there")
-    return shape, by_columns, begin
+    return tuple(shape)
 
 
 def _array(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> Any:
-    shape, by_columns, begin = _header(np, file, name, dtype)
-    flat = np.frombuffer(file.read(f"{name}.npy"), dtype, offset=begin)
-    return flat.reshape(shape, order="F" if by_columns else "C").copy()
+    _shape(np, file, name, dtype)
+    with file.open(f"{name}.npy") as entry:
+        return np.lib.format.read_array(entry)
 
 
 def _numpy() -> Any:

@@ -15,7 +15,6 @@ class Ground(NamedTuple):
     height: Callable[[Any, Any], Any]
     start: tuple[float, float]
     lowest: tuple[tuple[float, float], ...]
-    says: str
 
 
 def rosenbrock(x: Any, y: Any) -> Any:
@@ -50,15 +49,12 @@ def ravine(x: Any, y: Any) -> Any:
 
 
 SURFACES = {
-    "rosenbrock": Ground(rosenbrock, (-1.2, 1.0), ((1.0, 1.0),), "a curved valley"),
-    "beale": Ground(beale, (1.0, 1.5), ((3.0, 0.5),), "steep corners, a level middle"),
-    "himmelblau": Ground(
-        himmelblau,
-        (0.0, 0.0),
-        ((3.0, 2.0), (-2.805118086953, 3.131312518250), (-3.779310253378, -3.283185991286),
-         (3.584428340330, -1.848126526964)),
-        "four minima",
-    ),
-    "saddle": Ground(saddle, (1.0, 0.01), (), "a pass between two hills"),
-    "ravine": Ground(ravine, (-8.0, 1.5), ((0.0, 0.0),), "steep walls, a gentle floor"),
+    "rosenbrock": Ground(rosenbrock, (-1.2, 1.0), ((1.0, 1.0),)),
+    "beale": Ground(beale, (1.0, 1.5), ((3.0, 0.5),)),
+    "himmelblau": Ground(himmelblau, (0.0, 0.0), (
+        (3.0, 2.0), (-2.805118086953, 3.131312518250), (-3.779310253378, -3.283185991286),
+        (3.584428340330, -1.848126526964),
+    )),
+    "saddle": Ground(saddle, (1.0, 0.01), ()),
+    "ravine": Ground(ravine, (-8.0, 1.5), ((0.0, 0.0),)),
 }  # fmt: skip

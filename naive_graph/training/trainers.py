@@ -240,10 +240,11 @@ class Trainer:
         known = known and (about is None or (isinstance(about, list) and list(map(type, about))[1:] == [int]))
         if numbers.keys() != self.settings().keys() or not known:
             raise TrainingError(f"The file has no settings of this version of {type(self).__name__}.")
-        shapes = [(str(at), getattr(weight.zeros(), "shape", ())) for at, weight in enumerate(self.model.weights)]
-        expected = {f"average/{at}": shape for at, shape in shapes if about and about[1]}
-        for at, shape in shapes:
-            expected |= {f"{at}/{place}": shape for place in range(self.memories) if f"{at}/0" in found}
+        expected: Shapes = {}
+        for at, weight in enumerate(self.model.weights):
+            places = [f"{at}/{place}" for place in range(self.memories) if f"{at}/0" in found]
+            places += [f"average/{at}"] * bool(about and about[1])
+            expected |= dict.fromkeys(places, getattr(weight.zeros(), "shape", ()))
         if expected != found:
             raise TrainingError("The file remembers other weights than this trainer moves.")
 
@@ -344,8 +345,7 @@ def _positive(value: float, name: str) -> float:
 
 def _norm(slopes: Iterable[Any]) -> float:
     """The length of all the gradients together; DivergedError if it is no finite number."""
-    sizes = [abs(slope) if isinstance(slope, float) else _length(slope) for slope in slopes]
-    norm = math.hypot(*sizes)
+    norm = math.hypot(*(slope if isinstance(slope, float) else _length(slope) for slope in slopes))
     if not math.isfinite(norm):
         raise DivergedError(
             "The gradient is not finite, so this update was not made. Take a smaller learning_rate, "

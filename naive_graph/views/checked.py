@@ -18,7 +18,7 @@ def plot_check(report: Report, title: str = "") -> Plot:
         raise DrawingError("This gradient check compared nothing: there is nothing to draw.")
     labels = [f"{each.leaf}, {each.mode}: {each.derivative:.6g}, not {each.difference:.6g}" for each in entries]
     failed = set(report.failures)
-    with our_style([title, *labels]):
+    with our_style():
         figure = Plot(figsize=(7.6, 1.2 + 0.27 * len(entries)), layout="constrained")
         panel: Any = figure.subplots()
         lengths = [max(each.relative_error, LEAST) for each in entries]

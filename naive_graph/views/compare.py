@@ -8,20 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from ..core.files import path_of
 from ..core.number import listed
 from ..errors import HistoryError, TrainingError
 from ..graph.graph import Graph
 from ..graph.nodes import Variable
+from ..graph.printed import aligned
 from ..training.race import Make, Path, ground_of, race, seven
 from ..training.surfaces import Ground
 from .animate import chosen, film
-from .figure import COLOURS, MARKERS, STYLES, Plot, add_legend, finished, our_style
-from .picture import write_whole
+from .figure import Plot, Save, add_legend, finished, look_of, our_style
+from .picture import file_of, write_whole
 from .surface import Surface
-from .walk import Stage, Walk, draw_contours, shown
-
-PACE, PAUSE = 100, 2000  # milliseconds for a frame, and for the last
+from .walk import Stage, Walk, draw_contours
 
 
 def compare(
@@ -74,19 +72,17 @@ class Comparison:
     def table(self) -> str:
         """Where each walk ended, lowest first."""
         head = ["trainer", "steps", "x", "y", self.name, "to the minimum"]
-        lines = [head, *(self._line(path) for path in sorted(self.paths, key=_end))]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
+        return "\n".join(aligned([head, *(self._line(path) for path in sorted(self.paths, key=_end))]))
 
     def _line(self, path: Path) -> list[str]:
         (x, y), distance = path.points[-1], path.distance(self.ground)
         far = "ran away" if path.left else "-" if distance is None else f"{distance:.4g}"
         return [path.name, str(len(path.points) - 1), f"{x:.5g}", f"{y:.5g}", f"{path.heights[-1]:.5g}", far]
 
-    def plot(self, title: str = "", save: str | os.PathLike[str] | None = None) -> Plot:
+    def plot(self, title: str = "", save: Save = None) -> Plot:
         """All walks on the contours of the surface."""
         stage = self._stage()
-        with our_style([self.name, title, *(path.name for path in self.paths)]):
+        with our_style():
             self._lines(stage)
             _mark_ends(stage, self)
             add_legend(stage.figure, stage.handles, stage.texts)
@@ -94,12 +90,10 @@ class Comparison:
 
     def animate(self, path: str | os.PathLike[str], frames: int = 40) -> FilePath:
         """The walks as a film, a .gif."""
-        target = path_of(path, HistoryError)
-        if target.suffix.lower() != ".gif":
-            raise HistoryError(f"This film is saved as .gif, not {target.suffix or 'without a suffix'!r}.")
+        target = file_of(path, "This film", [".gif"], HistoryError)
         stage = self._stage()
         longest = max(len(each.points) for each in self.paths)
-        with our_style([self.name]):
+        with our_style():
             lines = self._lines(stage)
             add_legend(stage.figure, stage.handles, stage.texts)
             title = stage.panel.set_title("step 0", loc="right", fontsize=10)
@@ -107,17 +101,20 @@ class Comparison:
             def show(moment: int) -> None:
                 for line, each in zip(lines, self.paths):
                     line.set_data(*zip(*each.points[: moment + 1]))
-                title.set_text(f"step {shown(moment)}")
+                title.set_text(f"step {moment}")
 
-            write_whole(target, film(stage, [*lines, title], chosen(longest, frames), show, PACE, PAUSE))
+            write_whole(target, film(stage, [*lines, title], chosen(longest, frames), show))
         return target
 
     def _lines(self, stage: Stage) -> list[Any]:
         """Every walk in the picture, explained."""
-        lines = [_line_of(stage, place, each) for place, each in enumerate(self.paths)]
-        for line, each in zip(lines, self.paths):
+        for place, each in enumerate(self.paths):
+            (line,) = stage.panel.plot(
+                *zip(*each.points), **look_of(place), linewidth=1.6, markersize=5,
+                markevery=max(1, len(each.points) // 12), zorder=4,
+            )  # fmt: skip
             stage.explain(line, each.name)
-        return lines
+        return stage.handles[-len(self.paths) :]
 
     def _stage(self) -> Stage:
         """The contours around all walks. A walk that ran away is cut where the others' picture ends."""
@@ -128,7 +125,7 @@ class Comparison:
             way: list[tuple[float, ...]] = [*points]
             walk = Walk(["x", "y"], list(range(len(points))), way, 0)
             figure = Plot(figsize=(6.4, 5.6), layout="constrained")
-            with our_style([self.name]):
+            with our_style():
                 stage = Stage(figure, figure.subplots(), Surface(f, [x, y]), walk, points)
                 draw_contours(stage, self.name)
         return stage
@@ -155,26 +152,9 @@ def _near(path: Path, paths: list[Path]) -> list[tuple[float, float]]:
     return [point for point in path.points if all(abs(value - begin) <= reach for value, begin in zip(point, start))]
 
 
-def _line_of(stage: Stage, place: int, path: Path) -> Any:
-    xs, ys = zip(*path.points)
-    (line,) = stage.panel.plot(
-        xs, ys, color=COLOURS[place % len(COLOURS)], linestyle=STYLES[place % len(STYLES)], linewidth=1.6,
-        marker=MARKERS[place % len(MARKERS)], markersize=5, markevery=max(1, len(xs) // 12), zorder=4,
-    )  # fmt: skip
-    return line
-
-
 def _mark_ends(stage: Stage, comparison: Comparison) -> None:
-    x, y = comparison.paths[0].points[0]
-    start = stage.panel.plot(
-        x, y, "o", color="white", markeredgecolor="black", markersize=9, linestyle="none", zorder=6
-    )
-    stage.explain(start[0], "start")
+    stage.mark(comparison.paths[0].points[:1], "start", "o", "white", 9)
     low, high = stage.panel.get_xlim(), stage.panel.get_ylim()
     inside = [spot for spot in comparison.ground.lowest if low[0] < spot[0] < low[1] and high[0] < spot[1] < high[1]]
     if inside:
-        xs, ys = zip(*inside)
-        lowest = stage.panel.plot(
-            xs, ys, "*", color="#f0e442", markeredgecolor="black", markersize=15, linestyle="none", zorder=5
-        )
-        stage.explain(lowest[0], "minimum")
+        stage.mark(inside, "minimum", "*", "#f0e442", 15)

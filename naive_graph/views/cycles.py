@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import Plot, add_legend, finished, label_axes, our_style
+from .figure import Plot, Save, add_legend, finished, hatched, label_axes, our_style
 
 # isort: split
-import os
 from typing import Any
 
 from matplotlib.patches import Patch, Rectangle
@@ -20,9 +19,8 @@ INCHES = 0.34  # of one cell
 
 
 def cycles(
-    schedule: Any, iterations: int = 10, group_size: int | None = None,
-    title: str = "", save: str | os.PathLike[str] | None = None,
-) -> Plot:  # fmt: skip
+    schedule: Any, iterations: int = 10, group_size: int | None = None, title: str = "", save: Save = None
+) -> Plot:
     """A pipeline's table: operators down, cycles across, the iteration in every cell.
 
     group_size: of the scheme with two buffers, whose groups alternate; without
@@ -39,7 +37,7 @@ def cycles(
     met = {conflict.reader for conflict in conflicts}
     dirty = {reader.partition("(")[2][:-1] for reader in met}
     names = list(schedule.stages)
-    with our_style([title]):
+    with our_style():
         figure = Plot(figsize=(1.6 + INCHES * count, 1.3 + INCHES * len(names)), layout="constrained")
         panel = figure.subplots()
         panel.set_xlim(0.5, count + 0.5)
@@ -91,6 +89,5 @@ def _explain(figure: Plot, used: Any, group_size: int | None) -> None:
         NONE: "no weights",
     }
     kinds = [each for each in words if each in used]
-    handles = [Patch(facecolor=each, hatch=HATCHES[each], edgecolor="white") for each in kinds]
-    handles.append(Patch(fill=False, edgecolor="black", linewidth=1.6))
+    handles = [*(hatched(each, HATCHES[each]) for each in kinds), Patch(fill=False, edgecolor="black", linewidth=1.6)]
     add_legend(figure, handles, [*(words[each] for each in kinds), "clean iteration"])

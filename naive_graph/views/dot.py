@@ -57,12 +57,10 @@ def _box_attributes(box: Box) -> dict[str, str]:
     look = LOOKS[box.kind]
     if look.shape == "plaintext":
         return {"shape": "plaintext", "margin": "0.02", "width": "0.2", "height": "0.2"}
-    rounded = look.shape == "rounded"
+    rounded, outline = look.shape == "rounded", look.outline.replace("solid", "")
     attributes = {
         "shape": "box" if rounded else look.shape,
-        "style": ",".join(
-            ["filled", *(["rounded"] if rounded else []), *([] if look.outline == "solid" else [look.outline])]
-        ),
+        "style": ",".join(filter(None, ["filled", "rounded" if rounded else "", outline])),
         "fillcolor": look.fill,
         "color": look.line,
         "fontcolor": look.ink,
@@ -84,9 +82,7 @@ def _arrow_attributes(arrow: Arrow) -> dict[str, str]:
         attributes["label"] = _label([f" {place}{arrow.label} "])
     elif arrow.place:
         attributes["headlabel"] = arrow.place
-        attributes["labelfontcolor"] = ORDINAL
-        attributes["labelfontsize"] = "8"
-        attributes["labeldistance"] = "1.6"
+        attributes |= {"labelfontcolor": ORDINAL, "labelfontsize": "8", "labeldistance": "1.6"}
     return attributes
 
 

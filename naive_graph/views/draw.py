@@ -76,7 +76,10 @@ def draw(
 
         return plot_check(what, title)
     if hasattr(type(what), "stages") and not hasattr(what, "streams"):  # of a Program
-        _refuse_for_a_plan(partials, absorbed, fold, open)
+        if any(wish not in (None, False) for wish in (partials, absorbed, fold, open)):
+            raise DrawingError(
+                "A plan has no partials, scopes or tensors to show. Leave partials, absorbed, fold and open out."
+            )
         return what.draw(after=after or "share", feed=feed, direction=direction, title=title, most=most)
     if after is not None or feed is not None:
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
@@ -105,13 +108,6 @@ def _is_tensor(what: Any) -> bool:
     """Whether these are tensors: nodes of the graph are not, and nothing else is made of rules."""
     first = what[0] if isinstance(what, (list, tuple)) and what else what
     return isinstance(first, Arithmetic) and not isinstance(first, Node)
-
-
-def _refuse_for_a_plan(*wishes: Any) -> None:
-    if any(wish not in (None, False) for wish in wishes):
-        raise DrawingError(
-            "A plan has no partials, scopes or tensors to show. Leave partials, absorbed, fold and open out."
-        )
 
 
 def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:

@@ -11,21 +11,21 @@ import base64
 import io
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Protocol
 
-from ..core.files import path_of
 from ..errors import HistoryError, MissingToolError
 from ..graph.nodes import Node
-from .picture import write_whole
+from .picture import file_of, write_whole
 
 try:
     import matplotlib.style
     from matplotlib import font_manager
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 except ImportError:
     raise MissingToolError('A plot needs matplotlib: pip install "naive-graph[plot]".') from None
 
@@ -45,11 +45,18 @@ OTHER_FONTS = (
 )  # fmt: skip
 SHOWN_DPI = 150  # sharp on a fine screen; the metadata keeps its size
 # Without dates and versions, the same plot gives the same bytes.
-METADATA: dict[str, dict[str, Any]] = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}
+METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+def look_of(place: int) -> dict[str, Any]:
+    """How the line at this place among several looks."""
+    return {
+        "color": COLOURS[place % len(COLOURS)], "linestyle": STYLES[place % len(STYLES)],
+        "marker": MARKERS[place % len(MARKERS)],
+    }  # fmt: skip
+
+
+Save = str | os.PathLike[str] | None  # where a plot is to be saved, if it is
 
 
 class Recorded(Protocol):
@@ -68,11 +75,8 @@ class Plot(Figure):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the plot as its suffix says: .png, .svg or .pdf. The file appears whole or not at all."""
-        target = path_of(path, HistoryError)
-        form = target.suffix.lower().lstrip(".")
-        if form not in METADATA:
-            raise HistoryError(f"A plot is saved as .png, .svg or .pdf, not {target.suffix or 'without a suffix'!r}.")
-        write_whole(target, self.drawn(form, dpi=150))
+        target = file_of(path, "A plot", (".png", ".svg", ".pdf"), HistoryError)
+        write_whole(target, self.drawn(target.suffix.lower()[1:], dpi=150))
         return target
 
     def drawn(self, form: str, dpi: int = 100) -> bytes:
@@ -90,9 +94,10 @@ class Plot(Figure):
 
 
 @contextmanager
-def our_style(texts: Iterable[str] = ()) -> Iterator[None]:
-    """Our style whatever the user's settings are, with fonts that have the letters of these texts."""
-    fonts = ["DejaVu Sans", *_fonts_for("".join(texts))]
+def our_style() -> Iterator[None]:
+    """Our style whatever the user's settings are, with the fonts of ours that are installed here."""
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    fonts = ["DejaVu Sans", *(name for name in OTHER_FONTS if name in installed)]
     with matplotlib.style.context({**LOOK, "font.family": fonts}, after_reset=True):
         yield
 
@@ -104,21 +109,6 @@ def quiet_about_glyphs() -> Iterator[None]:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         yield
-
-
-def _fonts_for(text: str) -> list[str]:
-    """The first font of ours that is installed here for each letter that DejaVu Sans has not."""
-    missing, found = set(map(ord, text)) - _letters("DejaVu Sans"), []
-    installed = {font.name for font in font_manager.fontManager.ttflist} if missing else set()
-    for name in OTHER_FONTS:
-        if name in installed and missing & _letters(name):
-            found.append(name)
-            missing -= _letters(name)
-    return found
-
-
-def _letters(font: str) -> set[int]:
-    return set(font_manager.get_font(font_manager.findfont(font)).get_charmap())
 
 
 # --- texts, shown as they are: a name such as `$a_b` is no formula ---
@@ -147,11 +137,16 @@ def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> 
         shown.set_parse_math(False)
 
 
+def hatched(fill: str, hatch: str) -> Patch:
+    """A kind of bar or cell as a legend shows it; hatching, so that colour is not its only sign."""
+    return Patch(facecolor=fill, hatch=hatch, edgecolor="white")
+
+
 def _shortened(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
-def finished(figure: Plot, title: str, save: str | os.PathLike[str] | None) -> Plot:
+def finished(figure: Plot, title: str, save: Save) -> Plot:
     """The figure with its title, saved if asked for."""
     wrapped, size = fill(title, 72), 11.5
     if title and figure.legends:  # matplotlib would draw a title of the figure over the legend

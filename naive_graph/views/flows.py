@@ -36,8 +36,8 @@ def flow_scene(flow: Any, wishes: Wishes) -> Scene:
             if not end:
                 described.boxes.append(Box(f"{outside}-{stream.name}", "placeholder", [visible(stream.name)]))
         ends = source or f"in-{stream.name}", target or f"out-{stream.name}"
-        if ends[0] != ends[1] and not _inner(stream.name):
-            label = visible(stream.name) if source and target else ""
+        if ends[0] != ends[1] and "." not in stream.name:
+            label = visible(stream.name) if source and target else ""  # within a splitjoin names say nothing new
             described.arrows.append(Arrow(f"stream-{stream.name}", *ends, label))
         elif ends[0] != ends[1]:
             bundles[ends] += 1
@@ -48,11 +48,6 @@ def flow_scene(flow: Any, wishes: Wishes) -> Scene:
 def _whole(name: str) -> str:
     """The operator that a part of a splitjoin belongs to."""
     return name.partition(".")[0]
-
-
-def _inner(stream: str) -> bool:
-    """Whether a stream lies within a splitjoin, where names say nothing new."""
-    return "." in stream
 
 
 def _folded(flow: Any, fold: object) -> set[str]:

@@ -33,8 +33,7 @@ class Folder:
             raise DrawingError(f"fold={fold}: a depth is at least 0, that of the outermost scopes.")
         self.folds = fold is not None and fold is not False and any(scope for _, scope in tables.scopes)
         self._ids: dict[Scope, str] = {}
-        self._closed: dict[Scope, Scope | None] = {}
-        self._opened: dict[Scope, tuple[str, ...]] = {}
+        self._closed: dict[Scope | None, Scope | None] = {}
 
     def grouped(self, rows: Iterable[int]) -> dict[str, list[int]]:
         """The rows of each box, boxes in the order of their first row."""
@@ -51,11 +50,9 @@ class Folder:
 
     def closed(self, scope: Scope | None) -> Scope | None:
         """The outermost folded scope around; None if all are open."""
-        if scope is None:
-            return None
         if scope not in self._closed:
-            chain = around(scope)
-            self._closed[scope] = next((each for depth, each in enumerate(chain) if self._is_folded(each, depth)), None)
+            folded = (each for depth, each in enumerate(around(scope)) if self._is_folded(each, depth))
+            self._closed[scope] = next(folded, None)
         return self._closed[scope]
 
     def id(self, scope: Scope) -> str:
@@ -63,11 +60,7 @@ class Folder:
 
     def open_path(self, scope: Scope | None) -> tuple[str, ...]:
         """The ids of this open scope and of those around it, outermost first."""
-        if scope is None:
-            return ()
-        if scope not in self._opened:
-            self._opened[scope] = tuple(self.id(each) for each in around(scope))
-        return self._opened[scope]
+        return tuple(map(self.id, around(scope)))
 
     def scopes(self) -> dict[str, Scope]:
         """Every scope that was given an id."""

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import Plot, add_legend, finished, label_axes, our_style
+from .figure import Plot, Save, add_legend, finished, hatched, label_axes, our_style
 
 # isort: split
-import os
-from typing import TYPE_CHECKING, Any
-
-from matplotlib.patches import Patch
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from ..errors import DrawingError
 from ..tensor.tasks.engine import DAGExecutionEngine
 from ..tensor.tasks.scheduling import Bar, TaskRun
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Colour, hatching and what it is; hatching, so that colour is not the only sign.
 LOOKS = {
@@ -35,7 +31,7 @@ LETTER = 0.011  # the width of a letter, in widths of the plot
 UNITS = ((1.0, "seconds"), (1e-3, "milliseconds"), (1e-6, "microseconds"))
 
 
-def gantt(run: Any, title: str = "", save: str | os.PathLike[str] | None = None) -> Plot:
+def gantt(run: Any, title: str = "", save: Save = None) -> Plot:
     """The last run of an engine: a row for each worker, a bar for each task, in real time.
 
     Of a pipeline's run that was timed, a bar for each firing.
@@ -50,49 +46,48 @@ def gantt(run: Any, title: str = "", save: str | os.PathLike[str] | None = None)
     >>> plot = gantt(engine)
     """
     if getattr(run, "bars", None) and hasattr(run.bars[0], "operator"):
-        return _firings(run.bars, title, save)
+        return _plotted(run.bars, partial(_draw_firings, run.bars), title, save)
     chosen = _checked(run)
-    workers = 1 + max(bar.worker for bar in chosen.bars)
-    unit, named = next(each for each in UNITS if chosen.seconds >= each[0] or each is UNITS[-1])
-    with our_style([title, *chosen.graph.names.values()]):
-        figure = Plot(figsize=(8.0, 1.4 + 0.6 * workers), layout="constrained")
-        panel = figure.subplots()
-        panel.set_xlim(0.0, 1.01 * chosen.seconds / unit)
-        for bar in chosen.bars:
-            _draw_bar(panel, chosen, bar, unit)
-        _mark_levels(panel, chosen, unit)
-        panel.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
-        panel.set_ylim(workers - 0.5, -0.5)
-        panel.grid(visible=False)
-        label_axes(panel, f"{named} since the run began", "")
-        kinds = [kind for kind in LOOKS if any(task.key.kind == kind for task in chosen.graph.tasks)]
-        add_legend(figure, [_patch(kind) for kind in kinds], [LOOKS[kind][2] for kind in kinds])
-        return finished(figure, title, save)
+    return _plotted(chosen.bars, partial(_draw_tasks, chosen), title, save)
 
 
-def _firings(bars: Sequence[Any], title: str, save: str | os.PathLike[str] | None) -> Plot:
-    """What each worker of a pipeline did when: narrow bars in the colour of their kind."""
-    seconds = max(bar.end for bar in bars)
-    workers = 1 + max(bar.worker for bar in bars)
+def _plotted(bars: Sequence[Any], draw: Callable[[Any, float], list[Any]], title: str, save: Save) -> Plot:
+    """A row for each worker. draw: puts the bars into a panel, in a unit of time, and gives the looks of them."""
+    seconds, workers = max(bar.end for bar in bars), 1 + max(bar.worker for bar in bars)
     unit, named = next(each for each in UNITS if seconds >= each[0] or each is UNITS[-1])
-    with our_style([title]):
+    with our_style():
         figure = Plot(figsize=(8.0, 1.4 + 0.6 * workers), layout="constrained")
         panel = figure.subplots()
-        found = []
-        for kind, (fill, hatch, word) in FIRINGS.items():
-            mine = [bar for bar in bars if bar.operator.startswith(kind)]
-            if mine:
-                found.append((Patch(facecolor=fill, hatch=hatch, edgecolor="white"), word))
-            for worker in range(workers):
-                spans = [(bar.start / unit, (bar.end - bar.start) / unit) for bar in mine if bar.worker == worker]
-                panel.broken_barh(spans, (worker - HIGH / 2, HIGH), facecolor=fill, edgecolor=fill, linewidth=0.3)
-        panel.set_xlim(0.0, 1.01 * seconds / unit)
+        looks = draw(panel, unit)
+        panel.set(xlim=(0.0, 1.01 * seconds / unit), ylim=(workers - 0.5, -0.5))
         panel.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
-        panel.set_ylim(workers - 0.5, -0.5)
         panel.grid(visible=False)
         label_axes(panel, f"{named} since the run began", "")
-        add_legend(figure, [handle for handle, _ in found], [word for _, word in found])
+        add_legend(figure, [hatched(fill, hatch) for fill, hatch, _ in looks], [word for _, _, word in looks])
         return finished(figure, title, save)
+
+
+def _draw_firings(bars: Sequence[Any], panel: Any, unit: float) -> list[Any]:
+    """What each worker of a pipeline did when: narrow bars in the colour of their kind."""
+    found = []
+    for kind, look in FIRINGS.items():
+        mine, fill = [bar for bar in bars if bar.operator.startswith(kind)], look[0]
+        found += [look] * bool(mine)
+        for worker in {bar.worker for bar in mine}:
+            spans = [(bar.start / unit, (bar.end - bar.start) / unit) for bar in mine if bar.worker == worker]
+            panel.broken_barh(spans, (worker - HIGH / 2, HIGH), facecolor=fill, edgecolor=fill, linewidth=0.3)
+    return found
+
+
+def _draw_tasks(run: TaskRun, panel: Any, unit: float) -> list[Any]:
+    """The tasks of a run, and a dotted line where each level begins: it waits for the slowest of the one before."""
+    for bar in run.bars:
+        _draw_bar(panel, run, bar, unit)
+    for level in run.graph.levels[1:] if len(run.graph.levels) <= MOST_LEVELS else ():
+        begin = min(run.bars[number].start for number in level)
+        panel.axvline(begin / unit, color="#666666", linestyle=":", linewidth=1.0, zorder=0.5)
+    kinds = {task.key.kind for task in run.graph.tasks}
+    return [look for kind, look in LOOKS.items() if kind in kinds]
 
 
 def _checked(run: object) -> TaskRun:
@@ -116,16 +111,3 @@ def _draw_bar(panel: Any, run: TaskRun, bar: Bar, unit: float) -> None:
         ground = {"boxstyle": "round,pad=0.15", "facecolor": fill, "edgecolor": "none"}  # no hatching behind letters
         text = panel.text(start + wide / 2, bar.worker, label, ha="center", va="center", fontsize=9, bbox=ground)
         text.set_parse_math(False)
-
-
-def _mark_levels(panel: Any, run: TaskRun, unit: float) -> None:
-    """A dotted line where each level begins: it waits for the slowest task of the one before."""
-    if len(run.graph.levels) <= MOST_LEVELS:
-        for level in run.graph.levels[1:]:
-            begin = min(run.bars[number].start for number in level)
-            panel.axvline(begin / unit, color="#666666", linestyle=":", linewidth=1.0, zorder=0.5)
-
-
-def _patch(kind: str) -> Patch:
-    fill, hatch, _ = LOOKS[kind]
-    return Patch(facecolor=fill, hatch=hatch, edgecolor="white")

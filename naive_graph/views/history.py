@@ -20,6 +20,7 @@ from ..core.files import path_of
 from ..core.number import number
 from ..errors import HistoryError
 from ..graph.nodes import Node
+from ..graph.printed import aligned
 from .picture import write_whole
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class History(Sequence[dict[str, float]]):
         try:
             return self.steps[place]
         except IndexError:
-            raise IndexError(f"There is no step {place}: this history has {_steps(len(self))}.") from None
+            count = f"{len(self):,} step{'s'[: len(self) != 1]}"
+            raise IndexError(f"There is no step {place}: this history has {count}.") from None
 
     def __contains__(self, thing: object) -> bool:
         """Whether a series has this name, or a step these numbers."""
@@ -92,24 +94,20 @@ class History(Sequence[dict[str, float]]):
     def __getstate__(self) -> dict[str, Any]:
         return {"steps": self.steps, "_nodes": {}}  # a copy, or a pickle, keeps the numbers
 
-    def __iter__(self) -> Iterator[dict[str, float]]:
-        return iter(self.steps)
-
     # --- as text ---
 
     def _table(self) -> list[list[str]]:
         """The heading, and a row of cells for each step; of a long history the first 8 and the last 4."""
         names, size = self.names, len(self)
         places = list(range(size)) if size <= 12 else [*range(8), *range(size - 4, size)]
-        rows = [[str(at), *(_shown(self.steps[at].get(name)) for name in names)] for at in places]
-        return [["step", *names], *rows]
+        shown = [[self.steps[at].get(name) for name in names] for at in places]
+        cells = [["" if value is None else f"{value:.6g}" for value in values] for values in shown]
+        return [["step", *names], *([str(at), *row] for at, row in zip(places, cells))]
 
     def __str__(self) -> str:
         if not self.steps:
             return "an empty history"
-        table = self._table()
-        widths = [max(map(len, column)) for column in zip(*table)]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in table]
+        lines = aligned(self._table())
         if len(self) > 12:
             lines.insert(9, f"... {len(self) - 12:,} more")
         return "\n".join(lines)
@@ -133,8 +131,7 @@ class History(Sequence[dict[str, float]]):
         text, names = io.StringIO(), self.names
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["step", *names])
-        for at, step in enumerate(self.steps):
-            writer.writerow([at, *(repr(step[name]) if name in step else "" for name in names)])
+        writer.writerows([at, *(step.get(name) for name in names)] for at, step in enumerate(self.steps))
         write_whole(path_of(path, HistoryError), text.getvalue().encode())
         return path_of(path, HistoryError)
 
@@ -205,7 +202,7 @@ class History(Sequence[dict[str, float]]):
         """
         from .animate import animate_walk
 
-        return animate_walk(self, f, x, y, path_of(save, HistoryError), frames)
+        return animate_walk(self, f, x, y, save, frames)
 
     def walked(self, node: Node, fallback: str) -> tuple[str, list[float | None]]:
         """The recorded walk of a node: the series taken from it, else that of its name, else `fallback`."""
@@ -225,10 +222,9 @@ class History(Sequence[dict[str, float]]):
 
 def _taken(name: str, value: Any) -> Iterator[tuple[str, float]]:
     """The numbers of one series, or of one for each entry."""
-    if isinstance(value, Node):
-        value = value.value
-        if value is None:
-            raise HistoryError(f"Series {name!r}: the node has no value yet. Call Graph.forward() before recording.")
+    if isinstance(value, Node) and value.value is None:
+        raise HistoryError(f"Series {name!r}: the node has no value yet. Call Graph.forward() before recording.")
+    value = value.value if isinstance(value, Node) else value
     if value is None:
         raise HistoryError(f"Series {name!r}: None cannot be recorded. Call Graph.forward() first, or leave it out.")
     if not hasattr(value, "reshape"):
@@ -244,14 +240,6 @@ def _taken(name: str, value: Any) -> Iterator[tuple[str, float]]:
     for place, entry in zip(places, array.reshape(-1).tolist()):
         label = f"{name}[{','.join(map(str, place))}]" if math.prod(array.shape) > 1 else name
         yield label, number(entry, f"Series {label!r}")
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
-
-
-def _steps(count: int) -> str:
-    return "1 step" if count == 1 else f"{count:,} steps"
 
 
 def _read_table(path: Path) -> list[list[str]]:

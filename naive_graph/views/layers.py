@@ -67,23 +67,21 @@ def set_band(
     centres = dict.fromkeys(names, 0.0)
     for layer in layers.values():
         _set(layer, dict.fromkeys(layer, 0.0), centres, sizes)
+
+    def middle(name: str, layer: int) -> float:
+        """The mean of the neighbours in that layer; where the box is, if it has none there."""
+        there = [centres[each] for each in near[name] if each in centres and depth[each] == layer]
+        return sum(there) / len(there) if there else centres[name]
+
     for sweep in range(SWEEPS):
         step = 1 if sweep % 2 else -1  # back from the results first, then forth from the leaves
         for index in sorted(layers, reverse=step < 0):
-            wishes = {name: _middle(name, index - step, depth, near, centres) for name in layers[index]}
+            wishes = {name: middle(name, index - step) for name in layers[index]}
             if sweep < SWEEPS - 2:
                 layers[index].sort(key=lambda name: (wishes[name], centres[name]))
             _set(layers[index], wishes, centres, sizes)
     low = min((centres[name] - sizes[name][1] / 2 for name in names), default=0.0)
     return {name: centre - low for name, centre in centres.items()}
-
-
-def _middle(
-    name: str, layer: int, depth: Mapping[str, int], near: Mapping[str, list[str]], centres: Mapping[str, float]
-) -> float:
-    """The mean of the neighbours in that layer; where the box is, if it has none there."""
-    there = [centres[each] for each in near[name] if each in centres and depth[each] == layer]
-    return sum(there) / len(there) if there else centres[name]
 
 
 def _set(

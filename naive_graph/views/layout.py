@@ -78,18 +78,13 @@ def _add_routes(
         layout.routes[arrow.id] = [arrow.source, arrow.target]
         if between > MOST_STOPS:
             continue
-        home = _shared_path(scopes[arrow.source], scopes[arrow.target], paths)
-        stops = []
+        path = scopes[arrow.source]
+        around = (path[:size] for size in range(shared(path, scopes[arrow.target]), 0, -1))
+        home = next((each for each in around if each in paths), ())  # the innermost around both that has a band
         for layer in range(depth[arrow.source] + 1, depth[arrow.target]):
             stop = f"{arrow.id}@{layer}"
-            stops.append(stop)
             layout.sizes[stop], depth[stop], scopes[stop] = (0.0, 4.0), layer, home
-        layout.routes[arrow.id][1:1] = stops
-
-
-def _shared_path(a: tuple[str, ...], b: tuple[str, ...], paths: set[tuple[str, ...]]) -> tuple[str, ...]:
-    """The innermost path around both that has a band, or the outermost."""
-    return next((a[:size] for size in range(shared(a, b), 0, -1) if a[:size] in paths), ())
+            layout.routes[arrow.id].insert(-1, stop)
 
 
 def _layers(scene: Scene, layout: Layout, depth: Mapping[str, int]) -> dict[int, Point]:
@@ -109,12 +104,7 @@ def _layers(scene: Scene, layout: Layout, depth: Mapping[str, int]) -> dict[int,
     return starts
 
 
-def _stack(
-    scene: Scene,
-    layout: Layout,
-    across: Mapping[tuple[str, ...], Mapping[str, float]],
-    down: bool,
-) -> None:
+def _stack(scene: Scene, layout: Layout, across: Mapping[tuple[str, ...], Mapping[str, float]], down: bool) -> None:
     """Put the bands side by side, and open and close the frames of scopes between them."""
     at = 0.0
     open_now: tuple[str, ...] = ()

@@ -61,13 +61,13 @@ def _visible_letter(letter: str) -> str:
     return " " if unicodedata.category(letter) == "Zs" else "�"
 
 
-def shown(value: float) -> str:
-    """Five significant digits, with a true minus sign.
+def shown(value: float, digits: int = 5) -> str:
+    """So many significant digits, with a true minus sign.
 
     >>> shown(-0.181818182)
     '−0.18182'
     """
-    return f"{value:.5g}".replace("-", "−")
+    return f"{value:.{digits}g}".replace("-", "−")
 
 
 def ideographs(text: str) -> int:

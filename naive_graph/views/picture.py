@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any
 
 from ..core import files
 from ..core.files import path_of
-from ..errors import DrawingError, MissingToolError
+from ..errors import DrawingError, MissingToolError, NaiveGraphError
 from .dot import dot_text, draws_letters, has_graphviz
 from .graphviz_tool import clean_svg, run_dot
 from .ink import layered_svg
@@ -74,15 +75,9 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture as its suffix says: .svg, .png or .dot. The file appears whole or not at all."""
-        target = path_of(path, DrawingError)
-        makers: dict[str, Any] = {
-            ".svg": lambda: self.svg.encode(),
-            ".png": lambda: self.png,
-            ".dot": lambda: self.dot.encode(),
-        }
-        if target.suffix.lower() not in makers:
-            raise DrawingError(f"A picture is saved as .svg, .png or .dot, not {target.suffix or 'without suffix'!r}.")
-        write_whole(target, makers[target.suffix.lower()]())
+        target = file_of(path, "A picture", (".svg", ".png", ".dot"), DrawingError)
+        made = getattr(self, target.suffix.lower()[1:])
+        write_whole(target, made.encode() if isinstance(made, str) else made)
         return target
 
     def alt(self) -> str:
@@ -94,18 +89,14 @@ class Picture:
         """How many boxes there are, stubs aside."""
         return sum(box.kind != "rest" for box in self.scene.boxes)
 
-    def _width(self) -> float:
-        """How wide the picture is by itself."""
-        found = re.search(r'viewBox="\S+ \S+ (\S+) ', self.svg)
-        return float(found[1]) if found else 0.0
-
     def __repr__(self) -> str:
         return f"<Picture: {self.alt()} Save it with .save('graph.svg').>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         # An <img> survives where scripts and bare SVG are dropped; GitHub shows the PNG.
         data = base64.b64encode(self.svg.encode()).decode()
-        wide = self._width() > SCREEN
+        box = re.search(r'viewBox="\S+ \S+ (\S+) ', self.svg)
+        wide = box is not None and float(box[1]) > SCREEN
         image = (
             f'<img style="max-width:{"none" if wide else "100%"}" alt="{escape(self.alt())}" '
             f'src="data:image/svg+xml;base64,{data}">'
@@ -115,6 +106,16 @@ class Picture:
         with suppress(MissingToolError, DrawingError):  # the SVG stands without it
             bundle["image/png"] = base64.b64encode(self.png).decode()
         return bundle
+
+
+def file_of(path: Any, what: str, forms: Iterable[str], failure: type[NaiveGraphError]) -> Path:
+    """The path of a file in one of these forms. Raises `failure` for another, and for what is no path."""
+    target = path_of(path, failure)
+    *others, last = forms
+    if target.suffix.lower() not in (*others, last):
+        named = f"{', '.join(others)} or {last}" if others else last
+        raise failure(f"{what} is saved as {named}, not {target.suffix or 'without a suffix'!r}.")
+    return target
 
 
 def write_whole(target: Path, data: bytes) -> None:

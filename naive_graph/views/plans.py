@@ -132,14 +132,14 @@ def _box(flat: Flat, tables: Tables, row: int, names: dict[int, str], wanted: bo
 
 
 def _leaf_lines(flat: Flat, tables: Tables, row: int, names: dict[int, str]) -> list[str]:
-    source, name = flat.sources.get(row), _leaf_name(flat, tables, row)
+    source = flat.sources.get(row)
     if isinstance(source, Count):
         return ["number of", "samples"]
     if isinstance(source, Lanes):
         return [names[row], _held(tables, source)]
-    if name is None and source is not None:
+    if source is not None and _leaf_name(flat, tables, row) is None:
         return [names[row], _each(tables, source)]
-    return [name or names[row]]
+    return [_leaf_name(flat, tables, row) or names[row]]
 
 
 def _lines(flat: Flat, row: int, names: dict[int, str]) -> list[str]:
@@ -147,13 +147,9 @@ def _lines(flat: Flat, row: int, names: dict[int, str]) -> list[str]:
     kind = int(flat.kinds[row])
     if kind not in BOX_KINDS:
         return [f"{NAMES.get(kind) or sign(BY_NUMBER[kind])}  {names[row]}"]
-    over = [] if kind == DOT else [f"over {_samples(_lanes_below(flat, row))}"]
+    below = flat.samples[max(int(flat.groups[each]) for each in flat.of(row) if each != NONE)]
+    over = [] if kind == DOT else [f"over {_samples(below)}"]
     return [f"{NAMES[kind]}  {names[row]}", _terms(flat.of(row), names.__getitem__), *over]
-
-
-def _lanes_below(flat: Flat, row: int) -> int:
-    """How many samples a total runs over."""
-    return flat.samples[max(int(flat.groups[each]) for each in flat.of(row) if each != NONE)]
 
 
 def _terms(pairs: Sequence[int], name: Callable[[int], str]) -> str:
@@ -182,15 +178,11 @@ def _arrows(flat: Flat, row: int, shown_rows: set[int]) -> list[Arrow]:
     operands = flat.of(row)
     there = [(place, each) for place, each in enumerate(operands) if each in shown_rows]
     hidden = sum(each != NONE for each in operands) - len(there)
-    marks = _ordinals(int(flat.kinds[row]), len(operands))
+    kind = int(flat.kinds[row])
+    ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and len(operands) > 1
     arrows = [
-        Arrow(f"edge-{each}-{row}-{place}", f"row-{each}", f"row-{row}", "", marks[place]) for place, each in there
+        Arrow(f"edge-{each}-{row}-{place}", f"row-{each}", f"row-{row}", "", ordinal(place) if ordered else "")
+        for place, each in there
     ]
     rest = Arrow(f"bundle-{row}", f"rest-row-{row}", f"row-{row}", f"{hidden}×" if hidden > 1 else "")
     return [*arrows, rest] if hidden else arrows
-
-
-def _ordinals(kind: int, count: int) -> list[str]:
-    """Which operand is which, where their order matters."""
-    ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and count > 1
-    return [ordinal(place) if ordered else "" for place in range(count)]

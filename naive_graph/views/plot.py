@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from typing import Any
 
 from ..errors import HistoryError
-from .figure import COLOURS, MARKERS, STYLES, Plot, Recorded, add_legend, finished, label_axes, our_style
+from .figure import Plot, Recorded, Save, add_legend, finished, label_axes, look_of, our_style
 
 LARGEST = 1e300  # beyond it matplotlib's own arithmetic overflows
 FEW = 30  # numbers of which each gets a mark; fewer where lines must be told apart
 
 
 def plot_histories(
-    histories: Sequence[Recorded],
-    series: str | Sequence[str] | None,
-    labels: Sequence[str] | None,
-    log: bool,
-    title: str,
-    save: str | os.PathLike[str] | None,
-) -> Plot:
+    histories: Sequence[Recorded], series: str | Sequence[str] | None, labels: Sequence[str] | None, log: bool,
+    title: str, save: Save,
+) -> Plot:  # fmt: skip
     """The figure that `History.plot` returns."""
     names = _chosen(histories, series)
     titles = _titles(histories, labels)
-    with our_style([*names, *titles, title]):
+    with our_style():
         figure = Plot(figsize=(6.4, 1.2 + 2.3 * len(names)), layout="constrained")
         panels = [row[0] for row in figure.subplots(len(names), 1, sharex=True, squeeze=False)]
         drawn: dict[int, Any] = {}
@@ -87,11 +82,8 @@ def _draw_line(panel: Any, values: Sequence[float | None], titles: Sequence[str]
     """A line through the recorded numbers, with a gap where one cannot be shown."""
     steps = [step for step, value in enumerate(values) if value is not None]
     heights = [value if _can_show(value, log) else math.nan for value in values if value is not None]
-    (line,) = panel.plot(
-        steps, heights, label=titles[place], color=COLOURS[place % len(COLOURS)], linestyle=STYLES[place % len(STYLES)],
-        marker=MARKERS[place % len(MARKERS)], markersize=4.5, markevery=_marked(heights, place, len(titles)),
-    )  # fmt: skip
-    return line
+    marked = _marked(heights, place, len(titles))
+    return panel.plot(steps, heights, label=titles[place], **look_of(place), markersize=4.5, markevery=marked)[0]
 
 
 def _marked(heights: Sequence[float], place: int, among: int) -> list[int]:
@@ -108,12 +100,8 @@ def _marked(heights: Sequence[float], place: int, among: int) -> list[int]:
 def _draw_crosses(panel: Any, values: Sequence[float | None], place: int, log: bool) -> list[Any]:
     """A cross at the foot of the panel for each number that cannot be shown. Returns one for each, at most."""
     steps = [step for step, value in enumerate(values) if value is not None and not _can_show(value, log)]
-    if not steps:
-        return []
-    (crosses,) = panel.plot(
-        steps, [0.03] * len(steps), "x", transform=panel.get_xaxis_transform(), color=COLOURS[place % len(COLOURS)],
-    )  # fmt: skip
-    return [crosses]
+    colour, foot = look_of(place)["color"], panel.get_xaxis_transform()
+    return panel.plot(steps, [0.03] * len(steps), "x", transform=foot, color=colour) if steps else []
 
 
 def _explain(figure: Plot, drawn: dict[int, Any], titles: Sequence[str], crosses: Sequence[Any], log: bool) -> None:

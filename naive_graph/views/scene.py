@@ -167,7 +167,7 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
     name, value, grad = tables.name(row), tables.value(row), tables.grad(row)
     lines = [visible(name)] if name else []
     if kind == "operator":
-        lines = [symbol(tables, row) + (f"  {visible(name)}" if name else "")]
+        lines = [sign(BY_NUMBER[tables.operators[row]]) + (f"  {visible(name)}" if name else "")]
     if value is not None and (wishes.values or kind == "constant"):  # a Constant is its value
         lines.append(shown(value))
     if wishes.grads and grad is not None and not tables.grads_are_blank:
@@ -175,10 +175,6 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
     if kind == "operator" and tables.is_absorbed(row):
         kind = "absorbed"
     return Box(f"row-{row}", kind, lines or ["?"], folder.open_path(tables.scope(row)))
-
-
-def symbol(tables: Tables, row: int) -> str:
-    return sign(BY_NUMBER[tables.operators[row]])
 
 
 def sign(rule: Rule) -> str:

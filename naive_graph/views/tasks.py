@@ -12,23 +12,11 @@ def task_scene(graph: TaskGraph, wishes: Wishes) -> Scene:
     """Describe the tasks of a run, those of the first levels if there are too many."""
     if wishes.fold not in (None, False):
         raise DrawingError("Tasks have no scopes to fold. Leave fold out, and show fewer with most=...")
-    shown = _first(graph, wishes.most or READABLE)
-    described = Scene()
-    described.boxes = [_box(graph, number) for number in shown]
-    described.arrows = [
-        Arrow(f"need-{need}-{number}", f"task-{need}", f"task-{number}")
-        for need, number in graph.edges
-        if number in shown
-    ]
-    if len(shown) < len(graph):
-        left_out = len(graph) - len(shown)
-        described.caption = f"{left_out:,} tasks of higher levels are left out. See more with most=..."
-    return described
-
-
-def _first(graph: TaskGraph, most: int) -> dict[int, None]:
-    """The tasks of the lowest levels; what they need is among them."""
-    return dict.fromkeys([number for level in graph.levels for number in level][:most])
+    shown = [number for level in graph.levels for number in level][: wishes.most or READABLE]  # and what they need
+    edges = [(need, number) for need, number in graph.edges if number in {*shown}]
+    arrows = [Arrow(f"need-{need}-{number}", f"task-{need}", f"task-{number}") for need, number in edges]
+    far = f"{len(graph) - len(shown):,} tasks of higher levels are left out. See more with most=..."
+    return Scene([_box(graph, number) for number in shown], arrows, caption=far if len(shown) < len(graph) else "")
 
 
 def _box(graph: TaskGraph, number: int) -> Box:

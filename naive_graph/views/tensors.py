@@ -143,16 +143,14 @@ class Drawn:
             target = self.folder.box(place)
             for position, source in enumerate(node.sources):
                 if source in self.rows:
-                    elements = (row for row in self.rows[source] if self._is_element(source, row))
+                    place_of = CURRENT.tables.unfolded[source].place_of
+                    elements = (row for row in self.rows[source] if place_of(row) is not None)
                     bundles.update((self.box_of[row], target) for row in elements)
                 elif source in self.place and self.folder.box(self.place[source]) != target:
                     at = ordinal(position) if _ordered(node) else ""
                     start = self.folder.box(self.place[source])
                     arrows.append(Arrow(f"edge-{start}-{target}-{place}-{position}", start, target, "", at))
         return arrows + bundled(bundles)
-
-    def _is_element(self, tensor: TensorNode, row: int) -> bool:
-        return CURRENT.tables.unfolded[tensor].place_of(row) is not None
 
     def _into_scalar(self, row: int, bundles: Counter[tuple[str, str]]) -> Iterator[Arrow]:
         """The arrows from scalars that are shown; those from tensors are counted."""

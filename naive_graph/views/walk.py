@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import COLOURS, Plot, Recorded, add_legend, finished, label_axes, our_style
+from .figure import COLOURS, Plot, Recorded, Save, add_legend, finished, label_axes, our_style
 
 # isort: split
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +18,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ..errors import HistoryError
 from ..graph.nodes import Node
+from .lettering import shown
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
 
 CURVE_POINTS, GRID_POINTS = 400, 70
@@ -58,32 +58,33 @@ class Stage:
         self.handles.append(handle)
         self.texts.append(text)
 
+    def mark(self, spots: Sequence[tuple[float, float]], text: str, shape: str, colour: str, size: int) -> None:
+        """Explained marks, above all walks."""
+        style = {"color": colour, "markeredgecolor": "black", "markersize": size, "linestyle": "none"}
+        (marks,) = self.panel.plot(*zip(*spots), shape, **style, zorder=5 + len(self.handles))
+        self.explain(marks, text)
 
-def plot_walk(
-    history: Recorded, f: Node, x: Node, y: Node | None, title: str, save: str | os.PathLike[str] | None
-) -> Plot:
+
+def plot_walk(history: Recorded, f: Node, x: Node, y: Node | None, title: str, save: Save) -> Plot:
     """The figure that `History.plot_path` returns."""
-    stage = set_stage(history, f, x, y, title)
-    with our_style([*stage.walk.names, f.name or "f", title]):
+    stage = set_stage(history, f, x, y)
+    with our_style():
         _draw_walk(stage)
         add_legend(stage.figure, stage.handles, stage.texts)
         return finished(stage.figure, title, save)
 
 
-def set_stage(history: Recorded, f: Node, x: Node, y: Node | None, title: str = "") -> Stage:
+def set_stage(history: Recorded, f: Node, x: Node, y: Node | None) -> Stage:
     """The curve or the contours of f around the walk, the walk not yet drawn."""
     surface = Surface(f, [x] if y is None else [x, y])
     walk = read_walk(history, x, y)
     if y is None:
         walk = walk.thinned(surface.affordable(len(walk.points), 200))
     spots = [(point[0], surface.at(*point) if y is None else point[1]) for point in walk.points]
-    with our_style([*walk.names, f.name or "f", title]):
+    with our_style():
         figure = Plot(figsize=(6.4, 4.4) if y is None else (6.4, 5.6), layout="constrained")
         stage = Stage(figure, figure.subplots(), surface, walk, spots)
-        if y is None:
-            _draw_curve(stage, f.name or "f")
-        else:
-            draw_contours(stage, f.name or "f")
+        (_draw_curve if y is None else draw_contours)(stage, f.name or "f")
     return stage
 
 
@@ -152,15 +153,10 @@ def _shade(
     stage.panel.contour(xs, ys, rows, levels=levels, colors="#3b5b7a", linewidths=0.6, linestyles="solid")
     bar = stage.figure.colorbar(
         shades, ax=stage.panel, ticks=levels, spacing="uniform", extendrect=True, extendfrac="auto",
-        format=FuncFormatter(lambda level, _: shown(level)), shrink=0.9,
+        format=FuncFormatter(lambda level, _: shown(level, 6)), shrink=0.9,
     )  # fmt: skip
     bar.ax.tick_params(length=0, labelsize=9)
     bar.ax.set_title(name, fontsize=10.5).set_parse_math(False)
-
-
-def shown(level: float) -> str:
-    """A number as it is printed in a book."""
-    return f"{level:.6g}".replace("-", "\N{MINUS SIGN}")
 
 
 # --- the walk -----------------------------------------------------------------
@@ -175,14 +171,8 @@ def _draw_walk(stage: Stage) -> None:
     )
     apart = every * (stage.walk.steps[1] - stage.walk.steps[0]) if len(xs) > 1 else 1
     stage.explain(line, "walk" if apart == 1 else f"walk, a dot every {apart:,} steps")
-    start = stage.panel.plot(
-        xs[0], ys[0], "o", color="white", markeredgecolor="black", markersize=8, linestyle="none", zorder=5
-    )
-    end = stage.panel.plot(
-        xs[-1], ys[-1], "*", color=COLOURS[4], markeredgecolor="black", markersize=14, linestyle="none", zorder=6
-    )
-    stage.explain(start[0], "start")
-    stage.explain(end[0], "end")
+    stage.mark(stage.spots[:1], "start", "o", "white", 8)
+    stage.mark(stage.spots[-1:], "end", "*", COLOURS[4], 14)
     if stage.walk.left_out:
         nothing = Patch(facecolor="none", edgecolor="none")
         stage.explain(nothing, f"{stage.walk.left_out:,} steps left out, not finite")

@@ -96,7 +96,7 @@ def test_a_tangent_along_a_node_says_how_a_direction_is_written():
 
 def test_a_walk_is_saved_as_a_page(tmp_path):
     x = Variable(1.0)
-    with pytest.raises(NodeError, match=r"ends in \.html"):
+    with pytest.raises(NodeError, match=r"saved as \.html"):
         step(x * x).save(tmp_path / "walk.png")
     assert not list(tmp_path.iterdir())
 

@@ -113,7 +113,7 @@ def test_an_empty_walk_is_a_page_too() -> None:
 
 def expected(steps: Any, index: int) -> tuple[dict[int, str], dict[int, str]]:
     """The values and gradients that are known after a step, as they are written."""
-    *_, (_, state) = steps.states(0, index + 1)
+    *_, (_, state) = steps.states(range(index + 1))
     plans = [run.cast.plan for run in steps.runs]
     constants = {row for plan in plans for row, kind in zip(plan.rows, plan.kinds) if kind == CONSTANT}
     values = {row: figure(value) for row, value in state.values.items() if row not in constants}

@@ -45,7 +45,7 @@ def bits(value):
 
 
 def last_state(steps):
-    *_, (_, state) = steps.states(0, len(steps))
+    *_, (_, state) = steps.states(range(len(steps)))
     return state
 
 
@@ -120,7 +120,7 @@ def test_nobody_is_ready_who_still_waits(recipe):
     with Graph.scratch():
         y = build(recipe)[-1]
         for mode in ("forward",) if isinstance(y, Constant) else ("forward", "both"):
-            for each, state in step(y, mode=mode).states(0, 10**6):
+            for each, state in step(y, mode=mode).states(range(10**6)):
                 assert all(count >= 0 for count in state.waiting.values())
                 if each.kind == "enqueued":
                     assert state.waiting[each.row] == 0
@@ -132,7 +132,7 @@ def test_what_was_not_reached_is_blank(recipe):
     with Graph.scratch():
         steps = step(build(recipe)[-1], mode="forward")
         seen = set()
-        for each, state in steps.states(0, len(steps)):
+        for each, state in steps.states(range(len(steps))):
             if each.kind in ("read", "evaluated"):
                 seen.add(each.row)
             assert set(state.values) == seen
@@ -195,8 +195,8 @@ def test_a_step_that_is_asked_for_alone_has_the_state_that_walking_leads_to(reci
         except NodeError:
             return  # a Constant
         place = data.draw(st.integers(0, len(steps) - 1))
-        *_, (_, walked) = steps.states(0, place + 1)
-        (_, leapt), *_ = steps.states(place, place + 1)
+        *_, (_, walked) = steps.states(range(place + 1))
+        (_, leapt), *_ = steps.states(range(place, place + 1))
         assert repr(vars(leapt)) == repr(vars(walked))
 
 
@@ -425,7 +425,7 @@ def test_a_page_begins_with_the_state_before_it():
     walk = Walk(steps)
     assert len(walk.pages()) == -(-len(steps) // PAGE)
     page = walk.page(len(walk.pages()) // 2)
-    *_, (_, state) = steps.states(0, page["first"])
+    *_, (_, state) = steps.states(range(page["first"]))
     drawn = walk.drawn[0]  # of a large graph, only what is drawn is sent
     assert 0 < len(drawn) < len(state.values)
     assert page["state"]["values"] == {str(row): figure(state.values[row]) for row in drawn if row in state.values}

@@ -35,6 +35,10 @@ def opaque(rule: Rule, error: Exception) -> Opaque:
     )
 
 
+def _comparison(how: str) -> Any:
+    return lambda self, other: self.writer.compare(how, self, other)
+
+
 class Emitted(Arithmetic):
     """A register, and where its value can be loaded from again (`place`), if it was stored."""
 
@@ -52,23 +56,8 @@ class Emitted(Arithmetic):
     def __abs__(self) -> Emitted:
         return self.writer.outside("llvm.fabs.f64", [self])
 
-    def __gt__(self, other: Any) -> Any:
-        return self.writer.compare("ogt", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self.writer.compare("olt", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self.writer.compare("oge", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self.writer.compare("ole", self, other)
-
-    def __eq__(self, other: Any) -> Any:
-        return self.writer.compare("oeq", self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return self.writer.compare("une", self, other)
+    __gt__, __lt__, __ge__, __le__ = map(_comparison, ("ogt", "olt", "oge", "ole"))
+    __eq__, __ne__ = map(_comparison, ("oeq", "une"))
 
     def __bool__(self) -> bool:
         return bool(self.writer.compare("une", self, 0.0))

@@ -204,16 +204,11 @@ class Expressions(Writing):
             return Typed(self.emit(f"fptosi {self.real} {value} to i64"), "i64")
         if name == "fma":
             vector, full = self.vector, f"llvm.fma{self.precision.suffix(self.precision.lanes)}"
-            operands = self.operands(name, node.args, [vector] * 3)
             self.program.declared.add(f"declare {vector} @{full}({vector}, {vector}, {vector})")
-            return Typed(self.emit(f"call {vector} @{full}({operands})"), vector)
+            return self.call(full, self.operands(name, node.args, [vector] * 3), vector)
         if name in self.program.known:
             full, kinds, result = self.program.known[name]
-            operands = self.operands(name, node.args, kinds)
-            if result == "void":
-                self.lines.append(f'call void @"{full}"({operands})')
-                return Typed("", "void")
-            return Typed(self.emit(f'call {result} @"{full}"({operands})'), result)
+            return self.call(full, self.operands(name, node.args, kinds), result)
         function = self.names.get(name)
         function = getattr(function, "python", function)  # what @machine holds
         if not isinstance(function, FunctionType):
@@ -228,11 +223,14 @@ class Expressions(Writing):
         arguments = [each for place, each in enumerate(arguments) if place not in fixed.values()]
         given = [each for each in tree.args.args if not is_fixed(each)]
         kinds = [types.get(ast.unparse(each.annotation), "ptr") for each in given if each.annotation]
-        call, result = f"@{name}({self.operands(name, arguments, kinds)})", result_type(tree, self.precision)
-        if result == "void":
-            self.lines.append(f"call void {call}")
-            return Typed("", "void")
-        return Typed(self.emit(f"call {result} {call}"), result)
+        return self.call(name, self.operands(name, arguments, kinds), result_type(tree, self.precision))
+
+    def call(self, full: str, operands: str, result: str) -> Typed:
+        call = f'call {result} @"{full}"({operands})'
+        if result != "void":
+            return Typed(self.emit(call), result)
+        self.lines.append(call)
+        return Typed("", result)
 
     def fixed(self, argument: ast.expr) -> int:
         """What a parameter is given that the function is compiled for."""

@@ -26,16 +26,16 @@ PURE = "nounwind willreturn memory(none)"  # what C's functions of numbers are: 
 
 
 # If a number is too large for the fast function, all go the slow way.
-GUARDED = """define internal {real} @"{full}"({real} %x) {{
+GUARDED = """define internal {result} @"{full}"({real} %x) {{
   %size = call {real} @{fabs}({real} %x)
   %large = fcmp ugt {real} %size, {limit}{reduced}
   br i1 {any}, label %slow, label %fast
 fast:
-  %one = tail call {real} @"{fast}"({real} %x)
-  ret {real} %one
+  %one = tail call {result} @"{fast}"({real} %x)
+  ret {result} %one
 slow:
-  %two = tail call {real} @"{slow}"({real} %x)
-  ret {real} %two
+  %two = tail call {result} @"{slow}"({real} %x)
+  ret {result} %two
 }}"""
 
 
@@ -99,17 +99,17 @@ class Module:
         fast = self.define(f"{name}.many", mathematics.FUNCTIONS[name], arity)
         if name not in mathematics.LIMITS:
             return fast
-        return self.guarded(name, fast, self.each_alone(name, arity), mathematics.LIMITS[name])
-
-    def guarded(self, name: str, fast: str, slow: str, limit: float) -> str:
-        """The full name of a function that goes the fast way where all numbers are within a limit."""
         full = f"{name}.any.{self.precision.name}{self.mark}"
+        return self.guarded(full, fast, self.each_alone(name, arity), mathematics.LIMITS[name])
+
+    def guarded(self, full: str, fast: str, slow: str, limit: float, result: str = "") -> str:
+        """The full name of a function that goes the fast way where all numbers are within a limit."""
         if full not in self.functions:
             fabs, any_of = f"llvm.fabs{self.suffix}", f"llvm.vector.reduce.or.v{self.width}i1"
             reduced = f"\n  %any = call i1 @{any_of}({self.truth} %large)" if self.width > 1 else ""
             self.functions[full] = GUARDED.format(
                 full=full, fast=fast, slow=slow, limit=self.literal(limit), real=self.real, fabs=fabs,
-                reduced=reduced, any="%any" if reduced else "%large",
+                reduced=reduced, any="%any" if reduced else "%large", result=result or self.real,
             )  # fmt: skip
             self.declared[fabs] = f'declare {self.real} @"{fabs}"({self.real})'
             if reduced:

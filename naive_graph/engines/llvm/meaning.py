@@ -72,11 +72,8 @@ def _called(name: str, function: FunctionType) -> Callable[..., Any]:
 @once
 def _mathematics() -> SimpleNamespace:
     """Stands for the module `math`."""
-    return SimpleNamespace(**{**vars(math), **{name: _math(getattr(math, name)) for name in _known()}})
-
-
-def _known() -> tuple[str, ...]:
-    return (*C_LIBRARY, *KNOWN_TO_LLVM, "isinf")
+    known = (*C_LIBRARY, *KNOWN_TO_LLVM, "isinf")
+    return SimpleNamespace(**{**vars(math), **{name: _math(getattr(math, name)) for name in known}})
 
 
 def _math(function: BuiltinFunctionType) -> Callable[..., Any]:

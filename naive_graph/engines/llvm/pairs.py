@@ -27,20 +27,6 @@ from .meaning import in_registers
 PAIRS = (("sin", "cos"), ("tanh", "sech_squared"), ("sigmoid", "sigmoid_slope"))
 PAIR_OF = {RULES[name].number: names for names in PAIRS for name in names}
 
-# Where a number is too large for the fast functions, each of the two goes its own slow way.
-GUARD = """
-  %size = call {real} @"{fabs}"({real} %x0)
-  %large = fcmp ugt {real} %size, {limit}
-  %any = call i1 @{any_of}({truth} %large)
-  br i1 %any, label %slow, label %fast
-slow:
-  %one = call {real} @"{first}"({real} %x0)
-  %two = call {real} @"{second}"({real} %x0)
-  %slow.one = insertvalue {both} poison, {real} %one, 0
-  %slow.both = insertvalue {both} %slow.one, {real} %two, 1
-  ret {both} %slow.both
-fast:"""
-
 
 class Inlined(Choices):
     """Writes our own functions down where they are called, so that two of them can share instructions."""
@@ -58,10 +44,14 @@ def partner(kind: int) -> tuple[str, str] | None:
 
 def pair(module: Module, names: tuple[str, str]) -> str:
     """The full name of the function of a register that gives both results."""
-    full = "+".join(names)
-    if full not in module.functions:
-        module.functions[full] = _text(module, full, names)
-    return full
+    full, limit = "+".join(names), mathematics.LIMITS.get(names[0])
+    if limit is None:
+        return _written(full, names, Inlined(module, 1))
+    # Where a number is too large for the fast functions, each of the two goes its own slow way.
+    fast, slow = f"{full}.fast", f"{full}.slow"
+    _written(fast, names, Inlined(module, 1))
+    _written(slow, names, Choices(module, 1))
+    return module.guarded(full, fast, slow, limit, _kind(module))
 
 
 def both(code: Straight, module: Module, names: tuple[str, str], operand: Value) -> list[Emitted]:
@@ -73,26 +63,18 @@ def both(code: Straight, module: Module, names: tuple[str, str], operand: Value)
     return [code.line(f"extractvalue {_kind(module)} {found}, {place}") for place in (0, 1)]
 
 
-def _text(module: Module, full: str, names: tuple[str, str]) -> str:
-    real, kind, writer = module.real, _kind(module), Inlined(module, 1)
+def _written(full: str, names: tuple[str, str], writer: Choices) -> str:
+    """The full name, under which both functions are written down one after the other."""
+    module = writer.module
+    if full in module.functions:
+        return full
+    real, kind = module.real, _kind(module)
     one, two = (writer.operand(writer.through(in_registers(RULES[name].value))) for name in names)
     half = writer.line(f"insertvalue {kind} poison, {real} {one}, 0").name
     whole = writer.line(f"insertvalue {kind} {half}, {real} {two}, 1").name
-    lines = [_guard(module, names), *writer.lines, f"ret {kind} {whole}"]
-    return f'define internal {kind} @"{full}"({real} %x0) {{' + "\n  ".join(lines) + "\n}"
-
-
-def _guard(module: Module, names: tuple[str, str]) -> str:
-    if names[0] not in mathematics.LIMITS:
-        return ""
-    fabs, any_of = f"llvm.fabs{module.suffix}", f"llvm.vector.reduce.or.v{module.width}i1"
-    module.declared[fabs] = f'declare {module.real} @"{fabs}"({module.real})'
-    module.declared[any_of] = f"declare i1 @{any_of}({module.truth})"
-    first, second = (module.rounded(name, in_registers(RULES[name].value), 1) for name in names)
-    return GUARD.format(
-        real=module.real, truth=module.truth, both=_kind(module), fabs=fabs, any_of=any_of, first=first,
-        second=second, limit=module.literal(mathematics.LIMITS[names[0]]),
-    )  # fmt: skip
+    head = f'define internal {kind} @"{full}"({real} %x0) {{'
+    module.functions[full] = "\n  ".join([head, *writer.lines, f"ret {kind} {whole}"]) + "\n}"
+    return full
 
 
 def _kind(module: Module) -> str:

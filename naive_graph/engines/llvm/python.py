@@ -233,9 +233,11 @@ class _Translation(Expressions):
     def on_For(self, node: ast.For) -> None:
         if node.orelse:
             raise self.refused("`else` of a loop")
-        if not isinstance(node.target, ast.Name) or not isinstance(node.iter, ast.Call) or not _is_range(node.iter):
+        call: Any = node.iter
+        plain = isinstance(call, ast.Call) and ast.unparse(call.func) == "range" and not call.keywords
+        if not plain or not 1 <= len(call.args) <= 3 or not isinstance(node.target, ast.Name):
             raise self.refused("`for` over anything but range")
-        bounds = [self.cast(self.expression(each), "i64").text for each in node.iter.args]
+        bounds = [self.cast(self.expression(each), "i64").text for each in call.args]
         start, stop, step = ("0", *bounds, "1") if len(bounds) == 1 else (*bounds, "1")[:3]
         if step == "0":
             raise self.refused("a step of 0")
@@ -254,9 +256,3 @@ class _Translation(Expressions):
         self.lines.append(f"store i64 {self.emit(f'add nsw i64 {index}, {step}')}, ptr {counter}")
         self.jump(test)
         self.lines.append(f"{end}:")
-
-
-def _is_range(call: ast.Call) -> bool:
-    return (
-        isinstance(call.func, ast.Name) and call.func.id == "range" and 1 <= len(call.args) <= 3 and not call.keywords
-    )

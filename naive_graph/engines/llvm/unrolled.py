@@ -67,7 +67,8 @@ class _Unrolled(ast.NodeTransformer):
         count = self._count(node.iter, "unrolled")
         if count is None:
             return self.generic_visit(node)
-        if not isinstance(node.target, ast.Name) or any(isinstance(x, (ast.Break, ast.Continue)) for x in _all(node)):
+        leaves = any(isinstance(each, (ast.Break, ast.Continue)) for inner in node.body for each in ast.walk(inner))
+        if leaves or not isinstance(node.target, ast.Name):
             raise self._refused(node)
         name = node.target.id
         return [made for n in range(count) for made in self._with(name, n, node.body)]
@@ -114,7 +115,3 @@ class _Fixed(ast.NodeTransformer):
 
 def _one(name: str, place: int) -> str:
     return f"{name}.{place}"  # no name of Python's has a dot
-
-
-def _all(node: ast.For) -> list[ast.AST]:
-    return [each for statement in node.body for each in ast.walk(statement)]

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ...core.progress import progress
-from ..picture import write_whole
 from ..steps.pages import PAGE, Walk
 from ..steps.steps import StepLog
 
@@ -43,12 +42,6 @@ def page(steps: StepLog, title: str = "") -> str:
 def _digest(text: str) -> str:
     """By which the page's policy knows its own script and style, and lets no other in."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def save(steps: StepLog, path: Path, title: str = "") -> Path:
-    """Write the page; it appears whole or not at all."""
-    write_whole(path, page(steps, title).encode())
-    return path
 
 
 def whole(walk: Walk) -> tuple[dict[str, Any], str]:

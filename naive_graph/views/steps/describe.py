@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from ...core.arithmetics.text import TEX, Text
 from ...core.rules import Rule
+from ..scene import ordinal
 from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, STARTED, Cast, Entry, Run
 
 MOST_TERMS = 6  # of a running sum
 PLACES = {1: ("",), 2: ("left", "right")}
 DONE = {READ: "has its value", EVALUATED: "is computed", FINISHED: "is done", MOVED: "moves"}
-ORDINALS = ("1st", "2nd", "3rd")
 
 
 def figure(value: float) -> str:
@@ -28,8 +28,7 @@ def figure(value: float) -> str:
 def place_of(cast: Cast, consumer: int, position: int) -> str:
     """Which operand position: left or right of two, else 1st, 2nd, ..."""
     count = len(cast.operands(consumer))
-    names = PLACES.get(count)
-    return names[position] if names else ORDINALS[position] if position < 3 else f"{position + 1}th"
+    return PLACES[count][position] if count in PLACES else ordinal(position)
 
 
 def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
@@ -120,20 +119,13 @@ def rule_tex(rule: Rule, count: int) -> tuple[str, list[str]]:
 
     A learner's partial that only takes numbers is shown as what it is: dy/da.
     """
-    names = _letters(count)
+    names = list("abcdefgh"[:count]) if count <= 8 else [f"a_{{{place + 1}}}" for place in range(count)]
     letters, result = [Text(letter, 5, TEX) for letter in names], Text("y", 5, TEX)
     whole = rule(*letters)
     try:
         partials = rule.partials_at(letters, result, [True] * count)
-        written = ["0" if each is None else str(_text(each)) for each in partials]
+        short = [figure(each).removesuffix(".0") if isinstance(each, float) else each for each in partials]
+        written = ["0" if each is None else str(each) for each in short]
     except Exception:  # whatever a learner's function does when it meets letters
         written = [rf"\frac{{d y}}{{d {name}}}" for name in names]
     return f"y = {whole}", written
-
-
-def _letters(count: int) -> list[str]:
-    return list("abcdefgh"[:count]) if count <= 8 else [f"a_{{{place + 1}}}" for place in range(count)]
-
-
-def _text(value: object) -> object:
-    return figure(value).removesuffix(".0") if isinstance(value, float) else value

@@ -90,7 +90,7 @@ class Walk:
         """The walk from a page on, and the state before it. Page after page, it is one walk."""
         if self.following is not None and self.following[0] == number:
             return self.following[1:]
-        walk = self.steps.states(max(0, first - 1), self.count)
+        walk = self.steps.states(range(max(0, first - 1), self.count))
         return walk, self._shown(next(walk)[1] if first else State(), None)
 
     def _gather(self, step: Step, nodes: dict[int, dict[int, Any]]) -> None:

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core.arithmetics.dual import Dual
-from ...core.number import number
-from ...core.plan import Plan, check_set, plan_for
+from ...core.plan import Plan, plan_for
 from ...core.progress import many
 from ...core.sweep import Contributed, Finished, forward, reverse
-from ...core.tables import CONSTANT, NEVER
+from ...core.tables import CONSTANT
 from ...engines.choice import watched
 from ...errors import NodeError
 from ...graph.derive import leaf_values
@@ -181,7 +180,7 @@ def step(
     tables, recorder = CURRENT.tables, Recorder()
     with tables.lock:
         plan = plan_for(tables, [row])
-        values = _started(plan, {} if feed is None else feed)
+        values: list[Any] = leaf_values(plan, checked_feed({} if feed is None else feed))
         if mode == "tangent":
             _set_off(plan, values, wrt)
         recorder.evaluate(plan, values)
@@ -190,25 +189,6 @@ def step(
         if mode == "backward":
             del recorder.runs[0]
         return Steps(recorder.runs)
-
-
-def _started(plan: Plan, feed: Mapping[PlaceHolder, float]) -> list[Any]:
-    """The leaves' values by step, those that are fed among them."""
-    fed = checked_feed(feed)
-    stamps = {step: CURRENT.tables.stamp(plan.rows[step]) for step in plan.placeholders()}
-    unset = any(stamp == NEVER and plan.rows[step] not in fed for step, stamp in stamps.items())
-    values: list[Any] = leaf_values(plan) if unset else list(_present(plan))  # leaf_values says what is missing
-    for step, row in enumerate(plan.rows):
-        if row in fed:
-            values[step] = number(fed[row], "step")
-    return values
-
-
-def _present(plan: Plan) -> Iterator[float]:
-    tables = CURRENT.tables
-    tables.grow_values()
-    check_set(tables, plan.rows)
-    return (tables.values[row] for row in plan.rows)
 
 
 def _set_off(plan: Plan, values: list[Any], wrt: Node | None) -> None:

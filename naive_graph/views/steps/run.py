@@ -174,7 +174,7 @@ class Run:
         self.cast = cast
         self.iteration = iteration
         self.log = Log()
-        self.values: dict[int, float] = {}  # of a reverse sweep: what forward had computed
+        self.values: dict[int, float] = {}  # of a reverse sweep alone: what forward had computed
         self.slopes: dict[int, float | None] = {}  # of a forward sweep over dual numbers
         self.before: dict[int, float] = {}  # of an update: the old values
         self.untaken: set[int] = set()  # of a reverse sweep: where a branch that was not taken is handed nothing

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ...core.files import path_of
 from ...errors import NodeError
-from ..stepper.page import save
+from ..picture import file_of, write_whole
+from ..stepper.page import page
 from ..stepper.widget import bundle, show
 from .steps import StepLog
 
@@ -18,9 +18,9 @@ class Steps(StepLog):
 
     def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""
-        if path_of(path, NodeError).suffix not in (".html", ".htm"):
-            raise NodeError(f"A walk is saved as a page: a name that ends in .html, not {os.fspath(path)!r}.")
-        return save(self, path_of(path, NodeError), title)
+        target = file_of(path, "A walk", (".html", ".htm"), NodeError)
+        write_whole(target, page(self, title).encode())
+        return target
 
     def _ipython_display_(self) -> None:
         show(self)

@@ -26,13 +26,9 @@ class State:
         self.queue = OrderedDict()
         if run.phase == UPDATE:
             return
-        self.grads, self.terms = {}, {}
-        if run.phase == BACKWARD:
-            self.values = dict(run.values)
-            self.waiting = {row: len(cast.consumers(row)) for row in cast.rows}
-        else:
-            self.values = {}
-            self.waiting = {row: len(cast.operands(row)) for row in cast.rows}
+        self.values, self.grads, self.terms = dict(run.values), {}, {}
+        before = cast.consumers if run.phase == BACKWARD else cast.operands
+        self.waiting = {row: len(before(row)) for row in cast.rows}
 
     def take(self, run: Run, place: int) -> list[int]:
         """Take one step; returns the rows that now wait for one thing less."""

@@ -41,19 +41,14 @@ class Step:
     degrees: dict[int, int]  # rows whose count of what they wait for changed, and what it is now
     label: str
     origin: Origin | None
-    taken: bool = True  # False for a contribution to a branch that `where` did not take
+    taken: bool  # False for a contribution to a branch that `where` did not take
+    finite: bool  # whether every number of the step is
 
     @property
     def node(self) -> Node:
         """The node of the step; it must still be there."""
         node: Node = handle(CURRENT.tables, self.row)
         return node
-
-    @property
-    def finite(self) -> bool:
-        """Whether every number of the step is finite."""
-        numbers = (self.value, self.partial, self.incoming, self.contribution, self.total)
-        return all(number is None or math.isfinite(number) for number in numbers)
 
     def __str__(self) -> str:
         return self.sentence
@@ -83,4 +78,5 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
         label=cast.label(entry.row),
         origin=cast.origin(entry.row),
         taken=entry.taken,
+        finite=all(map(math.isfinite, entry)),
     )

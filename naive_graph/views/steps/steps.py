@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import Any
 
 from ...core.number import whole
 from ...errors import NodeError
@@ -44,32 +44,26 @@ class StepLog(Sequence[Step]):
             yield run, start
             start += len(run)
 
-    @overload
-    def __getitem__(self, place: int) -> Step: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Step]: ...
-    def __getitem__(self, place: int | slice) -> Step | list[Step]:
+    def __getitem__(self, place: Any) -> Any:
+        """A step by its number; a slice as a list of steps."""
         if isinstance(place, slice):
             places = range(*place.indices(len(self)))
             found = {step.index: step for step in self.at(sorted(places))}
             return [found[each] for each in places]
-        index = range(len(self))[place]
-        return next(self.walk(index, index + 1))
+        return next(self.at([range(len(self))[place]]))
 
     def __iter__(self) -> Iterator[Step]:
-        return self.walk(0, len(self))
+        return self.at(range(len(self)))
 
-    def walk(self, first: int, end: int) -> Iterator[Step]:
-        """The steps from `first` up to `end`, one after the other."""
-        for step, _ in self.states(first, end):
-            yield step
+    def at(self, places: Sequence[int]) -> Iterator[Step]:
+        """The steps at these places, which ascend."""
+        return (step for step, _ in self.states(places))
 
-    def states(self, first: int, end: int) -> Iterator[tuple[Step, State]]:
-        """Steps with the state after each. The state is one object that moves on."""
-        return self._at(range(first, min(end, len(self))))
+    def states(self, places: Sequence[int]) -> Iterator[tuple[Step, State]]:
+        """The steps at these places, which ascend, with the state after each: one object that moves on.
 
-    def _at(self, places: Sequence[int]) -> Iterator[tuple[Step, State]]:
-        """The steps at these places, which ascend. Runs before them are passed over, up to one that begins anew."""
+        Runs before the places are passed over, up to one that begins anew.
+        """
         starts, state = list(self._starts()), State()
         needed = set[int]()
         for at, (run, start) in enumerate(starts):
@@ -109,29 +103,26 @@ class StepLog(Sequence[Step]):
             raise NodeError(f"There is no kind of step {kind!r}. The kinds are: {', '.join(KINDS)}.")
         row = None if node is None else rows_of([node], "find")[0]
         wanted = None if kind is None else KINDS.index(kind)
-        return self.at(
-            [
-                start + place
-                for run, start in self._starts()
-                if (phase is None or run.phase == phase)
-                and (iteration is None or run.iteration == iteration)
-                and (node is None or run.cast.tables is node.tables)
-                for place, (each, its) in enumerate(zip(run.log.kinds, run.log.rows))
-                if (wanted is None or each == wanted)
-                and (row is None or its == row)
-                and (operator is None or (its >= 0 and run.cast.then.kind(its) == operator))
-                and (finite is None or run.log.finite(place) == finite)
-            ]
-        )
-
-    def at(self, places: Sequence[int]) -> list[Step]:
-        """The steps at these places, which ascend."""
-        return [step for step, _ in self._at(places)]
+        places = [
+            start + place
+            for run, start in self._starts()
+            if (phase is None or run.phase == phase)
+            and (iteration is None or run.iteration == iteration)
+            and (node is None or run.cast.tables is node.tables)
+            for place, (each, its) in enumerate(zip(run.log.kinds, run.log.rows))
+            if (wanted is None or each == wanted)
+            and (row is None or its == row)
+            and (operator is None or (its >= 0 and run.cast.then.kind(its) == operator))
+            and (finite is None or run.log.finite(place) == finite)
+        ]
+        return list(self.at(places))
 
     def table(self, first: int = 0, count: int = 60) -> str:
         """The steps as lines of text."""
         first, count = whole(first, "The first step"), whole(count, "The number of steps")
-        return "\n".join(f"{step.index:5}  {step.sentence}" for step in self.walk(first, min(len(self), first + count)))
+        return "\n".join(
+            f"{step.index:5}  {step.sentence}" for step in self.at(range(len(self))[first : first + count])
+        )
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(run)} {run.phase}" for run in self.runs[:4])
