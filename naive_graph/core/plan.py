@@ -8,6 +8,7 @@ on. Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962).
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, compress
@@ -21,6 +22,8 @@ from .tables import CONSTANT, PLACEHOLDER, Tables, live
 # A row that a merged one took over: the absorber, the row, the absorber's operands, and how many of them, the first
 # ones, are the row's.
 Absorbed = tuple[int, int, Sequence[int], int]
+LARGE = 2_000  # rows of a graph of which a small part is looked at alone
+FEWER = 16  # times as few rows are a small part
 NOT_ASKED = -1  # operands waited for: counted down, this never comes to 0
 
 
@@ -32,18 +35,19 @@ class Plan:
     """
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
-        drawn = Drawn(tables)
+        drawn = Drawn(tables, targets)
+        targets = drawn.places(targets)
         asked = drawn.needed(targets) if targets else drawn.live()
         consumers = drawn.consumers(asked)
         order = kahn([count if here else NOT_ASKED for count, here in zip(drawn.degrees, asked)], consumers)
         if len(order) < asked.count(1):
-            raise GraphCycleError(_cycle_message(tables, sorted({*where_set(asked)}.difference(order))))
+            raise GraphCycleError(_cycle_message(tables, drawn.named(sorted({*where_set(asked)}.difference(order)))))
         step_of = [0] * len(asked)
         for step, row in enumerate(order):
             step_of[row] = step
         kinds, counts = [drawn.operators[row] for row in order], [drawn.degrees[row] for row in order]
         begins, flat = drawn.begins, drawn.flat
-        self.rows, self.kinds = array("i", order), array("h", kinds)
+        self.rows, self.kinds = array("i", drawn.named(order)), array("h", kinds)
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in kinds]
         self.starts = array("i", [0, *accumulate(counts)])
         operands = [row for at, count in zip(order, counts) if count for row in flat[begins[at] : begins[at] + count]]
@@ -147,7 +151,8 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
     """The targets and everything that they depend on, by row."""
-    return where_set(Drawn(tables).needed(targets))
+    drawn = Drawn(tables, targets)
+    return drawn.named(where_set(drawn.needed(drawn.places(targets))))
 
 
 def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
@@ -170,8 +175,11 @@ class Drawn:
     that took a row over, oldest first; absorbed: which row each did.
     """
 
-    def __init__(self, tables: Tables) -> None:
-        self.operators, self.degrees, self.sources, self.targets = tables.columns()
+    def __init__(self, tables: Tables, asked: Sequence[int] = ()) -> None:
+        # A question about a small part of a large graph is answered from that part, its rows numbered anew.
+        part = part_of(tables, asked) if asked and len(tables) > LARGE else None
+        self.rows = part[0] if part else None
+        self.operators, self.degrees, self.sources, self.targets = part[1:] if part else tables.columns()
         self.begins = [0, *accumulate(self.degrees)]
         sources, targets = self.sources, self.targets
         if targets != sorted(targets):  # some edges were drawn by hand
@@ -185,6 +193,14 @@ class Drawn:
             flat += flat[begins[row] : begins[row + 1]]
             done = edge + 1
         self.flat = flat + sources[done:]
+
+    def places(self, rows: Sequence[int]) -> Sequence[int]:
+        """These rows of the tables, as they are numbered here."""
+        return rows if self.rows is None else [bisect_left(self.rows, row) for row in rows]
+
+    def named(self, rows: list[int]) -> list[int]:
+        """These rows, as the tables number them."""
+        return rows if self.rows is None else [self.rows[row] for row in rows]
 
     def operands(self, row: int) -> list[int]:
         return self.flat[self.begins[row] : self.begins[row + 1]]
@@ -224,8 +240,38 @@ class Drawn:
         for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
             if reached[absorber]:
                 reached[row] = 1
-                found.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
+                operands = self.named(flat[begins[absorber] : begins[absorber + 1]])
+                found.append((*self.named([absorber, row]), operands, degrees[row]))  # type: ignore[arg-type]
         return found
+
+
+def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
+    """The rows that some depend on, absorbed ones too, and their columns, numbered anew; None if they are many."""
+    while True:
+        cache, sources, (starts, edges) = tables.cache, tables.sources, tables.edges_into()
+        found, waiting, inward = set(asked), list(asked), []
+        while waiting:
+            row = waiting.pop()
+            mine = edges[starts[row] : starts[row + 1]]
+            inward += mine
+            for source in [sources[edge] for edge in mine]:
+                source = source if source >= 0 else ~source
+                if source not in found:
+                    found.add(source)
+                    waiting.append(source)
+            if len(found) * FEWER > len(tables):
+                return None
+        rows, inward = sorted(found), sorted(inward)
+        place = {row: number for number, row in enumerate(rows)}
+        ends = [sources[edge] for edge in inward]
+        columns = (
+            [tables.operators[row] for row in rows],
+            [tables.in_degrees[row] for row in rows],
+            [place[row] if row >= 0 else ~place[~row] for row in ends],
+            [place[tables.targets[edge]] for edge in inward],
+        )
+        if tables.cache is cache:  # else a signal's handler built meanwhile
+            return rows, *columns
 
 
 def kahn(waiting: list[int], consumers: Sequence[Sequence[int]]) -> list[int]:

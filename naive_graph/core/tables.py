@@ -147,6 +147,9 @@ class Tables:
                 fresh, settlings = self.fresh, self.settlings
                 base, end = len(self._operators), len(fresh)
                 first = 1 + WIDTH * (base - fresh[0])
+                if first > end and self.fresh is fresh:  # `add_rows` was interrupted after its last column
+                    self.fresh, self._cache = [base], {}
+                    return
                 if first == end and self.fresh is fresh:
                     return
                 if first < end and settlings == self.settlings and self.fresh is fresh:
