@@ -17,8 +17,14 @@ MISTAKES = {
     "comparison.animate(None)": (lambda: ng.compare(f="ravine", steps=1).animate(None), r"named by a path .* None"),
     "read with a number for a name": (lambda: read("x", {1: 2.0}), r"given to a name, a text, not to 1. Write {'x'"),
     "read x#c": (lambda: read("x#c", {"x": 1.0}), r"'#' has no meaning in a graph \(character 2\)"),
-    "log_softmax of a scalar": (lambda: ng.log_softmax(Variable(1.0)), r"log_softmax takes a tensor .* logsumexp"),
-    "log_softmax of a number": (lambda: ng.log_softmax(LeafNode.constant(1.0)), r"tensor of at least one axis, not"),
+    "log_softmax of a scalar": (
+        lambda: ng.log_softmax(Variable(1.0)),
+        r"log_softmax: axis=-1: .* single number.* logsumexp",
+    ),
+    "log_softmax of a number": (
+        lambda: ng.log_softmax(LeafNode.constant(1.0)),
+        r"log_softmax: axis=-1: .* single number",
+    ),
     "gelu of a text": (lambda: ng.gelu("text"), r"'gelu' takes a real number, not str"),
     "elu of nothing": (lambda: ng.elu(None), r"'elu' takes a real number, not"),
     "compare of an array": (lambda: ng.compare(np.ones(3)), r"compare takes trainer classes"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ShapeError
 from .arithmetic import axes_of
 from .base import TensorNode, size_of
 from .nodes import LinearNode, TransformNode
@@ -72,10 +71,6 @@ def softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
 
 def log_softmax(self: TensorNode, axis: Any = -1) -> TensorNode:
     """log(softmax(x)), which stays finite where softmax rounds to 0."""
-    if not isinstance(self, TensorNode) or not self.rank:
-        raise ShapeError(
-            f"log_softmax takes a tensor of at least one axis, not {self!r}. Of scalar nodes: x - logsumexp([x, y])."
-        )
     shifted = below_peak(self, axis)
     return _minus(shifted, over(shifted, "logsumexp", axis), axis)
 

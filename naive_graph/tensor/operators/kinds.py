@@ -191,7 +191,11 @@ def places(axes: Any, rank: int, what: str = "axes") -> list[int]:
 def place(axis: int, rank: int, what: str = "axis") -> int:
     """An axis counted from 0. Raises ShapeError."""
     if not -rank <= axis < rank:
-        has = f"axes from {-rank} to {rank - 1}" if rank else "none: it is a single number"
+        has = (
+            f"axes from {-rank} to {rank - 1}"
+            if rank
+            else "none: it is a single number. Of scalar nodes there are softmax([x, y]) and logsumexp([x, y])"
+        )
         raise ShapeError(f"{what}={axis}: there is no axis {axis}. The tensor has {has}.")
     return axis % rank
 

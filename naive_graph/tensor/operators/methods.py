@@ -48,6 +48,8 @@ def args(node: TensorNode) -> tuple[Any, ...]:
 def arg(node: TensorNode, place: int = 0) -> Any:
     """One operand: the first, if none is named."""
     found = _operands(node)
+    if not isinstance(place, int):
+        raise NodeError(f"An operand is asked for by a whole number, not {place!r:.60}.")
     if not -len(found) <= place < len(found):
         raise NodeError(f"{node.label} has no operand {place}: it has {len(found)}.")
     return found[place]
@@ -80,12 +82,14 @@ def inner(node: TensorNode, name: str) -> TensorNode:
     >>> y.inner("p").operator.name, y.inner("x").shape
     ('softmax', (2,))
     """
+    if not isinstance(name, str):
+        raise NodeError(f"An inner node is asked for by its name, a text, not {name!r:.60}.")
     found: dict[str | None, TensorNode] = {}
     for each in reversed(ancestors([node])):
         found.setdefault(each.name, each)
         found.setdefault(each.call.name if each.call else None, each)
-    if name not in found or name is None:
-        near = get_close_matches(str(name), [each for each in found if each], 1)
+    if name not in found:
+        near = get_close_matches(name, [each for each in found if each], 1)
         raise NodeError(f"{node.label} is made of no node {name!r}.{f' Did you mean {near[0]!r}?' if near else ''}")
     return found[name]
 
