@@ -249,7 +249,8 @@ def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | Non
     """The rows that some depend on, absorbed ones too, and their columns, numbered anew; None if they are many."""
     while True:
         cache, sources, (starts, edges) = tables.cache, tables.sources, tables.edges_into()
-        found, waiting, inward = set(asked), list(asked), []
+        inward: list[int] = []
+        found, waiting = set(asked), list(asked)
         while waiting:
             row = waiting.pop()
             mine = edges[starts[row] : starts[row + 1]]

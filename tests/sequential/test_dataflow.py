@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sequential.programs import V1, V2, V3, small
+from written_networks import V1, V2, V3, small
 
 from naive_graph.errors import SequentialError
 from naive_graph.sequential.firing import Machine, firings

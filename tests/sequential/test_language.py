@@ -5,7 +5,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sequential.programs import V1, V2, V3
+from written_networks import V1, V2, V3
 
 from naive_graph.errors import SequentialError, SequentialWarning
 from naive_graph.sequential.language import parse

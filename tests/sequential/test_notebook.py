@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from sequential.programs import V1, V2
+from written_networks import V1, V2
 
 from naive_graph.sequential.notebook import coloured
 

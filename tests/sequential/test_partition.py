@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sequential.programs import small
+from written_networks import small
 
 from naive_graph.errors import SequentialError
 from naive_graph.sequential.partition import Costs, curves, measured, partition, run_costs, table

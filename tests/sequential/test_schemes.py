@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from sequential.programs import same, small
+from written_networks import same, small
 
 from naive_graph.errors import TrainingError
 from naive_graph.sequential import firing, workers

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sequential.programs import V1, V2, same, small
+from written_networks import V1, V2, same, small
 
 from naive_graph.errors import SequentialError, ShapeError, TrainingError
 from naive_graph.sequential.language import parse
