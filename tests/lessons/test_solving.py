@@ -102,7 +102,9 @@ SOLVED_QUICKLY = "01_"
 @pytest.mark.parametrize(
     "lesson",
     [
-        pytest.param(each, id=each.stem, marks=[pytest.mark.slow] * (not each.name.startswith(SOLVED_QUICKLY)))
+        pytest.param(
+            each, id=each.stem, marks=[pytest.mark.slow, pytest.mark.typed] * (not each.name.startswith(SOLVED_QUICKLY))
+        )
         for each in LESSONS
     ],
 )
