@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from naive_graph.cli.lessons import hand_out
+
 ROOT = Path(__file__).resolve().parents[1]
 WHEEL = os.environ.get("NAIVE_GRAPH_WHEEL", "")
 pytestmark = pytest.mark.skipif(not WHEEL, reason="NAIVE_GRAPH_WHEEL names no wheel")
@@ -45,7 +47,8 @@ def test_an_installed_wheel_copies_the_lessons(installed, tmp_path):
     ended = run(installed, "lessons", "mine", "--copy-only", cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
     theirs = {path.name: path.read_bytes() for path in (tmp_path / "mine").glob("*.ipynb")}
-    assert theirs == {path.name: path.read_bytes() for path in (ROOT / "lessons").glob("*.ipynb")}
+    hand_out(sorted((ROOT / "lessons").glob("*.ipynb")), tmp_path / "ours")
+    assert theirs == {path.name: path.read_bytes() for path in (tmp_path / "ours").glob("*.ipynb")}
 
 
 def test_an_installed_wheel_makes_a_course(installed, tmp_path):

@@ -11,7 +11,7 @@ from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip
 from stepping import Seen
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, no other test of this process may begin an event loop
 def browser() -> Iterator[Any]:
     with browser_or_skip()() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGUMENTS)
