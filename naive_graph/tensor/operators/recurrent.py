@@ -8,6 +8,7 @@ Results: all states (T, D, N, H), and the last one of each direction (D, N, H).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from ...errors import ShapeError
@@ -49,32 +50,27 @@ OF_ONNX: dict[str, Any] = {
 }
 
 
+def _shape_of(gates: int, functions: int) -> Callable[..., list[Extents]]:
+    """The shape rule of a layer whose only state is h."""
+
+    def rule(
+        x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
+        activations: Any,
+    ) -> list[Extents]:  # fmt: skip
+        layout = Layout(
+            gates, x, w, r, b, [turned(initial_h, batch_first)],
+            direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=functions,
+        )  # fmt: skip
+        return layout.results(batch_first)
+
+    return rule
+
+
 # --- rnn ----------------------------------------------------------------------
 
 
-def _rnn_shape(
-    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
-    activations: Any,
-) -> list[Extents]:  # fmt: skip
-    initial_h = turned(initial_h, batch_first)
-    layout = Layout(
-        1,
-        x,
-        w,
-        r,
-        b,
-        [initial_h],
-        direction=direction,
-        lengths=lengths,
-        batch_first=batch_first,
-        activations=activations,
-        functions=1,
-    )
-    return layout.results(batch_first)
-
-
 @tensor_operator(
-    shape=_rnn_shape,
+    shape=_shape_of(gates=1, functions=1),
     examples=[
         example((2, 1, 2), (1, 2, 2), (1, 2, 2), (1, 4)),
         example((3, 2, 1), (2, 2, 1), (2, 2, 2), direction="bidirectional"),
@@ -104,44 +100,16 @@ def rnn(
         return (NonlinearNode(f, total),)
 
     return run(
-        x,
-        w,
-        r,
-        b,
-        states([initial_h], batch_first),
-        direction=direction,
-        lengths=lengths,
-        batch_first=batch_first,
-        cell=cell,
-    )
+        x, w, r, b, states([initial_h], batch_first),
+        direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
+    )  # fmt: skip
 
 
 # --- gru ----------------------------------------------------------------------
 
 
-def _gru_shape(
-    x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
-    activations: Any,
-) -> list[Extents]:  # fmt: skip
-    initial_h = turned(initial_h, batch_first)
-    layout = Layout(
-        3,
-        x,
-        w,
-        r,
-        b,
-        [initial_h],
-        direction=direction,
-        lengths=lengths,
-        batch_first=batch_first,
-        activations=activations,
-        functions=2,
-    )
-    return layout.results(batch_first)
-
-
 @tensor_operator(
-    shape=_gru_shape,
+    shape=_shape_of(gates=3, functions=2),
     examples=[
         example((2, 1, 2), (1, 3, 2), (1, 3, 1), (1, 6), linear_before_reset=True),
         example((2, 2, 1), (1, 6, 1), (1, 6, 2), None, (1, 2, 2)),
@@ -183,16 +151,9 @@ def gru(
         return (entry(lambda z, c, h: (1.0 - z) * c + z * h, z, c, h),)
 
     return run(
-        x,
-        w,
-        r,
-        b,
-        states([initial_h], batch_first),
-        direction=direction,
-        lengths=lengths,
-        batch_first=batch_first,
-        cell=cell,
-    )
+        x, w, r, b, states([initial_h], batch_first),
+        direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
+    )  # fmt: skip
 
 
 # --- lstm ---------------------------------------------------------------------
@@ -204,18 +165,9 @@ def _lstm_shape(
 ) -> list[Extents]:  # fmt: skip
     states = [turned(each, batch_first) for each in (initial_h, initial_c)]
     layout = Layout(
-        4,
-        x,
-        w,
-        r,
-        b,
-        states,
-        direction=direction,
-        lengths=lengths,
-        batch_first=batch_first,
-        activations=activations,
-        functions=3,
-    )
+        4, x, w, r, b, states,
+        direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=3,
+    )  # fmt: skip
     if p is not None and p != (layout.ways, 3 * layout.hidden):
         raise ShapeError(f"p of shape {p} must be {(layout.ways, 3 * layout.hidden)}: a peephole for i, o and f.")
     return layout.results(batch_first, 2)
@@ -264,16 +216,9 @@ def lstm(
         return entry(lambda o, c: f(o) * last(c), o, c), c
 
     return run(
-        x,
-        w,
-        r,
-        b,
-        states([initial_h, initial_c], batch_first),
-        direction=direction,
-        lengths=lengths,
-        batch_first=batch_first,
-        cell=cell,
-    )
+        x, w, r, b, states([initial_h, initial_c], batch_first),
+        direction=direction, lengths=lengths, batch_first=batch_first, cell=cell,
+    )  # fmt: skip
 
 
 def _peeped(gate: TensorNode, peephole: Any, c: TensorNode) -> TensorNode:
