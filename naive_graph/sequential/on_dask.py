@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import MissingToolError
 from .firing import Machine
 from .network import Network, Weights
-from .schemes import added, check_policy, groups, updated
+from .schemes import Gradients, check_policy, groups, passed, updated
 from .workers import Ran, checked, crossing
 
 Array = Any
@@ -69,39 +69,27 @@ def _run(
 def _part_of_group(
     network: Network, part: Sequence[str], held: Weights, outside: Mapping[str, Array], arrived: Sequence[Any],
     between: Sequence[str], first: int,
-) -> tuple[Streams, dict[int, dict[str, Array]], list[float]]:  # fmt: skip
+) -> tuple[Streams, Gradients, list[float]]:  # fmt: skip
     """The operators of one part, for all samples of a group: streams to other parts, sums of gradients, losses."""
     flow, machine = network.expand(), Machine(network)
-    given: Streams = {name: [] for name in between}
-    totals: dict[int, dict[str, Array]] = {}
+    operators = [flow.operators[name] for name in part]
+    given: Streams = {name: [] for name in between if flow.streams[name].writer in part}
+    come: dict[str, Any] = {name: each for streams, _, _ in arrived for name, each in streams.items()} | dict(outside)
+    mine = [name for operator in operators for name in operator.inputs if name in come]
+    totals: Gradients = [{} for _ in network.layers]
     losses: list[float] = []
-    come: dict[str, Any] = {
-        name: list(samples) for streams, _, _ in arrived for name, samples in streams.items() if samples
-    }
-    come.update(outside)
-    for place in range(len(next(iter(outside.values())))):
-        inside: dict[str, Array] = {}
-        for name in part:
-            operator = flow.operators[name]
-            taken = {each: inside.pop(each) if each in inside else come[each][place] for each in operator.inputs}
-            mine = held[operator.layer - 1] if operator.layer else {}
-            fired = machine.fire(operator, taken, mine, first + place + 1)
-            if fired.gradients:
-                added(totals.setdefault(operator.layer - 1, {}), fired.gradients)
-            if fired.loss is not None:
-                losses.append(fired.loss)
-            for stream, sample in fired.given.items():
-                if stream in given:
-                    given[stream].append(sample)
-                else:
-                    inside[stream] = sample
+    for place in range(len(outside[network.streams.data])):
+        streams = {name: come[name][place] for name in mine}
+        losses += passed(machine, operators, held, streams, totals, first + place + 1)
+        for name, samples in given.items():
+            samples.append(streams[name])
     return given, totals, losses
 
 
 def _learned(
     base: Mapping[str, Array], arrived: Sequence[Any], layer: int, count: int, rate: float
 ) -> dict[str, Array]:
-    total: dict[str, Array] = next((totals[layer] for _, totals, _ in arrived if layer in totals), {})
+    total: dict[str, Array] = next((totals[layer] for _, totals, _ in arrived if totals[layer]), {})
     return updated(base, total, count, rate) if total else dict(base)
 
 

@@ -13,10 +13,11 @@ group g + 1 is under way with U_{g+1}, group g writes U_{g+2} where U_g was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import SequentialError
+from .dataflow import Operator
 from .firing import Machine
 from .network import Network, Weights
 from .pipeline import Schedule, check_group
@@ -60,6 +61,26 @@ def newest(buffers: Sequence[Weights], ended: int, policy: str) -> Weights:
     return buffers[(ended + (policy != "serial")) % 2]
 
 
+def passed(
+    machine: Machine, operators: Iterable[Operator], held: Sequence[Mapping[str, Array]], streams: dict[str, Array],
+    totals: Gradients, iteration: int,
+) -> list[float]:  # fmt: skip
+    """Fire operators once, in their order; the loss, if it is among them.
+
+    streams: a sample in each; what is taken goes, what is given comes. held, totals: weights and sums of gradients of
+    all layers.
+    """
+    losses = []
+    for operator in operators:
+        taken = {name: streams.pop(name) for name in operator.inputs}
+        fired = machine.fire(operator, taken, held[operator.layer - 1] if operator.layer else {}, iteration)
+        streams.update(fired.given)
+        added(totals[operator.layer - 1], fired.gradients)
+        if fired.loss is not None:
+            losses.append(fired.loss)
+    return losses
+
+
 class Versions:
     """The weights of one layer, version by version: what group g uses, and what it will leave."""
 
@@ -100,19 +121,11 @@ def in_series(
     layers = [Versions(even, odd, policy, network.learning_rate) for even, odd in zip(*buffers)]
     for number, members in enumerate(groups(len(samples), network.batch_size), group):
         totals: Gradients = [{} for _ in layers]
-        losses = []
+        losses: list[float] = []
         held = [each.of(number) for each in layers]
         for sample in members:
             streams = {network.streams.data: samples[sample], network.streams.labels: labels[sample]}
-            for operator in flow.operators.values():
-                taken = {name: streams.pop(name) for name in operator.inputs}
-                mine = held[operator.layer - 1] if operator.layer else {}
-                fired = machine.fire(operator, taken, mine, first + sample + 1)
-                streams.update(fired.given)
-                if fired.gradients:
-                    added(totals[operator.layer - 1], fired.gradients)
-                if fired.loss is not None:
-                    losses.append(fired.loss)
+            losses += passed(machine, flow.operators.values(), held, streams, totals, first + sample + 1)
         for each, total in zip(layers, totals):
             each.learn(number, total, len(members))
         yield Step(number, losses, [[each.buffers[half] for each in layers] for half in (0, 1)])
