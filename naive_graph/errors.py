@@ -130,6 +130,8 @@ class DivergedError(NaiveGraphError, ArithmeticError):
 class SequentialError(NaiveGraphError, ValueError):
     """A sequential network is written wrongly: `code` says how; in a text, `line` and `column` say where."""
 
+    layer = 0  # from 1, if a layer does not fit to the one before
+
     def __init__(
         self,
         code: str,

@@ -36,6 +36,11 @@ class Operator:
     outputs: list[str] = field(default_factory=list)
 
 
+def part_of(partition: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Which part each operator belongs to."""
+    return {name: number for number, names in enumerate(partition) for name in names}
+
+
 class Dataflow:
     """Operators, in an order in which each stands behind those that it reads from, and their streams.
 
@@ -68,6 +73,12 @@ class Dataflow:
         if reader:
             self.operators[reader].inputs.append(name)
 
+    def crossing(self, partition: Sequence[Sequence[str]]) -> list[Stream]:
+        """The streams from one part to another."""
+        part = part_of(partition)
+        inner = [each for each in self.streams.values() if each.writer and each.reader]
+        return [each for each in inner if part[each.writer] != part[each.reader]]
+
     def sources(self, name: str) -> list[str]:
         """The operators that one reads from."""
         writers = (self.streams[stream].writer for stream in self.operators[name].inputs)
@@ -79,11 +90,7 @@ class Dataflow:
         partition: groups of operators that one worker runs; each operator a
         group of its own if none is given. Source: longest path by Kahn's order.
         """
-        part = {
-            name: number
-            for number, names in enumerate(partition or [[each] for each in self.operators])
-            for name in names
-        }
+        part = part_of(partition or [[each] for each in self.operators])
         found: dict[str, int] = {}
         for name in self.operators:
             found[name] = max((found[each] + (part[each] != part[name]) for each in self.sources(name)), default=0)

@@ -101,7 +101,7 @@ def _network(statement: SequentialStatement, declared: dict[str, Name], networks
         return Sequential.of(layers, given, named, streams)
     except SequentialError as error:
         where: Any = _argument(statement.arguments, error.argument) or statement.result
-        if number := getattr(error, "layer", 0):
+        if number := error.layer:
             where = statement.layers[number - 1].name
         raise error.at(where.line, where.column) from None
 

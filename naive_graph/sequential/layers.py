@@ -191,6 +191,6 @@ def placed(layers: list[Layer], input_shape: Shape) -> list[Placed]:
         try:
             found.append(Placed(layer, number, before, before.output_shape if before else input_shape))
         except SequentialError as error:
-            error.layer = number  # type: ignore[attr-defined]  # for who knows where it is written
+            error.layer = number  # for who knows where it is written
             raise
     return found

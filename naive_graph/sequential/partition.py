@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SequentialError
-from .dataflow import Dataflow
+from .dataflow import Dataflow, part_of
 from .fields import is_whole
 from .firing import Machine, firings
 from .network import Network
@@ -162,11 +162,10 @@ class Simulated:
 
 def simulate(network: Network, flow: Dataflow, chosen: Partition, costs: Costs, samples: int) -> Simulated:
     """When each worker would end each sample: it waits for its own last one, its sources, and its weights U_g."""
-    part = {name: number for number, names in enumerate(chosen.parts) for name in names}
+    part = part_of(chosen.parts)
     sources: list[set[int]] = [set() for _ in chosen.parts]
-    for each in flow.streams.values():
-        if each.writer and each.reader and part[each.writer] != part[each.reader]:
-            sources[part[each.reader]].add(part[each.writer])
+    for each in flow.crossing(chosen.parts):
+        sources[part[each.reader]].add(part[each.writer])
     teachers: list[set[int]] = [set() for _ in chosen.parts]  # whose last sample of group g - 2 gives the weights of g
     for one in flow.operators.values():
         if one.kind == "backward" and network.layers[one.layer - 1].weight_shapes:

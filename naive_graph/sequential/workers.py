@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.imports import interrupts_to
 from ..errors import TrainingError
 from .firing import Machine
 from .network import Network, Weights
+from .pipeline import schedule
 from .schemes import added, check_policy, copied, updated
 
 Array = Any
@@ -171,16 +173,12 @@ def _put(channel: Any, sample: Array, desk: Desk) -> None:
 
 
 def crossing(network: Network, partition: Sequence[Sequence[str]]) -> list[str]:
-    """The streams from one part to another."""
-    part = {name: number for number, names in enumerate(partition) for name in names}
-    streams = network.expand().streams.values()
-    return [each.name for each in streams if each.writer and each.reader and part[each.writer] != part[each.reader]]
+    """The names of the streams from one part to another."""
+    return [each.name for each in network.expand().crossing(partition)]
 
 
 def checked(network: Network, partition: Sequence[Sequence[str]] | None) -> list[list[str]]:
     """The parts; halves of the operators if none are given. Raises SequentialError for what is no division."""
-    from .pipeline import schedule
-
     flow = network.expand()
     if partition is None:
         names = list(flow.operators)
@@ -236,7 +234,6 @@ def in_threads(
 @contextmanager
 def ends_a_group(network: Network, store: Store, desk: Desk, count: int, before: int) -> Iterator[None]:
     """A Ctrl-C inside lets all workers end the groups that were begun; a second one stops them at once."""
-    from ..core.imports import interrupts_to
 
     def end(number: int, frame: Any) -> None:
         size = network.batch_size

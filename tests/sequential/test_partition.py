@@ -62,5 +62,5 @@ def test_a_wrong_number_of_workers_is_refused(workers):
         partition(FLOW, workers, even)
 
 
-def test_costs_never_depend_on_the_number_of_samples_drawn():
+def test_costs_of_the_parts_of_splitjoins_are_measured_too():
     assert np.isfinite(list(measured(NETWORK, NETWORK.expand(True, 2), 1).work.values())).all()
