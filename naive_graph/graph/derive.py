@@ -53,13 +53,15 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
 @contextmanager
 def collected_later() -> Iterator[None]:
     """The garbage collector waits: it would look through all drafts again and again, and none of them is garbage."""
-    ran = gc.isenabled()
-    gc.disable()
+    go_on = gc.enable if gc.isenabled() else gc.disable
     try:
-        yield
+        try:
+            gc.disable()
+            yield
+        finally:
+            go_on()
     finally:
-        if ran:
-            gc.enable()
+        go_on()  # a Ctrl-C may come before the other has run
 
 
 def drafted(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Book, list[Any]]:

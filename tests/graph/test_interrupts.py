@@ -1,5 +1,6 @@
 """Ctrl-C at any point of any call leaves the graph consistent, unlocked and right."""
 
+import gc
 import opcode
 import sys
 import threading
@@ -170,6 +171,7 @@ def strike_everywhere(name, kind, check_lock):
             struck = interrupted(lambda nodes=nodes: ACTS[name](*nodes), interrupt)
             assert CURRENT.tables is home or name in ("clear", "renew")
             assert not check_lock or unlocked()
+            assert gc.isenabled()
             check_usable(*nodes)
 
 
