@@ -160,3 +160,7 @@ class SequentialError(NaiveGraphError, ValueError):
 
 class SequentialWarning(UserWarning):
     """A sequential network is right as it is written, and will not learn."""
+
+
+class ExportError(NaiveGraphError, ValueError):
+    """Something cannot be written as a file of another framework."""
