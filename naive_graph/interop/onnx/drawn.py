@@ -158,10 +158,11 @@ class Library:
 
 
 def drawn(sheet: Sheet, operand: Any) -> Value:
-    """What a rule is given, as a value: a value, something drawn, a number or an array."""
-    return operand.value if isinstance(operand, Drawn) else operand if isinstance(operand, Value) else (
-        sheet.constant(np.asarray(operand))
-    )  # fmt: skip
+    """What a rule is given, as a value: a value, something drawn, a number or an array of numbers or truth values."""
+    if isinstance(operand, (Drawn, Value)):
+        return operand.value if isinstance(operand, Drawn) else operand
+    array = np.asarray(operand)
+    return sheet.constant(array if array.dtype == bool else array.astype(float))
 
 
 def entrywise(

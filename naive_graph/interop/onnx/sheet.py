@@ -88,6 +88,12 @@ class Value:
                 name = self._derived("Transpose", name, wanted, perm=[near[1].index(each) for each in wanted[1]])
         return self.forms[wanted]
 
+    def whole(self) -> Value:
+        """The same numbers as whole ones."""
+        value = Value(self.sheet, self.shape, self.label, exact=True)
+        value.forms[INT64, self.straight] = self.form(INT64)
+        return value
+
     def begin(self, kind: int, order: Order) -> None:
         """The first form, of what is written only when somebody asks."""
         raise NotImplementedError

@@ -12,9 +12,16 @@ from ...tensor.base import Call, TensorNode
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Element, Fixed, Input, Name, Permuted, undone
 from ...tensor.operators.row import Row
 from .drawn import _order
-from .sheet import FLOAT, Order, Sheet, Value
+from .sheet import BOOL, FLOAT, INT32, INT64, SPELT, Order, Sheet, Value
 
+TURNED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # by the order of an operand's axes
+UNREAD = ("GlobalLpPool",)  # which no runtime has
+SINGLE = ("MeanVarianceNormalization",)  # whose definition has numbers in single precision
+LAST = 2**31 - 1  # an end beyond all that there is
 STANDS_FOR = {"strides": "pool"}  # what a property that is None means, where ONNX means something else
+
+
+CHOICE = {f"tensor({SPELT[kind]})" for kind in (BOOL, INT64, INT32)}
 
 
 class Unfit(Exception):
@@ -50,7 +57,7 @@ def _written(
     sheet: Sheet, row: Row, mapping: Name, call: Call, values: Mapping[TensorNode, Value], shapes: Sequence[Any],
     label: str, scope: str,
 ) -> list[Value]:  # fmt: skip
-    properties = dict(call.properties)
+    properties = {**call.properties, **_ended(row, call)}
     operands = [values[each] if isinstance(each, TensorNode) else each if each is None else [values[x] for x in each]
                 for each in call.operands]  # fmt: skip
     stated = _stated(sheet, row, mapping, operands, {
@@ -60,6 +67,15 @@ def _written(
     if around is not None:
         return around(sheet, stated, call, shapes, label, scope)
     return _emit(sheet, stated, shapes, label, scope)
+
+
+def _ended(row: Row, call: Call) -> dict[str, Any]:
+    """A slice by its ends, where it was given by its sizes."""
+    begin, sizes = (call.properties.get(each) for each in ("begin", "sizes"))
+    if row.name != "slice" or sizes is None:
+        return {}
+    ends = [b + size if b + size or b >= 0 else LAST for b, size in zip(begin, sizes)]
+    return {"end": [LAST if size == -1 else end for end, size in zip(ends, sizes)], "sizes": None}
 
 
 def _emit(
@@ -87,7 +103,7 @@ def _stated(sheet: Sheet, row: Row, mapping: Name, operands: Sequence[Any], prop
         if value is None and name in STANDS_FOR:
             value = properties[STANDS_FOR[name]]
         if home is None:
-            _require(_same(value, row.by_name[name].default))
+            _require(_same(value, row.by_name[name].default) or (row.name, name) in TURNED)
         elif isinstance(home, Fixed):
             _require(name in ("data_format", "axis") or _same(value, home.value))  # those are turned to
         elif isinstance(home, Attribute):
@@ -98,7 +114,7 @@ def _stated(sheet: Sheet, row: Row, mapping: Name, operands: Sequence[Any], prop
             stated.inputs[home.position] = value if isinstance(value, Value) else np.asarray(value)
     for position, entries in lists.items():
         stated.inputs[position] = np.array([entries[place] for place in range(len(entries))])
-    _check(stated, schema)
+    _check(stated, schema, sheet.book.real)
     return stated
 
 
@@ -148,9 +164,11 @@ def _fitting(value: Any, kind: int) -> Any:
     return float(value) if kind == AttributeProto.FLOAT else value
 
 
-def _check(stated: Stated, schema: Any) -> None:
+def _check(stated: Stated, schema: Any, real: int) -> None:
     """What ONNX asks for is there, and nothing that it does not know."""
     formal = schema.inputs
+    _require(stated.operator not in (UNREAD if real == FLOAT else (*UNREAD, *SINGLE)))
+    _require(all(CHOICE.intersection(each.types) or f"tensor({SPELT[real]})" in each.types for each in formal))
     variadic = bool(formal) and formal[-1].option == type(formal[-1].option).Variadic
     _require(variadic or max(stated.inputs, default=-1) < len(formal))
     for place, each in enumerate(formal):
@@ -210,6 +228,24 @@ def _normalised(sheet: Sheet, stated: Stated, call: Call, shapes: Any, label: st
     return _emit(sheet, stated, shapes, label, scope, [order])
 
 
+def _local(sheet: Sheet, stated: Stated, call: Call, shapes: Any, label: str, scope: str) -> list[Value]:
+    _require(len(shapes[0]) == 4)  # runtimes have it for images alone
+    return _normalised(sheet, stated, call, shapes, label, scope)
+
+
+def _product(sheet: Sheet, stated: Stated, call: Call, shapes: Any, label: str, scope: str) -> list[Value]:
+    for place, turn in enumerate((call.properties["transpose_a"], call.properties["transpose_b"])):
+        if turn:
+            own = stated.inputs[place].straight
+            stated.orders[place] = (*own[:-2], own[-1], own[-2])
+    return _emit(sheet, stated, shapes, label, scope)
+
+
+def _hot(sheet: Sheet, stated: Stated, call: Call, shapes: Any, label: str, scope: str) -> list[Value]:
+    stated.inputs[0] = stated.inputs[0].whole()
+    return _emit(sheet, stated, shapes, label, scope)
+
+
 def _classes(sheet: Sheet, stated: Stated, call: Call, shapes: Any, label: str, scope: str) -> list[Value]:
     """Classes stand along axis 1 there."""
     rank = len(stated.inputs[0].shape)
@@ -245,7 +281,8 @@ def _recurrent(sheet: Sheet, stated: Stated, call: Call, shapes: Any, label: str
 
 AROUND: dict[str, Any] = {
     "elementwise": _elementwise, "reduction": _reduction, "window": _image, "attention": _attention,
-    **dict.fromkeys(("batch_norm", "instance_norm", "group_norm", "local_response_norm"), _normalised),
+    "local_response_norm": _local, "matmul": _product, "one_hot": _hot,
+    **dict.fromkeys(("batch_norm", "instance_norm", "group_norm"), _normalised),
     **dict.fromkeys(("nll_loss", "softmax_cross_entropy_loss"), _classes),
     **dict.fromkeys(("depth_to_space", "space_to_depth"), _normalised),
     **dict.fromkeys(("rnn", "gru", "lstm"), _recurrent),

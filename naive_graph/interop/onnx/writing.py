@@ -26,6 +26,7 @@ from ...errors import ExportError
 from ...graph.nodes import Node
 from ...tensor.base import Call, TensorNode
 from ...tensor.nodes import LeafNode, LeafType
+from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.row import Row
 from ...tensor.selection import SelectionNode
 from ...training.model import Model, ParameterLeaf
@@ -257,6 +258,8 @@ class Writer:
 
     def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
         label, scope = results[0].name or call.name or call.operator.name, scope_of(results[0], call)
+        if isinstance(call.operator, OfRule):
+            return [applied(self.sheet, call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
         found = emitted(self.sheet, call, results, self.values, label, scope)
         return self.composed(results, call, label, scope) if found is None else found
 
