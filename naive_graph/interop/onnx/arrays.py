@@ -33,10 +33,9 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
         data: Any = external(tensor, folder, name, _bytes_of(kind, dtype, shape))
     else:
         data = tensor.raw_data if tensor.HasField("raw_data") else None
-    if data is not None and len(data) != _bytes_of(kind, dtype, shape):
-        raise ImportModelError(
-            f"{name} of shape {shape} and type {kind} needs {_bytes_of(kind, dtype, shape)} bytes; {len(data)} are there."
-        )
+    due = _bytes_of(kind, dtype, shape)
+    if data is not None and len(data) != due:
+        raise ImportModelError(f"{name} of shape {shape} and type {kind} needs {due} bytes; {len(data)} are there.")
     if data is not None and dtype.kind in PLAIN and sys.byteorder == "little":
         return np.frombuffer(data, dtype).reshape(shape)
     return _unpacked(tensor, data, name, shape)

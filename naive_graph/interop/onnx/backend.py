@@ -12,18 +12,20 @@ from onnx.backend.base import BackendRep
 
 from ...errors import FeedError
 from ...tensor.operators.mapping import Input
-from .building import mapping_of
+from .building import mapping_of, unsupported
+from .inlining import check_known
 from .network import Network
 from .reading import Content, read
 
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
-class Prepared(BackendRep):  # type: ignore[misc]
+class Prepared(BackendRep):
     """A model that is ready to run on arrays."""
 
     def __init__(self, model: Any) -> None:
         self.content: Content = read(model)
+        check_known(self.content.steps, unsupported)
         self.known = known_inputs(self.content)
 
     def network(self, inputs: Any) -> Network:
@@ -65,7 +67,7 @@ def known_inputs(content: Content) -> set[str]:
     return found - {""}
 
 
-class Backend(OnnxBackend):  # type: ignore[misc]
+class Backend(OnnxBackend):
     """naive_graph as a backend: `Backend.run_model(model, [x])`, or `Backend.prepare(model).run([x])`."""
 
     @classmethod
@@ -78,7 +80,9 @@ class Backend(OnnxBackend):  # type: ignore[misc]
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
-    def run_node(cls, node: Any, inputs: Sequence[Any], device: str = "CPU", outputs_info: Any = None, **kwargs: Any) -> Any:
+    def run_node(
+        cls, node: Any, inputs: Sequence[Any], device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+    ) -> Any:
         raise NotImplementedError("Give the node in a model: Backend.run_model(model, inputs).")
 
     @classmethod

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, OperatorNameError, PropertyError
+from ...errors import (
+    ImportAttributeError,
+    ImportModelError,
+    NaiveGraphError,
+    OperatorNameError,
+    PropertyError,
+    UnknownOperatorError,
+)
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.kinds import OfRule
@@ -16,6 +23,7 @@ from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed,
 from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
+from .bodies import has_body, spelt_out
 from .folding import KNOWN_ONLY, check_entries, folded, schema_of, types_like
 from .inlining import Step
 from .weights import Weight, Weights
@@ -50,7 +58,7 @@ def unsupported(step: Step) -> str:
     """Why there is nothing for a step; empty if there is."""
     if step.domain or schema_of(step.op, step.opset) is None:
         return "unknown"
-    if step.op in PREPARED or step.op in KNOWN_ONLY or mapping_of(step.op, step.opset):
+    if step.op in PREPARED or step.op in KNOWN_ONLY or mapping_of(step.op, step.opset) or has_body(step):
         return ""
     return f"not in opset {step.opset}" if mapping_of(step.op, 10**6) else "unknown"
 
@@ -91,7 +99,9 @@ class Builder:
         """A known array as a constant."""
         if name not in self.constants:
             if not array.size or array.dtype.kind not in "biuf":
-                raise ImportModelError(f"{name!r} of shape {array.shape} and type {array.dtype} is no tensor of numbers.")
+                raise ImportModelError(
+                    f"{name!r} of shape {array.shape} and type {array.dtype} is no tensor of numbers."
+                )
             self.constants[name] = LeafNode.constant(array.astype(np.float64), name)
         return self.constants[name]
 
@@ -141,22 +151,38 @@ class Builder:
             return PREPARED[step.op](self, step)
         if step.op in KNOWN_ONLY:
             raise ImportModelError(f"{step.label} works on what is known before the network runs, not on tensors.")
-        return self.by_row(step)
+        return self.by_row(step) if mapping_of(step.op, step.opset) else self.by_body(step)
 
     def _type(self, step: Step, at: int, value: Any) -> int:
         if isinstance(value, np.ndarray):
             return int(helper.np_dtype_to_tensor_dtype(value.dtype))
         if step.op in ("Cast", "CastLike"):
             return cast_to(self, step)
-        like = types_like(step.op, step.opset, len(step.outputs))[at]
-        if isinstance(like, tuple):
-            return self.types.get(step.inputs[like[0]], int(TensorProto.FLOAT))
-        return int(TensorProto.FLOAT if like is None else like)
+        like = types_like(step.op, step.opset, len(step.inputs), len(step.outputs))[at]
+        return self.type(step, like[0]) if isinstance(like, tuple) else int(like)
 
     def by_row(self, step: Step, **changed: Any) -> Sequence[Any]:
         """The results of the row that the table names for a step, with some operands or properties changed."""
         row, mapping = mapping_of(step.op, step.opset) or _none(step)
-        return self.applied(step, row, self.operands(step, row, mapping) | self.properties(step, row, mapping) | changed)
+        try:
+            values = self.operands(step, row, mapping) | self.properties(step, row, mapping) | changed
+        except ImportAttributeError:
+            if not has_body(step):
+                raise
+            return self.by_body(step)
+        results = self.applied(step, row, values)
+        return self.by_body(step) if any(step.outputs[len(results) :]) and has_body(step) else results
+
+    def by_body(self, step: Step) -> Sequence[Any]:
+        """The results of what ONNX says that an operator is made of."""
+        for each in spelt_out(step, self._typed) if has_body(step) else _none(step):
+            if unsupported(each):
+                raise UnknownOperatorError(f"There is nothing here for {each.op}, of which ONNX makes {step.label}.")
+            self.take(each)
+        return [self.values.get(each) for each in step.outputs]
+
+    def _typed(self, name: str) -> tuple[int, tuple[int, ...]]:
+        return self.types.get(name, int(TensorProto.FLOAT)), tuple(self.value(name).shape)
 
     def applied(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
         shapes = row.result_shape(row.bound((), values)) if row.shape else ()
@@ -169,8 +195,9 @@ class Builder:
         taken = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
         places = mapping.operands or [place for place in range(len(step.inputs)) if place not in taken]
         if ALL in places:
-            return {row.operand_names[0]: [self.operand(step, place) for place in range(len(step.inputs))]}
-        if isinstance(row, OfRule) and row.rule.arity != 1 or row.name in ("maximum", "minimum"):
+            names = range(len(step.inputs))
+            return {row.operand_names[0]: [self.operand(step, at) for at in names if self.input(step, at).size]}
+        if (isinstance(row, OfRule) and row.rule.arity != 1) or row.name in ("maximum", "minimum"):
             return self._chained(step, row)
         if len(places) > len(row.operand_names):
             raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {len(places)} inputs.")

@@ -1,4 +1,4 @@
-"""Folding: what is known before the network runs, as the arithmetic of shapes is, is computed at once by onnx itself."""
+"""Folding: what is known before the network runs, as the arithmetic of shapes is, onnx itself computes at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def schema_of(op: str, opset: int) -> Any:
 def folded(step: Step, arrays: Sequence[Any]) -> list[Any]:
     """The arrays that an operator gives for arrays. Raises ImportModelError, before anything large is made."""
     node = helper.make_node(step.op, step.inputs, step.outputs)
-    node.attribute.extend(_bound(step.attributes))
+    node.attribute.extend(bound(step.attributes))
     given = {name: array for name, array in zip(step.inputs, arrays) if name}
     if step.op in GROWING or sum(each.size for each in given.values()) > FEW:
         _check_size(step, node, given)
@@ -49,7 +49,7 @@ def folded(step: Step, arrays: Sequence[Any]) -> list[Any]:
     return [each if each is None else np.asarray(each) for each in found]
 
 
-def _bound(attributes: Mapping[str, Any]) -> Any:
+def bound(attributes: Mapping[str, Any]) -> Any:
     """The attributes by their own names: in a function they may refer to those of its call."""
     for name, each in attributes.items():
         if each.name != name:
@@ -81,19 +81,17 @@ def check_entries(shape: Sequence[int], label: str) -> None:
 
 
 @lru_cache(maxsize=4096)
-def types_like(op: str, opset: int, outputs: int) -> tuple[Any, ...]:
-    """For each output its type: a number of TensorProto's, or the place of the input that has the same, or None."""
-    schema = schema_of(op, opset)
-    found: list[Any] = []
+def types_like(op: str, opset: int, inputs: int, outputs: int) -> tuple[Any, ...]:
+    """For each output the place of the input that has the same type; else a number of TensorProto's."""
+    schema, found = schema_of(op, opset), []
     for at in range(outputs):
-        said = schema.outputs[min(at, len(schema.outputs) - 1)].type_str
-        if said.startswith("tensor("):
-            found.append({"float": 1, "double": 11}.get(said[7:-1]) or _number(said[7:-1]))
-        else:
-            same = [place for place, each in enumerate(schema.inputs) if each.type_str == said]
-            found.append((same[0],) if same else None)
+        formal = schema.outputs[min(at, len(schema.outputs) - 1)]
+        same = [place for place, each in enumerate(schema.inputs[:inputs]) if each.type_str == formal.type_str]
+        only = next(iter(formal.types)) if len(formal.types) == 1 else "tensor(float)"
+        found.append((same[0],) if same else _number(only[7:-1]))
     return tuple(found)
 
 
 def _number(name: str) -> int:
-    return int(helper.np_dtype_to_tensor_dtype(np.dtype(name)))
+    known = {"float": np.float32, "double": np.float64}
+    return int(helper.np_dtype_to_tensor_dtype(np.dtype(known.get(name, name))))

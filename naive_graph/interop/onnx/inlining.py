@@ -53,7 +53,9 @@ def inlined(nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str,
             continue
         seen += 1
         if seen > MOST_STEPS:
-            raise ImportModelError(f"The graph unfolds into more than {MOST_STEPS:,} nodes, with its functions spelt out.")
+            raise ImportModelError(
+                f"The graph unfolds into more than {MOST_STEPS:,} nodes, with its functions spelt out."
+            )
         step = _step(node, body)
         function = known.get((node.domain, node.op_type))
         if function is None:
@@ -100,7 +102,9 @@ def ordered(steps: Sequence[Step], known: set[str], wanted: Sequence[str]) -> li
     for at, step in enumerate(steps):
         for each in filter(None, step.outputs):
             if each in makers or each in known:
-                raise ImportModelError(f"{step.label} gives {each!r}, which is given already. Each value has one source.")
+                raise ImportModelError(
+                    f"{step.label} gives {each!r}, which is given already. Each value has one source."
+                )
             makers[each] = at
     for step in steps:
         for each in filter(None, step.inputs):
@@ -137,7 +141,7 @@ def _sorted(steps: Sequence[Step], makers: Mapping[str, int]) -> list[Step]:
 
 def check_known(steps: Iterable[Step], supported: Any) -> None:
     """Raises UnknownOperatorError that names all operators that nothing here stands for."""
-    missing = {}
+    missing: dict[str, str] = {}
     for step in steps:
         why = supported(step)
         if why:

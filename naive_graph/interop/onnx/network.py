@@ -50,10 +50,11 @@ class Network:
     def graph(self) -> Graph:
         """The nodes for the sizes that were used last."""
         if not self.built:
-            free = {name for each in self.slots for name in sized(each, self.sizes) or ["a rank"] if isinstance(name, str)}
+            free = [each.name for each in self.slots if not self._is_sized(each)]
+            names = {each for slot in self.slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
             raise ImportModelError(
-                f"The network's nodes depend on sizes that the file leaves open: {', '.join(sorted(free))}. Give them: "
-                "from_onnx(path, sizes={...}), or call the network with arrays first."
+                f"The network's nodes depend on the shapes of {', '.join(free)}, which the file leaves open. Call the "
+                f"network with arrays, or give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(names), 1)})."
             )
         return next(reversed(self.built.values()))
 
@@ -71,17 +72,20 @@ class Network:
 
     @property
     def parameters(self) -> dict[str, Weight]:
-        return self.graph and self.weights.learned()
+        self.graph  # noqa: B018 - which says what is used
+        return self.weights.learned()
 
     @cached_property
     def model(self) -> Model:
         """A Model that owns the parameters: `AdamTrainer(network.model)`, `network.model.save(path)`."""
-        return self.graph and self.weights.model()
+        self.graph  # noqa: B018 - which says what is used
+        return self.weights.model()
 
     # --- building ---
 
     def _is_sized(self, slot: Slot) -> bool:
-        return all(isinstance(each, int) for each in sized(slot, self.sizes) or [None])
+        extents = sized(slot, self.sizes)
+        return extents is not None and all(isinstance(each, int) for each in extents)
 
     def _shape(self, slot: Slot) -> tuple[int, ...]:
         return tuple(int(each or 0) for each in sized(slot, self.sizes) or ())
@@ -105,9 +109,11 @@ class Network:
 
     def _given(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         names = [each.name for each in self.slots]
-        values = dict(zip(names, arrays)) | named
+        values = {**dict(zip(names, arrays)), **named}
         if len(arrays) + len(named) != len(names) or values.keys() != set(names):
-            raise FeedError(f"The network takes {', '.join(names) or 'no inputs'}: an array for each, in order or by name.")
+            raise FeedError(
+                f"The network takes {', '.join(names) or 'no inputs'}: an array for each, in order or by name."
+            )
         found = [as_array(np.asarray(values[each]) * 1, f"Input {each!r}") for each in names]
         for slot, array in zip(self.slots, found):
             due = sized(slot, self.sizes)

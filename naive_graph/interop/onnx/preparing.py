@@ -1,4 +1,4 @@
-"""Operators of ONNX that are more than one row with its mapping: what is done to their inputs, or to several results."""
+"""Operators of ONNX that are more than a row with its mapping: what is done to their inputs and results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from ...errors import ImportAttributeError
 from ...tensor import arithmetic, reduce
@@ -55,7 +55,10 @@ def size(builder: Builder, step: Step) -> Sequence[Any]:
 @prepared("Cast", "CastLike")
 def cast(builder: Builder, step: Step) -> Sequence[Any]:
     """Entries are float64 whatever they are there. What rounds, or wraps around, has no counterpart."""
-    x, old, new = builder.operand(step, 0), builder.type(step, 0), cast_to(builder, step)
+    x, old, new = builder.input(step, 0), builder.type(step, 0), cast_to(builder, step)
+    if isinstance(x, np.ndarray):
+        return [x.astype(helper.tensor_dtype_to_np_dtype(new))]
+    x = builder.operand(step, 0)
     if new == TensorProto.BOOL:
         return [x if old == new else TABLE["not_equal"](x, 0.0, name=step.name)]
     if new in FLOATS or old == TensorProto.BOOL or (old not in FLOATS and new == TensorProto.INT64):
@@ -89,9 +92,17 @@ def flattening(builder: Builder, step: Step) -> Sequence[Any]:
 
 @prepared("Split")
 def split(builder: Builder, step: Step) -> Sequence[Any]:
-    """Without sizes: equal parts, one for each output."""
-    said = "num_outputs" in step.attributes or "split" in step.attributes or builder.input(step, 1) is not None
-    return builder.by_row(step, **({} if said else {"parts": len(step.outputs)}))
+    """Without sizes: equal parts, one for each output. A part of no entries is known."""
+    said, given = attributes_of(step), builder.known(step, 1)
+    sizes = said.get("split") if given is None else given.tolist()
+    if sizes is None:
+        return builder.by_row(step, parts=said.get("num_outputs", len(step.outputs)))
+    if 0 not in sizes:
+        return builder.by_row(step)
+    parts = iter(builder.by_row(step, sizes=[each for each in sizes if each]))
+    x, axis = builder.operand(step, 0), said.get("axis", 0)
+    empty = np.zeros([0 if at == axis % x.rank else extent for at, extent in enumerate(x.shape)], np.float32)
+    return [next(parts) if each else empty for each in sizes]
 
 
 @prepared(*(f"Reduce{each}" for each in ("Sum", "Mean", "Max", "Min", "Prod", "LogSumExp", "L1", "L2", "SumSquare",
@@ -172,18 +183,10 @@ def dropout(builder: Builder, step: Step) -> Sequence[Any]:
     return [TABLE["identity"](x, name=step.name), kept]
 
 
-@prepared("LayerNormalization")
-def layer_norm(builder: Builder, step: Step) -> Sequence[Any]:
-    y, said, x = builder.by_row(step), attributes_of(step), builder.operand(step, 0)
-    if not any(step.outputs[1:]):
-        return y
-    axes = list(range(said.get("axis", -1) % x.rank, x.rank))
-    mean = reduce.mean(x, axes, True)
-    variance: Any = reduce.mean(TABLE["square"](x - mean), axes, True)
-    return [*y, mean, TABLE["rsqrt"](variance + said.get("epsilon", 1e-5))]
-
-
-@prepared("SoftmaxCrossEntropyLoss")
-def cross_entropy(builder: Builder, step: Step) -> Sequence[Any]:
-    y = builder.by_row(step)
-    return [*y, TABLE["log_softmax"](builder.operand(step, 0), 1)] if any(step.outputs[1:]) else y
+@prepared("Attention")
+def attention(builder: Builder, step: Step) -> Sequence[Any]:
+    """The row has no heads in one axis, no groups of heads, no truth values as masks, and no past."""
+    q, k = (builder.operand(step, place) for place in (0, 1))
+    masked = builder.input(step, 3) is not None
+    plain_ = q.rank == 4 and q.shape[1] == k.shape[1] and not (masked and builder.type(step, 3) == TensorProto.BOOL)
+    return builder.by_row(step) if plain_ and not any(step.inputs[4:]) else builder.by_body(step)

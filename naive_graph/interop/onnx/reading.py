@@ -43,7 +43,9 @@ def read(source: Any) -> Content:
     graph = model.graph
     opsets = opsets_of(model.opset_import)
     if model.ir_version > onnx.IR_VERSION:
-        raise ImportModelError(f"The file's IR version {model.ir_version} is newer than {onnx.IR_VERSION}, which is read.")
+        raise ImportModelError(
+            f"The file's IR version {model.ir_version} is newer than {onnx.IR_VERSION}, which is read."
+        )
     if graph.sparse_initializer:
         raise ImportModelError(f"Weight {graph.sparse_initializer[0].values.name!r} is sparse. Store it in full.")
     weights = {each.name: array_of(each, folder) for each in graph.initializer}
@@ -87,7 +89,9 @@ def opsets_of(imports: Any) -> dict[str, int]:
 def _slot(value: Any) -> Slot:
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
-        raise ImportModelError(f"{value.name!r} is a {(kind or 'value without a type').removesuffix('_type')}, no tensor.")
+        raise ImportModelError(
+            f"{value.name!r} is a {(kind or 'value without a type').removesuffix('_type')}, no tensor."
+        )
     tensor = value.type.tensor_type
     type_name(tensor.elem_type)
     if not tensor.HasField("shape"):

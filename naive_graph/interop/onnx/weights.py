@@ -21,14 +21,15 @@ class Weight(LeafNode):
         super().__init__(leaf_type, array.shape, name=name)
         self._value = array
 
-    @property  # type: ignore[misc]
+    @property
     def value(self) -> Any:
         """The present numbers."""
         if self.source is not None:
             return self.source.values
-        if self._value.dtype != np.float64:
-            self._value = self._value.astype(np.float64)
-        return self._value
+        array: Any = self._value
+        if array.dtype != np.float64:
+            array = self._value = array.astype(np.float64)
+        return array
 
     @value.setter
     def value(self, value: object) -> None:
