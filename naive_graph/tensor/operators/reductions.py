@@ -18,7 +18,7 @@ from ..picks import pick
 from .entrywise import entry
 from .examples import example
 from .kinds import place, reduced_shape
-from .mapping import Attribute, Element, Fixed, Input, Onnx, TensorFlow, truth
+from .mapping import Attribute, Element, Fixed, Input, Onnx, TensorFlow, single, truth
 from .properties import Axis, Size, Tensor
 from .row import Row
 from .table import tensor_operator
@@ -249,7 +249,7 @@ def _to_place(chosen: TensorNode, axis: int) -> TensorNode:
 @tensor_operator(
     shape=same_along,
     examples=[example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True)],
-    onnx=Onnx("CumSum", axis=Input(1), exclusive=Attribute("exclusive", 0, truth),
+    onnx=Onnx("CumSum", axis=Input(1, adapt=single), exclusive=Attribute("exclusive", 0, truth),
               reverse=Attribute("reverse", 0, truth), since=11),
     tensorflow=TensorFlow("Cumsum", axis=Input(1), exclusive=Attribute("exclusive", False),
                           reverse=Attribute("reverse", False)),
