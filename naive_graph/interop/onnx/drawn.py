@@ -21,6 +21,8 @@ from ...tensor.entries import VALUES
 from ...tensor.operators.table import TABLE
 from .sheet import BOOL, Book, Fed, Order, Refused, Sheet, Value
 
+LAST = 2**31 - 1  # beyond the ends of all axes
+
 
 class Drawn:
     """A value on a sheet, as an array."""
@@ -130,6 +132,11 @@ class Library:
     def take(self, x: Drawn, places: Any, axis: int) -> Drawn:
         places = np.asarray(places)
         shape = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+        steps = np.unique(np.diff(places)) if places.ndim == 1 else places[:0]
+        if len(steps) == 1 and steps[0]:
+            last = places[-1] + steps[0]
+            ends = ([places[0]], [last if last >= 0 else -LAST], [axis], steps)
+            return Drawn(self.sheet.emit("Slice", [x.value, *map(np.array, ends)], [shape])[0])
         return Drawn(self.sheet.emit("Gather", [x.value, places], [shape], axis=axis)[0])
 
     def full_like(self, pattern: Any, value: float) -> Drawn:
@@ -170,14 +177,14 @@ def entrywise(
 ) -> Value:
     """One operator of ONNX, entry by entry, its operands spread as NumPy does."""
     values = [drawn(sheet, each) for each in operands]
-    order = _order(values)
+    order = common_order(values)
     return sheet.emit(
         operator, values, [np.broadcast_shapes(*(each.shape for each in values))], label, scope=scope,
         orders=[order if each.shape else None for each in values], turned=[order], **attributes,
     )[0]  # fmt: skip
 
 
-def _order(values: Sequence[Value]) -> Order | None:
+def common_order(values: Sequence[Value]) -> Order | None:
     """In which order of axes all lie, if they do not lie straight: then nothing is turned."""
     large = [each for each in values if each.shape]
     if not large or len({each.shape for each in large}) > 1:

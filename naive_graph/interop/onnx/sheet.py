@@ -118,6 +118,17 @@ class Held(Value):
         self.sheet.hold(tensor)
 
 
+class Turned(Value):
+    """A value with its axes in another order, which is written only where no other order cancels it."""
+
+    def __init__(self, base: Value, perm: Sequence[int], label: str) -> None:
+        super().__init__(base.sheet, [base.shape[each] for each in perm], label, base.exact)
+        self.base, self.perm = base, tuple(perm)
+
+    def form(self, kind: int | None = None, order: Order | None = None) -> str:
+        return self.base.form(kind, tuple(self.perm[each] for each in order or self.straight))
+
+
 class Fed(Value):
     """An input. Where it is first asked for says its type, so that places are whole numbers."""
 
@@ -260,7 +271,7 @@ class Sheet:
     def _result(self, value: Value) -> str:
         """The name of a result: its own, or that of a copy, if it is no operator's or was given already."""
         here = value.form()
-        if isinstance(value, (Held, Fed)) or here in self.given:
+        if isinstance(value, (Held, Fed, Turned)) or here in self.given:
             name = self.named(value.label, True)
             self.nodes.append(helper.make_node("Identity", [here], [name], name))
             here = name

@@ -11,13 +11,12 @@ from onnx import AttributeProto
 from ...tensor.base import Call, TensorNode
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Element, Fixed, Input, Name, Permuted, undone
 from ...tensor.operators.row import Row
-from .drawn import _order
+from .drawn import LAST, common_order
 from .sheet import BOOL, FLOAT, INT32, INT64, SPELT, Order, Sheet, Value
 
 TURNED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # by the order of an operand's axes
 UNREAD = ("GlobalLpPool",)  # which no runtime has
 SINGLE = ("MeanVarianceNormalization",)  # whose definition has numbers in single precision
-LAST = 2**31 - 1  # an end beyond all that there is
 STANDS_FOR = {"strides": "pool"}  # what a property that is None means, where ONNX means something else
 
 
@@ -182,7 +181,7 @@ def _elementwise(sheet: Sheet, stated: Stated, call: Call, shapes: Any, label: s
     """Nothing is turned between images that all lie turned."""
     values = [each for each in stated.inputs.values() if isinstance(each, Value)]
     _require(stated.operator != "PRelu" or values[0].shape == shapes[0])  # it spreads the slope alone
-    order = _order(values)
+    order = common_order(values)
     if order is not None and len(values) == len(stated.inputs):
         stated.orders.update({place: order for place, each in stated.inputs.items() if each.shape})
         return _emit(sheet, stated, shapes, label, scope, [order])
@@ -196,8 +195,8 @@ def _reduction(sheet: Sheet, stated: Stated, call: Call, shapes: Any, label: str
 
 def _image(sheet: Sheet, stated: Stated, call: Call, shapes: Any, label: str, scope: str) -> list[Value]:
     """Windows: of four axes there, with the channels before the space."""
-    (shape,), (x, *others) = shapes, [stated.inputs[place] for place in sorted(stated.inputs)]
-    first, wide = _widened(sheet, x), (1, *shape) if len(shape) == 3 else shape
+    (shape,) = shapes
+    first, wide = _widened(sheet, stated.inputs[0]), (1, *shape) if len(shape) == 3 else shape
     wide = wide if len(wide) == 4 else (int(np.prod(shape[:-3])), *shape[-3:])
     order = (0, 3, 1, 2) if call.properties["data_format"] == "NHWC" else None
     stated.inputs[0] = first

@@ -26,15 +26,18 @@ from ...errors import ExportError
 from ...graph.nodes import Node
 from ...tensor.base import Call, TensorNode
 from ...tensor.nodes import LeafNode, LeafType
+from ...tensor.operators import moves as _moves  # noqa: F401 - enters the row that turns axes
 from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.row import Row
+from ...tensor.operators.table import TABLE
 from ...tensor.selection import SelectionNode
 from ...training.model import Model, ParameterLeaf
 from .drawn import applied
 from .plain import plain
-from .sheet import DOMAIN, DOUBLE, FLOAT, Book, Fed, Held, Refused, Sheet, Value
+from .sheet import DOMAIN, DOUBLE, FLOAT, Book, Fed, Held, Refused, Sheet, Turned, Value
 from .stated import emitted
 
+TRANSPOSE = TABLE["transpose"]
 KINDS = {"float32": FLOAT, "float64": DOUBLE}
 OLDEST, NEWEST = 18, 26  # opsets; what runtimes read today
 OPSET = 24
@@ -117,10 +120,10 @@ def _parameters(book: Book, model: Model) -> GraphProto:
 
 
 class Writer:
-    """Writes nodes on a sheet. since: of a function's composition, the serial from which on nodes are its own."""
+    """Writes nodes on a sheet. root: the scope of the whole sheet, which nodes need not say."""
 
-    def __init__(self, sheet: Sheet, values: dict[TensorNode, Value] | None = None, since: int = -1) -> None:
-        self.sheet, self.since = sheet, since
+    def __init__(self, sheet: Sheet, values: dict[TensorNode, Value] | None = None, root: str = "") -> None:
+        self.sheet, self.root = sheet, root
         self.values: dict[TensorNode, Value] = values or {}
         self.inner: dict[TensorNode, Call | None] = {}  # of a composition's results, the calls inside
         self.rows: dict[tuple[int, int], Value] = {}  # scalar nodes, by tables and row
@@ -130,7 +133,7 @@ class Writer:
     def results(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
         """The values of nodes. Raises ExportError for all that cannot leave."""
         for each in nodes:
-            each.home if isinstance(each, TensorNode) else each.row  # noqa: B018 - refuses a stale node
+            getattr(each, "home" if isinstance(each, TensorNode) else "row")  # which refuses a stale node
         tensors = [each for each in nodes if isinstance(each, TensorNode)]
         for each in self.needed(tensors):
             self.write(each)
@@ -181,7 +184,7 @@ class Writer:
 
     def call(self, node: TensorNode) -> Call | None:
         """The call that a node is written as; None if it is written as what it is."""
-        return self.inner[node] if node in self.inner else node.call
+        return self.inner.get(node, node.call)
 
     def outside(self, node: TensorNode, call: Call) -> list[TensorNode]:
         """What a row's composition uses besides its operands: parameters, or what a learner's function closes over."""
@@ -254,10 +257,15 @@ class Writer:
             if isinstance(each, Node):
                 self.scalars([each])
             operands.append(self.of(each))
-        return applied(self.sheet, call.operator, operands, node.name or "", scope_of(node, call))
+        return applied(self.sheet, call.operator, operands, node.name or "", self.scope(node, call))
 
     def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
-        label, scope = results[0].name or call.name or call.operator.name, scope_of(results[0], call)
+        named = results[0].name if len(results) == 1 else None
+        label = named or (call.operator.name if self.sheet.inside else call.name or call.operator.name)
+        scope = self.scope(results[0], call)
+        if call.operator is TRANSPOSE and not named:
+            perm = call.properties["perm"] or range(results[0].rank)[::-1]
+            return [Turned(self.of(call.operands[0]), [each % results[0].rank for each in perm], label)]
         if isinstance(call.operator, OfRule):
             return [applied(self.sheet, call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
         found = emitted(self.sheet, call, results, self.values, label, scope)
@@ -269,13 +277,19 @@ class Writer:
         inside = Sheet(self.sheet.book, inside=True)
         names = iter(call.operator.operand_names)
         fed = {each: Fed(inside, each.shape, next(names, "outside")) for each in dict.fromkeys(given)}
-        writer = Writer(inside, {**fed}, call.first)
+        around = scope_of(results[0], call)
+        writer = Writer(inside, {**fed}, f"{around}/{call.name}" if around else call.name or "")
         writer.inner = dict.fromkeys(results, call.within)
         values = writer.results(results)
         said = {"operator": call.operator.name, "properties": json.dumps(_plainly(call.properties))}
         name = self.sheet.book.enter(inside.function(call.operator.name, values, said))
         shapes = [each.shape for each in results]
         return self.sheet.call(name, [self.of(each) for each in fed], shapes, label, scope)
+
+    def scope(self, node: TensorNode, call: Call) -> str:
+        """The path of the scopes on this sheet around a call."""
+        path = scope_of(node, call)
+        return path if not self.root else path[len(self.root) + 1 :] if path.startswith(f"{self.root}/") else ""
 
     # --- scalars ---
 
@@ -332,6 +346,7 @@ def scope_of(node: TensorNode, call: Call) -> str:
 def _plainly(properties: Any) -> dict[str, Any]:
     """Properties as JSON has them."""
     return {
-        name: np.asarray(each).tolist() if isinstance(each, np.ndarray) else None if isinstance(each, TensorNode) else each
+        name: each.tolist() if isinstance(each, np.ndarray) else each
         for name, each in properties.items()
+        if not isinstance(each, TensorNode)
     }
