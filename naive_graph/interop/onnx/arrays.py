@@ -63,7 +63,7 @@ def type_name(data_type: int) -> str:
 
 
 def _bytes_of(kind: str, dtype: Any, shape: tuple[int, ...]) -> int:
-    bits = next((bits for bits in (2, 4, 6) if kind.startswith((f"INT{bits}", f"UINT{bits}", f"FLOAT{bits}E"))), 0)
+    bits = next((bits for bits in (2, 4) if kind.startswith((f"INT{bits}", f"UINT{bits}", f"FLOAT{bits}E"))), 0)
     return (prod(shape) * (bits or 8 * dtype.itemsize) + 7) // 8
 
 

@@ -234,7 +234,8 @@ class Sheet:
         domain: str = "",
     ) -> None:  # fmt: skip
         outputs = [next(iter(each.forms.values())) for each in results]
-        name = f"{scope}/{outputs[0]}" if scope else outputs[0]
+        name = outputs[0] if len(outputs) == 1 else self.named(results[0].label.removesuffix("_0"))
+        name = f"{scope}/{name}" if scope else name
         self.nodes.append(helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes))
 
     # --- what is asked for often ---
