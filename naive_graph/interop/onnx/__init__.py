@@ -4,6 +4,10 @@ arrays, inlining, reading   the numbers in a file; functions spelt out; all that
 folding, weights            what is known is computed at once; what is stored stays as it lies until it is used
 building, preparing         each operator by its row's mapping; those that need more
 network, backend            `from_onnx`, and what it gives; ONNX's own tests drive it
+own                         our own operators in a file, which come back as what they were
+book, sheet, drawn          what is being written; rules on it; see writing
+stated, plain, writer       a row's mapping read backwards; nodes that no call stands for; one node after the other
+writing                     `to_onnx`
 """
 
 from ...core.imports import door
@@ -14,5 +18,6 @@ with door("ONNX files need", "onnx"):
 from . import preparing as _preparing  # noqa: F401 - enters operators
 from .backend import Backend
 from .network import Network, from_onnx
+from .writing import to_onnx
 
-__all__ = ["Backend", "Network", "from_onnx"]
+__all__ = ["Backend", "Network", "from_onnx", "to_onnx"]

@@ -19,7 +19,9 @@ from ...core.rules import RULES, Arithmetic, Rule
 from ...errors import NaiveGraphError
 from ...tensor.entries import VALUES
 from ...tensor.operators.table import TABLE
-from .sheet import BOOL, Book, Fed, Order, Refused, Sheet, Value
+from .book import BOOL, Book, Refused
+from .own import told
+from .sheet import Fed, Order, Sheet, Value
 
 LAST = 2**31 - 1  # beyond the ends of all axes
 
@@ -236,7 +238,7 @@ def _function(book: Book, rule: Rule, count: int) -> str:
         result: Any = VALUES[rule.name](Library(inside), *letters)
     else:
         result = _composition(rule, [Pencil(each) for each in letters])
-    said = {"operator": rule.name, "properties": "{}"}
+    said = told(rule.name, letters, letters, {})
     return book.enter(inside.function(rule.name, [drawn(inside, result)], said))
 
 

@@ -16,8 +16,9 @@ from ...tensor.nodes import LinearNode, NonlinearNode, OpType, TransformNode
 from ...tensor.operators.table import TABLE
 from ...tensor.reduction import Places, ReductionNode
 from ...tensor.selection import SelectionNode
+from .book import Refused
 from .drawn import Drawn, applied, drawn
-from .sheet import Refused, Sheet, Value
+from .sheet import Sheet, Value
 
 ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}  # the others: the largest
 Of = Callable[[TensorNode], Value]

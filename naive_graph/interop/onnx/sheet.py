@@ -12,54 +12,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
+from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from ...errors import ExportError
+from .book import BOOL, INT32, INT64, SPELT, Book, numbered
+from .own import DOMAIN
 
-DOMAIN = "naive_graph"  # of the operators that ONNX lacks
-FLOAT, DOUBLE, BOOL, INT64, INT32 = (
-    TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BOOL, TensorProto.INT64, TensorProto.INT32
-)  # fmt: skip
-SPELT = {FLOAT: "float", DOUBLE: "double", BOOL: "bool", INT64: "int64", INT32: "int32"}
 SHARED = 64  # entries of an unnamed constant that is written once for all that ask for its numbers
-MOST_BYTES = 2**31 - 2**20  # protobuf's own limit, less room for all but the weights
 Order = tuple[int, ...]
-Extents = tuple[Any, ...]  # whole numbers, or the name of one that is not known
-
-
-class Refused(Exception):
-    """One thing that cannot leave: what, and how to mend it."""
-
-
-class Book:
-    """What all sheets of one model share: the type of its numbers, its opset, its local functions."""
-
-    def __init__(self, real: int, opset: int) -> None:
-        self.real, self.opset = real, opset
-        self.functions: dict[bytes, FunctionProto] = {}  # by what they compute
-        self.names: dict[str, int] = {}  # of functions, and how many have each
-        self.named: dict[Any, str] = {}  # a scalar rule's function, once it is written
-        self.bytes = 0
-
-    def schema(self, operator: str) -> Any:
-        return defs.get_schema(operator, self.opset, "")
-
-    def enter(self, function: FunctionProto) -> str:
-        """The function's name; that of an equal one, if there is one. Names are operators' own, numbered if need be."""
-        key = function.SerializeToString(deterministic=True)
-        if key not in self.functions:
-            function.name = numbered(self.names, function.name)
-            self.functions[key] = function
-        return self.functions[key].name
-
-
-def numbered(taken: dict[str, int], name: str) -> str:
-    """The name, or the first of name_1, name_2 ... that nothing has taken; it is taken now."""
-    while (count := taken.get(name, 0)) or name in taken:
-        taken[name] = count + 1
-        name = f"{name}_{count}"
-    taken[name] = 1
-    return name
+Extents = Sequence[Any]  # whole numbers, or the name of one that is not known
 
 
 class Value:
@@ -172,12 +132,7 @@ class Sheet:
 
     def hold(self, tensor: TensorProto) -> None:
         """A tensor of numbers: a weight of the model, or a node of a function."""
-        self.book.bytes += len(tensor.raw_data)
-        if self.book.bytes > MOST_BYTES:
-            raise ExportError(
-                "The weights take more than the 2 GB that an ONNX file can hold. "
-                'Write dtype="float32", or fewer of them.'
-            )
+        self.book.grow(len(tensor.raw_data))
         if self.inside:
             self.nodes.append(helper.make_node("Constant", [], [tensor.name], tensor.name, value=tensor))
         else:
@@ -216,7 +171,8 @@ class Sheet:
     def _kind(self, types: Iterable[str], exact: bool) -> int:
         """Of the types that an operator allows, the one that numbers of ours take."""
         whole, real = (INT64, INT32), (self.book.real, BOOL, INT64, INT32)
-        return next(kind for kind in (*(whole if exact else ()), *real) if f"tensor({SPELT[kind]})" in types)
+        chosen: tuple[int, ...] = (*(whole if exact else ()), *real)
+        return next(kind for kind in chosen if f"tensor({SPELT[kind]})" in types)
 
     def call(self, function: str, given: Sequence[Value], shapes: Sequence[Extents], label: str, scope: str = ""
     ) -> list[Value]:  # fmt: skip
@@ -260,11 +216,16 @@ class Sheet:
 
     # --- whole ---
 
-    def graph(self, name: str, outputs: Sequence[Value]) -> GraphProto:
-        """The graph, with these results."""
-        named = [self._result(value) for value in outputs]
+    def graph(self, name: str, outputs: Sequence[Value], names: Sequence[str | None] = ()) -> GraphProto:
+        """The graph, with these results, under these names where they have some."""
+        here = [self._result(value) for value in outputs]
+        renamed = {own: self.named(due, True) for own, due in zip(here, names) if due and due != own}
+        for node in self.nodes if renamed else ():
+            for part in (node.input, node.output):
+                part[:] = [renamed.get(each, each) for each in part]
         infos = [
-            helper.make_tensor_value_info(each, self.book.real, value.shape) for each, value in zip(named, outputs)
+            helper.make_tensor_value_info(renamed.get(each, each), self.book.real, value.shape)
+            for each, value in zip(here, outputs)
         ]
         inputs = [each.info for each in self.fed if each.info]
         return helper.make_graph(self.nodes, name, inputs, infos, self.weights)

@@ -11,8 +11,9 @@ from onnx import AttributeProto
 from ...tensor.base import Call, TensorNode
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Element, Fixed, Input, Name, Permuted, undone
 from ...tensor.operators.row import Row
+from .book import BOOL, FLOAT, INT32, INT64, SPELT
 from .drawn import LAST, common_order
-from .sheet import BOOL, FLOAT, INT32, INT64, SPELT, Order, Sheet, Value
+from .sheet import Order, Sheet, Value
 
 TURNED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # by the order of an operand's axes
 UNREAD = ("GlobalLpPool",)  # which no runtime has
@@ -64,15 +65,16 @@ def _written(
     })  # fmt: skip
     around = AROUND.get(row.name) or AROUND.get(row.kind)
     if around is not None:
-        return around(sheet, stated, call, shapes, label, scope)
+        found: list[Value] = around(sheet, stated, call, shapes, label, scope)
+        return found
     return _emit(sheet, stated, shapes, label, scope)
 
 
 def _ended(row: Row, call: Call) -> dict[str, Any]:
     """A slice by its ends, where it was given by its sizes."""
-    begin, sizes = (call.properties.get(each) for each in ("begin", "sizes"))
-    if row.name != "slice" or sizes is None:
+    if row.name != "slice" or call.properties["sizes"] is None:
         return {}
+    begin, sizes = call.properties["begin"], call.properties["sizes"]
     ends = [b + size if b + size or b >= 0 else LAST for b, size in zip(begin, sizes)]
     return {"end": [LAST if size == -1 else end for end, size in zip(ends, sizes)], "sizes": None}
 

@@ -122,10 +122,9 @@ def main():
             model = without_traces(onnx.load(path))
         onnx.checker.check_model(model, full_check=True)
         onnx.save(model, HERE / f"{name}.onnx")
-        operators = ", ".join(sorted({each.op_type for each in model.graph.node}))
-        print(
-            f"{name}: {(HERE / f'{name}.onnx').stat().st_size:,} bytes, opset {model.opset_import[0].version}: {operators}"
-        )
+        used = ", ".join(sorted({each.op_type for each in model.graph.node}))
+        size, opset = (HERE / f"{name}.onnx").stat().st_size, model.opset_import[0].version
+        print(f"{name}: {size:,} bytes, opset {opset}: {used}")
 
 
 if __name__ == "__main__":
