@@ -6,7 +6,8 @@ building, preparing         each operator by its row's mapping; those that need 
 network, backend            `from_onnx`, and what it gives; ONNX's own tests drive it
 own                         our own operators in a file, which come back as what they were
 book, sheet, drawn          what is being written; rules on it; see writing
-stated, plain, writer       a row's mapping read backwards; nodes that no call stands for; one node after the other
+stated, arranged            a row's mapping read backwards, and what stands otherwise there
+plain, writer               nodes that no call stands for; one node after the other
 writing                     `to_onnx`
 """
 

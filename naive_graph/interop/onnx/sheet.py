@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from .book import BOOL, INT32, INT64, SPELT, Book, numbered
+from ...errors import ExportError
+from .book import BOOL, FLOAT, INT32, INT64, SPELT, Book, numbered
 from .own import DOMAIN
 
 SHARED = 64  # entries of an unnamed constant that is written once for all that ask for its numbers
@@ -67,12 +68,15 @@ class Value:
 class Held(Value):
     """Numbers that are known: weights and constants. Where they are first asked for says how they are stored."""
 
-    def __init__(self, sheet: Sheet, array: Any, label: str) -> None:
+    def __init__(self, sheet: Sheet, array: Any, label: str, weight: bool = False) -> None:
         super().__init__(sheet, array.shape, label, array.dtype.kind in "iu")
-        self.array = array
+        self.array, self.weight = array, weight
 
     def begin(self, kind: int, order: Order) -> None:
-        array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
+        with np.errstate(over="ignore"):  # of a bound that is beyond all numbers of the file
+            array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
+        if self.weight and kind == FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
+            raise ExportError(f'{self.label!r} has numbers beyond single precision. Write dtype="float64".')
         name = self.forms[kind, order] = self.sheet.named(self.label, True)
         tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
         self.sheet.hold(tensor)

@@ -25,12 +25,12 @@ from ...tensor.operators.moves import transpose
 from ...tensor.operators.row import Row
 from ...tensor.selection import SelectionNode
 from ...training.model import ParameterLeaf
+from .arranged import emitted
 from .book import Refused
 from .drawn import applied
 from .own import told
 from .plain import plain
 from .sheet import Fed, Held, Sheet, Turned, Value
-from .stated import emitted
 
 MOST_SAID = 10  # things that a message names
 
@@ -147,13 +147,13 @@ class Writer:
             return Fed(self.sheet, leaf.shape, label)
         if leaf.value is None:
             raise Refused(f"{leaf.label} has no value. Set it: t.value = an array of shape {leaf.shape}")
-        return Held(self.sheet, np.asarray(leaf.value), label)
+        return Held(self.sheet, np.asarray(leaf.value), label, leaf.leaf_type == LeafType.PARAMETER)
 
     def parameter(self, leaf: ParameterLeaf) -> Value:
         """A model's parameter, once for all leaves that read it; of a table its rows."""
         source = leaf.source
         if source not in self.sources:
-            self.sources[source] = Held(self.sheet, source.values, source.name)
+            self.sources[source] = Held(self.sheet, source.values, source.name, True)
         whole = self.sources[source]
         if leaf.rows is None:
             return whole
@@ -230,7 +230,7 @@ class Writer:
                     self.refused[f"{tables.label(row)} has no value. Set it: x.value = 1.0"] = None
                 constant = kind == CONSTANT and not name
                 array = np.array(0.0 if number is None else number)
-                value = self.sheet.constant(array) if constant else Held(self.sheet, array, name or "variable")
+                value = self.sheet.constant(array) if constant else Held(self.sheet, array, name or "variable", True)
             self.rows[id(tables), row] = value
 
     def _applied(self, rule: Rule, operands: Sequence[Value], name: str, scope: str) -> Value:

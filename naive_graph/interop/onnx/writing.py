@@ -99,7 +99,7 @@ def packed(book: Book, graph: GraphProto, **said: str) -> ModelProto:
 def _parameters(book: Book, model: Model) -> GraphProto:
     """The weights of a model, each of them a result too."""
     sheet = Sheet(book)
-    values = [Held(sheet, each.values, each.name) for each in model]
+    values = [Held(sheet, each.values, each.name, True) for each in model]
     names = [each.form() for each in values]
     infos = [helper.make_tensor_value_info(name, book.real, each.shape) for name, each in zip(names, values)]
     return helper.make_graph([], "naive_graph", [], infos, sheet.weights)
