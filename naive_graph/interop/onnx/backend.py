@@ -46,7 +46,11 @@ class Prepared(BackendRep):
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs' arrays, of the types that the model says."""
-        graph = self.network(inputs).graph
+        return self.outputs(self.network(inputs))
+
+    def outputs(self, network: Network) -> tuple[Any, ...]:
+        """The arrays that a network gives for the values that its inputs hold."""
+        graph = network.graph
         found = graph.run()
         return tuple(
             np.asarray(found.get(each.name, graph.values[each.name])).astype(

@@ -40,34 +40,53 @@ class _Body(NamedTuple):
     opsets: Mapping[str, int]
 
 
+Key = tuple[str, str]  # a function's domain and name
+
+
 def inlined(nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int]) -> list[Step]:
     """One step for each node, functions replaced by what they are made of. Raises ImportModelError."""
     known = {(each.domain, each.name): each for each in functions}
+    _check_size(nodes, known)
     stack = [_Body(iter(nodes), {}, "", {}, opsets)]
     found: list[Step] = []
-    seen = 0
     while stack:
         body = stack[-1]
         node = next(body.nodes, None)
         if node is None:
             stack.pop()
             continue
-        seen += 1
-        if seen > MOST_STEPS:
-            raise ImportModelError(
-                f"The graph unfolds into more than {MOST_STEPS:,} nodes, with its functions spelt out."
-            )
         step = _step(node, body)
         function = known.get((node.domain, node.op_type))
         if function is None:
             found.append(step)
         elif is_ours(function):
             found.append(step._replace(attributes={"function": function}))
-        elif len(stack) > DEEPEST:
-            raise ImportModelError(f"Function {function.name!r} is called {DEEPEST} functions deep. Is it a circle?")
         else:
             stack.append(_called(function, step))
     return found
+
+
+def _check_size(nodes: Iterable[Any], known: Mapping[Key, Any]) -> None:
+    """Raises ImportModelError if the nodes are too many, or too deep, with all functions spelt out."""
+    top = ("", "")
+    calls = {top: [(each.domain, each.op_type) for each in nodes]}
+    sizes: dict[Key, int] = {}
+    waiting, opened = [top], set[Key]()
+    while waiting:
+        key = waiting[-1]
+        if key not in calls:
+            calls[key] = [(each.domain, each.op_type) for each in known[key].node]
+        inner = [each for each in calls[key] if each in known and each not in sizes]
+        if not inner:
+            sizes[key] = len(calls[key]) + sum(sizes.get(each, 0) for each in calls[key])
+            opened.discard(waiting.pop())
+        elif len(opened) >= DEEPEST or not opened.isdisjoint(inner) or key in inner:
+            raise ImportModelError(f"Function {key[1]!r} is called {len(opened)} functions deep, or in a circle.")
+        else:
+            opened.add(key)
+            waiting += inner
+        if sizes.get(key, 0) > MOST_STEPS:
+            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
 
 
 def _step(node: Any, body: _Body) -> Step:

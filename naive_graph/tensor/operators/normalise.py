@@ -209,8 +209,8 @@ def _same_axis(x: Extents, axis: int) -> Extents:
 def lp_norm(x: Tensor, axis: Axis = -1, p: Annotated[int, one_of(1, 2)] = 2) -> Any:
     """x over its norm along an axis: the sum of magnitudes, or the root of the sum of squares; 0 where that is 0."""
     at = [place(axis, x.rank)]
-    norm = reduce.sum(magnitude(x), at, True) if p == 1 else sqrt(reduce.sum(square(x), at, True))
-    return entry(lambda x, n: where(n, x / n, 0.0), x, broadcast(norm, x.shape))
+    total = broadcast(reduce.sum(magnitude(x) if p == 1 else square(x), at, True), x.shape)
+    return entry(lambda x, t: where(t, x / (t if p == 1 else sqrt(t)), 0.0), x, total)
 
 
 def _local(x: Extents, data_format: str) -> Extents:
