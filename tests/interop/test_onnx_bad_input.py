@@ -247,7 +247,9 @@ def test_control_flow_is_refused_by_name(op):
     branch = helper.make_graph([node("Relu", "x", "z")], "branch", [], [])
     attributes = {"then_branch": branch, "else_branch": branch} if op == "If" else {"body": branch}
     with refused(op, UnknownOperatorError):
-        from_onnx(model_of([node(op, "c", "y", **attributes)], [("x", [1]), ("c", [], TensorProto.BOOL)], [("y", None)]))
+        from_onnx(
+            model_of([node(op, "c", "y", **attributes)], [("x", [1]), ("c", [], TensorProto.BOOL)], [("y", None)])
+        )
 
 
 def test_an_operator_that_is_younger_than_the_file_is_refused():

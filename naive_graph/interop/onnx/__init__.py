@@ -8,6 +8,7 @@ own                         our own operators in a file, which come back as what
 book, sheet, drawn          what is being written; rules on it; see writing
 stated, arranged            a row's mapping read backwards, and what stands otherwise there
 plain, writer               nodes that no call stands for; one node after the other
+layers, layers_in           a Sequential by its layers; operators as layers again
 writing                     `to_onnx`
 """
 
@@ -18,7 +19,8 @@ with door("ONNX files need", "onnx"):
 
 from . import preparing as _preparing  # noqa: F401 - enters operators
 from .backend import Backend
+from .layers_in import sequential_from_onnx
 from .network import Network, from_onnx
 from .writing import to_onnx
 
-__all__ = ["Backend", "Network", "from_onnx", "to_onnx"]
+__all__ = ["Backend", "Network", "from_onnx", "sequential_from_onnx", "to_onnx"]

@@ -12,9 +12,11 @@ from ...core.files import path_of, write_whole
 from ...core.version import __version__
 from ...errors import ExportError
 from ...graph.nodes import Node
+from ...sequential.network import Network as Layers
 from ...tensor.base import TensorNode
 from ...training.model import Model
 from .book import DOUBLE, FLOAT, Book
+from .layers import SAID, layered, said
 from .network import Network
 from .own import DOMAIN
 from .sheet import Held, Sheet
@@ -54,6 +56,8 @@ def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> Mod
     book = Book(*_checked(dtype, opset))
     if isinstance(what, Model):
         return packed(book, _parameters(book, what))
+    if isinstance(what, Layers):
+        return packed(book, layered(book, what), **{SAID: said(what)})
     if isinstance(what, Network):
         what = what.outputs
     names = [*what] if isinstance(what, dict) else []
@@ -81,7 +85,7 @@ def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
     return KINDS[dtype], chosen
 
 
-def packed(book: Book, graph: GraphProto, **said: str) -> ModelProto:
+def packed(book: Book, graph: GraphProto, **told: str) -> ModelProto:
     """A graph as a model, with the functions that it calls."""
     opsets = [helper.make_opsetid("", book.opset)]
     if book.functions:
@@ -91,7 +95,7 @@ def packed(book: Book, graph: GraphProto, **said: str) -> ModelProto:
         graph, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
         functions=list(book.functions.values()),
     )  # fmt: skip
-    for key, text in said.items():
+    for key, text in told.items():
         model.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
     return model
 
