@@ -64,7 +64,8 @@ def test_what_is_not_supported_is_listed_and_the_exit_code_says_so(tmp_path, cap
     [
         (["no.onnx"], "Cannot read"), (["."], "Cannot read"), (["text.onnx"], "no ONNX file"),
         (["net.onnx", "-o", "net.txt"], "does not end in"), (["net.onnx", "--size", "batch"], "no size for a name"),
-        (["net.onnx", "--size", "batch=0"], "no size for a name"), (["net.onnx", "--size", f"batch={9**20}"], "no size"),
+        (["net.onnx", "--size", "batch=0"], "no size for a name"),
+        (["net.onnx", "--size", f"batch={9**20}"], "no size"),
         (["net.onnx", "-o", "no/net.svg"], "no/net.svg"),
     ],
 )  # fmt: skip
