@@ -23,7 +23,10 @@ def model_of(nodes, inputs=(), outputs=(), weights=(), opset=17, functions=(), *
     graph = helper.make_graph(
         list(nodes), "net", [value(*each) for each in inputs], [value(*each) for each in outputs], list(weights)
     )
-    imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(each, 1) for each in {f.domain for f in functions})]
+    imports = [
+        helper.make_opsetid("", opset),
+        *(helper.make_opsetid(each, 1) for each in {f.domain for f in functions}),
+    ]
     return helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=10, **more)
 
 

@@ -12,9 +12,11 @@ from onnx import ModelProto
 
 from ...errors import FeedError, ImportModelError
 from ...tensor.arrays import as_array
-from ...tensor.base import TensorNode
-from ...tensor.evaluate import forward
+from ...tensor.base import TensorNode, check_tensors
+from ...tensor.differentiate import ancestors
+from ...tensor.evaluate import computed, operand, written_out
 from ...tensor.nodes import LeafNode
+from ...tensor.recipes import Recipe, missing, recipes
 from ...training.model import Model
 from .building import Builder, unsupported
 from .folding import check_entries
@@ -135,6 +137,8 @@ class Graph:
         builder = Builder(network.weights)
         for slot, shape in zip(network.slots, sizes):
             check_entries(shape, f"Input {slot.name!r}")
+            if 0 in shape:
+                raise ImportModelError(f"Input {slot.name!r} of shape {shape} has no entries. A tensor here has some.")
             builder.values[slot.name] = LeafNode.input(shape, slot.name)
             builder.types[slot.name] = slot.type
         builder.values |= network.known
@@ -151,9 +155,31 @@ class Graph:
         found = {name: each for name, each in builder.values.items() if isinstance(each, TensorNode)}
         self.nodes = found | builder.nodes
 
+        self.targets = [each for each in self.values.values() if isinstance(each, TensorNode)]
+        self.inner = [each for each in ancestors(self.targets) if each.sources]
+
+    @cached_property
+    def plan(self) -> list[Recipe]:
+        """How all outputs are computed, found once."""
+        found: list[Recipe] = []
+        done: set[TensorNode] = set()
+        for target in self.targets:
+            found += recipes(missing(target, done.__contains__), target)
+            done.update(each.node for each in found)
+        return found
+
     def run(self) -> dict[str, Any]:
-        """The outputs' arrays, from the inputs' present ones."""
-        return {name: forward(each) for name, each in self.outputs.items()}
+        """The outputs' arrays, from the inputs' present ones; inner nodes are evaluated with them."""
+        check_tensors("A network", self.targets)
+        for each in self.inner:
+            each._value = None
+        with np.errstate(all="ignore"):  # values follow IEEE 754
+            for recipe in self.plan:
+                recipe.node._value = computed(recipe, operand)
+        return {
+            name: written_out(operand(each)) if isinstance(each, TensorNode) else each
+            for name, each in self.values.items()
+        }
 
 
 def statistics_of(content: Content) -> list[str]:
