@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import FunctionProto, TensorProto, helper
 
 from ...errors import (
     ImportAttributeError,
@@ -26,6 +26,7 @@ from ...tensor.operators.table import TABLE
 from .bodies import has_body, spelt_out
 from .folding import KNOWN_ONLY, check_entries, folded, schema_of, types_like
 from .inlining import Step
+from .own import restored
 from .weights import Weight, Weights
 
 Prepared = Callable[["Builder", Step], Sequence[Any]]
@@ -56,11 +57,19 @@ def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
 
 def unsupported(step: Step) -> str:
     """Why there is nothing for a step; empty if there is."""
+    if own_function(step) is not None:
+        return ""
     if step.domain or schema_of(step.op, step.opset) is None:
         return "unknown"
     if step.op in PREPARED or step.op in KNOWN_ONLY or mapping_of(step.op, step.opset) or has_body(step):
         return ""
     return f"not in opset {step.opset}" if mapping_of(step.op, 10**6) else "unknown"
+
+
+def own_function(step: Step) -> FunctionProto | None:
+    """What says which operator of ours a step is."""
+    function = step.attributes.get("function")
+    return function if isinstance(function, FunctionProto) else None
 
 
 class Builder:
@@ -140,6 +149,10 @@ class Builder:
             self.nodes.setdefault(step.name, kept[0] if len(results) == 1 else tuple(kept))
 
     def _results(self, step: Step) -> Sequence[Any]:
+        function = own_function(step)
+        if function is not None:
+            found = restored(function, [self.operand(step, at) for at in range(len(step.inputs))], step.name)
+            return found if isinstance(found, tuple) else [found]
         schema = schema_of(step.op, step.opset)
         given = len(step.inputs)
         if not schema.min_input <= given <= schema.max_input or "" in step.inputs[: schema.min_input]:
@@ -159,6 +172,8 @@ class Builder:
             return int(helper.np_dtype_to_tensor_dtype(value.dtype))
         if step.op in ("Cast", "CastLike"):
             return cast_to(self, step)
+        if own_function(step) is not None:
+            return self.type(step, 0)
         like = types_like(step.op, step.opset, len(step.inputs), len(step.outputs))[at]
         return self.type(step, like[0]) if isinstance(like, tuple) else int(like)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError, UnknownOperatorError
+from .own import is_ours
 
 MOST_STEPS = 100_000
 DEEPEST = 100  # functions within functions, as protobuf allows graphs within graphs
@@ -21,7 +22,7 @@ class Step(NamedTuple):
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: dict[str, Any]  # AttributeProto by name
+    attributes: dict[str, Any]  # AttributeProto by name; of an operator of our own, what its function says
     opset: int
 
     @property
@@ -58,6 +59,8 @@ def inlined(nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str,
         function = known.get((node.domain, node.op_type))
         if function is None:
             found.append(step)
+        elif is_ours(function):
+            found.append(step._replace(attributes={"function": function}))
         else:
             stack.append(_called(function, step))
     return found

@@ -35,6 +35,7 @@ class Content(NamedTuple):
     weights: dict[str, Any]  # arrays
     steps: list[Step]
     outputs: list[Slot]
+    said: dict[str, str]  # what else was written in it
 
 
 def read(source: Any) -> Content:
@@ -55,7 +56,8 @@ def read(source: Any) -> Content:
     if not outputs:
         raise ImportModelError("The file holds no graph with outputs. Is it a model, and whole?")
     known = {*weights, *(each.name for each in inputs)}
-    return Content(graph.name, inputs, weights, ordered(steps, known, [each.name for each in outputs]), outputs)
+    steps, said = ordered(steps, known, [each.name for each in outputs]), model.metadata_props
+    return Content(graph.name, inputs, weights, steps, outputs, {each.key: each.value for each in said})
 
 
 def _parsed(source: Any) -> tuple[Any, Path | None]:
