@@ -296,7 +296,7 @@ def _numbers(array: Any) -> Any:
     if isinstance(array, TensorNode):
         return array
     if array.dtype.kind in "iu":
-        array = np.clip(array.astype(np.int64), -LARGEST, LARGEST)  # ends beyond all ends are written so
+        array = np.clip(array.astype(np.int64), -LARGEST, LARGEST)  # as in `plain`
     return array.item() if array.ndim == 0 else array
 
 
@@ -310,7 +310,9 @@ def plain(step: Step, attribute: Any) -> Any:
     try:
         if isinstance(value, bytes):
             return value.decode()
-        if attribute.type in (attribute.INTS, attribute.FLOATS, attribute.STRINGS):
+        if attribute.type == attribute.INTS:
+            return [max(-LARGEST, min(each, LARGEST)) for each in value]  # ends beyond all ends are written so
+        if attribute.type in (attribute.FLOATS, attribute.STRINGS):
             return [each.decode() if isinstance(each, bytes) else each for each in value]
     except UnicodeDecodeError:
         raise ImportAttributeError(step.label, attribute.name, value, "It is no text.") from None

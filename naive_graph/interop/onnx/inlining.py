@@ -106,12 +106,19 @@ def _step(node: Any, body: _Body) -> Step:
         if each.ref_attr_name:
             given = body.attributes.get(each.ref_attr_name)
         if given is not None:
-            attributes[text(each.name)] = given
+            attributes[text(each.name)] = _apart(given)
     outputs = tuple(map(called, node.output))
     name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
     domain = "" if node.domain in OWN else text(node.domain)
     opset = body.opsets.get(domain, 0 if domain else 1)
     return Step(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
+
+
+def _apart(attribute: Any) -> Any:
+    """A copy of an attribute: as a part of the file's message it would keep all of that, weights and all, alive."""
+    copied = type(attribute)()
+    copied.CopyFrom(attribute)
+    return copied
 
 
 def _called(function: Any, call: Step) -> _Body:
