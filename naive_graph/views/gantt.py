@@ -68,15 +68,32 @@ def _plotted(bars: Sequence[Any], draw: Callable[[Any, float], list[Any]], title
 
 
 def _draw_firings(bars: Sequence[Any], panel: Any, unit: float) -> list[Any]:
-    """What each worker of a pipeline did when: narrow bars in the colour of their kind."""
-    found = []
+    """What each worker of a pipeline did when, in the colour of its kind; where there is room, for which sample."""
+    found, seconds = [], max(bar.end for bar in bars)
     for kind, look in FIRINGS.items():
-        mine, fill = [bar for bar in bars if bar.operator.startswith(kind)], look[0]
+        mine, (fill, hatch, _) = [bar for bar in bars if bar.operator.startswith(kind)], look
         found += [look] * bool(mine)
-        for worker in {bar.worker for bar in mine}:
-            spans = [(bar.start / unit, (bar.end - bar.start) / unit) for bar in mine if bar.worker == worker]
-            panel.broken_barh(spans, (worker - HIGH / 2, HIGH), facecolor=fill, edgecolor=fill, linewidth=0.3)
+        for wide, edges in ((True, {"hatch": hatch, "edgecolor": "white"}), (False, {"edgecolor": fill})):
+            for worker in {bar.worker for bar in mine}:
+                those = [bar for bar in mine if bar.worker == worker and _is_wide(bar, seconds) is wide]
+                spans = [(bar.start / unit, (bar.end - bar.start) / unit) for bar in those]
+                panel.broken_barh(spans, (worker - HIGH / 2, HIGH), facecolor=fill, linewidth=0.5, **edges)
+        for bar in mine:
+            _write_into(panel, bar, str(bar.iteration), unit, seconds, fill)
     return found
+
+
+def _is_wide(bar: Any, seconds: float) -> bool:
+    return bool(bar.end - bar.start >= NARROW * seconds)
+
+
+def _write_into(panel: Any, bar: Any, label: str, unit: float, seconds: float, fill: str) -> None:
+    """A label in the middle of a bar, if it has room for it."""
+    if LETTER * (len(label) + 1) < (bar.end - bar.start) / seconds:
+        ground = {"boxstyle": "round,pad=0.15", "facecolor": fill, "edgecolor": "none"}  # no hatching behind letters
+        middle = (bar.start + bar.end) / 2 / unit
+        text = panel.text(middle, bar.worker, label, ha="center", va="center", fontsize=9, bbox=ground)
+        text.set_parse_math(False)
 
 
 def _draw_tasks(run: TaskRun, panel: Any, unit: float) -> list[Any]:
@@ -102,12 +119,8 @@ def _checked(run: object) -> TaskRun:
 def _draw_bar(panel: Any, run: TaskRun, bar: Bar, unit: float) -> None:
     fill, hatch, _ = LOOKS[run.graph.tasks[bar.task].key.kind]
     start, wide = bar.start / unit, (bar.end - bar.start) / unit
-    if bar.end - bar.start < NARROW * run.seconds:
+    if not _is_wide(bar, run.seconds):
         panel.barh(bar.worker, wide, HIGH, start, color=fill, edgecolor=fill, linewidth=1.0)
         return
     panel.barh(bar.worker, wide, HIGH, start, color=fill, hatch=hatch, edgecolor="white", linewidth=0.5)
-    label = run.graph.label(bar.task)
-    if LETTER * (len(label) + 1) < (bar.end - bar.start) / run.seconds:
-        ground = {"boxstyle": "round,pad=0.15", "facecolor": fill, "edgecolor": "none"}  # no hatching behind letters
-        text = panel.text(start + wide / 2, bar.worker, label, ha="center", va="center", fontsize=9, bbox=ground)
-        text.set_parse_math(False)
+    _write_into(panel, bar, run.graph.label(bar.task), unit, run.seconds, fill)
