@@ -34,7 +34,7 @@ UNITS = ((1.0, "seconds"), (1e-3, "milliseconds"), (1e-6, "microseconds"))
 def gantt(run: Any, title: str = "", save: Save = None) -> Plot:
     """The last run of an engine: a row for each worker, a bar for each task, in real time.
 
-    Of a pipeline's run that was timed, a bar for each firing.
+    Of a pipeline's run that was timed, or a list of its bars, a bar for each firing.
 
     save: a path that ends in .png, .svg or .pdf. Raises DrawingError if nothing
     was run.
@@ -45,8 +45,9 @@ def gantt(run: Any, title: str = "", save: Save = None) -> Plot:
     >>> engine.backward((w * w).sum())
     >>> plot = gantt(engine)
     """
-    if getattr(run, "bars", None) and hasattr(run.bars[0], "operator"):
-        return _plotted(run.bars, partial(_draw_firings, run.bars), title, save)
+    bars = run if isinstance(run, list) else getattr(run, "bars", None)
+    if bars and all(hasattr(bar, "operator") for bar in bars):
+        return _plotted(bars, partial(_draw_firings, bars), title, save)
     chosen = _checked(run)
     return _plotted(chosen.bars, partial(_draw_tasks, chosen), title, save)
 

@@ -1,7 +1,5 @@
 """The picture of a pipeline's cycles says which weights are read."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from naive_graph import Dense, Sequential, cycles, expand, gantt, schedule
@@ -53,5 +51,4 @@ def test_a_timed_run_is_drawn_worker_by_worker():
 
 def test_a_bar_with_room_says_its_sample():
     bars = [Bar(0, "FComp1", 1, 0.0, 1.0), Bar(0, "FComp1", 2, 1.0, 2.0), Bar(1, "BComp1", 1, 1.0, 1.01)]
-    plot = gantt(SimpleNamespace(bars=bars))
-    assert sorted(texts(plot)) == ["1", "2"]
+    assert sorted(texts(gantt(bars))) == ["1", "2"]
