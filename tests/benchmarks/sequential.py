@@ -62,6 +62,7 @@ def learn(seeds):
             f"{median(seconds):.0f} s"
         )
         print("  medians after each epoch:", " ".join(f"{each:.1%}" for each in np.median(rows, axis=0)))
+        print(f"  95 % are first reached in epoch {np.median((rows >= 0.95).argmax(1)) + 1:g}, by the median")
     return found
 
 
