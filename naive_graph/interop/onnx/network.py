@@ -20,6 +20,7 @@ from ...tensor.recipes import Recipe, missing, recipes
 from ...training.model import Model
 from .building import Builder, unsupported
 from .compiled import Compiled
+from .described import described
 from .folding import check_entries
 from .inlining import check_known
 from .reading import Content, Slot, read, sized
@@ -92,6 +93,10 @@ class Network:
         takes a second to make, and a small network then runs ten times faster.
         """
         return Compiled(self.graph.inputs, self.graph.computed, self._ordered, how)
+
+    def summary(self) -> str:
+        """What is in the file: inputs, outputs, operators with their counts, weights with their sizes."""
+        return described(self.content, self.name)
 
     # --- building ---
 
