@@ -29,6 +29,7 @@ from ..arithmetic import as_tensor
 from ..base import Call, TensorNode, serials
 from ..nodes import LeafNode, TransformNode
 from .examples import Example
+from .facts import check_derivative, check_facts, checked_slopes
 from .mapping import Name
 from .properties import PLAIN, Kind, Operand, Wrong
 
@@ -49,8 +50,9 @@ class Row:
 
     shape: the shape of the result, from the shapes of the operands and the
     properties, as a function of those that it names; it raises ShapeError.
-    derivative: what replaces the composition's, a function (adjoint, result,
-    *operands, **properties) written in operators, giving one for each operand.
+    derivative: what replaces the composition's on the way back, a function (adjoint,
+    result, *operands, **properties) written in operators, giving one for each
+    operand, of its shape. It is linear in the adjoint.
     smooth: whether second derivatives can be compared with differences.
     also: other names of the same operator.
     domain: between which numbers examples are drawn.
@@ -74,6 +76,10 @@ class Row:
         tex: str | None = None,
     ) -> None:
         update_wrapper(self, function)
+        check_facts(
+            function.__name__, name=name, shape=shape, derivative=derivative, onnx=onnx, tensorflow=tensorflow,
+            examples=examples, domain=domain, smooth=smooth, also=also, tex=tex,
+        )  # fmt: skip
         self.name: str = name or function.__name__
         self.__name__ = self.name
         self.function = function
@@ -83,6 +89,8 @@ class Row:
         self.operand_names = [each.name for each in self.parameters if each.kind is None]
         self.property_names = [each.name for each in self.parameters if each.kind is not None]
         self.derivative = derivative
+        if derivative:
+            check_derivative(self, derivative)
         self.smooth, self.domain, self.tex, self.also = smooth, domain, tex, tuple(also)
         self.mappings = [*_names(onnx), *_names(tensorflow)]
         self.examples = list(examples)
@@ -225,10 +233,20 @@ class Row:
             if name is not None:
                 node.name = name if not several else f"{name}_{place}"
         if several:
+            if self.derivative:
+                raise OperandError(
+                    f"{self.name}: several results have the derivative of the composition. Leave derivative= out."
+                )
             call.results = tuple(nodes)
             return call.results
         _unframed(nodes[0], first)
         return nodes[0]
+
+    def slopes(self, adjoint: Any, result: Any, *operands: Any, **properties: Any) -> list[TensorNode | None]:
+        """What the row's own derivative gives for each operand: a tensor of its shape, or None."""
+        assert self.derivative is not None
+        found = self.derivative(adjoint, result, *operands, **properties)
+        return checked_slopes(self.name, found, dict(zip(self.operand_names, operands)))
 
     def _own(self, node: Any, first: int) -> TensorNode:
         """The node, if it was made by this call; else one that is equal to it."""

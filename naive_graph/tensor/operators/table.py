@@ -17,6 +17,7 @@ from ...core.rules import RULES, Arithmetic
 from ...errors import OperandError, OperatorNameError
 from ..base import TensorNode
 from .examples import Example
+from .facts import check_names
 from .kinds import Elementwise, Move, OfRule, Reduction, Window
 from .row import Row
 
@@ -129,6 +130,7 @@ def tensor_operator(
                 f"tensor_operator makes a row of a function, and of a kind of {', '.join(KINDS)}, not of {function!r} "
                 f"and {kind!r}. Write it above a def: @tensor_operator()."
             )
+        check_names(KINDS[kind], facts)
         row = KINDS[kind](function, **facts)
         TABLE.add(row)
         home = Arithmetic if isinstance(row, Elementwise) else TensorNode
