@@ -14,7 +14,9 @@ from naive_graph import Graph, LeafNode, example, operators, tensor_operator  # 
 from naive_graph.errors import OperandError, OperatorNameError, PropertyError, ShapeError  # noqa: E402
 from naive_graph.tensor.operators.mapping import Onnx  # noqa: E402
 from naive_graph.tensor.operators.properties import Places, Tensor, between  # noqa: E402
+from naive_graph.tensor.operators.table import TABLE  # noqa: E402
 
+ENGINES = ("reference", "tape", "native")
 pytestmark = pytest.mark.usefixtures("table_apart")
 
 
@@ -42,11 +44,34 @@ def test_a_name_defined_twice_is_refused():
     for again in (centred, lambda: tensor_operator()(lambda softmax: softmax)):
         with pytest.raises(OperatorNameError):
             again()
-    with pytest.raises(OperatorNameError, match="sin"):
+    with pytest.raises(OperatorNameError, match=r"'sin' exists already.*forget\('sin'\)"):
 
         @tensor_operator()
         def sin(x):
             return x
+
+
+def test_a_forgotten_operator_may_be_defined_again_and_what_was_built_keeps_its_own():
+    pytest.importorskip("llvmlite")
+    built = []
+    for slope in (2.0, 3.0):
+        operators().forget("steep", "centred", "never_there")
+        ng.operator("steep", lambda a, slope=slope: slope * a, [lambda a, y, slope=slope: slope])
+        row = centred(also=["middled"], onnx=Onnx("NoOther"))
+        x = Graph.Variable(1.0)
+        built.append((x, x.steep()))
+        assert all(ng.Program(y, wrt=[x], engine=each)()[0] == slope for x, y in built[-1:] for each in ENGINES)
+        assert operators()["steep"].check() and row.check([example((3,))]) and TABLE.named("onnx", "NoOther") is row
+    assert [ng.Program(y, wrt=[x])().gradient[0] for x, y in built] == [2.0, 3.0]
+    operators().forget("steep", "middled")
+    assert not {"steep", "centred", "middled"} & {*operators(), *dir(ng.TensorNode), *dir(Graph.Variable)}
+
+
+def test_an_operator_of_the_package_is_not_forgotten():
+    for name in ("softmax", "sin", "softmax_cross_entropy_with_logits"):
+        with pytest.raises(OperatorNameError, match=f"'{name}' is no operator of your own"):
+            operators().forget(name)
+        assert name in operators()
 
 
 def test_a_name_elsewhere_that_is_taken_is_refused():
