@@ -2,7 +2,18 @@
 
 import pytest
 from mutants import mutants
-from students import RIGHT, WRONG, on_backward, on_depends_on, on_dual, on_kahn, on_lessons, on_lists, on_numbers  # noqa: F401
+from students import (  # noqa: F401
+    RIGHT,
+    WRONG,
+    on_backward,
+    on_depends_on,
+    on_dual,
+    on_kahn,
+    on_lessons,
+    on_lists,
+    on_numbers,
+    on_partials,
+)
 
 from naive_graph import Graph, Variable
 from naive_graph.classroom import judge
@@ -36,6 +47,7 @@ EQUIVALENT = {
     "if joint >= 'or':": "of the joints that are left none comes after or",
     "done = {operand for operand in operands if last[operand] <= row}": "a row is not read before its last reader",
     "depths = [below(each) for each in part[0:]]": "the name of a joint counts as a word, which is never the deepest",
+    "if size <= 0:": "a sum of two absolute values is never below 0",
     "found[-1] = (name, found[-1][-1] + 1)": "the second of two is the last",
 }
 

@@ -14,6 +14,7 @@ steps      6  momentum, adam
 rates      6  adagrad, rmsprop, clip
 readers    7  depth, bag, is_liked, meet
 passes     8  share, last_uses, slots, runs, run_plan
+partials   9  both_partials, robust_slope, row_slopes, disagreement
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
 """
@@ -25,6 +26,7 @@ from .dual import DUAL
 from .indices import ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE, TRANSPOSE
 from .lists import CONTRACT, SOFTMAX
 from .orders import DEPENDS_ON, KAHN
+from .partials import BOTH_PARTIALS, DISAGREEMENT, ROBUST_SLOPE, ROW_SLOPES
 from .passes import LAST_USES, RUN_PLAN, RUNS, SHARE, SLOTS
 from .rates import ADAGRAD, CLIP, RMSPROP
 from .readers import BAG, DEPTH, IS_LIKED, MEET
@@ -42,4 +44,5 @@ EXERCISES = [
     MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
     SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
     SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
+    BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES, DISAGREEMENT,
 ]  # fmt: skip
