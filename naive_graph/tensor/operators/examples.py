@@ -34,7 +34,7 @@ def _check(operand: Any) -> None:
     elif operand is not None:
         try:
             np.asarray(operand, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise OperandError(
                 f"An example's operand is a shape such as (2, 3), or numbers, not {operand!r:.60}."
             ) from None
