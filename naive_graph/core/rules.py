@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import ArityError, OperandError, OperatorNameError
 from .number import listed, number, truth
 from .numpys import COMPARISONS, METHODS, compared, refusal, rule_for
+from .taken import TAKEN
 
 Value = Any  # a float, or whatever the arithmetic at hand computes with
 Partial = Callable[..., Value]
@@ -230,7 +231,7 @@ def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise OperatorNameError(f"An operator's name must be a Python name such as 'softclip', not {name!r}.")
-    if name in RULES:
+    if name in RULES or name in TAKEN:
         raise OperatorNameError(
             f"An operator '{name}' exists already. Choose another name for yours; or, if that one is yours, "
             f"forget it: operators().forget('{name}')."

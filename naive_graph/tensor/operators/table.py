@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core.catalogue import BUILT_IN, OVER_A_BATCH
 from ...core.rules import RULES, Arithmetic
+from ...core.taken import TAKEN
 from ...errors import OperandError, OperatorNameError
 from ..base import TensorNode
 from .examples import Example
@@ -85,6 +86,7 @@ class Operators(Mapping[str, Row]):
             if _is_ours(row):
                 raise OperatorNameError(f"{row.name!r} is no operator of your own, and stays in the table.")
             RULES.pop(row.name, None)
+            TAKEN.difference_update([row.name, *row.also])
             self.elsewhere = {place: each for place, each in self.elsewhere.items() if each is not row}
             for each in (row.name, *row.also):
                 self.rows.pop(each, None)
@@ -100,6 +102,8 @@ class Operators(Mapping[str, Row]):
                 raise OperatorNameError(f"{row.name!r}: {place[1]} of {place[0]} is {other!r} already.")
         self.elsewhere.update(dict.fromkeys(places, row))
         self.rows.update(dict.fromkeys([row.name, *row.also], row))
+        if not isinstance(row, OfRule):
+            TAKEN.update([row.name, *row.also])
 
     def _of_rule(self, name: str) -> Row | None:
         rule = RULES.get(name)

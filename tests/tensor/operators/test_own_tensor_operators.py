@@ -11,10 +11,11 @@ from own_rows import table_apart  # noqa: E402, F401
 
 import naive_graph as ng  # noqa: E402
 from naive_graph import Graph, LeafNode, example, operators, tensor_operator  # noqa: E402
+from naive_graph.core.taken import TAKEN  # noqa: E402
 from naive_graph.errors import OperandError, OperatorNameError, PropertyError, ShapeError  # noqa: E402
 from naive_graph.tensor.operators.mapping import Onnx  # noqa: E402
 from naive_graph.tensor.operators.properties import Places, Tensor, between  # noqa: E402
-from naive_graph.tensor.operators.table import TABLE  # noqa: E402
+from naive_graph.tensor.operators.table import TABLE, OfRule  # noqa: E402
 
 ENGINES = ("reference", "tape", "native")
 pytestmark = pytest.mark.usefixtures("table_apart")
@@ -49,6 +50,15 @@ def test_a_name_defined_twice_is_refused():
         @tensor_operator()
         def sin(x):
             return x
+
+
+def test_no_operator_of_numbers_has_the_name_of_one_of_tensors():
+    centred(also=["middled"])
+    rows = {name for name, row in operators().items() if not isinstance(row, OfRule)}
+    assert rows == TAKEN and {"centred", "middled", "softmax", "huber"} <= rows
+    for name in ("softmax", "huber", "middled"):
+        with pytest.raises(OperatorNameError, match=f"'{name}' exists already"):
+            ng.operator(name, lambda a: a, [lambda a, y: 1.0])
 
 
 def test_a_forgotten_operator_may_be_defined_again_and_what_was_built_keeps_its_own():
