@@ -82,6 +82,9 @@ class Operators(Mapping[str, Row]):
         A name that is not there is passed over; what was built keeps its operator.
         Raises OperatorNameError for one that is not the learner's.
         """
+        for name in names:
+            if not isinstance(name, str):
+                raise OperatorNameError(f"operators().forget takes names such as 'softclip', not {name!r:.60}.")
         for row in [self[name] for name in names if name in self]:
             if _is_ours(row):
                 raise OperatorNameError(f"{row.name!r} is no operator of your own, and stays in the table.")

@@ -82,6 +82,8 @@ def test_an_operator_of_the_package_is_not_forgotten():
         with pytest.raises(OperatorNameError, match=f"'{name}' is no operator of your own"):
             operators().forget(name)
         assert name in operators()
+    with pytest.raises(OperatorNameError, match="takes names such as 'softclip', not 3"):
+        operators().forget(3)
 
 
 def test_a_name_elsewhere_that_is_taken_is_refused():
