@@ -156,7 +156,7 @@ class Reduction(Row):
 
     def _parameters(self) -> list[Parameter]:
         x = super()._parameters()[0]
-        axes = meaning(Axes)[0]
+        axes = meaning(self.name, "axes", Axes)[0]
         return [x, Parameter("axes", axes, Operand(), None), Parameter("keepdims", FLAG, Operand(), False)]
 
 

@@ -102,7 +102,10 @@ class Row:
                 raise OperandError(f"Operator '{self.name}': its shape rule asks for {each!r}. Take of {self.names}.")
 
     def _parameters(self) -> list[Parameter]:
-        kinds = get_type_hints(self.function, include_extras=True)
+        try:
+            kinds = get_type_hints(self.function, include_extras=True)
+        except NameError as error:
+            raise OperandError(f"Operator '{self.name}': a kind in its signature is not known: {error}.") from None
         found = []
         for each in inspect.signature(self.function).parameters.values():
             if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name == "name":
@@ -110,10 +113,16 @@ class Row:
                     f"Operator '{self.name}': parameter '{each}' cannot be one of an operator. Write each by its name, "
                     "and a list of tensors as `xs: Tensors`; `name` is taken."
                 )
-            kind, operand = meaning(kinds.get(each.name))
+            kind, operand = meaning(self.name, each.name, kinds.get(each.name))
             default = each.default
             if kind is None and default is None:
                 operand = operand._replace(optional=True)
+            elif kind is None and default is not MISSING:
+                said = f"{each.name}: {type(default).__name__} = {default!r:.60}"
+                raise OperandError(
+                    f"Operator '{self.name}': '{each.name}' has no kind, so it is an operand, and its default can only "
+                    f"be None. Is it a property? Then say its kind: {said}."
+                )
             if kind is not None and default is not MISSING:
                 default = self._taken(Parameter(each.name, kind, operand, default), default)
             found.append(Parameter(each.name, kind, operand, default))
@@ -268,7 +277,7 @@ def _unframed(node: TensorNode, first: int) -> None:
         node.scope = outer
 
 
-def meaning(hint: Any) -> tuple[Kind | None, Operand]:
+def meaning(who: str, name: str, hint: Any) -> tuple[Kind | None, Operand]:
     """What a parameter's annotation says it is."""
     if get_origin(hint) is Annotated:
         for each in get_args(hint)[1:]:
@@ -276,7 +285,18 @@ def meaning(hint: Any) -> tuple[Kind | None, Operand]:
                 return each, Operand()
             if isinstance(each, Operand):
                 return None, each
-    return (PLAIN[hint], Operand()) if hint in PLAIN else (None, Operand())
+    if hint in PLAIN:
+        return PLAIN[hint], Operand()
+    if all(each in (None, Any, type(None)) or _is_tensor_type(each) for each in get_args(hint) or [hint]):
+        return None, Operand()
+    raise OperandError(
+        f"Operator '{who}': '{name}: {getattr(hint, '__name__', hint)}' says no kind of property. Write one of "
+        f"{', '.join(each.__name__ for each in PLAIN)}, or Annotated[float, between(0.0, 1.0)]; of an operand, nothing."
+    )
+
+
+def _is_tensor_type(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, TensorNode)
 
 
 def _names(given: Name | Sequence[Name]) -> list[Name]:

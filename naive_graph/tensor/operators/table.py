@@ -187,4 +187,4 @@ def _is_ours(row: Row) -> bool:
     """Whether an operator came with the package."""
     if isinstance(row, OfRule):
         return row.rule.number < BUILT_IN
-    return row.function.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return (row.function.__module__ or "").partition(".")[0] == __name__.partition(".")[0]

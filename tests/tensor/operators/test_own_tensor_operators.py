@@ -289,3 +289,21 @@ def test_annotations_say_what_is_an_operand():
     assert chosen([1.0, 2.0], [1], sign=-1).eval().tolist() == [-2.0]
     with pytest.raises(OperandError, match="cannot be one of an operator"):
         tensor_operator()(lambda *xs: xs[0])
+
+
+SIGNATURES = [
+    ("x, n: list", r"'n: list' says no kind of property. Write one of float, int, bool, str"),
+    ("x, n: np.float64 = 1.0", "'n: float64' says no kind"),
+    ("x, n: 'Unknown' = 1.0", "a kind in its signature is not known: name 'Unknown'"),
+    ("x, n=2.0", "its default can only be None. Is it a property.*n: float = 2.0"),
+    ("x, n=True", "n: bool = True"),
+    ("x, n: float = 'a'", "n is a real number, not str 'a'"),
+    ("x, name", "`name` is taken"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("signature", "says"), SIGNATURES)
+def test_a_signature_that_says_no_kind_is_refused(signature, says):
+    with pytest.raises(ng.errors.NaiveGraphError, match=says):
+        exec(f"@tensor_operator()\ndef unclear({signature}): return x", globals())
+    assert "unclear" not in operators()
