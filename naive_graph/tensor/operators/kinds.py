@@ -18,7 +18,8 @@ from ..nodes import NonlinearNode
 from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, truth
 from .properties import FLAG, Axes, Operand
-from .row import MISSING, Parameter, Row, meaning, unique
+from .row import Row, unique
+from .signature import MISSING, Parameter, meaning
 
 SINCE = dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9)  # the opset
 MOST_FUNCTIONS = 256  # that a row keeps, one for each choice of properties

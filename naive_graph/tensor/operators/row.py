@@ -18,11 +18,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from ...core.tables import Tables
-from ...errors import ArityError, NaiveGraphError, NumberError, OperandError, PropertyError, ShapeError
+from ...errors import ArityError, NumberError, OperandError, ShapeError
 from ...graph.graph import scope
 from ...graph.handles import CURRENT, check_name
 from ..arithmetic import as_tensor
@@ -31,18 +31,7 @@ from ..nodes import LeafNode, TransformNode
 from .examples import Example
 from .facts import check_derivative, check_facts, checked_slopes
 from .mapping import Name
-from .properties import PLAIN, Kind, Operand, Wrong
-
-MISSING = inspect.Parameter.empty
-
-
-class Parameter(NamedTuple):
-    """A parameter of a row: an operand, or a property of some kind."""
-
-    name: str
-    kind: Kind | None
-    operand: Operand
-    default: Any
+from .signature import MISSING, Parameter, parameters_of, shortened, taken
 
 
 class Row:
@@ -102,31 +91,7 @@ class Row:
                 raise OperandError(f"Operator '{self.name}': its shape rule asks for {each!r}. Take of {self.names}.")
 
     def _parameters(self) -> list[Parameter]:
-        try:
-            kinds = get_type_hints(self.function, include_extras=True)
-        except NameError as error:
-            raise OperandError(f"Operator '{self.name}': a kind in its signature is not known: {error}.") from None
-        found = []
-        for each in inspect.signature(self.function).parameters.values():
-            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name == "name":
-                raise OperandError(
-                    f"Operator '{self.name}': parameter '{each}' cannot be one of an operator. Write each by its name, "
-                    "and a list of tensors as `xs: Tensors`; `name` is taken."
-                )
-            kind, operand = meaning(self.name, each.name, kinds.get(each.name))
-            default = each.default
-            if kind is None and default is None:
-                operand = operand._replace(optional=True)
-            elif kind is None and default is not MISSING:
-                said = f"{each.name}: {type(default).__name__} = {default!r:.60}"
-                raise OperandError(
-                    f"Operator '{self.name}': '{each.name}' has no kind, so it is an operand, and its default can only "
-                    f"be None. Is it a property? Then say its kind: {said}."
-                )
-            if kind is not None and default is not MISSING:
-                default = self._taken(Parameter(each.name, kind, operand, default), default)
-            found.append(Parameter(each.name, kind, operand, default))
-        return found
+        return parameters_of(self.name, self.function)
 
     def __repr__(self) -> str:
         return f"<operator {self.usage()}>"
@@ -162,7 +127,7 @@ class Row:
             elif each.kind is None:
                 found[each.name] = self._operand(each, values[each.name])
             else:
-                found[each.name] = self._taken(each, values[each.name])
+                found[each.name] = taken(self.name, each, values[each.name])
         return found
 
     def _misfit(self, given: Sequence[Any], named: Mapping[str, Any]) -> str:
@@ -184,18 +149,8 @@ class Row:
             return as_tensor(value)
         except (NumberError, OperandError) as error:
             raise OperandError(
-                f"{self.name}: operand {parameter.name} is {_short(value)}, which is no tensor: {error}"
+                f"{self.name}: operand {parameter.name} is {shortened(value)}, which is no tensor: {error}"
                 " Give a tensor node, an array, a number or a scalar node."
-            ) from None
-
-    def _taken(self, parameter: Parameter, value: Any) -> Any:
-        assert parameter.kind is not None
-        try:
-            return parameter.kind.take(value)
-        except (Wrong, NaiveGraphError, TypeError, ValueError, OverflowError) as error:
-            more = f" {error}." if isinstance(error, Wrong) and error.args else ""
-            raise PropertyError(
-                f"{self.name}: {parameter.name} is {parameter.kind.what}, not {_short(value)}.{more}"
             ) from None
 
     def built(self, values: dict[str, Any], name: str | None = None) -> Any:
@@ -260,7 +215,7 @@ class Row:
     def _own(self, node: Any, first: int) -> TensorNode:
         """The node, if it was made by this call; else one that is equal to it."""
         if not isinstance(node, TensorNode):
-            raise OperandError(f"Operator '{self.name}' returned {_short(node)}, and not a tensor.")
+            raise OperandError(f"Operator '{self.name}' returned {shortened(node)}, and not a tensor.")
         if node.serial > first:
             return node
         same = range(1, node.rank + 1)
@@ -277,28 +232,6 @@ def _unframed(node: TensorNode, first: int) -> None:
         node.scope = outer
 
 
-def meaning(who: str, name: str, hint: Any) -> tuple[Kind | None, Operand]:
-    """What a parameter's annotation says it is."""
-    if get_origin(hint) is Annotated:
-        for each in get_args(hint)[1:]:
-            if isinstance(each, Kind):
-                return each, Operand()
-            if isinstance(each, Operand):
-                return None, each
-    if hint in PLAIN:
-        return PLAIN[hint], Operand()
-    if all(each in (None, Any, type(None)) or _is_tensor_type(each) for each in get_args(hint) or [hint]):
-        return None, Operand()
-    raise OperandError(
-        f"Operator '{who}': '{name}: {getattr(hint, '__name__', hint)}' says no kind of property. Write one of "
-        f"{', '.join(each.__name__ for each in PLAIN)}, or Annotated[float, between(0.0, 1.0)]; of an operand, nothing."
-    )
-
-
-def _is_tensor_type(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, TensorNode)
-
-
 def _names(given: Name | Sequence[Name]) -> list[Name]:
     return [given] if isinstance(given, Name) else list(given)
 
@@ -307,11 +240,6 @@ def _shape_of(operand: Any) -> Any:
     if operand is None:
         return None
     return operand.shape if isinstance(operand, TensorNode) else [each.shape for each in operand]
-
-
-def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:56] + '...'}"
 
 
 # --- names --------------------------------------------------------------------

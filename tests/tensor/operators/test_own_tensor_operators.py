@@ -299,6 +299,7 @@ SIGNATURES = [
     ("x, n=True", "n: bool = True"),
     ("x, n: float = 'a'", "n is a real number, not str 'a'"),
     ("x, name", "`name` is taken"),
+    ("x, n: [1]", "says no kind"),
 ]  # fmt: skip
 
 
