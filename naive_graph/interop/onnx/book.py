@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
 
 from onnx import FunctionProto, TensorProto, defs
 
@@ -21,6 +22,17 @@ class Refused(Exception):
     """One thing that cannot leave: what, and how to mend it."""
 
 
+class Kinds(NamedTuple):
+    """Types: of each input, as numbers and as whole numbers, and of each result. The last stand for all that follow."""
+
+    inputs: list[tuple[int, int]]
+    outputs: list[int]
+
+
+def _first(kinds: Iterable[int], types: Collection[str]) -> int:
+    return next(kind for kind in kinds if f"tensor({SPELT[kind]})" in types)
+
+
 class Book:
     """What all sheets of one model share: the type of its numbers, its opset, its local functions."""
 
@@ -29,6 +41,7 @@ class Book:
         self.functions: dict[bytes, FunctionProto] = {}  # by what they compute
         self.names: dict[str, int] = {}  # of functions, and how many have each
         self.named: dict[Any, str] = {}  # a scalar rule's function, once it is written
+        self.known: dict[str, Kinds] = {}
         self.bytes = 0
 
     def grow(self, size: int) -> None:
@@ -42,6 +55,14 @@ class Book:
 
     def schema(self, operator: str) -> Any:
         return defs.get_schema(operator, self.opset, "")
+
+    def kinds(self, operator: str) -> Kinds:
+        """The types in which an operator takes and gives what we have."""
+        if operator not in self.known:
+            schema, reals = self.schema(operator), (self.real, BOOL, INT64, INT32)
+            inputs = [(_first(reals, each.types), _first((INT64, INT32, *reals), each.types)) for each in schema.inputs]
+            self.known[operator] = Kinds(inputs, [_first(reals, each.types) for each in schema.outputs])
+        return self.known[operator]
 
     def enter(self, function: FunctionProto) -> str:
         """The function's name; that of an equal one, if there is one. Names are operators' own, numbered if need be."""

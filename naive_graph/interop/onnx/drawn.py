@@ -179,11 +179,12 @@ def entrywise(
 ) -> Value:
     """One operator of ONNX, entry by entry, its operands spread as NumPy does."""
     values = [drawn(sheet, each) for each in operands]
+    if not any(each.shape for each in values):  # scalar nodes
+        return sheet.emit(operator, values, [()], label, scope=scope, **attributes)[0]
     order = common_order(values)
-    return sheet.emit(
-        operator, values, [np.broadcast_shapes(*(each.shape for each in values))], label, scope=scope,
-        orders=[order if each.shape else None for each in values], turned=[order], **attributes,
-    )[0]  # fmt: skip
+    orders = [order if each.shape else None for each in values]
+    shape = np.broadcast_shapes(*(each.shape for each in values))
+    return sheet.emit(operator, values, [shape], label, scope=scope, orders=orders, turned=[order], **attributes)[0]
 
 
 def common_order(values: Sequence[Value]) -> Order | None:

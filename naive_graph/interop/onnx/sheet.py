@@ -15,7 +15,7 @@ import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from ...errors import ExportError
-from .book import BOOL, FLOAT, INT32, INT64, SPELT, Book, numbered
+from .book import FLOAT, INT64, Book, numbered
 from .own import DOMAIN
 
 SHARED = 64  # entries of an unnamed constant that is written once for all that ask for its numbers
@@ -28,11 +28,8 @@ class Value:
 
     def __init__(self, sheet: Sheet, shape: Iterable[Any], label: str, exact: bool = False) -> None:
         self.sheet, self.shape, self.label, self.exact = sheet, tuple(shape), label, exact
+        self.straight: Order = tuple(range(len(self.shape)))  # its axes in its own order
         self.forms: dict[tuple[int, Order], str] = {}
-
-    @property
-    def straight(self) -> Order:
-        return tuple(range(len(self.shape)))
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
         """The name of the value in this type (the model's), with its axes in this order (its own)."""
@@ -152,31 +149,24 @@ class Sheet:
         shapes: of the results. orders, turned: how the axes of an input, or of a
         result, stand there.
         """
-        schema, label = self.book.schema(operator), label or operator.lower()
+        kinds, label = self.book.kinds(operator), label or operator.lower()
         inputs = []
         for place, each in enumerate(given):
             value = each if each is None or isinstance(each, Value) else self.constant(each)
-            formal = schema.inputs[min(place, len(schema.inputs) - 1)]
+            kind = kinds.inputs[min(place, len(kinds.inputs) - 1)]
             order = orders[place] if place < len(orders) else None
-            inputs.append("" if value is None else value.form(self._kind(formal.types, value.exact), order))
+            inputs.append("" if value is None else value.form(kind[value.exact], order))
         while inputs and not inputs[-1]:
             inputs.pop()
         results = []
         for place, shape in enumerate(shapes):
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
-            formal = schema.outputs[min(place, len(schema.outputs) - 1)]
             order = turned[place] if place < len(turned) else None
-            form = self._kind(formal.types, False), order or result.straight
+            form = kinds.outputs[min(place, len(kinds.outputs) - 1)], order or result.straight
             result.forms[form] = self.named(result.label, form == (self.book.real, result.straight))
             results.append(result)
         self.write(operator, inputs, results, scope, attributes)
         return results
-
-    def _kind(self, types: Iterable[str], exact: bool) -> int:
-        """Of the types that an operator allows, the one that numbers of ours take."""
-        whole, real = (INT64, INT32), (self.book.real, BOOL, INT64, INT32)
-        chosen: tuple[int, ...] = (*(whole if exact else ()), *real)
-        return next(kind for kind in chosen if f"tensor({SPELT[kind]})" in types)
 
     def call(self, function: str, given: Sequence[Value], shapes: Sequence[Extents], label: str, scope: str = ""
     ) -> list[Value]:  # fmt: skip

@@ -41,7 +41,7 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
     >>> import tempfile
     >>> from naive_graph import LeafNode
     >>> x = LeafNode.input((2, 2), "x")
-    >>> y = (x @ LeafNode.parameter([[1.0, 0.0], [2.0, 1.0]], "W")).relu(name="y")
+    >>> y = (x @ LeafNode.parameter([[1.0, 0.0], [2.0, 1.0]], "W")).softmax(name="y")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     to_onnx(y, folder + "/model.onnx").name
     'model.onnx'
