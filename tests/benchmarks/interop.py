@@ -16,6 +16,7 @@ import ctypes
 import gc
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -31,10 +32,10 @@ from naive_graph.interop.onnx.writing import modelled
 ROUNDS = 5
 
 
-def least(*tasks):
+def least(*tasks, rounds=ROUNDS):
     """The least seconds of each task, in interleaved rounds."""
     found = [float("inf")] * len(tasks)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for place, task in enumerate(tasks):
             start = perf_counter()
             task()
@@ -113,15 +114,18 @@ def running():
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     for path in sorted((Path(__file__).parent.parent / "interop" / "networks").glob("*.onnx")):
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        network = from_onnx(path, sizes={"batch": 8} if path.stem == "mlp" else None)
-        (leaf,) = network.inputs.values()
-        whole = "int" in session.get_inputs()[0].type
-        x = np.random.default_rng(0).integers(0, 5, leaf.shape) if whole else np.ones(leaf.shape, np.float32)
-        fast = network.compiled()
-        tasks = (lambda: session.run(None, {"x": x}), lambda: network(x), lambda: fast(x))
-        theirs, arrays, compiled = least(*(lambda task=task: [task() for _ in range(200)] for task in tasks))
-        print(f"{path.stem} {leaf.shape}: onnxruntime {theirs * 5e3:.0f} us; on arrays {arrays * 5e3:.0f} us, "
-              f"{arrays / theirs:.1f} times that; compiled {compiled * 5e3:.0f} us, {compiled / theirs:.1f} times")  # fmt: skip
+        beside(path, partial(session.run, None), "int" in session.get_inputs()[0].type)
+
+
+def beside(path, run, whole):
+    """A network on arrays and as machine code, beside onnxruntime."""
+    network = from_onnx(path, sizes={"batch": 8} if path.stem == "mlp" else None)
+    (leaf,) = network.inputs.values()
+    x = np.random.default_rng(0).integers(0, 5, leaf.shape) if whole else np.ones(leaf.shape, np.float32)
+    tasks = partial(run, {"x": x}), partial(network, x), partial(network.compiled(), x)
+    theirs, arrays, compiled = (1e6 * each for each in least(*tasks, rounds=1000))
+    print(f"{path.stem} {leaf.shape}: onnxruntime {theirs:.0f} us; on arrays {arrays:.0f} us, {arrays / theirs:.1f} "
+          f"times that; compiled {compiled:.0f} us, {compiled / theirs:.1f} times")  # fmt: skip
 
 
 COMMANDS = {"writing": writing, "reading": reading, "running": running}
