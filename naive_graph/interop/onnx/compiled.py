@@ -24,7 +24,9 @@ class Compiled:
         ordered: Callable[..., list[Any]],
         how: Mapping[str, Any],
     ) -> None:
-        self.inputs, self.outputs, self.ordered = inputs, outputs, ordered
+        self.leaves, self.ordered = list(inputs.values()), ordered
+        ends = np.cumsum([0, *(each.size for each in outputs.values())]).tolist()
+        self.parts = [(name, slice(*ends[at : at + 2]), each.shape) for at, (name, each) in enumerate(outputs.items())]
         lowered = [lower(each) for each in outputs.values()]
         self.program = Program(
             [node for each in lowered for node in each], (), [list(lower(each)) for each in inputs.values()], **how
@@ -33,11 +35,9 @@ class Compiled:
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The output's array; of several outputs, a dict of them by name."""
         given = self.ordered(arrays, named)
-        for leaf, array in zip(self.inputs.values(), given):
+        for leaf, array in zip(self.leaves, given):
             if array.shape != leaf.shape:
                 raise FeedError(f"This is compiled for {leaf.label}, not for an array of shape {array.shape}.")
         values = np.array(self.program(*[each.reshape(-1) for each in given]).value)
-        ends = np.cumsum([each.size for each in self.outputs.values()])[:-1]
-        parts = np.split(values, ends)
-        found = {name: part.reshape(each.shape) for (name, each), part in zip(self.outputs.items(), parts)}
-        return found if len(found) > 1 else next(iter(found.values()))
+        found = {name: values[part].reshape(shape) for name, part, shape in self.parts}
+        return found if len(found) > 1 else found[self.parts[0][0]]
