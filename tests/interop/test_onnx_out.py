@@ -274,6 +274,13 @@ def test_an_operator_that_computes_in_python_is_named_with_all_others():
     with pytest.raises(ExportError, match=r"floor_out.*half_out.*Write its value with naive_graph's functions"):
         modelled([floor(x), half(x), floor(x) + 1.0])
 
+    @ng.tensor_operator()
+    def floored_out(x):
+        return floor(x) + half(x.sum())
+
+    with pytest.raises(ExportError, match=r"floor_out.*half_out"):
+        modelled(floored_out(LeafNode.parameter([1.0, 2.0])))
+
 
 # --- names, parameters, files --------------------------------------------------------
 

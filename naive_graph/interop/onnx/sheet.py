@@ -58,7 +58,7 @@ class Value:
 
     def _derived(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
         name = self.forms[form] = self.sheet.named(self.label, form == (self.sheet.book.real, self.straight))
-        self.sheet.nodes.append(helper.make_node(operator, [source], [name], name, **attributes))
+        self.sheet.node(operator, [source], [name], name, **attributes)
         return name
 
 
@@ -112,7 +112,8 @@ class Sheet:
         self.nodes: list[NodeProto] = []
         self.fed: list[Fed] = []
         self.weights: list[TensorProto] = []
-        self.taken: dict[str, int] = {}
+        self.taken: dict[str, int] = {}  # names of values
+        self.called: dict[str, int] = {}  # names of nodes
         self.reserved: set[str] = set()  # labels of results, which are theirs in the form that is promised
         self.given: set[str] = set()  # names of results
         self.constants: dict[Any, Held] = {}
@@ -124,18 +125,15 @@ class Sheet:
     def constant(self, value: Any) -> Value:
         """Numbers that have no name."""
         array = np.asarray(value)
-        if array.size > SHARED:
-            return Held(self, array, "constant")
+        held = Held(self, array, "sizes" if array.dtype.kind in "iu" else "constant")
         key = array.tobytes(), array.shape, array.dtype.kind
-        if key not in self.constants:
-            self.constants[key] = Held(self, array, "constant")
-        return self.constants[key]
+        return held if array.size > SHARED else self.constants.setdefault(key, held)
 
     def hold(self, tensor: TensorProto) -> None:
         """A tensor of numbers: a weight of the model, or a node of a function."""
         self.book.grow(len(tensor.raw_data))
         if self.inside:
-            self.nodes.append(helper.make_node("Constant", [], [tensor.name], tensor.name, value=tensor))
+            self.node("Constant", [], [tensor.name], tensor.name, value=tensor)
         else:
             self.weights.append(tensor)
 
@@ -184,9 +182,11 @@ class Sheet:
         domain: str = "",
     ) -> None:  # fmt: skip
         outputs = [next(iter(each.forms.values())) for each in results]
-        name = outputs[0] if len(outputs) == 1 else self.named(results[0].label.removesuffix("_0"))
-        name = f"{scope}/{name}" if scope else name
-        self.nodes.append(helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes))
+        label = results[0].label if len(results) == 1 else results[0].label.removesuffix("_0")
+        self.node(operator, inputs, outputs, f"{scope}/{label}" if scope else label, domain=domain, **attributes)
+
+    def node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], name: str, **attributes: Any) -> None:
+        self.nodes.append(helper.make_node(operator, inputs, outputs, numbered(self.called, name), **attributes))
 
     # --- what is asked for often ---
 
@@ -210,10 +210,12 @@ class Sheet:
 
     # --- whole ---
 
-    def graph(self, name: str, outputs: Sequence[Value], names: Sequence[str | None] = ()) -> GraphProto:
-        """The graph, with these results, under these names where they have some."""
+    def graph(self, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
+        """The graph, with these results, under these names if they are free."""
         here = [self._result(value) for value in outputs]
-        renamed = {own: self.named(due, True) for own, due in zip(here, names) if due and due != own}
+        inputs = [each.info for each in self.fed if each.info]
+        leaves = {*(each.name for each in self.weights), *(each.name for each in inputs)}
+        renamed = {own: due for own, due in zip(here, names) if due != own and due not in leaves}
         for node in self.nodes if renamed else ():
             for part in (node.input, node.output):
                 part[:] = [renamed.get(each, each) for each in part]
@@ -221,7 +223,6 @@ class Sheet:
             helper.make_tensor_value_info(renamed.get(each, each), self.book.real, value.shape)
             for each, value in zip(here, outputs)
         ]
-        inputs = [each.info for each in self.fed if each.info]
         return helper.make_graph(self.nodes, name, inputs, infos, self.weights)
 
     def _result(self, value: Value) -> str:
@@ -229,7 +230,7 @@ class Sheet:
         here = value.form()
         if isinstance(value, (Held, Fed, Turned)) or here in self.given:
             name = self.named(value.label, True)
-            self.nodes.append(helper.make_node("Identity", [here], [name], name))
+            self.node("Identity", [here], [name], name)
             here = name
         self.given.add(here)
         return here
