@@ -15,7 +15,7 @@ import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from ...errors import ExportError
-from .book import FLOAT, INT64, Book, numbered
+from .book import BOOL, FLOAT, INT64, Book, numbered
 from .own import DOMAIN
 
 SHARED = 64  # entries of an unnamed constant that is written once for all that ask for its numbers
@@ -70,6 +70,8 @@ class Held(Value):
         self.array, self.weight = array, weight
 
     def begin(self, kind: int, order: Order) -> None:
+        if self.weight or (kind != self.sheet.book.real and not self._is_whole(kind)):
+            kind = self.sheet.book.real  # other types follow from it
         with np.errstate(over="ignore"):  # of a bound that is beyond all numbers of the file
             array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
         if self.weight and kind == FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
@@ -77,6 +79,10 @@ class Held(Value):
         name = self.forms[kind, order] = self.sheet.named(self.label, True)
         tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
         self.sheet.hold(tensor)
+
+    def _is_whole(self, kind: int) -> bool:
+        """Whether a type of whole numbers or truth values can hold the numbers."""
+        return np.array_equal(np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)), self.array)
 
 
 class Turned(Value):
@@ -102,6 +108,21 @@ class Fed(Value):
         kind = self.sheet.book.real if self.sheet.inside else kind
         name = self.forms[kind, self.straight] = self.sheet.named(self.label, True)
         self.info = helper.make_tensor_value_info(name, kind, self.shape)
+
+    def form(self, kind: int | None = None, order: Order | None = None) -> str:
+        if self.info is not None and self.info.type.tensor_type.elem_type == BOOL != kind:
+            self._widen(self.info)
+        return super().form(kind, order)
+
+    def _widen(self, info: ValueInfoProto) -> None:
+        """What was taken for truth values is numbers as well: those become the input, and the truth values follow."""
+        truth, real = self.sheet.named(info.name), self.sheet.book.real
+        for node in self.sheet.nodes:
+            node.input[:] = [truth if each == info.name else each for each in node.input]
+        self.sheet.node("Cast", [info.name], [truth], truth, to=BOOL)
+        self.sheet.nodes.insert(0, self.sheet.nodes.pop())
+        self.forms[BOOL, self.straight], self.forms[real, self.straight] = truth, info.name
+        info.type.tensor_type.elem_type = real
 
 
 class Sheet:
@@ -148,12 +169,14 @@ class Sheet:
         result, stand there.
         """
         kinds, label = self.book.kinds(operator), label or operator.lower()
-        inputs = []
+        asked = []
         for place, each in enumerate(given):
             value = each if each is None or isinstance(each, Value) else self.constant(each)
             kind = kinds.inputs[min(place, len(kinds.inputs) - 1)]
             order = orders[place] if place < len(orders) else None
-            inputs.append("" if value is None else value.form(kind[value.exact], order))
+            asked.append(None if value is None else (value, kind[value.exact], order))
+        for _ in (1, 2):  # what one place takes for truth values may become numbers for the next
+            inputs = ["" if each is None else each[0].form(*each[1:]) for each in asked]
         while inputs and not inputs[-1]:
             inputs.pop()
         results = []
