@@ -89,9 +89,16 @@ def _check_size(nodes: Iterable[Any], known: Mapping[Key, Any]) -> None:
             raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
 
 
+def text(name: Any) -> str:
+    """A name as protobuf gives it: bytes where it is no text. Raises ImportModelError."""
+    if not isinstance(name, str):
+        raise ImportModelError(f"A name in the file is no text: {name!r:.60}.")
+    return name
+
+
 def _step(node: Any, body: _Body) -> Step:
     def called(name: str) -> str:
-        return body.names.get(name, body.prefix + name) if name else name
+        return body.names.get(name, body.prefix + text(name)) if name else ""
 
     attributes = {}
     for each in node.attribute:
@@ -99,12 +106,19 @@ def _step(node: Any, body: _Body) -> Step:
         if each.ref_attr_name:
             given = body.attributes.get(each.ref_attr_name)
         if given is not None:
-            attributes[each.name] = given
+            attributes[text(each.name)] = _apart(given)
     outputs = tuple(map(called, node.output))
-    name = body.prefix + (node.name or next(filter(None, node.output), node.op_type))
-    domain = "" if node.domain in OWN else node.domain
+    name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
+    domain = "" if node.domain in OWN else text(node.domain)
     opset = body.opsets.get(domain, 0 if domain else 1)
-    return Step(node.op_type, domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
+    return Step(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
+
+
+def _apart(attribute: Any) -> Any:
+    """A copy of an attribute: as a part of the file's message it would keep all of that, weights and all, alive."""
+    copied = type(attribute)()
+    copied.CopyFrom(attribute)
+    return copied
 
 
 def _called(function: Any, call: Step) -> _Body:
