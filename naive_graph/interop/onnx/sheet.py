@@ -70,8 +70,8 @@ class Held(Value):
         self.array, self.weight = array, weight
 
     def begin(self, kind: int, order: Order) -> None:
-        if self.weight or (kind != self.sheet.book.real and not self._is_whole(kind)):
-            kind = self.sheet.book.real  # other types follow from it
+        if (self.weight and kind == BOOL) or (kind != self.sheet.book.real and not self._is_whole(kind)):
+            kind = self.sheet.book.real  # the other follows from it
         with np.errstate(over="ignore"):  # of a bound that is beyond all numbers of the file
             array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
         if self.weight and kind == FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
