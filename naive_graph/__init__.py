@@ -31,6 +31,7 @@ from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
 # Rooms that are entered only when somebody asks for one of these names: they bring tools of their own.
 _ROOMS = {
+    "interop.tensorflow.reading": "from_tensorflow",
     "classroom.notebook": "check hint predict solution working",
     "sequential.language": "parse",
     "sequential.layers": "Activation AveragePooling2D Conv2D Dense Dropout MaxPooling2D",

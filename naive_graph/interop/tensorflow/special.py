@@ -1,0 +1,318 @@
+"""Operators that are no row: constants, inputs, shapes, casts; and rows that TensorFlow means a little otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.catalogue import held
+from ...errors import ImportAttributeError, ImportModelError
+from ...tensor.base import TensorNode, checked_shape, size_of
+from ...tensor.nodes import LeafNode
+from ...tensor.operators.table import TABLE
+from .building import Builder, Constant, label, mapping_of, special
+from .steps import PASSED, Step
+from .values import MOST_REPEATED, Type, dtype, tensor, type_name
+
+MOST_PARTS = 2**12  # that one tensor is taken apart into
+
+
+@special("Const")
+def _const(builder: Builder, step: Step) -> Sequence[Any]:
+    if not hasattr(step.attributes.get("value"), "tensor_shape"):
+        raise ImportAttributeError(label(step), "value", step.attributes.get("value"), "It must be there, a tensor.")
+    array = tensor(step.attributes["value"], label(step))
+    return [Constant(step.name, array, builder.learned(step.name, array))]
+
+
+@special("Placeholder", "PlaceholderWithDefault")
+def _placeholder(builder: Builder, step: Step) -> Sequence[Any]:
+    kind = step.attributes.get("dtype", Type(1))
+    kind = dtype(kind if isinstance(kind, Type) else -1, label(step))
+    stated = builder.shapes.get(step.name, step.attributes.get("shape"))
+    if not isinstance(stated, (list, tuple)) or -1 in stated[1:]:
+        raise ImportModelError(
+            f"{label(step)} is of an unknown shape, {stated}. Say which: "
+            f"from_tensorflow(..., shapes={{{step.name!r}: (1, 28, 28, 1)}})."
+        )
+    shape = checked_shape([1 if each == -1 else each for each in stated])
+    builder.count(shape, label(step))
+    leaf = builder.inputs[step.name] = LeafNode.input(shape, step.name)
+    if step.inputs:
+        leaf.value = builder.known(step, 0)
+    if kind.kind != "f":
+        builder.whole.add(leaf)
+    return [leaf]
+
+
+@special("NoOp", "Assert")
+def _nothing(builder: Builder, step: Step) -> Sequence[Any]:
+    return []
+
+
+@special(PASSED, "IdentityN")
+def _passed(builder: Builder, step: Step) -> Sequence[Any]:
+    return [builder.input(step, place) for place in range(len(step.inputs))]
+
+
+@special("Identity", "Snapshot")
+def _identity(builder: Builder, step: Step) -> Sequence[Any]:
+    value = builder.input(step, 0)
+    return [value] if isinstance(value, Constant) else builder.applied(step, TABLE["identity"], {"x": value})
+
+
+# --- shapes -------------------------------------------------------------------
+
+
+def _constant(step: Step, value: Any, attribute: str = "", kind: Any = np.int32) -> Constant:
+    """A constant of the type that an attribute says."""
+    given = step.attributes.get(attribute)
+    return Constant(step.name, np.asarray(value, dtype(given, label(step), attribute) if given else kind))
+
+
+def _shape_of(value: Any) -> Any:
+    return value.array.shape if isinstance(value, Constant) else value.shape
+
+
+@special("Shape", "ShapeN")
+def _shape(builder: Builder, step: Step) -> Sequence[Any]:
+    return [_constant(step, _shape_of(builder.input(step, at)), "out_type") for at in range(len(step.inputs))]
+
+
+@special("Size")
+def _size(builder: Builder, step: Step) -> Sequence[Any]:
+    return [_constant(step, size_of(_shape_of(builder.input(step, 0))), "out_type")]
+
+
+@special("Rank")
+def _rank(builder: Builder, step: Step) -> Sequence[Any]:
+    return [_constant(step, len(_shape_of(builder.input(step, 0))))]
+
+
+@special("Fill", "ZerosLike", "OnesLike")
+def _fill(builder: Builder, step: Step) -> Sequence[Any]:
+    if step.op == "Fill":
+        shape, value = builder.known(step, 0).ravel().tolist(), builder.known(step, 1).reshape(())
+    else:
+        given = builder.input(step, 0)
+        kind = given.array.dtype if isinstance(given, Constant) else np.float64
+        shape, value = _shape_of(given), np.asarray(float(step.op == "OnesLike"), kind)
+    if min(shape, default=0) < 0 or size_of(shape) > MOST_REPEATED:
+        raise ImportModelError(f"{label(step)} fills the shape {tuple(shape)}: more than {MOST_REPEATED:,} entries.")
+    return [Constant(step.name, np.broadcast_to(value, shape))]
+
+
+@special("Range")
+def _range(builder: Builder, step: Step) -> Sequence[Any]:
+    start, limit, delta = (builder.known(step, at).reshape(()) for at in range(3))
+    if not delta or not (abs((float(limit) - float(start)) / float(delta)) <= MOST_REPEATED):
+        raise ImportModelError(
+            f"{label(step)}: {start} to {limit} by {delta} is no range of {MOST_REPEATED:,} or fewer."
+        )
+    return [Constant(step.name, np.arange(start.item(), limit.item(), delta.item()).astype(start.dtype))]
+
+
+@special("FloorDiv", "FloorMod", "Mod")
+def _divided(builder: Builder, step: Step) -> Sequence[Any]:
+    a, b = builder.known(step, 0), builder.known(step, 1)
+    if not b.all() or a.size > 1 < b.size:
+        raise ImportModelError(f"{label(step)} divides {a.shape} by {b.shape}, or by 0. It is for shapes.")
+    with np.errstate(all="ignore"):
+        return [Constant(step.name, {"FloorDiv": np.floor_divide, "FloorMod": np.mod, "Mod": np.fmod}[step.op](a, b))]
+
+
+# --- types --------------------------------------------------------------------
+
+
+@special("Cast")
+def _cast(builder: Builder, step: Step) -> Sequence[Any]:
+    kind = dtype(step.attributes.get("DstT", Type(-1)), label(step), "DstT")
+    value = builder.input(step, 0)
+    if isinstance(value, Constant):
+        with np.errstate(all="ignore"):
+            return [value if value.learned and kind.kind == "f" else Constant(step.name, value.array.astype(kind))]
+    if kind.kind != "f" and value not in builder.whole:
+        if kind.kind != "b":
+            raise ImportAttributeError(label(step), "DstT", type_name(step.attributes["DstT"]), "It would round.")
+        return builder.applied(step, TABLE["not_equal"], {"a": value, "b": Constant(step.name, np.zeros(()))})
+    (made,) = builder.applied(step, TABLE["identity"], {"x": value})
+    if kind.kind == "f":
+        builder.whole.discard(made)
+    return [made]
+
+
+@special("Div")
+def _div(builder: Builder, step: Step) -> Sequence[Any]:
+    values = [builder.input(step, place) for place in range(len(step.inputs))]
+    if any(each in builder.whole for each in values if isinstance(each, TensorNode)):
+        raise ImportModelError(f"{label(step)} divides whole numbers that are found at run time, which would round.")
+    return builder.by_row(step)
+
+
+# --- rows that TensorFlow means otherwise -------------------------------------
+
+
+@special("StridedSlice")
+def _strided_slice(builder: Builder, step: Step) -> Sequence[Any]:
+    """x[index], which the masks spell out: bit i is about place i of begin, end and steps."""
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    builder.properties(step, row, mapping)
+    begin, end, steps = (builder.known(step, place).ravel().tolist() for place in (1, 2, 3))
+    masks = {name: step.attributes.get(name, 0) for name in mapping.prepared}
+    for name, bits in masks.items():
+        if not isinstance(bits, int) or not 0 <= bits < 2 ** len(begin):
+            raise ImportAttributeError(label(step), name, bits, f"Due are bits for {len(begin)} places.")
+    if not len(begin) == len(end) == len(steps) or 0 in steps:
+        raise ImportModelError(f"{label(step)}: {begin}, {end} and {steps} are no begins, ends and steps.")
+    index: list[Any] = []
+    for at, (first, last, by) in enumerate(zip(begin, end, steps)):
+        bit = {name: bits >> at & 1 for name, bits in masks.items()}
+        if bit["ellipsis_mask"]:
+            index.append(...)
+        elif bit["new_axis_mask"]:
+            index.append(None)
+        elif bit["shrink_axis_mask"]:
+            index.append(first)
+        else:
+            index.append(slice(None if bit["begin_mask"] else first, None if bit["end_mask"] else last, by))
+    return [_indexed(builder, step, builder.input(step, 0), index)]
+
+
+def _indexed(builder: Builder, step: Step, value: Any, index: list[Any]) -> Any:
+    """x[index]: slices, then without the axes of single places, then with new ones."""
+    if isinstance(value, Constant) and not value.learned:
+        try:
+            return Constant(step.name, value.array[tuple(index)])
+        except IndexError as error:
+            raise ImportModelError(f"{label(step)}: {error}.") from None
+    x = builder.node(value)
+    taken = sum(each is not None and each is not ... for each in index)
+    if index.count(...) > 1 or taken > x.rank:
+        raise ImportModelError(f"{label(step)}: {len(index)} places are too many for a tensor of shape {x.shape}.")
+    at = index.index(...) if ... in index else len(index)
+    index = [*index[:at], *[slice(None)] * (x.rank - taken), *index[at + 1 :]]
+    axes = [each for each in index if each is not None]
+    ranges = [_places(step, part, extent) for part, extent in zip(axes, x.shape)]
+    cut = {
+        "begin": [each.start for each in ranges],
+        "end": [each.stop if each.stop >= 0 else -extent - 1 for each, extent in zip(ranges, x.shape)],
+        "steps": [each.step for each in ranges],
+    }
+    single = [at for at, part in enumerate(axes) if isinstance(part, int)]
+    new = [at for at, part in enumerate(each for each in index if not isinstance(each, int)) if part is None]
+    acts = [
+        ("slice", cut),
+        *[("squeeze", {"axes": single})] * bool(single),
+        *[("expand_dims", {"axes": new})] * bool(new),
+    ]
+    for place, (row, properties) in enumerate(acts, 1 - len(acts)):
+        own = step if not place else step._replace(name=f"{step.name}/{row}")
+        (x,) = builder.applied(own, TABLE[row], {"x": x, **properties})
+    return x
+
+
+def _places(step: Step, part: Any, extent: int) -> range:
+    """The places along an axis that a number or a slice means."""
+    if isinstance(part, slice):
+        return range(*part.indices(extent))
+    if not -extent <= part < extent:
+        raise ImportModelError(f"{label(step)}: place {part} is beyond an axis of {extent}.")
+    return range(part % extent, part % extent + 1)
+
+
+@special("Select")
+def _select(builder: Builder, step: Step) -> Sequence[Any]:
+    """where, whose condition, a vector, may be of whole slices."""
+    condition = builder.operand(step, 0)
+    rank = builder.operand(step, 1).rank
+    if condition.rank == 1 < rank:
+        own = step._replace(name=f"{step.name}/condition")
+        (spread,) = builder.applied(own, TABLE["expand_dims"], {"x": condition, "axes": range(1, rank)})
+        return builder.applied(
+            step, TABLE["where"], {"a": spread, "b": builder.operand(step, 1), "c": builder.operand(step, 2)}
+        )
+    return builder.by_row(step)
+
+
+@special("OneHot")
+def _one_hot(builder: Builder, step: Step) -> Sequence[Any]:
+    """A class below 0 is none; our row counts it from the end."""
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    properties = builder.properties(step, row, mapping)
+    value, depth = builder.input(step, 0), properties["depth"]
+    if isinstance(value, Constant):
+        x: Any = Constant(step.name, np.where(value.array < 0, depth, value.array))
+    else:
+        own = step._replace(name=f"{step.name}/classes")
+        below = builder.applied(own, TABLE["less"], {"a": value, "b": Constant(step.name, np.zeros(()))})[0]
+        own = step._replace(name=f"{step.name}/known")
+        (x,) = builder.applied(
+            own, TABLE["where"], {"a": below, "b": Constant(step.name, np.array(float(depth))), "c": value}
+        )
+    return builder.applied(step, row, {"x": x, **properties})
+
+
+@special("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
+def _batch_norm(builder: Builder, step: Step) -> Sequence[Any]:
+    """Means and variances that were gathered in training are no parameters."""
+    for place in range(3, len(step.inputs)):
+        value = builder.input(step, place)
+        if isinstance(value, Constant) and value.leaf is None:
+            value.learned = False
+    return builder.by_row(step)
+
+
+@special("Conv2DBackpropInput")
+def _convolved_back(builder: Builder, step: Step) -> Sequence[Any]:
+    """Where paddings are explicit, what the result has beyond them lies at its end; our row would centre it."""
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    values = builder.operands(step, row, mapping) | builder.properties(step, row, mapping)
+    if isinstance(values["padding"], tuple):
+        wanted = values.pop("output_shape")
+        x, w = builder.node(values["x"]), builder.node(values["w"])
+        small = row.result_shape(row.bound((), values | {"x": x, "w": w}))
+        values["output_padding"] = [
+            each - extent for each, extent in zip(wanted, small[-2:] if values["data_format"] == "NCHW" else small[-3:])
+        ]
+    return builder.applied(step, row, values)
+
+
+@special("SplitV")
+def _split(builder: Builder, step: Step) -> Sequence[Any]:
+    """One of the sizes may be -1: what the others leave."""
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    properties = builder.properties(step, row, mapping)
+    x, sizes = builder.operand(step, 0), np.ravel(properties["sizes"]).tolist()
+    axis = properties["axis"]
+    if sizes.count(-1) == 1 and -x.rank <= axis < x.rank:
+        rest = x.shape[axis] - sum(sizes) - 1
+        sizes = [rest if each == -1 else each for each in sizes]
+    return builder.applied(step, row, {"x": x, "axis": axis, "sizes": sizes})
+
+
+@special("Unpack", "Split")
+def _parts(builder: Builder, step: Step) -> Sequence[Any]:
+    """How many results there are stands in an attribute, and is not to be enormous."""
+    name = "num" if step.op == "Unpack" else "num_split"
+    count = step.attributes.get(name)
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 < count <= MOST_PARTS:
+        raise ImportAttributeError(label(step), name, count, f"Due are 1 to {MOST_PARTS:,} parts.")
+    found = builder.by_row(step) if step.op == "Split" or _extent(builder, step) == count else ()
+    if len(found) != count:
+        raise ImportAttributeError(label(step), name, count, "The tensor has another number of parts.")
+    return found
+
+
+def _extent(builder: Builder, step: Step) -> int:
+    """The extent along the axis of a step; 0 if there is no such axis."""
+    shape, axis = _shape_of(builder.input(step, 0)), step.attributes.get("axis", 0)
+    return shape[axis] if isinstance(axis, int) and -len(shape) <= axis < len(shape) else 0
+
+
+@special("StopGradient")
+def _held(builder: Builder, step: Step) -> Sequence[Any]:
+    node: Any = held(builder.operand(step, 0))
+    node.name = step.name
+    return [node]
