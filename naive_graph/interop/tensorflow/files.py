@@ -6,16 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from ...core.files import path_of
-from ...errors import ImportModelError, MissingToolError
+from ...core.imports import door
+from ...errors import ImportModelError
 
-try:
+with door("Graphs of TensorFlow need", "tensorboard"):
     from google.protobuf import text_format
-    from google.protobuf.message import DecodeError, Message
+    from google.protobuf.message import DecodeError
     from tensorboard.compat.proto import graph_pb2
-except ImportError as error:
-    raise MissingToolError(
-        'Graphs of TensorFlow need tensorboard, which is not installed: pip install "naive-graph[tensorboard]".'
-    ) from error
 
 TEXTS = (".pbtxt", ".txt", ".prototxt")
 FREEZE = (
@@ -26,7 +23,7 @@ FREEZE = (
 
 def graph_of(source: Any) -> Any:
     """The GraphDef that is meant: a path, bytes, or a GraphDef of any package. Raises ImportModelError."""
-    if isinstance(source, Message) or hasattr(source, "SerializeToString"):
+    if hasattr(source, "SerializeToString"):
         return _parsed(source.SerializeToString(), "What was given", False)
     if isinstance(source, bytes):
         return _parsed(source, "What was given", False)

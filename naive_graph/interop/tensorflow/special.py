@@ -311,6 +311,13 @@ def _extent(builder: Builder, step: Step) -> int:
     return shape[axis] if isinstance(axis, int) and -len(shape) <= axis < len(shape) else 0
 
 
+@special("Erfc")
+def _erfc(builder: Builder, step: Step) -> Sequence[Any]:
+    own = step._replace(name=f"{step.name}/erf")
+    (below,) = builder.applied(own, TABLE["erf"], {"x": builder.input(step, 0)})
+    return builder.applied(step, TABLE["sub"], {"a": Constant(step.name, np.ones(())), "b": below})
+
+
 @special("StopGradient")
 def _held(builder: Builder, step: Step) -> Sequence[Any]:
     node: Any = held(builder.operand(step, 0))
