@@ -27,7 +27,7 @@ from ...core.catalogue import (
     where,
 )
 from .examples import Example, example
-from .mapping import Attribute, Input, Onnx, TensorFlow
+from .mapping import Attribute, Input, Onnx, TensorFlow, single
 from .properties import MaybeReal, one_of
 from .row import Row
 from .table import tensor_operator
@@ -172,8 +172,8 @@ def squared_difference(a: Any, b: Any) -> Any:
 
 @kinked(
     example((2, 3), min=-0.5, max=0.7), example((3,), min=0.0), example((3,), max=0.4), example((2,)),
-    onnx=Onnx("Clip", min=(Attribute("min", -HUGE, until=10), Input(1, None, since=11)),
-              max=(Attribute("max", HUGE, until=10), Input(2, None, since=11))),
+    onnx=Onnx("Clip", min=(Attribute("min", -HUGE, until=10), Input(1, None, single, since=11)),
+              max=(Attribute("max", HUGE, until=10), Input(2, None, single, since=11))),
     tensorflow=TensorFlow("ClipByValue", min=Input(1), max=Input(2)),
 )  # fmt: skip
 def clip(x: Any, min: MaybeReal = None, max: MaybeReal = None) -> Any:

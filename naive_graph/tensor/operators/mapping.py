@@ -167,6 +167,12 @@ def as_list(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
     return [value]
 
 
+def single(value: Any, attributes: Mapping[str, Any]) -> Any:
+    """A number, from an array of one."""
+    number = value.item() if hasattr(value, "item") else value
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 def spatial(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     """The elements for rows and columns of a list for all four axes, by the data format.
 
