@@ -22,7 +22,7 @@ def test_an_operator_gives_the_numbers_of_numpy(at):
     graph, fed = drawn(op, inputs, attributes)
     network = from_tensorflow(graph, outputs="y")
     due = expected(*(each.array if isinstance(each, Known) else each for each in inputs))
-    found = network(fed)
+    found = network(**fed)
     assert np.shape(found) == np.shape(due)
     assert np.max(abs(found - due), initial=0.0) <= 1e-12 * max(1.0, np.max(abs(np.asarray(due, float)), initial=0.0))
 

@@ -1,7 +1,7 @@
 """ONNX files, in and out.
 
 arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
-folding, weights            what is known is computed at once; what is stored stays as it lies until it is used
+folding                     what is known is computed at once
 building, preparing         each operator by its row's mapping; those that need more
 network, backend            `from_onnx`, and what it gives; ONNX's own tests drive it
 """

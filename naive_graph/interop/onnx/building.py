@@ -23,10 +23,10 @@ from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed,
 from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
+from ..weights import Weight, Weights
 from .bodies import has_body, spelt_out
 from .folding import KNOWN_ONLY, check_entries, folded, schema_of, types_like
 from .inlining import Step
-from .weights import Weight, Weights
 
 Prepared = Callable[["Builder", Step], Sequence[Any]]
 PREPARED: dict[str, Prepared] = {}  # operators that take more than their row's mapping; see preparing.py

@@ -1,134 +1,46 @@
-"""A network that came from a file: its inputs, parameters, outputs and inner nodes as ordinary tensor nodes."""
+"""A network from an ONNX file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 from onnx import ModelProto
 
-from ...errors import FeedError, ImportModelError
-from ...tensor.arrays import as_array
+from ...errors import ImportModelError
 from ...tensor.base import TensorNode
-from ...tensor.evaluate import forward
 from ...tensor.nodes import LeafNode
-from ...training.model import Model
+from .. import network
+from ..network import Sizes, sized
+from ..weights import Weights
 from .building import Builder, unsupported
 from .folding import check_entries
 from .inlining import check_known
-from .reading import Content, Slot, read, sized
-from .weights import Weight, Weights
-
-Sizes = tuple[tuple[int, ...], ...]
+from .reading import Content, read
 
 
-class Network:
-    """What `from_onnx` gives. Called with arrays, it gives the outputs' arrays.
-
-    inputs, outputs: tensor nodes by name. parameters: the weights that are
-    learned, leaves by name. nodes: every inner node by its name in the file, and
-    by the name of its result; of an operator with several results a tuple.
-    model: a Model of the parameters, for trainers and for saving.
-    """
+class Network(network.Network):
+    """What `from_onnx` gives."""
 
     def __init__(self, content: Content, sizes: Mapping[str, int], known: Mapping[str, Any]) -> None:
-        self.name = content.name
-        self.content = content
-        self.sizes, self.known = dict(sizes), {name: np.asarray(each) for name, each in known.items()}
-        self.weights = Weights(content.weights, statistics_of(content))
-        self.built: dict[Sizes, Graph] = {}
-        self.slots = [each for each in content.inputs if each.name not in self.known]
-        if all(map(self._is_sized, self.slots)):
-            self.graph_of(tuple(self._shape(each) for each in self.slots))
+        self.content, self.size = content, len(content.steps)
+        self.known = {name: np.asarray(each) for name, each in known.items()}
+        weights = Weights(content.weights, statistics_of(content))
+        slots = [each for each in content.inputs if each.name not in self.known]
+        super().__init__(content.name, slots, weights, sizes)
 
-    # --- what it is made of ---
+    def build(self, sizes: Sizes) -> Graph:
+        return Graph(self, sizes)
 
-    @property
-    def graph(self) -> Graph:
-        """The nodes for the sizes that were used last."""
-        if not self.built:
-            free = [each.name for each in self.slots if not self._is_sized(each)]
-            names = {each for slot in self.slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
-            raise ImportModelError(
-                f"The network's nodes depend on the shapes of {', '.join(free)}, which the file leaves open. Call the "
-                f"network with arrays, or give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(names), 1)})."
-            )
-        return next(reversed(self.built.values()))
-
-    @property
-    def inputs(self) -> dict[str, LeafNode]:
-        return self.graph.inputs
-
-    @property
-    def outputs(self) -> dict[str, TensorNode]:
-        return self.graph.outputs
-
-    @property
-    def nodes(self) -> dict[str, Any]:
-        return self.graph.nodes
-
-    @property
-    def parameters(self) -> dict[str, Weight]:
-        self.graph  # noqa: B018 - which says what is used
-        return self.weights.learned()
-
-    @cached_property
-    def model(self) -> Model:
-        """A Model that owns the parameters: `AdamTrainer(network.model)`, `network.model.save(path)`."""
-        self.graph  # noqa: B018 - which says what is used
-        return self.weights.model()
-
-    # --- building ---
-
-    def _is_sized(self, slot: Slot) -> bool:
-        extents = sized(slot, self.sizes)
-        return extents is not None and all(isinstance(each, int) for each in extents)
-
-    def _shape(self, slot: Slot) -> tuple[int, ...]:
-        return tuple(int(each or 0) for each in sized(slot, self.sizes) or ())
-
-    def graph_of(self, sizes: Sizes) -> Graph:
-        """The nodes for inputs of these shapes; built once."""
-        graph = self.built.pop(sizes, None) or Graph(self, sizes)
-        self.built[sizes] = graph  # the last
-        return graph
-
-    # --- running ---
-
-    def __call__(self, *arrays: Any, **named: Any) -> Any:
-        """The output's array, from an array for each input: in the file's order, or by name. Several: a dict."""
-        given = self._given(arrays, named)
-        graph = self.graph_of(tuple(each.shape for each in given))
-        for leaf, array in zip(graph.inputs.values(), given):
-            leaf.value = array
-        found = graph.run()
-        return found if len(found) > 1 else next(iter(found.values()))
-
-    def _given(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
-        names = [each.name for each in self.slots]
-        values = {**dict(zip(names, arrays)), **named}
-        if len(arrays) + len(named) != len(names) or values.keys() != set(names):
-            raise FeedError(
-                f"The network takes {', '.join(names) or 'no inputs'}: an array for each, in order or by name."
-            )
-        found = [as_array(np.asarray(values[each]) * 1, f"Input {each!r}") for each in names]
-        for slot, array in zip(self.slots, found):
-            due = sized(slot, self.sizes)
-            if due is not None and (len(due) != array.ndim or any(
-                isinstance(each, int) and each != extent for each, extent in zip(due, array.shape)
-            )):  # fmt: skip
-                raise FeedError(f"Input {slot.name!r} has the shape {due}; an array of {array.shape} was given.")
-        return found
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{each.name} {each.extents}" for each in self.slots)
-        return f"<Network {self.name!r} of {len(self.content.steps)} operators: {said}>"
+    def advice(self, names: Collection[str]) -> str:
+        slots = [each for each in self.slots if each.name in names]
+        open_ = {each for slot in slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
+        return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
 
 
-class Graph:
+class Graph(network.Graph):
     """The nodes of a network, for inputs of certain shapes."""
 
     def __init__(self, network: Network, sizes: Sizes) -> None:
@@ -141,19 +53,16 @@ class Graph:
         builder.types |= {each.name: each.type for each in network.content.inputs if each.name in network.known}
         for step in network.content.steps:
             builder.take(step)
-        self.inputs = {each.name: builder.values[each.name] for each in network.slots}
-        self.values = {each.name: builder.value(each.name) for each in network.content.outputs}
-        self.outputs = {
+        values = {each.name: builder.value(each.name) for each in network.content.outputs}
+        outputs = {
             name: builder.node(name, value) if isinstance(value, np.ndarray) else value
-            for name, value in self.values.items()
+            for name, value in values.items()
             if not isinstance(value, np.ndarray) or value.size
         }
         found = {name: each for name, each in builder.values.items() if isinstance(each, TensorNode)}
-        self.nodes = found | builder.nodes
-
-    def run(self) -> dict[str, Any]:
-        """The outputs' arrays, from the inputs' present ones."""
-        return {name: forward(each) for name, each in self.outputs.items()}
+        inputs = {each.name: builder.values[each.name] for each in network.slots}
+        super().__init__(inputs, outputs, found | builder.nodes)
+        self.values = values
 
 
 def statistics_of(content: Content) -> list[str]:

@@ -11,10 +11,11 @@ from ...core.records import Scope
 from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, OperatorNameError
 from ...graph.handles import CURRENT
 from ...tensor.base import TensorNode, size_of
-from ...tensor.nodes import LeafNode
+from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, Name
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
+from ..weights import Weight, Weights
 from .folding import folded, small
 from .steps import Step
 from .values import Type
@@ -45,21 +46,23 @@ def mapping_of(op: str) -> tuple[Row, Name] | None:
 
 
 class Constant:
-    """A number or an array of the graph; it becomes a leaf where it is an operand of a tensor."""
+    """A number or an array that is known; it becomes a leaf where it is an operand of a tensor."""
 
-    def __init__(self, name: str, array: Any, learned: bool = False) -> None:
-        self.name, self.array, self.learned = name, array, learned
-        self.leaf: LeafNode | None = None
+    def __init__(self, name: str, array: Any, leaf: Any = None) -> None:
+        self.name, self.array, self.leaf = name, array, leaf
+
+    @property
+    def learned(self) -> bool:
+        return isinstance(self.leaf, Weight) and self.leaf.leaf_type == LeafType.PARAMETER
 
 
 class Builder:
     """The results of steps, by name: constants that are known, and tensor nodes."""
 
-    def __init__(self, learned: Callable[[str, Any], bool], shapes: Mapping[str, Any]) -> None:
-        self.learned, self.shapes = learned, shapes
+    def __init__(self, weights: Weights, constants: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> None:
+        self.weights, self.constants, self.shapes = weights, constants, shapes
         self.results: dict[str, Sequence[Any]] = {}
         self.inputs: dict[str, LeafNode] = {}
-        self.parameters: dict[str, LeafNode] = {}
         self.whole: set[TensorNode] = set()  # what is a whole number or a truth value to TensorFlow
         self.scopes: dict[str, Scope | None] = {"": CURRENT.tables.scope_now}
         self.entries = 0
@@ -93,18 +96,16 @@ class Builder:
         """A node, or the leaf that a constant becomes."""
         if not isinstance(value, Constant):
             return value  # type: ignore[no-any-return]
-        if value.leaf is None:
+        if isinstance(value.leaf, Weight):
+            self.weights.used[value.leaf.name or ""] = value.leaf
+        elif value.leaf is None:
             if not value.array.size:
                 raise ImportModelError(f"{value.name!r} has the shape {value.array.shape}: a tensor here has entries.")
             self.count(value.array.shape, value.name)
-            self.enter(value.name)
-            made = LeafNode.parameter if value.learned else LeafNode.constant
-            value.leaf = made(value.array.astype(np.float64), value.name)
-            if value.learned:
-                self.parameters[value.name] = value.leaf
-            elif value.array.dtype.kind != "f":
+            value.leaf = LeafNode.constant(value.array.astype(np.float64), value.name)
+            if value.array.dtype.kind != "f":
                 self.whole.add(value.leaf)
-        return value.leaf
+        return value.leaf  # type: ignore[no-any-return]
 
     # --- what a step becomes ---
 
@@ -181,7 +182,7 @@ class Builder:
         if self.entries > MOST_ENTRIES:
             raise ImportModelError(
                 f"{what} would have the shape {tuple(shape)}, and the graph more than {MOST_ENTRIES:,} entries in all. "
-                "Give smaller shapes: from_tensorflow(..., shapes={'x': (1, 28, 28, 1)})."
+                "Give it smaller arrays, or shapes."
             )
 
     # --- operands and properties ---

@@ -1,65 +1,48 @@
-"""from_tensorflow: a frozen graph of TensorFlow as tensor nodes."""
+"""What a frozen graph says: inputs, weights, steps and outputs, checked and nothing built."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
-# First: it says which extra to install.
-from .files import FREEZE, graph_of
-
-# isort: split
-from ...errors import ImportModelError, UnknownOperatorError
-from ...graph.handles import CURRENT
-from ...tensor.base import TensorNode
-from ...tensor.operators import every  # noqa: F401 - all rows
-from ..network import Network, listed
+from ...errors import ImportAttributeError, ImportModelError, UnknownOperatorError
+from ...tensor.base import checked_shape
+from ..network import Slot, listed
 from . import special  # noqa: F401 - it enters what is no row
-from .building import SPECIAL, Builder, Constant, mapping_of
+from .building import SPECIAL, label, mapping_of
+from .files import FREEZE, graph_of
 from .steps import Step, ordered, steps_of
+from .values import Type, dtype, tensor
 
 VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
 SILENT = ("Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault")  # that nothing reads, and are no result
+PASSING = ("Identity", "Snapshot", "(passed on)")
 
 
-def from_tensorflow(
-    source: Any,
-    *,
-    outputs: str | Sequence[str] | None = None,
-    shapes: Mapping[str, Sequence[int]] | None = None,
-    parameters: Iterable[str] | None = None,
-) -> Network:
-    """Read a frozen graph: a .pb file, a .pbtxt in text, bytes, or a GraphDef.
+class Content(NamedTuple):
+    """What a file says."""
 
-    outputs: which nodes are asked for, as `dense/Softmax` or `split:1`; without
-    it, those that no other node takes. What they do not need is not looked at.
-    shapes: of Placeholders whose shape the file leaves open; an open first
-    extent, the batch, is 1. parameters: the names of the Consts that are
-    learned; without it, those of floats that have an axis, but for the mean and
-    variance of a batch normalisation.
+    slots: list[Slot]
+    arrays: dict[str, Any]  # of Consts
+    statistics: set[str]  # Consts that are not learned
+    steps: list[Step]
+    outputs: dict[str, tuple[str, int]]  # the node and the place among its results, as an output is written
 
-    Nodes keep their names, and stand in the scopes that these name. Raises
-    ImportModelError, ImportAttributeError, or UnknownOperatorError, which names
-    all operators that are missing.
-    """
+
+def read(source: Any, outputs: Any, shapes: Any, parameters: Any) -> Content:
+    """What a path, the bytes of a file, or a GraphDef says. Raises ImportModelError."""
     graph = graph_of(source)
     steps = steps_of(graph)
     wanted = _wanted(steps, [node.name for node in graph.node], outputs)
     order = ordered(steps, list(dict.fromkeys(name for name, _ in wanted.values())))
     _check_known(order)
-    builder = Builder(_learning(steps, parameters), _shapes(steps, shapes))
-    outer = CURRENT.tables.scope_now
-    try:
-        for step in order:
-            builder.take(step)
-        results = {written: _result(builder, step) for written, step in wanted.items()}
-        nodes = {step.name: _nodes(builder, builder.results[step.name]) for step in order}
-    finally:
-        CURRENT.tables.enter(outer)
-    return Network(
-        builder.inputs, builder.parameters, results, {name: each for name, each in nodes.items() if each is not None}
-    )
+    given = _shapes(steps, shapes)
+    slots = [_slot(step, given.get(step.name)) for step in order if step.op == "Placeholder"]
+    arrays = {step.name: _array(step) for step in order if step.op == "Const"}
+    fixed = _fixed(steps, order, arrays, parameters)
+    order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # its bytes are read
+    return Content(slots, arrays, fixed, order, wanted)
 
 
 def _wanted(steps: Mapping[str, Step], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
@@ -70,16 +53,22 @@ def _wanted(steps: Mapping[str, Step], top: Sequence[str], outputs: Any) -> dict
         if not found:
             raise ImportModelError("The graph has no node that no other takes. Say what is asked for: outputs='y'.")
         return {name: (name, 0) for name in found}
-    names = [outputs] if isinstance(outputs, str) else outputs
-    if not isinstance(names, (list, tuple)) or not names or not all(isinstance(each, str) for each in names):
-        raise ImportModelError(f"outputs are the names of nodes, such as 'dense/Softmax', not {outputs!r:.60}.")
     wanted = {}
-    for written in names:
+    for written in _texts(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
         name, _, place = written.partition(":")
         if name not in steps or not (place or "0").isdecimal():
             raise ImportModelError(f"There is no node {written!r} in this graph.{_near(name, steps)}")
         wanted[written] = (name, int(place or 0))
+    if not wanted:
+        raise ImportModelError("outputs names nothing. Leave it out for all nodes that no other takes.")
     return wanted
+
+
+def _texts(given: Any, what: str) -> list[str]:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
+        raise ImportModelError(f"{what}, not {given!r:.60}.")
+    return list(names)
 
 
 def _near(name: str, known: Iterable[str]) -> str:
@@ -99,42 +88,51 @@ def _check_known(order: Iterable[Step]) -> None:
         raise UnknownOperatorError(f"There is nothing here for these operators of TensorFlow: {said}.{hint}")
 
 
-def _learning(steps: Mapping[str, Step], parameters: Any) -> Callable[[str, Any], bool]:
-    """Which Consts are learned, as a function of name and array."""
-    if parameters is None:
-        return lambda name, array: array.dtype.kind == "f" and array.ndim > 0
-    names = {parameters} if isinstance(parameters, str) else parameters
-    try:
-        chosen = set(names)
-    except TypeError:
-        raise ImportModelError(f"parameters are the names of Consts, not {parameters!r:.60}.") from None
-    for each in chosen:
-        if each not in steps or steps[each].op != "Const":
-            raise ImportModelError(f"There is no Const {each!r} in this graph.{_near(str(each), steps)}")
-    return lambda name, array: name in chosen
-
-
-def _shapes(steps: Mapping[str, Step], shapes: Any) -> dict[str, Any]:
+def _shapes(steps: Mapping[str, Step], shapes: Any) -> dict[str, tuple[int, ...]]:
     """The shapes that were given, by Placeholder."""
     if shapes is not None and not isinstance(shapes, Mapping):
         raise ImportModelError(f"shapes are given by name, {{'x': (1, 28, 28, 1)}}, not as {shapes!r:.60}.")
     for each in shapes or ():
-        if each not in steps or not steps[each].op.startswith("Placeholder"):
+        if each not in steps or steps[each].op != "Placeholder":
             raise ImportModelError(f"There is no Placeholder {each!r} in this graph.{_near(str(each), steps)}")
-    return dict(shapes or {})
+    return {name: checked_shape(shape) for name, shape in (shapes or {}).items()}
 
 
-def _result(builder: Builder, wanted: tuple[str, int]) -> TensorNode:
-    name, place = wanted
-    found = builder.results[name]
-    if place >= len(found):
-        raise ImportModelError(f"Node {name!r} gives {len(found)} results here; there is no {name}:{place}.")
-    return builder.node(found[place])
+def _slot(step: Step, given: Sequence[int] | None) -> Slot:
+    """A Placeholder: extents that the file leaves open are None."""
+    kind = step.attributes.get("dtype", Type(1))
+    dtype(kind if isinstance(kind, Type) else -1, label(step))
+    stated = step.attributes.get("shape")
+    if stated is not None and not isinstance(stated, list):
+        raise ImportAttributeError(label(step), "shape", stated, "Due is a shape.")
+    if given is not None and stated is not None:
+        if len(given) != len(stated) or any(due not in (-1, each) for due, each in zip(stated, given)):
+            raise ImportModelError(f"{label(step)} has the shape {stated} in the file; shapes says {tuple(given)}.")
+    extents = given if given is not None else stated
+    if extents is None or -1 in extents:
+        return Slot(step.name, int(kind), None if extents is None else tuple(x if x >= 0 else None for x in extents))
+    return Slot(step.name, int(kind), checked_shape(extents))
 
 
-def _nodes(builder: Builder, results: Sequence[Any]) -> Any:
-    """What a step is known by: its node, or several; None where it is a constant that no tensor reads."""
-    nodes = [each.leaf if isinstance(each, Constant) else each for each in results]
-    if None in nodes or not nodes:
-        return None
-    return nodes[0] if len(nodes) == 1 else tuple(nodes)
+def _array(step: Step) -> Any:
+    value = step.attributes.get("value")
+    if not hasattr(value, "tensor_shape"):
+        raise ImportAttributeError(label(step), "value", value, "It must be there, a tensor.")
+    return tensor(value, label(step))
+
+
+def _fixed(steps: Mapping[str, Step], order: Iterable[Step], arrays: Mapping[str, Any], parameters: Any) -> set[str]:
+    """The Consts that are not learned: means and variances of batches, or all but those that are named."""
+    if parameters is not None:
+        learned = _texts(parameters, "parameters are the names of Consts")
+        for each in learned:
+            if each not in arrays or arrays[each].dtype.kind != "f" or not arrays[each].ndim:
+                raise ImportModelError(f"There is no Const {each!r} of floats with an axis.{_near(each, arrays)}")
+        return arrays.keys() - set(learned)
+    found = set()
+    for step in order:
+        for name, _ in step.inputs[3:5] if step.op.startswith("FusedBatchNorm") else ():
+            while steps[name].op in PASSING and steps[name].inputs:
+                name = steps[name].inputs[0][0]
+            found.add(name)
+    return found

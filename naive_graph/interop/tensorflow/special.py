@@ -9,40 +9,29 @@ import numpy as np
 
 from ...core.catalogue import held
 from ...errors import ImportAttributeError, ImportModelError
-from ...tensor.base import TensorNode, checked_shape, size_of
+from ...tensor.base import TensorNode, size_of
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
 from .building import Builder, Constant, label, mapping_of, special
 from .steps import PASSED, Step
-from .values import MOST_REPEATED, Type, dtype, tensor, type_name
+from .values import MOST_REPEATED, Type, dtype, type_name
 
 MOST_PARTS = 2**12  # that one tensor is taken apart into
 
 
 @special("Const")
 def _const(builder: Builder, step: Step) -> Sequence[Any]:
-    if not hasattr(step.attributes.get("value"), "tensor_shape"):
-        raise ImportAttributeError(label(step), "value", step.attributes.get("value"), "It must be there, a tensor.")
-    array = tensor(step.attributes["value"], label(step))
-    return [Constant(step.name, array, builder.learned(step.name, array))]
+    if step.name not in builder.weights:
+        return [Constant(step.name, builder.constants[step.name])]
+    leaf = builder.weights[step.name]
+    return [Constant(step.name, leaf._value, leaf)]
 
 
-@special("Placeholder", "PlaceholderWithDefault")
+@special("Placeholder")
 def _placeholder(builder: Builder, step: Step) -> Sequence[Any]:
-    kind = step.attributes.get("dtype", Type(1))
-    kind = dtype(kind if isinstance(kind, Type) else -1, label(step))
-    stated = builder.shapes.get(step.name, step.attributes.get("shape"))
-    if not isinstance(stated, (list, tuple)) or -1 in stated[1:]:
-        raise ImportModelError(
-            f"{label(step)} is of an unknown shape, {stated}. Say which: "
-            f"from_tensorflow(..., shapes={{{step.name!r}: (1, 28, 28, 1)}})."
-        )
-    shape = checked_shape([1 if each == -1 else each for each in stated])
-    builder.count(shape, label(step))
-    leaf = builder.inputs[step.name] = LeafNode.input(shape, step.name)
-    if step.inputs:
-        leaf.value = builder.known(step, 0)
-    if kind.kind != "f":
+    builder.count(builder.shapes[step.name], label(step))
+    leaf = builder.inputs[step.name] = LeafNode.input(tuple(builder.shapes[step.name]), step.name)
+    if dtype(step.attributes.get("dtype", 1), label(step)).kind != "f":
         builder.whole.add(leaf)
     return [leaf]
 
@@ -57,7 +46,7 @@ def _passed(builder: Builder, step: Step) -> Sequence[Any]:
     return [builder.input(step, place) for place in range(len(step.inputs))]
 
 
-@special("Identity", "Snapshot")
+@special("Identity", "Snapshot", "PlaceholderWithDefault")
 def _identity(builder: Builder, step: Step) -> Sequence[Any]:
     value = builder.input(step, 0)
     return [value] if isinstance(value, Constant) else builder.applied(step, TABLE["identity"], {"x": value})
@@ -252,16 +241,6 @@ def _one_hot(builder: Builder, step: Step) -> Sequence[Any]:
             own, TABLE["where"], {"a": below, "b": Constant(step.name, np.array(float(depth))), "c": value}
         )
     return builder.applied(step, row, {"x": x, **properties})
-
-
-@special("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
-def _batch_norm(builder: Builder, step: Step) -> Sequence[Any]:
-    """Means and variances that were gathered in training are no parameters."""
-    for place in range(3, len(step.inputs)):
-        value = builder.input(step, place)
-        if isinstance(value, Constant) and value.leaf is None:
-            value.learned = False
-    return builder.by_row(step)
 
 
 @special("Conv2DBackpropInput")

@@ -1,6 +1,7 @@
 """What TensorBoard shows of an optimisation, without TensorFlow.
 
 events      files of series that grow while a loop runs
-graphs      the Graphs tab: a graph as a GraphDef, scopes as its boxes
+graphs      the Graphs tab: a graph as a GraphDef
+names       scopes as its boxes
 tensors     the same of tensor nodes
 """

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ...core.imports import door
 from ...core.plan import ancestors
@@ -15,23 +14,12 @@ from ...graph.graph import Graph
 from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
 from ..scene import KIND_NAMES
+from .names import Item, names_of
 
 with door("TensorBoard's files need", "tensorboard"):
     from tensorboard.compat.proto import graph_pb2, types_pb2
 
 MOST = 20_000  # nodes, beyond which a browser takes minutes
-
-
-class Item(NamedTuple):
-    """A node of any kind: what it is known by, its name, what it applies, its scope, and what it reads."""
-
-    key: Any
-    name: str
-    op: str
-    scope: Scope | None
-    sources: Sequence[Any]
-    shape: Sequence[int] = ()
-    notes: Mapping[str, Any] = {}
 
 
 def graph_def(what: Any) -> Any:
@@ -44,7 +32,7 @@ def graph_def(what: Any) -> Any:
         )
     graph = graph_pb2.GraphDef()
     graph.versions.producer = 22  # shapes are stated
-    names = _names(items)
+    names = names_of(items)
     for item in items:
         op = "Const" if item.op == "constant" else item.op  # which TensorBoard draws small
         node = graph.node.add(name=names[item.key], op=op, input=[names[each] for each in item.sources])
@@ -92,38 +80,3 @@ def _of_flow(flow: Any) -> Iterator[Item]:
         shape = flow.streams[operator.outputs[0]].shape if operator.outputs else ()
         sources = [each.writer or f"in {each.name}" for each in streams]
         yield Item(name, name.rpartition(".")[2], operator.kind, boxes.get(name.partition(".")[0]), sources, shape)
-
-
-# --- names --------------------------------------------------------------------
-
-
-def _names(items: Sequence[Item]) -> dict[Any, str]:
-    """A path for each node. Two of one name, and two scopes of one name, get numbers."""
-    counts: dict[str, int] = {}
-    paths: dict[Scope | None, str] = {None: ""}
-    found = {}
-    for item in items:
-        around, scope = list[Scope](), item.scope
-        while scope is not None and scope not in paths:
-            around.append(scope)
-            scope = scope.parent
-        for each in reversed(around):
-            paths[each] = _unique(_joined(paths[each.parent], each.name), counts)
-        found[item.key] = _unique(_joined(paths[item.scope], item.name), counts)
-    return found
-
-
-def _joined(path: str, name: str) -> str:
-    """The name in the box of a path; a name that begins with it, as imported ones do, is whole."""
-    clean = re.sub(r"[^A-Za-z0-9_.\-/]", "_", name).strip("/_") or "node"
-    return clean if not path or clean.startswith(f"{path}/") else f"{path}/{clean}"
-
-
-def _unique(name: str, counts: dict[str, int]) -> str:
-    """The name, or the name with a number; counts: how often each was asked for."""
-    free = name
-    while free in counts:
-        counts[name] += 1
-        free = f"{name}_{counts[name]}"
-    counts[free] = 0
-    return free

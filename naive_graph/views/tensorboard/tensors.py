@@ -9,7 +9,7 @@ from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
 from ...tensor.nodes import LeafNode, LinearNode
 from ...tensor.selection import SelectionNode
-from .graphs import Item
+from .names import Item
 
 
 def items_of(what: Any) -> Iterator[Item]:
