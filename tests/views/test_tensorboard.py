@@ -85,8 +85,9 @@ def test_slices_and_copies_do_not_write(tmp_path):
 
 # --- nothing is lost ----------------------------------------------------------
 
+on_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of POSIX")
 LOOP = """
-import sys, resource
+import sys
 from naive_graph import History
 history = History()
 history.to_tensorboard({folder!r})
@@ -107,6 +108,7 @@ def in_a_process(folder, body, *signals):
     return running.communicate(timeout=60)[0].decode().split()
 
 
+@on_posix
 def test_a_kill_loses_no_step(tmp_path):
     body = "for step in range(10**9):\n    history.record(f=step); sys.stdout.write(f'{step}\\n'); sys.stdout.flush()"
     *_, last = in_a_process(tmp_path, body, signal.SIGKILL)
@@ -114,6 +116,7 @@ def test_a_kill_loses_no_step(tmp_path):
     assert steps == list(range(len(steps))) and len(steps) - int(last) in (1, 2)
 
 
+@on_posix
 def test_a_ctrl_c_leaves_every_step_once(tmp_path):
     body = """
 try:
@@ -131,6 +134,7 @@ except KeyboardInterrupt:
     assert shown(tmp_path)["f"] == [(step, step) for step in range(int(size))]
 
 
+@on_posix
 def test_a_full_disk_is_told_of_and_nothing_is_lost_once_there_is_room(tmp_path):
     body = f"""
 import os

@@ -210,7 +210,8 @@ class Builder:
                 raise ImportAttributeError(label(step), name, value, f"{step.op} has no such attribute.")
             if name in mapping.refused and value != mapping.refused[name]:
                 raise ImportAttributeError(label(step), name, value, f"Only {mapping.refused[name]!r} has.")
-        return {name: self._property(step, row, name, home, attributes) for name, home in mapping.homes().items()}
+        homes = sorted(mapping.homes().items(), key=lambda each: each[0] != "data_format")  # the others ask for it
+        return {name: self._property(step, row, name, home, attributes) for name, home in homes}
 
     def _property(self, step: Step, row: Row, name: str, home: Any, attributes: Mapping[str, Any]) -> Any:
         if isinstance(home, Fixed):

@@ -101,7 +101,7 @@ def _shapes(steps: Mapping[str, Step], shapes: Any) -> dict[str, tuple[int, ...]
 def _slot(step: Step, given: Sequence[int] | None) -> Slot:
     """A Placeholder: extents that the file leaves open are None."""
     kind = step.attributes.get("dtype", Type(1))
-    dtype(kind if isinstance(kind, Type) else -1, label(step))
+    dtype(kind, label(step))
     stated = step.attributes.get("shape")
     if stated is not None and not isinstance(stated, list):
         raise ImportAttributeError(label(step), "shape", stated, "Due is a shape.")
@@ -110,8 +110,8 @@ def _slot(step: Step, given: Sequence[int] | None) -> Slot:
             raise ImportModelError(f"{label(step)} has the shape {stated} in the file; shapes says {tuple(given)}.")
     extents = given if given is not None else stated
     if extents is None or -1 in extents:
-        return Slot(step.name, int(kind), None if extents is None else tuple(x if x >= 0 else None for x in extents))
-    return Slot(step.name, int(kind), checked_shape(extents))
+        return Slot(step.name, kind.number, None if extents is None else tuple(x if x >= 0 else None for x in extents))
+    return Slot(step.name, kind.number, checked_shape(extents))
 
 
 def _array(step: Step) -> Any:

@@ -14,7 +14,7 @@ from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
 from .building import Builder, Constant, label, mapping_of, special
 from .steps import PASSED, Step
-from .values import MOST_REPEATED, Type, dtype, type_name
+from .values import MOST_REPEATED, Type, dtype
 
 MOST_PARTS = 2**12  # that one tensor is taken apart into
 
@@ -31,7 +31,7 @@ def _const(builder: Builder, step: Step) -> Sequence[Any]:
 def _placeholder(builder: Builder, step: Step) -> Sequence[Any]:
     builder.count(builder.shapes[step.name], label(step))
     leaf = builder.inputs[step.name] = LeafNode.input(tuple(builder.shapes[step.name]), step.name)
-    if dtype(step.attributes.get("dtype", 1), label(step)).kind != "f":
+    if dtype(step.attributes.get("dtype", Type(1)), label(step)).kind != "f":
         builder.whole.add(leaf)
     return [leaf]
 
@@ -117,14 +117,14 @@ def _divided(builder: Builder, step: Step) -> Sequence[Any]:
 
 @special("Cast")
 def _cast(builder: Builder, step: Step) -> Sequence[Any]:
-    kind = dtype(step.attributes.get("DstT", Type(-1)), label(step), "DstT")
+    kind = dtype(step.attributes.get("DstT"), label(step), "DstT")
     value = builder.input(step, 0)
     if isinstance(value, Constant):
         with np.errstate(all="ignore"):
             return [value if value.learned and kind.kind == "f" else Constant(step.name, value.array.astype(kind))]
     if kind.kind != "f" and value not in builder.whole:
         if kind.kind != "b":
-            raise ImportAttributeError(label(step), "DstT", type_name(step.attributes["DstT"]), "It would round.")
+            raise ImportAttributeError(label(step), "DstT", step.attributes["DstT"], "It would round.")
         return builder.applied(step, TABLE["not_equal"], {"a": value, "b": Constant(step.name, np.zeros(()))})
     (made,) = builder.applied(step, TABLE["identity"], {"x": value})
     if kind.kind == "f":
@@ -271,23 +271,19 @@ def _split(builder: Builder, step: Step) -> Sequence[Any]:
     return builder.applied(step, row, {"x": x, "axis": axis, "sizes": sizes})
 
 
-@special("Unpack", "Split")
+@special("Unpack", "Split", "DynamicPartition")
 def _parts(builder: Builder, step: Step) -> Sequence[Any]:
     """How many results there are stands in an attribute, and is not to be enormous."""
-    name = "num" if step.op == "Unpack" else "num_split"
+    name = {"Unpack": "num", "Split": "num_split", "DynamicPartition": "num_partitions"}[step.op]
     count = step.attributes.get(name)
-    if not isinstance(count, int) or isinstance(count, bool) or not 0 < count <= MOST_PARTS:
+    if type(count) is not int or not 0 < count <= MOST_PARTS:
         raise ImportAttributeError(label(step), name, count, f"Due are 1 to {MOST_PARTS:,} parts.")
-    found = builder.by_row(step) if step.op == "Split" or _extent(builder, step) == count else ()
-    if len(found) != count:
-        raise ImportAttributeError(label(step), name, count, "The tensor has another number of parts.")
-    return found
-
-
-def _extent(builder: Builder, step: Step) -> int:
-    """The extent along the axis of a step; 0 if there is no such axis."""
-    shape, axis = _shape_of(builder.input(step, 0)), step.attributes.get("axis", 0)
-    return shape[axis] if isinstance(axis, int) and -len(shape) <= axis < len(shape) else 0
+    row, mapping = mapping_of(step.op)  # type: ignore[misc]
+    if step.op == "Unpack":
+        shape, axis = _shape_of(builder.input(step, 0)), builder.properties(step, row, mapping)["axis"]
+        if -len(shape) <= axis < len(shape) and shape[axis] != count:
+            raise ImportAttributeError(label(step), name, count, f"The shape {shape} has other parts along {axis}.")
+    return builder.by_row(step)
 
 
 @special("Erfc")

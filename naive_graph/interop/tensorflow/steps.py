@@ -11,7 +11,7 @@ from ..network import listed
 from .values import attribute
 
 # What functions may unfold to: a file of a kilobyte can mean 2**100 nodes, or a name of a terabyte.
-DEEPEST, MOST_STEPS, LONGEST_NAME = 500, 200_000, 2000
+DEEPEST, MOST_STEPS, LONGEST_NAME = 500, 100_000, 2000
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 PASSED = "(passed on)"  # the operator of steps whose results are what they are given: a call, or an argument
 # Inside a function a result is asked for by a name: "top:indices:0". Those of operators that have several:

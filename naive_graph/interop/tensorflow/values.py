@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -21,8 +22,14 @@ TYPES = {
 }  # fmt: skip
 
 
-class Type(int):
-    """A type as an attribute: its number in TensorFlow."""
+@dataclass(frozen=True)
+class Type:
+    """A type as an attribute: its number in TensorFlow. It is no number, which other attributes are."""
+
+    number: int
+
+    def __repr__(self) -> str:
+        return type_name(self.number)
 
 
 def type_name(number: int) -> str:
@@ -30,11 +37,11 @@ def type_name(number: int) -> str:
     return str(types_pb2.DataType.Name(number)) if number in types_pb2.DataType.values() else f"type {number}"
 
 
-def dtype(number: int, op: str, attribute: str = "dtype") -> Any:
+def dtype(of: Any, op: str, attribute: str = "dtype") -> Any:
     """NumPy's type. Raises ImportAttributeError for strings, complex numbers and the like."""
-    if type_name(number) not in TYPES:
-        raise ImportAttributeError(op, attribute, type_name(number))
-    return np.dtype(TYPES[type_name(number)][0])
+    if not isinstance(of, Type) or repr(of) not in TYPES:
+        raise ImportAttributeError(op, attribute, of, f"Due is one of {', '.join(TYPES)}.")
+    return np.dtype(TYPES[repr(of)][0])
 
 
 def attribute(value: Any) -> Any:
@@ -76,7 +83,7 @@ def tensor(proto: Any, where: str) -> Any:
     shape = extents(proto.tensor_shape)
     if shape is None or min(shape, default=0) < 0:
         raise ImportModelError(f"{where}: its shape {shape} is not known, and a constant's must be.")
-    kind = dtype(proto.dtype, "Const")
+    kind = dtype(Type(proto.dtype), where)
     size = prod(shape)
     try:
         found = _stated(proto, type_name(proto.dtype), kind)

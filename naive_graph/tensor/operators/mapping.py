@@ -199,8 +199,10 @@ def some(value: Any, attributes: Mapping[str, Any]) -> Any:
 
 def padded_as(value: Any, attributes: Mapping[str, Any]) -> Any:
     """TensorFlow's padding: VALID, SAME, or explicit ones for the start and end of all four axes."""
-    if value not in ("EXPLICIT", b"EXPLICIT"):
+    if value in ("VALID", "SAME"):
         return value
+    if value != "EXPLICIT":
+        raise ValueError("VALID, SAME or EXPLICIT")
     pads, rows = attributes["explicit_paddings"], 4 if _channels_first(attributes) else 2
     if len(pads) != 8 or sum(pads) != sum(pads[rows : rows + 4]):
         raise ValueError("a before and an after for each of four axes, and 0 but for rows and columns")
@@ -214,4 +216,4 @@ def padded_by(value: Any, attributes: Mapping[str, Any]) -> Any:
 
 
 def _channels_first(attributes: Mapping[str, Any]) -> bool:
-    return attributes.get("data_format", "NHWC") in ("NCHW", b"NCHW")
+    return attributes.get("data_format", "NHWC") == "NCHW"
