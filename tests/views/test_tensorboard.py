@@ -100,7 +100,7 @@ def in_a_process(folder, body, *signals):
     """Run a loop that records; after a while, send it signals. What it printed."""
     program = LOOP.format(folder=str(folder), body=body)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment)
+    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment, bufsize=0)
     assert running.stdout.readline() == b"begun\n"
     for each in signals:
         time.sleep(0.3)
@@ -137,7 +137,7 @@ except KeyboardInterrupt:
 @on_posix
 def test_a_full_disk_is_told_of_and_nothing_is_lost_once_there_is_room(tmp_path):
     body = f"""
-import os
+import os, resource
 from naive_graph.errors import HistoryError
 limit = 40 + os.path.getsize(history.to_tensorboard({str(tmp_path)!r}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))

@@ -21,7 +21,7 @@ from .steps import Step
 from .values import Type
 
 LONGEST, DEEPEST = 1000, 50  # a path of scopes
-MOST_ENTRIES = 2**28  # of all tensors together: 2 gigabytes of float64
+MOST_ENTRIES, MOST_IN_ALL = 2**26, 2**28  # of a tensor, and of all: 2 gigabytes of float64
 Special = Callable[["Builder", Step], Sequence[Any]]
 SPECIAL: dict[str, Special] = {}  # operators that are no row, or more than one; see special.py
 
@@ -178,11 +178,12 @@ class Builder:
 
     def count(self, shape: Sequence[int], what: str) -> None:
         """Raises ImportModelError if there would be too many entries in all."""
-        self.entries += size_of(shape) if shape else 1
-        if self.entries > MOST_ENTRIES:
+        size = size_of(shape)
+        self.entries += size
+        if size > MOST_ENTRIES or self.entries > MOST_IN_ALL:
             raise ImportModelError(
-                f"{what} would have the shape {tuple(shape)}, and the graph more than {MOST_ENTRIES:,} entries in all. "
-                "Give it smaller arrays, or shapes."
+                f"{what} would have the shape {tuple(shape)}, which is too large: a tensor has up to "
+                f"{MOST_ENTRIES:,} entries, and all have up to {MOST_IN_ALL:,}. Give it smaller arrays, or shapes."
             )
 
     # --- operands and properties ---

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from ...errors import ImportAttributeError, ImportModelError, UnknownOperatorError
+from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
 from ..network import Slot, listed
 from . import special  # noqa: F401 - it enters what is no row
@@ -111,7 +111,10 @@ def _slot(step: Step, given: Sequence[int] | None) -> Slot:
     extents = given if given is not None else stated
     if extents is None or -1 in extents:
         return Slot(step.name, kind.number, None if extents is None else tuple(x if x >= 0 else None for x in extents))
-    return Slot(step.name, kind.number, checked_shape(extents))
+    try:
+        return Slot(step.name, kind.number, checked_shape(extents))
+    except ShapeError as error:
+        raise ImportModelError(f"{label(step)}: {error}") from None
 
 
 def _array(step: Step) -> Any:

@@ -216,4 +216,4 @@ def padded_by(value: Any, attributes: Mapping[str, Any]) -> Any:
 
 
 def _channels_first(attributes: Mapping[str, Any]) -> bool:
-    return attributes.get("data_format", "NHWC") == "NCHW"
+    return bool(attributes.get("data_format", "NHWC") == "NCHW")
