@@ -100,12 +100,13 @@ def in_a_process(folder, body, *signals):
     """Run a loop that records; after a while, send it signals. What it printed."""
     program = LOOP.format(folder=str(folder), body=body)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment, bufsize=0)
-    assert running.stdout.readline() == b"begun\n"
-    for each in signals:
-        time.sleep(0.3)
-        running.send_signal(each)
-    return running.communicate(timeout=60)[0].decode().split()
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, bufsize=0) as running:
+        assert running.stdout.readline() == b"begun\n"
+        for each in signals:
+            time.sleep(0.3)
+            running.send_signal(each)
+        return running.communicate(timeout=60)[0].decode().split()
 
 
 @on_posix
