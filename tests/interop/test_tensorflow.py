@@ -1,6 +1,7 @@
 """Frozen graphs of TensorFlow: networks beside NumPy, names, functions, shapes, text; and training goes on."""
 
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from tensorflow_cases import convolved, largest, softmax  # noqa: E402
 from naive_graph import AdamTrainer, Graph, draw, from_tensorflow, gradcheck, lower  # noqa: E402
 from naive_graph.errors import FeedError, ImportAttributeError, ImportModelError, UnknownOperatorError  # noqa: E402
 
-random = np.random.default_rng(5)
+random, KERAS = np.random.default_rng(5), Path(__file__).parent / "keras"
 
 
 def mlp(batch=-1, kind="f4"):
@@ -329,3 +330,17 @@ def test_a_small_placeholder_shape_is_a_single_number():
     g.placeholder((), "x")
     g.node("Exp", "x", name="y")
     assert from_tensorflow(g.graph)(np.array(0.0)) == 1.0 and Shape(()) == ()
+
+
+# --- what TensorFlow itself wrote (see keras_networks.py) ---------------------
+
+
+@pytest.mark.parametrize("name", ["cnn", "mlp", "transformer", "gru"])
+def test_a_network_of_keras_gives_the_numbers_of_tensorflow_and_the_right_gradients(name):
+    saved = np.load(KERAS / f"{name}.npz")
+    network = from_tensorflow(KERAS / f"{name}.pb")
+    found = network(saved["x"])
+    assert found.shape == saved["y"].shape and np.max(abs(found - saved["y"])) <= 2e-6 * np.max(abs(saved["y"]))
+    y = next(iter(network.outputs.values()))
+    assert gradcheck((y * random.normal(size=y.shape)).sum(), max_per_param=3)
+    assert network(saved["x"][:1]).shape[0] == 1
