@@ -180,3 +180,7 @@ class ImportAttributeError(ImportModelError):
 
 class UnknownOperatorError(ImportModelError):
     """Operators of another framework that nothing here stands for; the message names them all."""
+
+
+class ExportError(NaiveGraphError, ValueError):
+    """Something cannot be written as a file of another framework."""

@@ -10,10 +10,13 @@ import numpy as np
 
 from ..errors import FeedError, ImportModelError
 from ..tensor.arrays import as_array
-from ..tensor.base import TensorNode
-from ..tensor.evaluate import forward
+from ..tensor.base import TensorNode, check_tensors
+from ..tensor.differentiate import ancestors
+from ..tensor.evaluate import computed, operand, written_out
 from ..tensor.nodes import LeafNode
+from ..tensor.recipes import Recipe, missing, recipes
 from ..training.model import Model
+from .compiled import Compiled
 from .weights import Weight, Weights
 
 Sizes = tuple[tuple[int, ...], ...]
@@ -33,18 +36,6 @@ def sized(slot: Slot, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] 
     if slot.extents is None:
         return None
     return tuple(sizes.get(each, each) if isinstance(each, str) else each for each in slot.extents)
-
-
-class Graph:
-    """The nodes of a network, for inputs of certain shapes. values: its outputs; arrays where they have no entries."""
-
-    def __init__(self, inputs: dict[str, LeafNode], outputs: dict[str, TensorNode], nodes: dict[str, Any]) -> None:
-        self.inputs, self.outputs, self.nodes = inputs, outputs, nodes
-        self.values: dict[str, Any] = {**outputs}
-
-    def run(self) -> dict[str, Any]:
-        """The outputs' arrays, from the inputs' present ones."""
-        return {name: forward(each) for name, each in self.outputs.items()}
 
 
 class Network:
@@ -108,6 +99,15 @@ class Network:
         self.graph  # noqa: B018 - which says what is used
         return self.weights.model()
 
+    def compiled(self, **how: Any) -> Compiled:
+        """The network as machine code, for inputs of the sizes that were used last, and for its present weights.
+
+        Every entry of every tensor becomes a scalar node, as `lower` does it, and a
+        Program of these runs; how: what that takes (`engine`, `dtype`, `fused`). It
+        takes a second to make, and a small network then runs ten times faster.
+        """
+        return Compiled(self.graph.inputs, self.graph.computed, self._ordered, how)
+
     # --- building ---
 
     def _is_sized(self, slot: Slot) -> bool:
@@ -127,23 +127,23 @@ class Network:
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The output's array, from an array for each input: in the file's order, or by name. Several: a dict."""
-        given = self._given(arrays, named)
+        given = self._ordered(arrays, named)
         graph = self.graph_of(tuple(each.shape for each in given))
         for leaf, array in zip(graph.inputs.values(), given):
             leaf.value = array
         found = graph.run()
         return found if len(found) > 1 else next(iter(found.values()))
 
-    def _given(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+    def _ordered(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         names = [each.name for each in self.slots]
         values = {**dict(zip(names, arrays)), **named}
         if len(arrays) + len(named) != len(names) or values.keys() != set(names):
             raise FeedError(
                 f"The network takes {', '.join(names) or 'no inputs'}: an array for each, in order or by name."
             )
-        found = [as_array(np.asarray(values[each]) * 1, f"Input {each!r}") for each in names]
+        found = [_array(values[each], f"Input {each!r}") for each in names]
         for slot, array in zip(self.slots, found):
-            due = sized(slot, self.sizes)
+            due = slot.extents
             if due is not None and (len(due) != array.ndim or any(
                 isinstance(each, int) and each != extent for each, extent in zip(due, array.shape)
             )):  # fmt: skip
@@ -153,6 +153,50 @@ class Network:
     def __repr__(self) -> str:
         said = ", ".join(f"{each.name} {each.extents}" for each in self.slots)
         return f"<Network {self.name!r} of {self.size} operators: {said}>"
+
+
+class Graph:
+    """The nodes of a network, for inputs of certain shapes. values: the outputs, those that are known as arrays."""
+
+    def __init__(
+        self,
+        inputs: dict[str, LeafNode],
+        outputs: dict[str, TensorNode],
+        nodes: dict[str, Any],
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.inputs, self.outputs, self.nodes = inputs, outputs, nodes
+        self.values = dict(outputs if values is None else values)
+        self.computed = {name: each for name, each in self.values.items() if isinstance(each, TensorNode)}
+        self.inner = [each for each in ancestors([*self.computed.values()]) if each.sources]
+
+    @cached_property
+    def plan(self) -> list[Recipe]:
+        """How all outputs are computed, found once."""
+        found: list[Recipe] = []
+        done: set[TensorNode] = set()
+        for target in self.computed.values():
+            found += recipes(missing(target, done.__contains__), target)
+            done.update(each.node for each in found)
+        return found
+
+    def run(self) -> dict[str, Any]:
+        """The outputs' arrays, from the inputs' present ones; inner nodes are evaluated with them."""
+        check_tensors("A network", self.computed.values())
+        for each in self.inner:
+            each._value = None
+        with np.errstate(all="ignore"):  # values follow IEEE 754
+            for recipe in self.plan:
+                recipe.node._value = computed(recipe, operand)
+        return {
+            name: written_out(operand(each)) if isinstance(each, TensorNode) else each
+            for name, each in self.values.items()
+        }
+
+
+def _array(value: Any, who: str) -> Any:
+    truth = isinstance(value, np.ndarray) and value.dtype.kind == "b"
+    return as_array(value.astype(float) if truth else value, who)
 
 
 def listed(names: Collection[Any]) -> str:

@@ -20,6 +20,11 @@ Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
 def product(given: list[Factor], dst: Ids) -> Array:
     """The sum, over every id that is not in dst, of the product of the factors."""
+    return contracted(settled(given, dst) or [(np.array(1.0), ())], dst)
+
+
+def settled(given: list[Factor], dst: Ids) -> list[Factor]:
+    """The factors that are arrays, their entries moved as the selections among the factors say."""
     arrays = [(array, ids) for array, ids in given if not isinstance(array, SelectionNode)]
     selections = [(array, ids) for array, ids in given if isinstance(array, SelectionNode)]
     if selections:
@@ -30,7 +35,7 @@ def product(given: list[Factor], dst: Ids) -> Array:
             known[key] = _moves(selections, lying, dst)
         for move in known[key]:
             move(arrays)
-    return contracted(arrays or [(np.array(1.0), ())], dst)
+    return arrays
 
 
 Move = Callable[[list[Factor]], None]  # moves entries of one of the arrays, or writes a selection out

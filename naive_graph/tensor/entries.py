@@ -128,8 +128,13 @@ def logsumexp(xp: Any, *xs: Array) -> Array:
 
 def softmax_share(xp: Any, a: Array, *xs: Array) -> Array:
     top = VALUES["top"](xp, a, *xs)
-    shares = [where(xp, abs(top) < math.inf, xp.exp(x - top), floats(x == top, top)) for x in (a, *xs)]
+    shares = [exp_below(xp, x, top) for x in (a, *xs)]
     return shares[0] / reduce(operator.add, shares[1:])
+
+
+def exp_below(xp: Any, a: Array, b: Array) -> Array:
+    a, b = spread(xp, a, b)
+    return where(xp, abs(b) == math.inf, floats(a == b, b), xp.exp(a - b))
 
 
 def pow_log(xp: Any, a: Any, b: Any) -> Array:
@@ -163,9 +168,11 @@ VALUES: dict[str, Callable[..., Array]] = {
     "sech_squared": lambda xp, a: 4.0 * (e := xp.exp(-2.0 * abs(a))) / ((1.0 + e) * (1.0 + e)),
     "sigmoid_slope": lambda xp, a: (e := xp.exp(-abs(a))) / ((1.0 + e) * (1.0 + e)),
     "gaussian": lambda xp, a: xp.exp(-a * a),
+    "atan_slope": lambda xp, a: where(xp, abs(a) < 1e150, 1.0 / (1.0 + a * a), 1.0 / a / a),
     "hypot_share": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h),
     "inverse_radius": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h / h),
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),
+    "exp_below": exp_below,
     **{each.__name__: each for each in (where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, precedence)},
 }
 # The library's own function, under the name that all four share.

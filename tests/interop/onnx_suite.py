@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import onnx
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from naive_graph import Graph, gradcheck
 from naive_graph.errors import NaiveGraphError
@@ -41,7 +41,12 @@ def cases():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = collect_testcases(None)
-    return [Case(each.name, each.model, each.data_sets, each.rtol, each.atol) for each in found]
+    return [Case(each.name, each.model, [tuple(map(arrays, pair)) for pair in each.data_sets], each.rtol, each.atol)
+            for each in found]  # fmt: skip
+
+
+def arrays(given):
+    return [numpy_helper.to_array(each) if isinstance(each, TensorProto) else each for each in given]
 
 
 def out_of_scope(case):

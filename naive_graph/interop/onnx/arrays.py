@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from math import prod
 from pathlib import Path
@@ -63,8 +64,8 @@ def type_name(data_type: int) -> str:
 
 
 def _bytes_of(kind: str, dtype: Any, shape: tuple[int, ...]) -> int:
-    bits = next((bits for bits in (2, 4, 6) if kind.startswith((f"INT{bits}", f"UINT{bits}", f"FLOAT{bits}E"))), 0)
-    return (prod(shape) * (bits or 8 * dtype.itemsize) + 7) // 8
+    packed = re.fullmatch(r"(?:U?INT|FLOAT)([246])(?:E.*)?", kind)
+    return (prod(shape) * (int(packed[1]) if packed else 8 * dtype.itemsize) + 7) // 8
 
 
 def external(tensor: Any, folder: Path | None, name: str, size: int) -> Any:
@@ -73,9 +74,13 @@ def external(tensor: Any, folder: Path | None, name: str, size: int) -> Any:
     place = said.get("location", "")
     if folder is None:
         raise ImportModelError(f"{name} lies in the file {place!r}, and the model came without a folder. Give a path.")
-    path, within = (folder / place).resolve(), folder.resolve()
-    if "\0" in place or not path.is_relative_to(within) or not path.is_file():
-        raise ImportModelError(f"{name} lies in {place!r}, which is no file inside the model's folder.")
+    try:
+        path, within = (folder / place).resolve(), folder.resolve()
+        inside = path.is_relative_to(within) and path.is_file()
+    except (OSError, ValueError):  # too long, or a NUL
+        inside = False
+    if not inside:
+        raise ImportModelError(f"{name} lies in {place!r:.80}, which is no file inside the model's folder.")
     try:
         start, length = (int(said.get(key, default)) for key, default in (("offset", 0), ("length", size)))
     except ValueError:

@@ -50,14 +50,9 @@ class Prepared(BackendRep):
 
     def outputs(self, network: Network) -> tuple[Any, ...]:
         """The arrays that a network gives for the values that its inputs hold."""
-        graph = network.graph
-        found = graph.run()
-        return tuple(
-            np.asarray(found.get(each.name, graph.values[each.name])).astype(
-                helper.tensor_dtype_to_np_dtype(each.type)
-            )
-            for each in self.content.outputs
-        )  # fmt: skip
+        found = network.graph.run()
+        types = [helper.tensor_dtype_to_np_dtype(each.type) for each in self.content.outputs]
+        return tuple(np.asarray(each).astype(kind) for each, kind in zip(found.values(), types))
 
 
 def known_inputs(content: Content) -> set[str]:

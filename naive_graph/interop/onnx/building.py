@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import FunctionProto, TensorProto, helper
 
 from ...errors import (
     ImportAttributeError,
@@ -27,6 +27,7 @@ from ..weights import Weight, Weights
 from .bodies import has_body, spelt_out
 from .folding import KNOWN_ONLY, check_entries, folded, schema_of, types_like
 from .inlining import Step
+from .own import restored
 
 Prepared = Callable[["Builder", Step], Sequence[Any]]
 PREPARED: dict[str, Prepared] = {}  # operators that take more than their row's mapping; see preparing.py
@@ -56,11 +57,19 @@ def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
 
 def unsupported(step: Step) -> str:
     """Why there is nothing for a step; empty if there is."""
+    if own_function(step) is not None:
+        return ""
     if step.domain or schema_of(step.op, step.opset) is None:
         return "unknown"
     if step.op in PREPARED or step.op in KNOWN_ONLY or mapping_of(step.op, step.opset) or has_body(step):
         return ""
     return f"not in opset {step.opset}" if mapping_of(step.op, 10**6) else "unknown"
+
+
+def own_function(step: Step) -> FunctionProto | None:
+    """What says which operator of ours a step is."""
+    function = step.attributes.get("function")
+    return function if isinstance(function, FunctionProto) else None
 
 
 class Builder:
@@ -140,10 +149,15 @@ class Builder:
             self.nodes.setdefault(step.name, kept[0] if len(results) == 1 else tuple(kept))
 
     def _results(self, step: Step) -> Sequence[Any]:
+        function = own_function(step)
+        if function is not None:
+            found = restored(function, [self.operand(step, at) for at in range(len(step.inputs))], step.name)
+            return found if isinstance(found, tuple) else [found]
         schema = schema_of(step.op, step.opset)
         given = len(step.inputs)
         if not schema.min_input <= given <= schema.max_input or "" in step.inputs[: schema.min_input]:
             raise ImportModelError(f"{step.label} takes {schema.min_input} to {schema.max_input} inputs, not {given}.")
+        check_attributes(step, schema)
         inputs = [self.value(name) if name else None for name in step.inputs]
         if step.op != "Constant" and not any(isinstance(each, TensorNode) for each in inputs):
             return folded(step, inputs)
@@ -158,6 +172,8 @@ class Builder:
             return int(helper.np_dtype_to_tensor_dtype(value.dtype))
         if step.op in ("Cast", "CastLike"):
             return cast_to(self, step)
+        if own_function(step) is not None:
+            return self.type(step, 0)
         like = types_like(step.op, step.opset, len(step.inputs), len(step.outputs))[at]
         return self.type(step, like[0]) if isinstance(like, tuple) else int(like)
 
@@ -195,8 +211,8 @@ class Builder:
         taken = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
         places = mapping.operands or [place for place in range(len(step.inputs)) if place not in taken]
         if ALL in places:
-            names = range(len(step.inputs))
-            return {row.operand_names[0]: [self.operand(step, at) for at in names if self.input(step, at).size]}
+            there = [at for at in range(len(step.inputs)) if getattr(self.input(step, at), "size", 0)]  # of entries
+            return {row.operand_names[0]: [self.operand(step, at) for at in there]}
         if (isinstance(row, OfRule) and row.rule.arity != 1) or row.name in ("maximum", "minimum"):
             return self._chained(step, row)
         if len(places) > len(row.operand_names):
@@ -258,6 +274,18 @@ class Builder:
         return label, value if home.adapt is None or value is None else home.adapt(value, attributes)
 
 
+def check_attributes(step: Step, schema: Any) -> None:
+    """Attributes are those of the operator, and of its types. Raises ImportAttributeError."""
+    for name, each in step.attributes.items():
+        if name not in schema.attributes:
+            raise ImportAttributeError(step.label, name, plain(step, each), f"{step.op} has none of this name.")
+        if each.type != schema.attributes[name].type.value:
+            raise ImportAttributeError(step.label, name, plain(step, each), "It is of another type.")
+    for name, said in schema.attributes.items():
+        if said.required and name not in step.attributes:
+            raise ImportAttributeError(step.label, name, None, "It must be there.")
+
+
 def _at_run_time(step: Step) -> bool:
     """Whether places that a tensor names are found at run time."""
     return step.op in ("Gather", "GatherElements", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
@@ -268,7 +296,7 @@ def _numbers(array: Any) -> Any:
     if isinstance(array, TensorNode):
         return array
     if array.dtype.kind in "iu":
-        array = np.clip(array.astype(np.int64), -LARGEST, LARGEST)  # ends beyond all ends are written so
+        array = np.clip(array.astype(np.int64), -LARGEST, LARGEST)  # as in `plain`
     return array.item() if array.ndim == 0 else array
 
 
@@ -282,7 +310,9 @@ def plain(step: Step, attribute: Any) -> Any:
     try:
         if isinstance(value, bytes):
             return value.decode()
-        if attribute.type in (attribute.INTS, attribute.FLOATS, attribute.STRINGS):
+        if attribute.type == attribute.INTS:
+            return [max(-LARGEST, min(each, LARGEST)) for each in value]  # ends beyond all ends are written so
+        if attribute.type in (attribute.FLOATS, attribute.STRINGS):
             return [each.decode() if isinstance(each, bytes) else each for each in value]
     except UnicodeDecodeError:
         raise ImportAttributeError(step.label, attribute.name, value, "It is no text.") from None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError, UnknownOperatorError
+from .own import is_ours
 
 MOST_STEPS = 100_000
 DEEPEST = 100  # functions within functions, as protobuf allows graphs within graphs
@@ -21,7 +22,7 @@ class Step(NamedTuple):
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: dict[str, Any]  # AttributeProto by name
+    attributes: dict[str, Any]  # AttributeProto by name; of an operator of our own, what its function says
     opset: int
 
     @property
@@ -39,37 +40,65 @@ class _Body(NamedTuple):
     opsets: Mapping[str, int]
 
 
+Key = tuple[str, str]  # a function's domain and name
+
+
 def inlined(nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int]) -> list[Step]:
     """One step for each node, functions replaced by what they are made of. Raises ImportModelError."""
     known = {(each.domain, each.name): each for each in functions}
+    _check_size(nodes, known)
     stack = [_Body(iter(nodes), {}, "", {}, opsets)]
     found: list[Step] = []
-    seen = 0
     while stack:
         body = stack[-1]
         node = next(body.nodes, None)
         if node is None:
             stack.pop()
             continue
-        seen += 1
-        if seen > MOST_STEPS:
-            raise ImportModelError(
-                f"The graph unfolds into more than {MOST_STEPS:,} nodes, with its functions spelt out."
-            )
         step = _step(node, body)
         function = known.get((node.domain, node.op_type))
         if function is None:
             found.append(step)
-        elif len(stack) > DEEPEST:
-            raise ImportModelError(f"Function {function.name!r} is called {DEEPEST} functions deep. Is it a circle?")
+        elif is_ours(function):
+            found.append(step._replace(attributes={"function": function}))
         else:
             stack.append(_called(function, step))
     return found
 
 
+def _check_size(nodes: Iterable[Any], known: Mapping[Key, Any]) -> None:
+    """Raises ImportModelError if the nodes are too many, or too deep, with all functions spelt out."""
+    top = ("", "")
+    calls = {top: [(each.domain, each.op_type) for each in nodes]}
+    sizes: dict[Key, int] = {}
+    waiting, opened = [top], set[Key]()
+    while waiting:
+        key = waiting[-1]
+        if key not in calls:
+            calls[key] = [(each.domain, each.op_type) for each in known[key].node]
+        inner = [each for each in calls[key] if each in known and each not in sizes]
+        if not inner:
+            sizes[key] = len(calls[key]) + sum(sizes.get(each, 0) for each in calls[key])
+            opened.discard(waiting.pop())
+        elif len(opened) >= DEEPEST or not opened.isdisjoint(inner) or key in inner:
+            raise ImportModelError(f"Function {key[1]!r} is called {len(opened)} functions deep, or in a circle.")
+        else:
+            opened.add(key)
+            waiting += inner
+        if sizes.get(key, 0) > MOST_STEPS:
+            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
+
+
+def text(name: Any) -> str:
+    """A name as protobuf gives it: bytes where it is no text. Raises ImportModelError."""
+    if not isinstance(name, str):
+        raise ImportModelError(f"A name in the file is no text: {name!r:.60}.")
+    return name
+
+
 def _step(node: Any, body: _Body) -> Step:
     def called(name: str) -> str:
-        return body.names.get(name, body.prefix + name) if name else name
+        return body.names.get(name, body.prefix + text(name)) if name else ""
 
     attributes = {}
     for each in node.attribute:
@@ -77,12 +106,19 @@ def _step(node: Any, body: _Body) -> Step:
         if each.ref_attr_name:
             given = body.attributes.get(each.ref_attr_name)
         if given is not None:
-            attributes[each.name] = given
+            attributes[text(each.name)] = _apart(given)
     outputs = tuple(map(called, node.output))
-    name = body.prefix + (node.name or next(filter(None, node.output), node.op_type))
-    domain = "" if node.domain in OWN else node.domain
+    name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
+    domain = "" if node.domain in OWN else text(node.domain)
     opset = body.opsets.get(domain, 0 if domain else 1)
-    return Step(node.op_type, domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
+    return Step(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
+
+
+def _apart(attribute: Any) -> Any:
+    """A copy of an attribute: as a part of the file's message it would keep all of that, weights and all, alive."""
+    copied = type(attribute)()
+    copied.CopyFrom(attribute)
+    return copied
 
 
 def _called(function: Any, call: Step) -> _Body:

@@ -13,7 +13,7 @@ from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from .. import network
-from ..network import Sizes, sized
+from ..network import Graph, Sizes, sized
 from ..weights import Weights
 from .building import Builder, unsupported
 from .folding import check_entries
@@ -25,44 +25,36 @@ class Network(network.Network):
     """What `from_onnx` gives."""
 
     def __init__(self, content: Content, sizes: Mapping[str, int], known: Mapping[str, Any]) -> None:
-        self.content, self.size = content, len(content.steps)
-        self.known = {name: np.asarray(each) for name, each in known.items()}
-        weights = Weights(content.weights, statistics_of(content))
+        self.content, self.size, self.known = content, len(content.steps), dict(known)
         slots = [each for each in content.inputs if each.name not in self.known]
-        super().__init__(content.name, slots, weights, sizes)
-
-    def build(self, sizes: Sizes) -> Graph:
-        return Graph(self, sizes)
+        super().__init__(content.name, slots, Weights(content.weights, statistics_of(content)), sizes)
 
     def advice(self, names: Collection[str]) -> str:
         slots = [each for each in self.slots if each.name in names]
         open_ = {each for slot in slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
         return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
 
-
-class Graph(network.Graph):
-    """The nodes of a network, for inputs of certain shapes."""
-
-    def __init__(self, network: Network, sizes: Sizes) -> None:
-        builder = Builder(network.weights)
-        for slot, shape in zip(network.slots, sizes):
+    def build(self, sizes: Sizes) -> Graph:
+        builder = Builder(self.weights)
+        for slot, shape in zip(self.slots, sizes):
             check_entries(shape, f"Input {slot.name!r}")
+            if 0 in shape:
+                raise ImportModelError(f"Input {slot.name!r} of shape {shape} has no entries. A tensor here has some.")
             builder.values[slot.name] = LeafNode.input(shape, slot.name)
             builder.types[slot.name] = slot.type
-        builder.values |= network.known
-        builder.types |= {each.name: each.type for each in network.content.inputs if each.name in network.known}
-        for step in network.content.steps:
+        builder.values |= self.known
+        builder.types |= {each.name: each.type for each in self.content.inputs if each.name in self.known}
+        for step in self.content.steps:
             builder.take(step)
-        values = {each.name: builder.value(each.name) for each in network.content.outputs}
+        values = {each.name: builder.value(each.name) for each in self.content.outputs}
         outputs = {
             name: builder.node(name, value) if isinstance(value, np.ndarray) else value
             for name, value in values.items()
             if not isinstance(value, np.ndarray) or value.size
         }
         found = {name: each for name, each in builder.values.items() if isinstance(each, TensorNode)}
-        inputs = {each.name: builder.values[each.name] for each in network.slots}
-        super().__init__(inputs, outputs, found | builder.nodes)
-        self.values = values
+        inputs = {each.name: builder.values[each.name] for each in self.slots}
+        return Graph(inputs, outputs, found | builder.nodes, values)
 
 
 def statistics_of(content: Content) -> list[str]:
@@ -89,10 +81,35 @@ def from_onnx(
     computes from shapes alone is computed now. Raises ImportModelError,
     UnknownOperatorError and ImportAttributeError, which name what is wrong.
     """
+    for what, given in (("sizes", sizes), ("known", known)):
+        if given is not None and not isinstance(given, Mapping):
+            raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {given!r:.60}.")
     content = read(source)
     check_known(content.steps, unsupported)
+    _check_sizes(content, sizes or {})
     names = [each.name for each in content.inputs]
     for name in known or {}:
         if name not in names:
             raise ImportModelError(f"known={{{name!r}: ...}}: there is no such input. There are {', '.join(names)}.")
-    return Network(content, sizes or {}, known or {})
+    return Network(content, sizes or {}, {name: as_known(each, name) for name, each in (known or {}).items()})
+
+
+def _check_sizes(content: Content, sizes: Mapping[str, int]) -> None:
+    names = {each for slot in content.inputs for each in slot.extents or () if isinstance(each, str)}
+    for name, size in sizes.items():
+        if name not in names:
+            said = f"There are {', '.join(sorted(names))}." if names else "It names none."
+            raise ImportModelError(f"sizes={{{name!r}: ...}}: the file names no such dimension. {said}")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ImportModelError(f"sizes={{{name!r}: {size!r:.60}}}: a size is a whole number from 1 on.")
+
+
+def as_known(value: Any, name: str) -> Any:
+    """An input that is given beforehand, as an array of numbers or truth values. Raises ImportModelError."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.empty(0, object)
+    if array.dtype.kind not in "biuf":
+        raise ImportModelError(f"known={{{name!r}: ...}} takes an array of numbers, not {value!r:.60}.")
+    return array

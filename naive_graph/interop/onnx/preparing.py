@@ -13,7 +13,7 @@ from ...tensor import arithmetic, reduce
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
-from .arrays import array_of, type_name
+from .arrays import REFUSED, array_of, type_name
 from .building import Builder, cast_to, plain, prepared
 from .inlining import Step
 
@@ -56,8 +56,11 @@ def size(builder: Builder, step: Step) -> Sequence[Any]:
 def cast(builder: Builder, step: Step) -> Sequence[Any]:
     """Entries are float64 whatever they are there. What rounds, or wraps around, has no counterpart."""
     x, old, new = builder.input(step, 0), builder.type(step, 0), cast_to(builder, step)
+    if type_name(new) in REFUSED:
+        raise ImportAttributeError(step.label, "to", type_name(new), "Numbers and truth values are read.")
     if isinstance(x, np.ndarray):
-        return [x.astype(helper.tensor_dtype_to_np_dtype(new))]
+        with np.errstate(invalid="ignore"):
+            return [x.astype(helper.tensor_dtype_to_np_dtype(new))]
     x = builder.operand(step, 0)
     if new == TensorProto.BOOL:
         return [x if old == new else TABLE["not_equal"](x, 0.0, name=step.name)]
@@ -143,6 +146,8 @@ def along_one_axis(builder: Builder, step: Step, x: TensorNode) -> Sequence[Any]
         if name in PAIRED:
             copied.ints[:] = [PAIRED[name], *each.ints]
         elif name == "pads":
+            if len(each.ints) != 2:
+                raise ImportAttributeError(step.label, name, list(each.ints), "A number before and one after are due.")
             copied.ints[:] = [0, each.ints[0], 0, each.ints[1]]
         changed[name] = copied
     inner = step._replace(attributes=changed, inputs=tuple(f"{each}/image" if each else each for each in step.inputs))

@@ -13,7 +13,7 @@ from ...core.files import path_of
 from ...errors import ImportModelError
 from ..network import Slot
 from .arrays import array_of, type_name
-from .inlining import Step, inlined, ordered
+from .inlining import Step, inlined, ordered, text
 
 OLDEST = 7  # opset
 DEFAULT = ("", "ai.onnx")  # both name ONNX's own operators
@@ -27,6 +27,7 @@ class Content(NamedTuple):
     weights: dict[str, Any]  # arrays
     steps: list[Step]
     outputs: list[Slot]
+    said: dict[str, str]  # what else was written in it
 
 
 def read(source: Any) -> Content:
@@ -40,14 +41,15 @@ def read(source: Any) -> Content:
         )
     if graph.sparse_initializer:
         raise ImportModelError(f"Weight {graph.sparse_initializer[0].values.name!r} is sparse. Store it in full.")
-    weights = {each.name: array_of(each, folder) for each in graph.initializer}
+    weights = {text(each.name): array_of(each, folder) for each in graph.initializer}
     inputs = [_slot(each) for each in graph.input if each.name not in weights]
     steps = inlined(graph.node, model.functions, opsets)
     outputs = [_slot(each) for each in graph.output]
     if not outputs:
         raise ImportModelError("The file holds no graph with outputs. Is it a model, and whole?")
     known = {*weights, *(each.name for each in inputs)}
-    return Content(graph.name, inputs, weights, ordered(steps, known, [each.name for each in outputs]), outputs)
+    steps, said = ordered(steps, known, [each.name for each in outputs]), model.metadata_props
+    return Content(graph.name, inputs, weights, steps, outputs, {each.key: each.value for each in said})
 
 
 def _parsed(source: Any) -> tuple[Any, Path | None]:
@@ -87,10 +89,12 @@ def _slot(value: Any) -> Slot:
     tensor = value.type.tensor_type
     type_name(tensor.elem_type)
     if not tensor.HasField("shape"):
-        return Slot(value.name, tensor.elem_type, None)
-    return Slot(value.name, tensor.elem_type, tuple(map(_extent, tensor.shape.dim)))
+        return Slot(text(value.name), tensor.elem_type, None)
+    return Slot(text(value.name), tensor.elem_type, tuple(map(_extent, tensor.shape.dim)))
 
 
 def _extent(dim: Any) -> int | str | None:
     which = dim.WhichOneof("value")
-    return None if which is None else getattr(dim, which)
+    if which == "dim_param":
+        return text(dim.dim_param)
+    return dim.dim_value if which and dim.dim_value >= 0 else None  # -1 is written for what is open

@@ -11,6 +11,7 @@ where a file leaves the attribute out. Nothing here reads a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 REQUIRED = "required"  # there is no default: a file states it
@@ -142,9 +143,14 @@ def _written(home: Home) -> str:
 # --- adapters: (value, all attributes) -> the property ------------------------
 
 
-def element(place: int) -> Adapter:
+@dataclass(frozen=True)
+class Element:
     """Element i of a list."""
-    return lambda value, attributes: value[place]
+
+    place: int
+
+    def __call__(self, value: Any, attributes: Mapping[str, Any]) -> Any:
+        return value[self.place]
 
 
 def equals(text: str) -> Adapter:
@@ -152,9 +158,14 @@ def equals(text: str) -> Adapter:
     return lambda value, attributes: value == text
 
 
-def called(ours: Mapping[Any, Any]) -> Adapter:
-    """What a value is called here."""
-    return lambda value, attributes: ours[value]
+@dataclass(frozen=True)
+class Called:
+    """What a value is called here, by what it is called there."""
+
+    ours: Mapping[Any, Any]
+
+    def __call__(self, value: Any, attributes: Mapping[str, Any]) -> Any:
+        return self.ours[value]
 
 
 def truth(value: Any, attributes: Mapping[str, Any]) -> bool:
@@ -217,3 +228,16 @@ def padded_by(value: Any, attributes: Mapping[str, Any]) -> Any:
 
 def _channels_first(attributes: Mapping[str, Any]) -> bool:
     return bool(attributes.get("data_format", "NHWC") == "NCHW")
+
+
+def undone(home: Attribute, value: Any) -> dict[str, Any]:
+    """The attributes that are read as this property. Raises KeyError where there are none.
+
+    >>> undone(Attribute("pads", (0, 0, 0, 0), padded_by), "SAME")
+    {'auto_pad': 'SAME_UPPER'}
+    """
+    if home.adapt is padded_by and isinstance(value, str):
+        return {"auto_pad": "SAME_UPPER" if value == "SAME" else value}
+    if isinstance(home.adapt, Called):
+        return {home.name: {ours: theirs for theirs, ours in home.adapt.ours.items()}[value]}
+    return {home.name: int(value) if home.adapt is truth else value}
