@@ -81,8 +81,8 @@ PLOTS = ["compare", "gantt", "views.plot", "views.walk", "views.animate", "views
 
 @pytest.mark.parametrize("tools, doors, extra", [
     ({"numpy"}, TENSORS, "tensor"), ({"opt_einsum"}, TENSORS, "tensor"), ({"numpy", "matplotlib"}, PLOTS, "plot"),
-    ({"matplotlib"}, PLOTS, "plot"),
-], ids=["numpy", "opt_einsum", "numpy and matplotlib", "matplotlib"])  # fmt: skip
+    ({"matplotlib"}, PLOTS, "plot"), ({"onnx"}, ["from_onnx", "to_onnx", "interop.onnx"], "onnx"),
+], ids=["numpy", "opt_einsum", "numpy and matplotlib", "matplotlib", "onnx"])  # fmt: skip
 def test_every_door_says_which_extra_to_install(tools, doors, extra):
     program = DOORS.format(tools=tools, doors=doors, extra=extra)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -91,7 +91,8 @@ def test_every_door_says_which_extra_to_install(tools, doors, extra):
 
 @pytest.mark.parametrize("tools", [
     {"numpy"}, {"llvmlite"}, {"opt_einsum"}, {"matplotlib"}, {"PIL"}, {"graphviz", "graphviz_pure"}, {"tqdm"},
-    {"anywidget", "IPython"}, {"dask", "distributed"}, {"numpy", "llvmlite", "opt_einsum", "matplotlib", "tqdm", "PIL"},
+    {"anywidget", "IPython"}, {"dask", "distributed"}, {"onnx"},
+    {"numpy", "llvmlite", "opt_einsum", "matplotlib", "tqdm", "PIL"},
 ], ids=lambda tools: " ".join(sorted(tools)))  # fmt: skip
 def test_without_a_tool_all_names_are_there_and_say_how_to_get_it(tools, tmp_path):
     program = EVERYTHING.format(tools=tools, folder=tmp_path)
