@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
 from ..network import Slot, listed
-from . import special  # noqa: F401 - it enters what is no row
+from . import otherwise, special  # noqa: F401 - they enter what needs more than its row
 from .building import SPECIAL, label, mapping_of
 from .files import FREEZE, graph_of
 from .steps import Step, ordered, steps_of
