@@ -21,26 +21,39 @@ class Item(NamedTuple):
     notes: Mapping[str, Any] = {}
 
 
+class Place(NamedTuple):
+    """A scope: its path in the Graphs tab, where two of one name differ, and the path that was written."""
+
+    path: str = ""
+    written: str = ""
+
+
 def names_of(items: Sequence[Item]) -> dict[Any, str]:
     """A path for each node. Two of one name, and two scopes of one name, get numbers."""
     counts: dict[str, int] = {}
-    paths: dict[Scope | None, str] = {None: ""}
+    places: dict[Scope | None, Place] = {None: Place()}
     found = {}
     for item in items:
         around, scope = list[Scope](), item.scope
-        while scope is not None and scope not in paths:
+        while scope is not None and scope not in places:
             around.append(scope)
             scope = scope.parent
         for each in reversed(around):
-            paths[each] = _unique(_joined(paths[each.parent], each.name), counts)
-        found[item.key] = _unique(_joined(paths[item.scope], item.name), counts)
+            outer = places[each.parent]
+            own = _within(outer, each.name)
+            written = f"{outer.written}/{own}" if outer.written else own
+            places[each] = Place(_unique(f"{outer.path}/{own}".lstrip("/"), counts), written)
+        outer = places[item.scope]
+        found[item.key] = _unique(f"{outer.path}/{_within(outer, item.name)}".lstrip("/"), counts)
     return found
 
 
-def _joined(path: str, name: str) -> str:
-    """The name in the box of a path; a name that begins with it, as imported ones do, is whole."""
+def _within(outer: Place, name: str) -> str:
+    """A name in the box of a scope: without the scope's path, with which imported names begin."""
     clean = re.sub(r"[^A-Za-z0-9_.\-/]", "_", name).strip("/_") or "node"
-    return clean if not path or clean.startswith(f"{path}/") else f"{path}/{clean}"
+    if clean == outer.written:
+        return clean.rpartition("/")[2]
+    return clean.removeprefix(f"{outer.written}/") if outer.written else clean
 
 
 def _unique(name: str, counts: dict[str, int]) -> str:
