@@ -7,3 +7,9 @@ special, otherwise  operators that are no row: constants, inputs, shapes, casts;
 reading             all that a file says, checked
 network             `from_tensorflow`, and what it gives
 """
+
+from ...core.imports import door
+
+with door("Graphs of TensorFlow need", "tensorboard"):
+    import google.protobuf as _protobuf  # noqa: F401
+    import tensorboard.compat.proto as _proto  # noqa: F401

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ...core.files import path_of
-from ...core.imports import door
-from ...errors import ImportModelError
+from google.protobuf import text_format
+from google.protobuf.message import DecodeError
+from tensorboard.compat.proto import graph_pb2
 
-with door("Graphs of TensorFlow need", "tensorboard"):
-    from google.protobuf import text_format
-    from google.protobuf.message import DecodeError
-    from tensorboard.compat.proto import graph_pb2
+from ...core.files import path_of
+from ...errors import ImportModelError
 
 TEXTS = (".pbtxt", ".txt", ".prototxt")
 FREEZE = (

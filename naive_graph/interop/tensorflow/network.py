@@ -7,10 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# First: it says which extra to install.
-from .reading import Content, read
-
-# isort: split
 from ...errors import ImportModelError
 from ...graph.handles import CURRENT
 from ...tensor.base import TensorNode
@@ -19,6 +15,7 @@ from .. import network
 from ..network import Graph, Sizes
 from ..weights import Weights
 from .building import Builder, Constant
+from .reading import Content, read
 
 
 class Network(network.Network):

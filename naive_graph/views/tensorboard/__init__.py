@@ -5,3 +5,8 @@ graphs      the Graphs tab: a graph as a GraphDef
 names       scopes as its boxes
 tensors     the same of tensor nodes
 """
+
+from ...core.imports import door
+
+with door("TensorBoard's files need", "tensorboard"):
+    import tensorboard.compat.proto as _proto  # noqa: F401

@@ -13,14 +13,12 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from tensorboard.compat.proto import event_pb2, summary_pb2
+from tensorboard.summary.writer.record_writer import RecordWriter
+
 from ...core.files import path_of
-from ...core.imports import door, uninterrupted
+from ...core.imports import uninterrupted
 from ...errors import HistoryError
-
-with door("TensorBoard's files need", "tensorboard"):
-    from tensorboard.compat.proto import event_pb2, summary_pb2
-    from tensorboard.summary.writer.record_writer import RecordWriter
-
 from .graphs import graph_def
 
 NUMBERS = count()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...core.imports import door
+from tensorboard.compat.proto import graph_pb2, types_pb2
+
 from ...core.plan import ancestors
 from ...core.records import Scope
 from ...core.rules import BY_NUMBER, Arithmetic
@@ -15,9 +16,6 @@ from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
 from ..scene import KIND_NAMES
 from .names import Item, names_of
-
-with door("TensorBoard's files need", "tensorboard"):
-    from tensorboard.compat.proto import graph_pb2, types_pb2
 
 MOST = 20_000  # nodes, beyond which a browser takes minutes
 
