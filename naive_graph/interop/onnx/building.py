@@ -22,12 +22,13 @@ from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
 from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
+from ...tensor.operators.signature import taken
 from ...tensor.operators.table import TABLE
+from ..weights import Weight, Weights
 from .bodies import has_body, spelt_out
 from .folding import KNOWN_ONLY, check_entries, folded, schema_of, types_like
 from .inlining import Step
 from .own import restored
-from .weights import Weight, Weights
 
 Prepared = Callable[["Builder", Step], Sequence[Any]]
 PREPARED: dict[str, Prepared] = {}  # operators that take more than their row's mapping; see preparing.py
@@ -248,7 +249,7 @@ class Builder:
         for name, home in mapping.homes(step.opset).items():
             label, value = self._property(step, home, attributes)
             try:
-                row._taken(row.by_name[name], value)
+                taken(row.name, row.by_name[name], value)
             except PropertyError as error:
                 raise ImportAttributeError(step.label, label, value, str(error)) from None
             found[name] = value
