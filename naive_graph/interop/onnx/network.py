@@ -80,6 +80,13 @@ def from_onnx(
     number, but for running means and variances, are parameters. What the file
     computes from shapes alone is computed now. Raises ImportModelError,
     UnknownOperatorError and ImportAttributeError, which name what is wrong.
+
+    >>> import onnx.parser
+    >>> network = from_onnx(onnx.parser.parse_model(
+    ...     '<ir_version: 8, opset_import: ["": 17]> bent (float[n] x) => (float[n] y) { y = Relu(x) }'
+    ... ))
+    >>> network(x=[-1.0, 2.0]).tolist(), network.nodes["y"].operator.name
+    ([0.0, 2.0], 'relu')
     """
     for what, given in (("sizes", sizes), ("known", known)):
         if given is not None and not isinstance(given, Mapping):
