@@ -12,7 +12,7 @@ pytest.importorskip("tensorboard")
 from graphdefs import Drawn, Shape, Type  # noqa: E402
 from tensorflow_cases import convolved, largest, softmax  # noqa: E402
 
-from naive_graph import AdamTrainer, Graph, draw, from_tensorflow, gradcheck, lower  # noqa: E402
+from naive_graph import AdamTrainer, Graph, History, draw, from_tensorflow, gradcheck, lower  # noqa: E402
 from naive_graph.errors import FeedError, ImportAttributeError, ImportModelError, UnknownOperatorError  # noqa: E402
 
 random, KERAS = np.random.default_rng(5), Path(__file__).parent / "keras"
@@ -344,3 +344,15 @@ def test_a_network_of_keras_gives_the_numbers_of_tensorflow_and_the_right_gradie
     y = next(iter(network.outputs.values()))
     assert gradcheck((y * random.normal(size=y.shape)).sum(), max_per_param=3)
     assert network(saved["x"][:1]).shape[0] == 1
+
+
+def test_a_network_stands_in_tensorboard_by_its_own_names(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    network = from_tensorflow(mlp(batch=1).bytes)
+    History().to_tensorboard(tmp_path, graph=list(network.outputs.values()))
+    found = EventAccumulator(str(tmp_path))
+    found.Reload()
+    names = {each.name for each in found.Graph().node}
+    assert {"x", "hidden/kernel", "hidden/MatMul", "hidden/Relu", "top/MatMul", "probabilities/probabilities"} <= names
+    assert not any("hidden/hidden" in each for each in names)

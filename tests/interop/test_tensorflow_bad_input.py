@@ -232,6 +232,8 @@ HUGE = {
     "Add": lambda g: g.node("Add", g.placeholder((2**20, 1)), g.placeholder((2**20,))),
     "Unpack": lambda g: g.node("Unpack", g.placeholder((2**24,)), num=2**24),
     "Split": lambda g: g.node("Split", whole(g, 0), g.placeholder((2**24,)), num_split=2**24),
+    "TopKV2": lambda g: g.node("TopKV2", g.placeholder((2**20,)), whole(g, 2)),
+    "Cumsum": lambda g: g.node("Cumsum", g.placeholder((2**20,)), whole(g, 0)),
     "MatMul": lambda g: g.node("MatMul", g.placeholder((2**20, 1)), g.placeholder((1, 2**20))),
     "BatchToSpaceND": lambda g: g.node(
         "BatchToSpaceND", g.placeholder((2, 1, 1)), whole(g, [2**40]), whole(g, [[0, 0]])

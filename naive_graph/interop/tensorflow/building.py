@@ -21,7 +21,7 @@ from .steps import Step
 from .values import Type
 
 LONGEST, DEEPEST = 1000, 50  # a path of scopes
-MOST_ENTRIES, MOST_IN_ALL = 2**26, 2**28  # of a tensor, and of all: 2 gigabytes of float64
+MOST_ENTRIES, MOST_IN_ALL = 2**25, 2**28  # of a tensor, and of all: 2 gigabytes of float64
 Special = Callable[["Builder", Step], Sequence[Any]]
 SPECIAL: dict[str, Special] = {}  # operators that are no row, or more than one; see special.py
 

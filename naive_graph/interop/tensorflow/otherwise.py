@@ -164,3 +164,13 @@ def _erfc(builder: Builder, step: Step) -> Sequence[Any]:
     own = step._replace(name=f"{step.name}/erf")
     (below,) = builder.applied(own, TABLE["erf"], {"x": builder.input(step, 0)})
     return builder.applied(step, TABLE["sub"], {"a": Constant(step.name, np.ones(())), "b": below})
+
+
+@special("TopKV2", "Cumsum")
+def _pairs(builder: Builder, step: Step) -> Sequence[Any]:
+    """Each entry meets every other one along the axis, all at once."""
+    value = builder.input(step, 0)
+    axis = -1 if step.op == "TopKV2" else builder.known(step, 1)
+    if shape_of(value) and np.size(axis) == 1 and -len(shape_of(value)) <= int(axis) < len(shape_of(value)):
+        builder.count((*shape_of(value), shape_of(value)[int(axis)]), label(step))
+    return builder.by_row(step)
