@@ -2,7 +2,11 @@
 
 from importlib.util import find_spec
 
-collect_ignore = ["networks/make.py", "keras_networks.py"]  # they ask for torch, and for TensorFlow
+collect_ignore = [
+    "networks/make.py",
+    "networks/digits.py",
+    "keras_networks.py",
+]  # they ask for torch, and for TensorFlow
 collect_ignore_glob = []
 if find_spec("onnx") is None:
     collect_ignore_glob += ["*onnx*"]

@@ -49,7 +49,7 @@ def read(source: Any) -> Content:
         raise ImportModelError("The file holds no graph with outputs. Is it a model, and whole?")
     known = {*weights, *(each.name for each in inputs)}
     steps, said = ordered(steps, known, [each.name for each in outputs]), model.metadata_props
-    return Content(graph.name, inputs, weights, steps, outputs, {each.key: each.value for each in said})
+    return Content(text(graph.name), inputs, weights, steps, outputs, {each.key: each.value for each in said})
 
 
 def _parsed(source: Any) -> tuple[Any, Path | None]:
