@@ -1,4 +1,4 @@
-"""The command line: `naive-graph tour`, `lessons`, `draw`, `step`, `operators`, `sequential`, `class`.
+"""The command line: `naive-graph tour`, `lessons`, `draw`, `step`, `import`, `operators`, `sequential`, `class`.
 
 expression  a written expression, read safely
 draw, step, tour, lessons, import_model, operators, sequential, classes    a command each

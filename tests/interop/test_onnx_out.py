@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 import naive_graph as ng  # noqa: E402
 from naive_graph import Graph, LeafNode, LeafType, Model, lookup, operators, parameter, scope, to_onnx  # noqa: E402
-from naive_graph.errors import ExportError  # noqa: E402
+from naive_graph.errors import ExportError, ImportModelError  # noqa: E402
 from naive_graph.interop.onnx import from_onnx  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
 from naive_graph.tensor.operators.check import Case  # noqa: E402
@@ -162,6 +162,16 @@ def test_numbers_that_were_compared_stay_truth_values_where_these_are_due():
     assert operators_in(modelled(ng.where(x > 0.0, x, 0.1 * x))) == ["Greater", "Mul", "Where"]
 
 
+def test_what_is_a_condition_and_a_number_stays_a_number():
+    x, w = LeafNode.input((3,), "x"), LeafNode.parameter([0.5, 0.0, 2.0], "w")
+    x.value = [0.5, 0.0, -2.0]
+    y, z = ng.where(x, x, 3.0), ng.where(w, w, 3.0)
+    model = leaves([y, z], [y.eval(), z.eval()], {"x": x.value})
+    assert model.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+    alone = modelled(ng.where(x, 1.0, w))
+    assert alone.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.BOOL
+
+
 def test_what_is_written_with_letters_leaves_as_one_sum():
     a, b = (LeafNode.parameter(np.random.default_rng(at).normal(size=(2, 3)), "ab"[at]) for at in (0, 1))
     y = ng.linear("ij,kj->ki", a, b)
@@ -274,6 +284,13 @@ def test_an_operator_that_computes_in_python_is_named_with_all_others():
     with pytest.raises(ExportError, match=r"floor_out.*half_out.*Write its value with naive_graph's functions"):
         modelled([floor(x), half(x), floor(x) + 1.0])
 
+    @ng.tensor_operator()
+    def floored_out(x):
+        return floor(x) + half(x.sum())
+
+    with pytest.raises(ExportError, match=r"floor_out.*half_out"):
+        modelled(floored_out(LeafNode.parameter([1.0, 2.0])))
+
 
 # --- names, parameters, files --------------------------------------------------------
 
@@ -354,3 +371,30 @@ def test_a_parameter_without_a_value_is_told_of():
     x = LeafNode(LeafType.PARAMETER, (2,), name="x")
     with pytest.raises(ExportError, match=r"'x'.*has no value\. Set it"):
         modelled(x * 2.0)
+
+
+# --- our own functions, read again --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("operator", "no_such_operator"), ("operands", "[7]"), ("operands", "[" * 10**5), ("operands", "{}"),
+        ("properties", '{"strange": 1}'), ("properties", "3"), ("operands", "[]"), ("operands", '["x"]'),
+    ],
+)  # fmt: skip
+def test_a_function_that_says_nonsense_of_itself_is_what_it_is_made_of(key, text):
+    x = LeafNode.input((2,), "x")
+    model = modelled({"y": ng.square(x) + 1.0}, "float64")
+    for each in model.functions[0].metadata_props:
+        each.value = text if each.key == f"naive_graph.{key}" else each.value
+    assert from_onnx(model)([2.0, 3.0]).tolist() == [5.0, 10.0]
+
+
+def test_a_property_that_does_not_fit_is_told_of():
+    stacked = ng.operators()["stack"]([LeafNode.input((2, 2), "x"), LeafNode.input((2, 2), "z")], axis=1)
+    model = modelled({"y": stacked}, "float64")
+    for each in model.functions[0].metadata_props:
+        each.value = '{"axis": 9}' if each.key == "naive_graph.properties" else each.value
+    with pytest.raises(ImportModelError, match="axis"):
+        from_onnx(model)

@@ -2,7 +2,8 @@
 
 arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
 folding                     what is known is computed at once
-building, preparing, bodies  each operator by its row's mapping; those that need more, or are spelt out
+values, mapped, building     what a step reads; each operator by its row's mapping; a graph of them
+preparing, bodies           operators that need more, or are spelt out
 network, backend            `from_onnx`, and what it gives; driven by ONNX's own tests
 described                   what is in a file, in words
 own                         our own operators in a file, which come back as what they were

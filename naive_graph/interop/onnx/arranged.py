@@ -136,6 +136,14 @@ def _local(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -
     return _channelled(said, shapes, label, scope)
 
 
+@around("mean_variance_norm")
+def _spelt(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    """The axes are said even if they are the usual ones: ONNX's definition of it lacks them."""
+    axes = said.call.properties["axes"]
+    said.attributes["axes"] = list(range(len(shapes[0])) if axes is None else axes)
+    return said.emit(shapes, label, scope)
+
+
 @around("matmul")
 def _product(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     for place, turn in enumerate(("transpose_a", "transpose_b")):

@@ -30,7 +30,7 @@ class Kinds(NamedTuple):
 
 
 def _first(kinds: Iterable[int], types: Collection[str]) -> int:
-    return next(kind for kind in kinds if f"tensor({SPELT[kind]})" in types)
+    return next((kind for kind in kinds if f"tensor({SPELT[kind]})" in types), TensorProto.UNDEFINED)
 
 
 class Book:

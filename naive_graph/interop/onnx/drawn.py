@@ -162,8 +162,9 @@ class Library:
         return self.where((large == 0.0) | (large == math.inf), large, large * self.sqrt(1.0 + slope * slope))
 
     def arctan2(self, a: Drawn, b: Drawn) -> Drawn:
-        turned = self.where(b < 0.0, self.where(a < 0.0, -math.pi, math.pi), 0.0)
-        return self.where((a == 0.0) & (b == 0.0), 0.0, self.arctan(a / b)) + turned
+        left, below = ((each < 0.0) | (1.0 / each < 0.0) for each in (b, a))  # of -0.0, too
+        turned = self.where(left, self.where(below, -math.pi, math.pi), 0.0)
+        return self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b)) + turned
 
 
 def drawn(sheet: Sheet, operand: Any) -> Value:

@@ -15,7 +15,7 @@ import numpy as np
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from ...errors import ExportError
-from .book import FLOAT, INT64, Book, numbered
+from .book import BOOL, FLOAT, INT64, Book, numbered
 from .own import DOMAIN
 
 SHARED = 64  # entries of an unnamed constant that is written once for all that ask for its numbers
@@ -58,7 +58,7 @@ class Value:
 
     def _derived(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
         name = self.forms[form] = self.sheet.named(self.label, form == (self.sheet.book.real, self.straight))
-        self.sheet.nodes.append(helper.make_node(operator, [source], [name], name, **attributes))
+        self.sheet.node(operator, [source], [name], name, **attributes)
         return name
 
 
@@ -70,6 +70,8 @@ class Held(Value):
         self.array, self.weight = array, weight
 
     def begin(self, kind: int, order: Order) -> None:
+        if (self.weight and kind == BOOL) or (kind != self.sheet.book.real and not self._is_whole(kind)):
+            kind = self.sheet.book.real  # the other follows from it
         with np.errstate(over="ignore"):  # of a bound that is beyond all numbers of the file
             array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
         if self.weight and kind == FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
@@ -77,6 +79,10 @@ class Held(Value):
         name = self.forms[kind, order] = self.sheet.named(self.label, True)
         tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
         self.sheet.hold(tensor)
+
+    def _is_whole(self, kind: int) -> bool:
+        """Whether a type of whole numbers or truth values can hold the numbers."""
+        return np.array_equal(np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)), self.array)
 
 
 class Turned(Value):
@@ -103,6 +109,21 @@ class Fed(Value):
         name = self.forms[kind, self.straight] = self.sheet.named(self.label, True)
         self.info = helper.make_tensor_value_info(name, kind, self.shape)
 
+    def form(self, kind: int | None = None, order: Order | None = None) -> str:
+        if self.info is not None and self.info.type.tensor_type.elem_type == BOOL != kind:
+            self._widen(self.info)
+        return super().form(kind, order)
+
+    def _widen(self, info: ValueInfoProto) -> None:
+        """What was taken for truth values is numbers as well: those become the input, and the truth values follow."""
+        truth, real = self.sheet.named(info.name), self.sheet.book.real
+        for node in self.sheet.nodes:
+            node.input[:] = [truth if each == info.name else each for each in node.input]
+        self.sheet.node("Cast", [info.name], [truth], truth, to=BOOL)
+        self.sheet.nodes.insert(0, self.sheet.nodes.pop())
+        self.forms[BOOL, self.straight], self.forms[real, self.straight] = truth, info.name
+        info.type.tensor_type.elem_type = real
+
 
 class Sheet:
     """A graph that is being written. inside: whether it is a local function's, which holds no weights."""
@@ -112,7 +133,8 @@ class Sheet:
         self.nodes: list[NodeProto] = []
         self.fed: list[Fed] = []
         self.weights: list[TensorProto] = []
-        self.taken: dict[str, int] = {}
+        self.taken: dict[str, int] = {}  # names of values
+        self.called: dict[str, int] = {}  # names of nodes
         self.reserved: set[str] = set()  # labels of results, which are theirs in the form that is promised
         self.given: set[str] = set()  # names of results
         self.constants: dict[Any, Held] = {}
@@ -124,18 +146,15 @@ class Sheet:
     def constant(self, value: Any) -> Value:
         """Numbers that have no name."""
         array = np.asarray(value)
-        if array.size > SHARED:
-            return Held(self, array, "constant")
+        held = Held(self, array, "sizes" if array.dtype.kind in "iu" else "constant")
         key = array.tobytes(), array.shape, array.dtype.kind
-        if key not in self.constants:
-            self.constants[key] = Held(self, array, "constant")
-        return self.constants[key]
+        return held if array.size > SHARED else self.constants.setdefault(key, held)
 
     def hold(self, tensor: TensorProto) -> None:
         """A tensor of numbers: a weight of the model, or a node of a function."""
         self.book.grow(len(tensor.raw_data))
         if self.inside:
-            self.nodes.append(helper.make_node("Constant", [], [tensor.name], tensor.name, value=tensor))
+            self.node("Constant", [], [tensor.name], tensor.name, value=tensor)
         else:
             self.weights.append(tensor)
 
@@ -150,12 +169,14 @@ class Sheet:
         result, stand there.
         """
         kinds, label = self.book.kinds(operator), label or operator.lower()
-        inputs = []
+        asked = []
         for place, each in enumerate(given):
             value = each if each is None or isinstance(each, Value) else self.constant(each)
             kind = kinds.inputs[min(place, len(kinds.inputs) - 1)]
             order = orders[place] if place < len(orders) else None
-            inputs.append("" if value is None else value.form(kind[value.exact], order))
+            asked.append(None if value is None else (value, kind[value.exact], order))
+        for _ in (1, 2):  # what one place takes for truth values may become numbers for the next
+            inputs = ["" if each is None else each[0].form(*each[1:]) for each in asked]
         while inputs and not inputs[-1]:
             inputs.pop()
         results = []
@@ -184,9 +205,11 @@ class Sheet:
         domain: str = "",
     ) -> None:  # fmt: skip
         outputs = [next(iter(each.forms.values())) for each in results]
-        name = outputs[0] if len(outputs) == 1 else self.named(results[0].label.removesuffix("_0"))
-        name = f"{scope}/{name}" if scope else name
-        self.nodes.append(helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes))
+        label = results[0].label if len(results) == 1 else results[0].label.removesuffix("_0")
+        self.node(operator, inputs, outputs, f"{scope}/{label}" if scope else label, domain=domain, **attributes)
+
+    def node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], name: str, **attributes: Any) -> None:
+        self.nodes.append(helper.make_node(operator, inputs, outputs, numbered(self.called, name), **attributes))
 
     # --- what is asked for often ---
 
@@ -210,10 +233,12 @@ class Sheet:
 
     # --- whole ---
 
-    def graph(self, name: str, outputs: Sequence[Value], names: Sequence[str | None] = ()) -> GraphProto:
-        """The graph, with these results, under these names where they have some."""
+    def graph(self, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
+        """The graph, with these results, under these names if they are free."""
         here = [self._result(value) for value in outputs]
-        renamed = {own: self.named(due, True) for own, due in zip(here, names) if due and due != own}
+        inputs = [each.info for each in self.fed if each.info]
+        leaves = {*(each.name for each in self.weights), *(each.name for each in inputs)}
+        renamed = {own: due for own, due in zip(here, names) if due != own and due not in leaves}
         for node in self.nodes if renamed else ():
             for part in (node.input, node.output):
                 part[:] = [renamed.get(each, each) for each in part]
@@ -221,7 +246,6 @@ class Sheet:
             helper.make_tensor_value_info(renamed.get(each, each), self.book.real, value.shape)
             for each, value in zip(here, outputs)
         ]
-        inputs = [each.info for each in self.fed if each.info]
         return helper.make_graph(self.nodes, name, inputs, infos, self.weights)
 
     def _result(self, value: Value) -> str:
@@ -229,7 +253,7 @@ class Sheet:
         here = value.form()
         if isinstance(value, (Held, Fed, Turned)) or here in self.given:
             name = self.named(value.label, True)
-            self.nodes.append(helper.make_node("Identity", [here], [name], name))
+            self.node("Identity", [here], [name], name)
             here = name
         self.given.add(here)
         return here

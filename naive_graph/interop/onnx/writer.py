@@ -48,21 +48,28 @@ class Writer:
 
     def results(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
         """The values of nodes. Raises ExportError for all that cannot leave."""
+        found = self.put(nodes)
+        if self.refused:
+            reasons = [*self.refused]
+            more = f"; and {len(reasons) - MOST_SAID} more" if len(reasons) > MOST_SAID else ""
+            raise ExportError(f"Nothing was written: {'; '.join(reasons[:MOST_SAID])}{more}.")
+        return found
+
+    def put(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
+        """The values of nodes; what cannot leave is noted."""
         for each in nodes:
             getattr(each, "home" if isinstance(each, TensorNode) else "row")  # which refuses a stale node
         tensors = [each for each in nodes if isinstance(each, TensorNode)]
         for each in self.needed(tensors):
             self.write(each)
         self.scalars([each for each in nodes if isinstance(each, Node)])
-        self.tell()
         return [self.of(each) for each in nodes]
 
-    def tell(self) -> None:
-        """Raise an ExportError if anything was refused."""
-        if self.refused:
-            reasons = [*self.refused]
-            more = f"; and {len(reasons) - MOST_SAID} more" if len(reasons) > MOST_SAID else ""
-            raise ExportError(f"Nothing was written: {'; '.join(reasons[:MOST_SAID])}{more}.")
+    def keep(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
+        """Keep the names of results free, but for those that inputs and parameters have."""
+        needed = self.needed(each for each in results if isinstance(each, TensorNode))
+        taken = {each.name for each in needed if _stays(each)}
+        self.sheet.taken.update({name: 1 for name in names if name not in taken})
 
     def of(self, node: Any) -> Value:
         """The value of something that was written: a node, a number or an array."""
@@ -168,7 +175,7 @@ class Writer:
         return applied(self.sheet, call.operator, operands, node.name or "", self.scope(node, call))
 
     def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
-        named = results[0].name if len(results) == 1 else None
+        named = None if call.results else results[0].name
         label = named or (call.operator.name if self.sheet.inside else call.name or call.operator.name)
         scope = self.scope(results[0], call)
         if call.operator is transpose and not named:
@@ -190,7 +197,8 @@ class Writer:
         around = scope_of(results[0], call)
         writer = Writer(inside, {**fed}, f"{around}/{call.name}" if around else call.name or "")
         writer.inner = dict.fromkeys(results, call.within)
-        values = writer.results(results)
+        values = writer.put(results)
+        self.refused.update(writer.refused)
         said = told(call.operator.name, [*fed], call.operands, call.properties)
         name = self.sheet.book.enter(inside.function(call.operator.name, values, said))
         shapes = [each.shape for each in results]

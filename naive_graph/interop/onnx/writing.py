@@ -71,6 +71,8 @@ def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> Mod
         )
     sheet = Sheet(book)
     writer = Writer(sheet)
+    if names:
+        writer.keep(names, results)
     sheet.reserved.update(each.name for each in results if each.name)
     return packed(book, sheet.graph("naive_graph", writer.results(results), names))
 
