@@ -2,9 +2,10 @@
 
 arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
 folding, weights            what is known is computed at once; what is stored stays as it lies until it is used
-values, mapped, building     what a step reads; each operator by its row's mapping; a graph of them
+values, mapped, building    what a step reads; each operator by its row's mapping; a graph of them
 preparing, bodies           operators that need more, or are spelt out
-network, compiled, backend  `from_onnx`, and what it gives; as machine code; driven by ONNX's own tests
+sized, compiled             a network's nodes for inputs of certain shapes; the same as machine code
+network, backend            `from_onnx`, and what it gives; ONNX's own tests drive it
 described                   what is in a file, in words
 own                         our own operators in a file, which come back as what they were
 book, sheet, drawn          what is being written; rules on it; see writing
