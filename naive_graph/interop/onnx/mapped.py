@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
-from ...errors import ImportAttributeError, ImportModelError, OperatorNameError, PropertyError
+from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, OperatorNameError, PropertyError
 from ...tensor.base import TensorNode
 from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
-from ...tensor.operators.properties import LARGEST
+from ...tensor.operators.properties import LARGEST, Wrong
 from ...tensor.operators.row import Row
+from ...tensor.operators.signature import Parameter, taken
 from ...tensor.operators.table import TABLE
-from ..weights import Weight
 from .inlining import Step
 from .values import Values
 
@@ -34,8 +34,8 @@ def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
 
 def operands(values: Values, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
     """The operands of a row, by their names."""
-    taken = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
-    places = mapping.operands or [place for place in range(len(step.inputs)) if place not in taken]
+    read = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
+    places = mapping.operands or [place for place in range(len(step.inputs)) if place not in read]
     if ALL in places:
         there = [at for at in range(len(step.inputs)) if getattr(values.input(step, at), "size", 0)]  # of entries
         return {row.operand_names[0]: [values.operand(step, at) for at in there]}
@@ -76,16 +76,18 @@ def properties(values: Values, step: Step, row: Row, mapping: Name) -> dict[str,
             raise ImportAttributeError(step.label, name, value, f"Only {mapping.refused[name]!r} has.")
     found = {}
     for name, home in mapping.homes(step.opset).items():
-        label, value = _property(values, step, home, attributes)
+        label, value = _property(values, step, row.by_name[name], home, attributes)
         try:
-            row._taken(row.by_name[name], value)
+            taken(row.name, row.by_name[name], value)
         except PropertyError as error:
             raise ImportAttributeError(step.label, label, value, str(error)) from None
         found[name] = value
     return found
 
 
-def _property(values: Values, step: Step, home: Any, attributes: Mapping[str, Any]) -> tuple[str, Any]:
+def _property(
+    values: Values, step: Step, parameter: Parameter, home: Any, attributes: Mapping[str, Any]
+) -> tuple[str, Any]:
     """Where a property is found, and its value."""
     if isinstance(home, Fixed):
         return "value", home.value
@@ -95,11 +97,10 @@ def _property(values: Values, step: Step, home: Any, attributes: Mapping[str, An
     if isinstance(home, Attribute):
         label, value = home.name, attributes.get(home.name, home.default)
     else:
-        label = f"input {home.position}"
-        array = values.input(step, home.position)
-        if not isinstance(array, TensorNode) or isinstance(array, Weight) or not _at_run_time(step):
-            array = values.known(step, home.position)
-        value = home.default if array is None else _numbers(array)
+        label, given = f"input {home.position}", values.input(step, home.position)
+        if not (isinstance(given, TensorNode) and _takes(parameter, given)):
+            given = values.known(step, home.position)
+        value = home.default if given is None else _numbers(given)
     if isinstance(value, str) and value == REQUIRED and label not in attributes:
         raise ImportAttributeError(step.label, label, None, "It must be there.")
     return label, value if home.adapt is None or value is None else home.adapt(value, attributes)
@@ -117,9 +118,12 @@ def check_attributes(step: Step, schema: Any) -> None:
             raise ImportAttributeError(step.label, name, None, "It must be there.")
 
 
-def _at_run_time(step: Step) -> bool:
-    """Whether places that a tensor names are found at run time."""
-    return step.op in ("Gather", "GatherElements", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+def _takes(parameter: Parameter, node: TensorNode) -> bool:
+    """Whether a property may be known at run time only, as places may."""
+    try:
+        return parameter.kind is not None and parameter.kind.take(node) is node
+    except (Wrong, NaiveGraphError, TypeError, ValueError):
+        return False
 
 
 def _numbers(array: Any) -> Any:
