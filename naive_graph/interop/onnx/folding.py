@@ -34,6 +34,11 @@ def schema_of(op: str, opset: int) -> Any:
         return None
 
 
+def is_foldable(step: Step) -> bool:
+    """Whether onnx computes a step right: of those that flattened before opset 13 it knows only the present form."""
+    return step.op != "Constant" and (step.opset >= 13 or step.op not in ("Softmax", "LogSoftmax", "Hardmax"))
+
+
 def folded(step: Step, arrays: Sequence[Any]) -> list[Any]:
     """The arrays that an operator gives for arrays. Raises ImportModelError, before anything large is made."""
     node = helper.make_node(step.op, step.inputs, step.outputs)
