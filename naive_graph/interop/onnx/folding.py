@@ -35,8 +35,9 @@ def schema_of(op: str, opset: int) -> Any:
 
 
 def is_foldable(step: Step) -> bool:
-    """Whether onnx computes a step right: of those that flattened before opset 13 it knows only the present form."""
-    return step.op != "Constant" and (step.opset >= 13 or step.op not in ("Softmax", "LogSoftmax", "Hardmax"))
+    """Whether onnx computes a step right: not by chance, and not as in another opset than the step's."""
+    flattened = step.opset < 13 and step.op in ("Softmax", "LogSoftmax", "Hardmax")  # of which it has the present form
+    return step.op not in ("Constant", "Bernoulli", "Dropout") and not flattened
 
 
 def folded(step: Step, arrays: Sequence[Any]) -> list[Any]:
