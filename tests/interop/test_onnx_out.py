@@ -305,6 +305,15 @@ def test_names_and_scopes_are_kept():
     assert next(each.name for each in model.graph.initializer) == "scale"
 
 
+def test_names_are_kept_of_what_is_written_with_letters_and_of_what_changes_nothing():
+    x, w = LeafNode.input((2, 3), "x"), LeafNode.parameter(np.ones((3, 4)), "w")
+    inner = ng.linear("ij,jk->ki", x, w, name="inner")
+    same = ng.transform("ij->ij", inner.tanh(), name="same")
+    model = modelled([ng.transform("ij->ji", inner, alpha=2.0, name="turned"), same])
+    assert [each.name for each in model.graph.output] == ["turned", "same"]
+    assert {"inner", "turned"} <= {each.name for each in model.graph.node}
+
+
 def test_a_parameter_that_several_leaves_read_is_stored_once_and_a_table_whole():
     model = Model(seed=1)
     w, table = model.add_parameters((3, 2), name="W"), model.add_lookup_parameters((5, 3), name="E")
@@ -365,6 +374,11 @@ def test_a_weight_beyond_single_precision_is_told_of():
     with pytest.raises(ExportError, match=r"'x' has numbers beyond single precision\. Write dtype"):
         modelled(x * 2.0)
     assert run_by_reference(modelled(x * 2.0, "float64"))[0][1] == 2e300
+
+
+def test_a_name_that_is_no_text_is_told_of():
+    with pytest.raises(ExportError, match=r"name 'w.ud800' is no text that a file can hold"):
+        modelled(LeafNode.parameter([1.0], name="w\ud800") * 2.0)
 
 
 def test_a_parameter_without_a_value_is_told_of():

@@ -211,6 +211,15 @@ class Sheet:
     def node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], name: str, **attributes: Any) -> None:
         self.nodes.append(helper.make_node(operator, inputs, outputs, numbered(self.called, name), **attributes))
 
+    def call_it(self, value: Value, label: str) -> None:
+        """Give the value that the last operator gave a name of a learner's."""
+        form = self.book.real, value.straight
+        last = self.nodes[-1]
+        if list(last.output) == [value.forms.get(form)]:
+            value.label = label
+            value.forms[form] = last.output[0] = self.named(label, True)
+            last.name = numbered(self.called, label)
+
     # --- what is asked for often ---
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
@@ -238,7 +247,10 @@ class Sheet:
         here = [self._result(value) for value in outputs]
         inputs = [each.info for each in self.fed if each.info]
         leaves = {*(each.name for each in self.weights), *(each.name for each in inputs)}
-        renamed = {own: due for own, due in zip(here, names) if due != own and due not in leaves}
+        renamed: dict[str, str] = {}
+        for own, due in zip(here, names):
+            if due and due != own and due not in (*leaves, *here, *renamed.values()):
+                renamed[own] = due
         for node in self.nodes if renamed else ():
             for part in (node.input, node.output):
                 part[:] = [renamed.get(each, each) for each in part]

@@ -132,7 +132,7 @@ class Writer:
             if isinstance(node, LeafNode):
                 found = [self.leaf(node)]
             elif call is None:
-                found = [plain(self.sheet, node, self.of)]
+                found = [self.plain(node)]
             elif isinstance(call.operator, Rule):
                 found = [self.rule(node, call)]
             else:
@@ -141,6 +141,13 @@ class Writer:
             self.refused[str(refused)] = None
             found = [self.sheet.constant(0.0)] * len(results)
         self.values.update(zip(results, found))
+
+    def plain(self, node: TensorNode) -> Value:
+        before = len(self.sheet.nodes)
+        value = plain(self.sheet, node, self.of)
+        if node.name and len(self.sheet.nodes) > before:
+            self.sheet.call_it(value, node.name)
+        return value
 
     def leaf(self, leaf: LeafNode) -> Value:
         label = leaf.name or ("input", "parameter", "constant")[leaf.leaf_type]

@@ -53,6 +53,13 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
 
 def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
     """What `to_onnx` writes, as a message of protobuf."""
+    try:
+        return _modelled(what, dtype, opset)
+    except UnicodeEncodeError as error:
+        raise ExportError(f"The name {error.object!r:.60} is no text that a file can hold. Choose another.") from None
+
+
+def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
     book = Book(*_checked(dtype, opset))
     if isinstance(what, Model):
         return packed(book, _parameters(book, what))
@@ -74,7 +81,8 @@ def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> Mod
     if names:
         writer.keep(names, results)
     sheet.reserved.update(each.name for each in results if each.name)
-    return packed(book, sheet.graph("naive_graph", writer.results(results), names))
+    values = writer.results(results)
+    return packed(book, sheet.graph("naive_graph", values, names or [each.name or "" for each in results]))
 
 
 def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
