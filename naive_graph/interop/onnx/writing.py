@@ -20,6 +20,7 @@ from .layers import SAID, layered, said
 from .network import Network
 from .own import DOMAIN
 from .sheet import Held, Sheet
+from .whole import graph
 from .writer import Writer
 
 KINDS = {"float32": FLOAT, "float64": DOUBLE}
@@ -82,7 +83,7 @@ def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
         writer.keep(names, results)
     sheet.reserved.update(each.name for each in results if each.name)
     values = writer.results(results)
-    return packed(book, sheet.graph("naive_graph", values, names or [each.name or "" for each in results]))
+    return packed(book, graph(sheet, "naive_graph", values, names or [each.name or "" for each in results]))
 
 
 def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
@@ -95,14 +96,14 @@ def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
     return KINDS[dtype], chosen
 
 
-def packed(book: Book, graph: GraphProto, **told: str) -> ModelProto:
+def packed(book: Book, written: GraphProto, **told: str) -> ModelProto:
     """A graph as a model, with the functions that it calls."""
     opsets = [helper.make_opsetid("", book.opset)]
     if book.functions:
         opsets.append(helper.make_opsetid(DOMAIN, 1))
     version = min(NEWEST_IR, max(10, helper.find_min_ir_version_for(opsets, ignore_unknown=True)))
     model = helper.make_model(
-        graph, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
+        written, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
         functions=list(book.functions.values()),
     )  # fmt: skip
     for key, text in told.items():
