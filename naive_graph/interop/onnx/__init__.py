@@ -2,8 +2,10 @@
 
 arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
 folding, weights            what is known is computed at once; what is stored stays as it lies until it is used
-building, preparing, bodies  each operator by its row's mapping; those that need more, or are spelt out
-network, compiled, backend  `from_onnx`, and what it gives; as machine code; driven by ONNX's own tests
+values, mapped, building    what a step reads; each operator by its row's mapping; a graph of them
+preparing, bodies           operators that need more, or are spelt out
+sized, compiled             a network's nodes for inputs of certain shapes; the same as machine code
+network, backend            `from_onnx`, and what it gives; ONNX's own tests drive it
 described                   what is in a file, in words
 own                         our own operators in a file, which come back as what they were
 book, sheet, whole, drawn   what is being written, and as a message when it is; rules on it

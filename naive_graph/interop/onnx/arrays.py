@@ -30,14 +30,15 @@ def array_of(tensor: Any, folder: Path | None = None) -> Any:
     if min(shape, default=0) < 0:
         raise ImportModelError(f"{name} has the shape {shape}. No extent is below 0.")
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type))
+    bits = _bits_of(kind)
+    due = (prod(shape) * bits + 7) // 8
     if tensor.data_location == TensorProto.EXTERNAL:
-        data: Any = external(tensor, folder, name, _bytes_of(kind, dtype, shape))
+        data: Any = external(tensor, folder, name, due)
     else:
         data = tensor.raw_data if tensor.HasField("raw_data") else None
-    due = _bytes_of(kind, dtype, shape)
     if data is not None and len(data) != due:
         raise ImportModelError(f"{name} of shape {shape} and type {kind} needs {due} bytes; {len(data)} are there.")
-    if data is not None and dtype.kind in PLAIN and sys.byteorder == "little":
+    if data is not None and dtype.kind in PLAIN and 8 * dtype.itemsize == bits and sys.byteorder == "little":
         return np.frombuffer(data, dtype).reshape(shape)
     return _unpacked(tensor, data, name, shape)
 
@@ -63,9 +64,10 @@ def type_name(data_type: int) -> str:
         raise ImportModelError(f"There is no type of entries of number {data_type}.") from None
 
 
-def _bytes_of(kind: str, dtype: Any, shape: tuple[int, ...]) -> int:
-    packed = re.fullmatch(r"(?:U?INT|FLOAT)([246])(?:E.*)?", kind)
-    return (prod(shape) * (int(packed[1]) if packed else 8 * dtype.itemsize) + 7) // 8
+def _bits_of(kind: str) -> int:
+    """How many bits an entry has: the number in its type's name, as FLOAT8E5M2."""
+    said = re.search(r"\d+", kind)
+    return int(said[0]) if said else {"FLOAT": 32, "DOUBLE": 64, "BOOL": 8}[kind]
 
 
 def external(tensor: Any, folder: Path | None, name: str, size: int) -> Any:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .arrays import type_name
-from .building import mapping_of, own_function, unsupported
+from .building import own_function, unsupported
 from .inlining import Step
+from .mapped import mapping_of
 from .reading import Content, Slot
 
 WIDE = 79  # columns

@@ -13,9 +13,9 @@ from ...sequential.fields import Field, fitted, whole
 from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D
 from ...sequential.model import Sequential
 from ...sequential.network import Streams
-from .building import plain
 from .inlining import Step
 from .layers import SAID
+from .mapped import plain
 from .own import DOMAIN
 from .reading import Content, read
 

@@ -12,20 +12,16 @@ from onnx import ModelProto
 
 from ...errors import FeedError, ImportModelError
 from ...tensor.arrays import as_array
-from ...tensor.base import TensorNode, check_tensors
-from ...tensor.differentiate import ancestors
-from ...tensor.evaluate import computed, operand, written_out
+from ...tensor.base import TensorNode
+from ...tensor.index import Shape
 from ...tensor.nodes import LeafNode
-from ...tensor.recipes import Recipe, missing, recipes
 from ...training.model import Model
-from .building import Builder, unsupported
+from .building import unsupported
 from .compiled import Compiled
-from .folding import check_entries
 from .inlining import check_known
 from .reading import Content, Slot, read, sized
+from .sized import Sized
 from .weights import Weight, Weights
-
-Sizes = tuple[tuple[int, ...], ...]
 
 
 class Network:
@@ -42,7 +38,7 @@ class Network:
         self.content = content
         self.sizes, self.known = dict(sizes), dict(known)
         self.weights = Weights(content.weights, statistics_of(content))
-        self.built: dict[Sizes, Graph] = {}
+        self.built: dict[tuple[Shape, ...], Sized] = {}
         self.slots = [each for each in content.inputs if each.name not in self.known]
         if all(map(self._is_sized, self.slots)):
             self.graph_of(tuple(self._shape(each) for each in self.slots))
@@ -50,7 +46,7 @@ class Network:
     # --- what it is made of ---
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> Sized:
         """The nodes for the sizes that were used last."""
         if not self.built:
             free = [each.name for each in self.slots if not self._is_sized(each)]
@@ -102,10 +98,13 @@ class Network:
     def _shape(self, slot: Slot) -> tuple[int, ...]:
         return tuple(int(each or 0) for each in sized(slot, self.sizes) or ())
 
-    def graph_of(self, sizes: Sizes) -> Graph:
+    def graph_of(self, shapes: tuple[Shape, ...]) -> Sized:
         """The nodes for inputs of these shapes; built once."""
-        graph = self.built.pop(sizes, None) or Graph(self, sizes)
-        self.built[sizes] = graph  # the last
+        graph = self.built.pop(shapes, None)
+        if graph is None:
+            named = {slot.name: shape for slot, shape in zip(self.slots, shapes)}
+            graph = Sized(self.content, self.weights, self.known, named)
+        self.built[shapes] = graph  # the last
         return graph
 
     # --- running ---
@@ -140,58 +139,6 @@ class Network:
         return f"<Network {self.name!r} of {len(self.content.steps)} operators: {said}>"
 
 
-class Graph:
-    """The nodes of a network, for inputs of certain shapes."""
-
-    def __init__(self, network: Network, sizes: Sizes) -> None:
-        builder = Builder(network.weights)
-        for slot, shape in zip(network.slots, sizes):
-            check_entries(shape, f"Input {slot.name!r}")
-            if 0 in shape:
-                raise ImportModelError(f"Input {slot.name!r} of shape {shape} has no entries. A tensor here has some.")
-            builder.values[slot.name] = LeafNode.input(shape, slot.name)
-            builder.types[slot.name] = slot.type
-        builder.values |= network.known
-        builder.types |= {each.name: each.type for each in network.content.inputs if each.name in network.known}
-        for step in network.content.steps:
-            builder.take(step)
-        self.inputs = {each.name: builder.values[each.name] for each in network.slots}
-        self.values = {each.name: builder.value(each.name) for each in network.content.outputs}
-        self.outputs = {
-            name: builder.node(name, value) if isinstance(value, np.ndarray) else value
-            for name, value in self.values.items()
-            if not isinstance(value, np.ndarray) or value.size
-        }
-        found = {name: each for name, each in builder.values.items() if isinstance(each, TensorNode)}
-        self.nodes = found | builder.nodes
-
-        self.computed = {name: each for name, each in self.values.items() if isinstance(each, TensorNode)}
-        self.inner = [each for each in ancestors([*self.computed.values()]) if each.sources]
-
-    @cached_property
-    def plan(self) -> list[Recipe]:
-        """How all outputs are computed, found once."""
-        found: list[Recipe] = []
-        done: set[TensorNode] = set()
-        for target in self.computed.values():
-            found += recipes(missing(target, done.__contains__), target)
-            done.update(each.node for each in found)
-        return found
-
-    def run(self) -> dict[str, Any]:
-        """The outputs' arrays, from the inputs' present ones; inner nodes are evaluated with them."""
-        check_tensors("A network", self.computed.values())
-        for each in self.inner:
-            each._value = None
-        with np.errstate(all="ignore"):  # values follow IEEE 754
-            for recipe in self.plan:
-                recipe.node._value = computed(recipe, operand)
-        return {
-            name: written_out(operand(each)) if isinstance(each, TensorNode) else each
-            for name, each in self.values.items()
-        }
-
-
 def _array(value: Any, who: str) -> Any:
     truth = isinstance(value, np.ndarray) and value.dtype.kind == "b"
     return as_array(value.astype(float) if truth else value, who)
@@ -220,6 +167,13 @@ def from_onnx(
     number, but for running means and variances, are parameters. What the file
     computes from shapes alone is computed now. Raises ImportModelError,
     UnknownOperatorError and ImportAttributeError, which name what is wrong.
+
+    >>> import onnx.parser
+    >>> network = from_onnx(onnx.parser.parse_model(
+    ...     '<ir_version: 8, opset_import: ["": 17]> bent (float[n] x) => (float[n] y) { y = Relu(x) }'
+    ... ))
+    >>> network(x=[-1.0, 2.0]).tolist(), network.nodes["y"].operator.name
+    ([0.0, 2.0], 'relu')
     """
     for what, given in (("sizes", sizes), ("known", known)):
         if given is not None and not isinstance(given, Mapping):
