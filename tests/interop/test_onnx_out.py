@@ -102,12 +102,9 @@ def test_a_row_that_left_comes_back_as_itself(name):
         with Graph.scratch():
             case = Case(operators()[name], example)
             due = [np.array(each.eval()) for each in case.results]
-            if (name, 1) in WRONG_THERE and not case.results[0].shape:
-                continue  # a number is known beforehand, and onnx's evaluator computes with it
             back = from_onnx(modelled(dict(zip("abcdef", case.results)), "float64"))
-            most = 1e-7 if name in SINGLE_THERE and not case.results[0].shape else 1e-12
             for found, each in zip(back.outputs.values(), due, strict=True):
-                assert off(found.eval(), each) <= most
+                assert off(found.eval(), each) <= 1e-12
 
 
 def test_a_row_with_a_name_in_onnx_leaves_as_one_operator():
@@ -199,6 +196,20 @@ def test_scalar_nodes_leave_as_operators_of_numbers():
     model = leaves(f, [f.value])
     assert operators_in(model) == ["Sub", "Pow", "Add", "Log"]
     assert [each.name for each in model.graph.initializer][:1] == ["x"] and not model.graph.initializer[0].dims
+
+
+def test_a_function_of_numbers_comes_back_with_its_parameters():
+    x = Graph.Variable(6.0, name="x")
+    back = from_onnx(modelled({"f": ((x - 7) ** 2 + 10).log()}, "float64"))
+    f = back.outputs["f"]
+    assert [*back.parameters] == ["x"] and float(f.eval()) == pytest.approx(math.log(11.0), abs=1e-15)
+    f.backward()
+    assert float(back.parameters["x"].gradient()) == pytest.approx(-2.0 / 11.0, abs=1e-15)
+
+
+def test_what_is_learned_and_what_stays_is_told_apart_when_it_comes_back():
+    w, stays = LeafNode.parameter([1.0, 2.0], "w"), LeafNode.constant([3.0, 4.0], "stays")
+    assert [*from_onnx(modelled(w * stays)).parameters] == ["w"]
 
 
 def test_a_sum_of_many_stays_one_operator():

@@ -79,6 +79,8 @@ class Held(Value):
         name = self.forms[kind, order] = self.sheet.named(self.label, True)
         tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
         self.sheet.hold(tensor)
+        if self.weight:
+            self.sheet.book.learned.append(name)
 
     def _is_whole(self, kind: int) -> bool:
         """Whether a type of whole numbers or truth values can hold the numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ def packed(book: Book, written: GraphProto, **told: str) -> ModelProto:
         written, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
         functions=list(book.functions.values()),
     )  # fmt: skip
-    for key, text in told.items():
+    for key, text in {**told, "parameters": json.dumps(book.learned)}.items():
         model.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
     return model
 
