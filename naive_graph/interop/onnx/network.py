@@ -19,6 +19,7 @@ from ...training.model import Model
 from .building import unsupported
 from .compiled import Compiled
 from .inlining import check_known
+from .own import learned
 from .reading import Content, Slot, read, sized
 from .sized import Sized
 from .weights import Weight, Weights
@@ -37,7 +38,7 @@ class Network:
         self.name = content.name
         self.content = content
         self.sizes, self.known = dict(sizes), dict(known)
-        self.weights = Weights(content.weights, statistics_of(content))
+        self.weights = Weights(content.weights, statistics_of(content), learned(content.said))
         self.built: dict[tuple[Shape, ...], Sized] = {}
         self.slots = [each for each in content.inputs if each.name not in self.known]
         if all(map(self._is_sized, self.slots)):
