@@ -13,7 +13,8 @@ from ...tensor.base import TensorNode
 from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
 from ...tensor.operators.properties import LARGEST, Wrong
-from ...tensor.operators.row import Parameter, Row
+from ...tensor.operators.row import Row
+from ...tensor.operators.signature import Parameter, taken
 from ...tensor.operators.table import TABLE
 from .inlining import Step
 from .values import Values
@@ -33,8 +34,8 @@ def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
 
 def operands(values: Values, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
     """The operands of a row, by their names."""
-    taken = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
-    places = mapping.operands or [place for place in range(len(step.inputs)) if place not in taken]
+    read = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
+    places = mapping.operands or [place for place in range(len(step.inputs)) if place not in read]
     if ALL in places:
         there = [at for at in range(len(step.inputs)) if getattr(values.input(step, at), "size", 0)]  # of entries
         return {row.operand_names[0]: [values.operand(step, at) for at in there]}
@@ -77,7 +78,7 @@ def properties(values: Values, step: Step, row: Row, mapping: Name) -> dict[str,
     for name, home in mapping.homes(step.opset).items():
         label, value = _property(values, step, row.by_name[name], home, attributes)
         try:
-            row._taken(row.by_name[name], value)
+            taken(row.name, row.by_name[name], value)
         except PropertyError as error:
             raise ImportAttributeError(step.label, label, value, str(error)) from None
         found[name] = value
