@@ -18,6 +18,7 @@ from ..weights import Weights
 from .building import Builder, unsupported
 from .folding import check_entries
 from .inlining import check_known
+from .own import learned
 from .reading import Content, read
 
 
@@ -27,7 +28,9 @@ class Network(network.Network):
     def __init__(self, content: Content, sizes: Mapping[str, int], known: Mapping[str, Any]) -> None:
         self.content, self.size, self.known = content, len(content.steps), dict(known)
         slots = [each for each in content.inputs if each.name not in self.known]
-        super().__init__(content.name, slots, Weights(content.weights, statistics_of(content)), sizes)
+        super().__init__(
+            content.name, slots, Weights(content.weights, statistics_of(content), learned(content.said)), sizes
+        )
 
     def advice(self, names: Collection[str]) -> str:
         slots = [each for each in self.slots if each.name in names]

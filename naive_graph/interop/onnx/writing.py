@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from .layers import SAID, layered, said
 from .network import Network
 from .own import DOMAIN
 from .sheet import Held, Sheet
+from .whole import graph
 from .writer import Writer
 
 KINDS = {"float32": FLOAT, "float64": DOUBLE}
@@ -53,6 +55,13 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
 
 def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
     """What `to_onnx` writes, as a message of protobuf."""
+    try:
+        return _modelled(what, dtype, opset)
+    except UnicodeEncodeError as error:
+        raise ExportError(f"The name {error.object!r:.60} is no text that a file can hold. Choose another.") from None
+
+
+def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
     book = Book(*_checked(dtype, opset))
     if isinstance(what, Model):
         return packed(book, _parameters(book, what))
@@ -74,7 +83,8 @@ def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> Mod
     if names:
         writer.keep(names, results)
     sheet.reserved.update(each.name for each in results if each.name)
-    return packed(book, sheet.graph("naive_graph", writer.results(results), names))
+    values = writer.results(results)
+    return packed(book, graph(sheet, "naive_graph", values, names or [each.name or "" for each in results]))
 
 
 def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
@@ -87,17 +97,17 @@ def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
     return KINDS[dtype], chosen
 
 
-def packed(book: Book, graph: GraphProto, **told: str) -> ModelProto:
+def packed(book: Book, written: GraphProto, **told: str) -> ModelProto:
     """A graph as a model, with the functions that it calls."""
     opsets = [helper.make_opsetid("", book.opset)]
     if book.functions:
         opsets.append(helper.make_opsetid(DOMAIN, 1))
     version = min(NEWEST_IR, max(10, helper.find_min_ir_version_for(opsets, ignore_unknown=True)))
     model = helper.make_model(
-        graph, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
+        written, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
         functions=list(book.functions.values()),
     )  # fmt: skip
-    for key, text in told.items():
+    for key, text in {**told, "parameters": json.dumps(book.learned)}.items():
         model.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
     return model
 
