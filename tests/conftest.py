@@ -10,7 +10,7 @@ from naive_graph import Graph
 from naive_graph.engines.choice import ENGINES, Setting
 
 # Scripts that ask for torch and for TensorFlow, and tests of what is not installed here.
-collect_ignore = ["interop/networks/make.py", "interop/keras_networks.py"]
+collect_ignore = ["interop/networks/make.py", "interop/networks/digits.py", "interop/keras_networks.py"]
 collect_ignore_glob = []
 if find_spec("onnx") is None:
     collect_ignore_glob += ["interop/*onnx*"]
