@@ -35,6 +35,7 @@ QUICK_FILES = {
 }  # fmt: skip
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """Whoever names tests wants to see them at once; starting workers takes some seconds."""
     return 0 if config.args_source.name == "ARGS" else min(4, os.cpu_count() or 1)
