@@ -3,8 +3,8 @@
 All take their sizes, digits and colours from `look`.
 
 Graphs: `scene` (boxes and arrows), `folding` (scopes that open and close),
-`tensors`, `tasks`, `flows` and `plans` (the scenes of other things), `lettering` (what a
-label may hold), `layers`, `layout` and `routes` (where everything goes), `dot` and
+`tensors` and `matrices`, `tasks`, `flows` and `plans` (the scenes of other things),
+`lettering` (what a label may hold), `layers`, `layout` and `routes` (where everything goes), `dot` and
 `graphviz_tool` (drawn by graphviz), `ink` (drawn without), `dress` (titles, roles,
 themes), `picture`, `draw`.
 

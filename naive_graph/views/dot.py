@@ -11,8 +11,8 @@ from ..errors import MissingToolError
 from .folding import by_scope, shared
 from .graphviz_tool import dot_program
 from .lettering import ideographs, text_width
-from .look import LIGHT, LINE, LOOKS, SMALL, TEXT, TITLE
-from .routes import MARGIN, TIP, Page
+from .look import LIGHT, LINE, SMALL, TEXT, TITLE
+from .routes import MARGIN, TIP, Page, ground
 from .scene import Arrow, Box, Scene
 
 MEASURED = "DejaVu Sans"  # a font that graphviz has the measures of
@@ -65,7 +65,14 @@ def _add_boxes(graph: Any, scene: Scene, page: Page | None) -> None:
             attributes |= _frame_attributes(page, name)
             graph.attr("graph", **attributes, style="rounded", fontsize=str(SMALL), labelloc="t", labeljust="l")
         open_now = box.scope
-        graph.node(box.id, id=box.id, label=_label(box.lines), **(_box_attributes(box) | _box_place(page, box)))
+        label = _label(box.lines if page else [*box.lines, *_rows(box)])
+        graph.node(box.id, id=box.id, label=label, **(_box_attributes(box) | _box_place(page, box)))
+        for name, cell, left, top, wide, high in page.cells(box) if page else ():
+            text = {"label": _label([cell.text]), "fontsize": str(SMALL), "margin": "0"}
+            look = {"shape": "box", "style": "filled", "fillcolor": ground(cell)[0], "color": LIGHT["line"]}
+            size = {"width": f"{wide / INCH:.3f}", "height": f"{high / INCH:.3f}", "fixedsize": "true"}
+            at = _at(page, (left + wide / 2, top + high / 2)) if page else ""
+            graph.node(name, id=name, pos=at, penwidth="0.5", **text, **look, **size)
     graph.body += ["}\n"] * len(open_now)
 
 
@@ -79,7 +86,7 @@ def _frame_attributes(page: Page | None, name: str) -> dict[str, str]:
 
 
 def _box_attributes(box: Box) -> dict[str, str]:
-    look = LOOKS[box.kind]
+    look = box.look
     if look.shape == "plaintext":
         return {"shape": "plaintext", "margin": "0.02", "width": "0.2", "height": "0.2"}
     rounded, outline = look.shape == "rounded", look.outline.replace("solid", "")
@@ -95,12 +102,20 @@ def _box_attributes(box: Box) -> dict[str, str]:
     }
 
 
+def _rows(box: Box) -> list[str]:
+    """A matrix in lines, for who lays the text out again."""
+    rows: dict[float, list[str]] = {}
+    for cell in box.grid.cells if box.grid else ():
+        rows.setdefault(cell.row, []).append(cell.text)
+    return [",  ".join(row) for row in rows.values()] if any(map(any, rows.values())) else []
+
+
 def _box_place(page: Page | None, box: Box) -> dict[str, str]:
     if page is None:
         return {}
     x, y, wide, high = page.boxes[box.id]
     sizes = {"width": f"{wide / INCH:.3f}", "height": f"{high / INCH:.3f}", "fixedsize": "true"}
-    return {"pos": _at(page, (x, y)), **sizes}
+    return {"pos": _at(page, (x, y)), "labelloc": "t" if box.grid else "c", **sizes}
 
 
 def _arrow_attributes(arrow: Arrow, page: Page | None) -> dict[str, str]:

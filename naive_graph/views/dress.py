@@ -20,6 +20,11 @@ def dressed(svg: str, scene: Scene, said: str) -> str:
     wide, high = root.get("viewBox", "0 0 1 1").split()[2:]
     root.attrib |= {"width": f"{float(wide):.0f}", "height": f"{float(high):.0f}", "class": "naive-graph"}
     boxes, arrows = {box.id: box for box in scene.boxes}, {arrow.id: arrow for arrow in scene.arrows}
+    cells = {
+        f"{box.id}-cell-{place}": (box.id, cell.said)
+        for box in scene.boxes
+        for place, cell in enumerate(box.grid.cells if box.grid else ())
+    }
     for element in root.iter():
         for name in DROPPED:
             element.attrib.pop(name, None)
@@ -28,7 +33,10 @@ def dressed(svg: str, scene: Scene, said: str) -> str:
         name, title = group.get("id", ""), group.find(f"{{{SVG}}}title")
         if title is not None:  # graphviz's own names
             group.remove(title)
-        if name in boxes:
+        if name in cells:
+            group.attrib |= {"class": "cell", "data-box": cells[name][0], "data-at": name.rpartition("-")[2]}
+            _title(group, cells[name][1])
+        elif name in boxes:
             _dress_box(group, boxes[name])
         elif name in arrows:
             _dress_arrow(group, arrows[name], boxes)
@@ -43,8 +51,11 @@ def dressed(svg: str, scene: Scene, said: str) -> str:
 def _dress_box(group: ElementTree.Element, box: Box) -> None:
     said = box.said or ", ".join(box.lines)
     group.attrib |= {"role": "graphics-symbol", "tabindex": "0", "aria-label": said}
+    group.attrib |= {f"data-{name}": fact for name, fact in box.facts.items()}
     _title(group, said)
     for line, text in zip(box.lines, group.iter(f"{{{SVG}}}text")):
+        if box.grid:  # graphviz leaves no room above
+            text.set("y", f"{float(text.get('y', '0')) + 3:.1f}")
         if line.startswith("grad ") and line != box.lines[0]:
             text.set("fill", LIGHT["gradient"])
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
-from .look import LIGHT, LINE, LOOKS, RADIUS, SMALL, TEXT, TITLE, Look
-from .routes import MARGIN, Page, paged
-from .scene import Arrow, Box, Scene
+from .look import LIGHT, LINE, RADIUS, SMALL, TEXT, TITLE, Look
+from .routes import MARGIN, Page, ground, paged
+from .scene import Arrow, Box, Cell, Scene
 
 HALO = f'paint-order="stroke" stroke="{LIGHT["ground"]}" stroke-width="3"'  # a label stays legible on a line
 
@@ -19,7 +19,8 @@ def layered_svg(scene: Scene, direction: str) -> str:
 def inked(page: Page) -> str:
     """The page as SVG text."""
     body = [_frame(name, page) for name in page.frames]
-    body += [_box(box, *page.boxes[box.id]) for box in page.scene.boxes]
+    for box in page.scene.boxes:
+        body += [_box(box, *page.boxes[box.id]), *(_cell(*each) for each in page.cells(box))]
     body += [_arrow(arrow, page) for arrow in page.scene.arrows]
     body += [_text(MARGIN, MARGIN + LINE, line, "ink", TITLE) for line in page.title]
     foot = page.high - MARGIN - LINE * (len(page.caption) - 1)
@@ -47,11 +48,17 @@ def _arrow(arrow: Arrow, page: Page) -> str:
 
 
 def _box(box: Box, x: float, y: float, wide: float, high: float) -> str:
-    look = LOOKS[box.kind]
-    top = y - LINE * (len(box.lines) - 1) / 2 + 4.5
+    look = box.look
+    top = y - high / 2 + TEXT if box.grid else y - LINE * (len(box.lines) - 1) / 2 + 4.5
     lines = (_text(x, top + LINE * place, text, look.ink, TEXT, "middle") for place, text in enumerate(box.lines))
     shape = _shape(box, look, x, y, wide, high) if look.shape != "plaintext" else ""
     return f"<g id={quoteattr(box.id)} class='node'>{shape}{''.join(lines)}</g>"
+
+
+def _cell(name: str, cell: Cell, left: float, top: float, wide: float, high: float) -> str:
+    ink = f'fill="{ground(cell)[0]}" stroke="{LIGHT["line"]}" stroke-width="0.5"'
+    text = _text(left + wide / 2, top + high / 2 + 4, cell.text, "ink", SMALL, "middle") if cell.text else ""
+    return f"<g id={quoteattr(name)} class='cell'>{_rectangle(left, top, wide, high, 0.0, ink)}{text}</g>"
 
 
 def _shape(box: Box, look: Look, x: float, y: float, wide: float, high: float) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .folding import by_scope, shared
 from .layers import Point, depths, neighbours, set_band, written_order
 from .lettering import text_width
-from .look import GAP, LINE, LOOKS, SMALL
+from .look import GAP, LINE, SMALL
 from .scene import Arrow, Box, Scene
 
 FRAME_PAD, FRAME_HEAD = 12.0, 24.0
@@ -65,7 +65,10 @@ def arrange(scene: Scene, direction: str) -> Layout:
 def box_size(box: Box, ports: int = 0, down: bool = False) -> Point:
     """How wide and how high a box is; ports: operands that are numbered inside it, where their arrows arrive."""
     wide, high = max(map(text_width, box.lines), default=0.0) + 16, LINE * len(box.lines) + 8.0
-    shape = LOOKS[box.kind].shape
+    shape = box.look.shape
+    if box.grid:
+        across, tall = box.grid.size
+        wide, high = max(wide, across * box.grid.columns + 20), high + tall * box.grid.rows + 8
     if shape == "ellipse":
         wide, high = 1.2 * wide, 1.25 * high
     elif shape in ("hexagon", "box3d"):

@@ -12,8 +12,8 @@ from itertools import pairwise
 from .layers import Point
 from .layout import DETOUR, Layout, arrange
 from .lettering import text_width
-from .look import LINE, LOOKS, SMALL, TITLE
-from .scene import Arrow, Scene
+from .look import COLOURS, LINE, SMALL, TITLE, heat
+from .scene import Arrow, Box, Cell, Scene
 
 MARGIN = 16.0
 TIP = 7.0  # the length of an arrowhead
@@ -39,7 +39,19 @@ class Page:
     @cached_property
     def shapes(self) -> dict[str, str]:
         """The shape of each box."""
-        return {box.id: LOOKS[box.kind].shape for box in self.scene.boxes}
+        return {box.id: box.look.shape for box in self.scene.boxes}
+
+    def cells(self, box: Box) -> list[tuple[str, Cell, float, float, float, float]]:
+        """Each cell of the box's matrix: its id, what it is, and its left, top, width and height."""
+        if not box.grid:
+            return []
+        x, y, _, high = self.boxes[box.id]
+        across, tall = box.grid.size
+        left, top = x - across * box.grid.columns / 2, y + high / 2 - 8 - tall * box.grid.rows
+        return [
+            (f"{box.id}-cell-{place}", cell, left + cell.column * across, top + cell.row * tall, across, tall)
+            for place, cell in enumerate(box.grid.cells)
+        ]
 
 
 def paged(scene: Scene, direction: str) -> Page:
@@ -60,6 +72,13 @@ def paged(scene: Scene, direction: str) -> Page:
         page.frames[name] = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
     _add_arrows(page, layout, turn, down)
     return page
+
+
+def ground(cell: Cell) -> tuple[str, str]:
+    """The colour of a cell, light and dark."""
+    if cell.share is None:
+        return COLOURS["wrong-ground" if cell.known else "ground"]
+    return heat(cell.share)
 
 
 def _turn(layout: Layout, direction: str, top: float) -> Turn:

@@ -6,21 +6,47 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..core.rules import BY_NUMBER, Rule
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..errors import DrawingError
 from .folding import Folder
-from .lettering import visible
-from .look import shown
+from .lettering import text_width, visible
+from .look import LOOKS, SMALL, Look, shown
 
 Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}
 DIRECTIONS = ("LR", "RL", "TB", "BT")
+SPECK = 10.0  # pixels of a cell without a number
 READABLE = 300  # boxes that are drawn whole if nobody says how many
 NEAREST = 100  # boxes that are shown of a larger graph
 TOGETHER = 10  # results that are followed back side by side
+
+
+class Cell(NamedTuple):
+    """One entry of a tensor, in its matrix."""
+
+    row: float
+    column: float
+    text: str
+    said: str
+    share: float | None  # of the largest there, from -1 to 1; None if it is no finite number
+    known: bool
+
+
+class Grid(NamedTuple):
+    """A tensor as a matrix."""
+
+    columns: float
+    rows: float
+    cells: list[Cell]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and the height of a cell."""
+        widest = max(text_width(cell.text, SMALL) for cell in self.cells)
+        return (widest + 8, SMALL + 7.0) if widest else (SPECK, SPECK)
 
 
 @dataclass
@@ -33,7 +59,16 @@ class Box:
     scope: tuple[str, ...] = ()  # the open scopes around it, outermost first
     wrong: bool = False  # its value or gradient is no finite number
     said: str = ""  # what a screen reader says of it; its lines, if nothing
+    grid: Grid | None = None
+    facts: dict[str, str] = field(default_factory=dict)  # what a page needs to follow it
     layer: int | None = None  # where all boxes of the scene have one, it is their column
+
+    @property
+    def look(self) -> Look:
+        """How its kind looks; around a matrix there are straight sides."""
+        look = LOOKS[self.kind]
+        straight = "rounded" if look.shape == "ellipse" else "box" if look.shape == "hexagon" else look.shape
+        return look._replace(shape=straight) if self.grid else look
 
 
 @dataclass(frozen=True)
