@@ -1,0 +1,252 @@
+// A drawn graph that can be followed: fitted, moved, searched, its scopes opened and closed, its paths and cells lit.
+// The picture stands there as an image already; this puts the drawing itself in its place.
+// Every text is put in as text, never as markup.
+(() => {
+  const LEAST = 9, SMALL = 11;  // pixels: what nobody reads below; the smallest text of a drawing
+  const number = (value) => {
+    if (Number.isNaN(value)) return "not a number";
+    if (!Number.isFinite(value)) return value > 0 ? "infinite" : "−infinite";
+    return String(Number(value.toPrecision(5))).replace("e+", "e").replaceAll("-", "−");
+  };
+  const factor = (value) => (value < 0 ? `(${number(value)})` : number(value));
+  const parse = (text) => JSON.parse(text ?? "{}");
+
+  function liven(root) {
+    const image = root.querySelector("img");
+    const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (letter) => letter.charCodeAt(0));
+    const whole = root.querySelector("template")?.content.querySelector("svg");  // of a graph that the image shows in part
+    const svg = whole ?? new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml").documentElement;
+    const view = image.parentElement;
+    view.replaceChildren(svg);
+    const make = (tag, facts = {}, text = "") => {
+      const made = document.createElement(tag);
+      for (const [name, fact] of Object.entries(facts)) name.startsWith("on") ? (made[name] = fact) : made.setAttribute(name, fact);
+      made.textContent = text;
+      return made;
+    };
+    const said = root.appendChild(make("p", { class: "ng-said", role: "status" }));
+    const all = (selector) => [...svg.querySelectorAll(selector)];
+    const nodes = new Map(all("g.node").map((node) => [node.id, node]));
+    const frames = new Map(all("g.cluster").map((frame) => [frame.id, frame]));
+    const edges = all("g.edge[data-from]");
+    const called = (id) => (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
+    const path = (element) => (element.dataset.scope ?? "").split(" ").filter(Boolean);
+    const sizes = new Map();
+    svg.style.maxWidth = "none";
+
+    // --- fit, move, zoom ---
+    const [left, top, wide, high] = svg.getAttribute("viewBox").split(/[ ,]+/).map(Number);
+    let [x, y, span] = [left, top, wide];  // what is seen: from where, and how wide
+    const scale = () => svg.getBoundingClientRect().width / span || 1;
+    function look() {
+      const seen = svg.getBoundingClientRect();
+      svg.setAttribute("viewBox", `${x} ${y} ${span} ${(span * seen.height) / seen.width}`);
+      far(SMALL * scale() < LEAST - 0.1);
+      for (const frame of frames.values()) label(frame);
+    }
+    function far(is) {  // then a box shows its first line alone, large enough to be read, if it fits
+      svg.classList.toggle("ng-far", is);
+      for (const node of nodes.values()) {
+        const text = node.querySelector("text"), size = 10 / scale();
+        if (!text) continue;
+        sizes.has(node) || sizes.set(node, { box: node.querySelector("ellipse, polygon, path, rect")?.getBBox(), y: text.getAttribute("y"), size: text.getAttribute("font-size") });
+        const own = sizes.get(node);
+        const fits = is && own.box && 0.62 * size * text.textContent.trim().length < own.box.width && size < own.box.height;
+        text.classList.toggle("ng-short", fits);
+        text.setAttribute("font-size", fits ? size : own.size);
+        text.setAttribute("y", fits && !node.dataset.formula ? own.box.y + own.box.height / 2 + size / 3 : own.y);
+      }
+    }
+    function zoom(by, atX = 0.5, atY = 0.5) {
+      const seen = svg.getBoundingClientRect(), tall = (span * seen.height) / seen.width;
+      const next = Math.min(4 * wide, Math.max(80, span / by));
+      x += (span - next) * atX;
+      y += (tall - (next * tall) / span) * atY;
+      span = next;
+      look();
+    }
+    function fit() {
+      const room = view.clientWidth, share = Math.min(1, room / wide, Math.max(0.2, 560 / high));
+      svg.setAttribute("width", room > 0 ? Math.min(room, Math.max(wide * share, large() ? room : 0)) : wide);
+      svg.setAttribute("height", Math.ceil(Math.min(high, Math.max(high * share, 160))));
+      const seen = svg.getBoundingClientRect();
+      span = Math.max(wide, (high * seen.width) / seen.height);
+      [x, y] = [left - (span - wide) / 2, top];
+      look();
+    }
+    const large = () => wide > view.clientWidth || high > 560;
+    const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit,
+      ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1) };
+    function move(across, down) { x += across * span; y += down * span; look(); }
+    view.addEventListener("keydown", (event) => {
+      const step = tools && !event.ctrlKey && !event.metaKey && !event.altKey && steps[event.key];
+      if (step) { step(); event.preventDefault(); event.stopPropagation(); }
+    });
+    svg.addEventListener("wheel", (event) => {
+      if (!tools || !(event.ctrlKey || event.metaKey)) return;  // else the page scrolls
+      const seen = svg.getBoundingClientRect();
+      zoom(Math.exp(-event.deltaY / 300), (event.clientX - seen.left) / seen.width, (event.clientY - seen.top) / seen.height);
+      event.preventDefault();
+    }, { passive: false });
+    svg.addEventListener("pointerdown", (event) => {
+      if (!tools || event.button) return;
+      const [fromX, fromY, startX, startY] = [event.clientX, event.clientY, x, y];
+      const drag = (moved) => { x = startX - (moved.clientX - fromX) / scale(); y = startY - (moved.clientY - fromY) / scale(); look(); };
+      const stop = () => { removeEventListener("pointermove", drag); removeEventListener("pointerup", stop); };
+      addEventListener("pointermove", drag);
+      addEventListener("pointerup", stop);
+    });
+
+    // --- scopes ---
+    const members = (id) => [...nodes.values(), ...frames.values()].filter((each) => path(each).includes(id));
+    function label(frame) {
+      const text = frame.querySelector("text"), box = frame.querySelector("path, rect").getBBox(), shut = frame.classList.contains("ng-shut");
+      text.dataset.name ??= text.textContent.trim();
+      text.dataset.x ??= `${text.getAttribute("x")} ${text.getAttribute("y")} ${text.getAttribute("text-anchor")}`;
+      const [ownX, ownY, anchor] = text.dataset.x.split(" ");
+      const name = text.dataset.name, count = members(frame.id).filter((each) => nodes.has(each.id)).length;
+      const size = shut ? Math.max(SMALL, Math.min(box.height / 3, 10 / Math.min(1, scale()))) : SMALL;
+      const wide = (words) => 0.62 * size * words.length;  // about
+      text.textContent = shut ? [`${name}: ${count} nodes`, `${name}: ${count}`, name].find((words) => wide(words) < box.width) ?? "" : name;
+      text.setAttribute("font-size", size);
+      text.setAttribute("x", shut ? box.x + box.width / 2 : ownX);
+      text.setAttribute("y", shut ? box.y + box.height / 2 + size / 3 : ownY);
+      text.setAttribute("text-anchor", shut ? "middle" : anchor);
+      text.setAttribute("aria-label", shut ? `open ${name}` : `close ${name}`);
+      text.setAttribute("aria-expanded", String(!shut));
+    }
+    function close(id, shut) {
+      const frame = frames.get(id), parent = frame.parentElement;
+      frame.classList.toggle("ng-shut", shut);
+      shut ? parent.append(frame) : parent.insertBefore(frame, parent.querySelector("g"));
+      for (const each of [...nodes.values(), ...frames.values(), ...all("g.cell")]) {
+        const hidden = path(nodes.get(each.dataset.box) ?? each).some((scope) => frames.get(scope)?.classList.contains("ng-shut"));
+        each.style.visibility = hidden ? "hidden" : "";
+      }
+      for (const edge of edges) {
+        const ends = [edge.dataset.from, edge.dataset.to].map((end) => nodes.get(end));
+        edge.style.visibility = ends.every((end) => end?.style.visibility === "hidden") && path(ends[0])[0] === path(ends[1])[0] ? "hidden" : "";
+      }
+      label(frame);
+    }
+    for (const [id, frame] of frames) {
+      const text = frame.querySelector("text");
+      for (const [name, fact] of Object.entries({ tabindex: 0, role: "button" })) text.setAttribute(name, fact);
+      const flip = () => close(id, !frame.classList.contains("ng-shut"));
+      text.addEventListener("click", flip);
+      frame.addEventListener("click", () => frame.classList.contains("ng-shut") && close(id, false));
+      text.addEventListener("click", (event) => event.stopPropagation());
+      text.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { flip(); event.preventDefault(); text.focus(); } });
+    }
+
+    // --- search ---
+    let found = -1;
+    function search(text) {
+      const words = text.trim().toLowerCase();
+      const hits = words ? [...nodes.values()].filter((node) => node.getAttribute("aria-label").toLowerCase().includes(words)) : [];
+      for (const node of nodes.values()) node.classList.toggle("ng-found", hits.includes(node));
+      if (!hits.length) return void (said.textContent = words ? "Nothing is called so." : "");
+      found = (found + 1) % hits.length;
+      for (const scope of path(hits[found])) close(scope, false);
+      const box = hits[found].getBBox(), seen = svg.getBoundingClientRect();
+      span = Math.min(wide, Math.max(12 * SMALL, seen.width));  // text at the size it was written in
+      const where = svg.querySelector("g.graph")?.transform.baseVal.consolidate()?.matrix ?? { e: 0, f: 0 };
+      [x, y] = [box.x + where.e + box.width / 2 - span / 2, box.y + where.f + box.height / 2 - (span * seen.height) / seen.width / 2];
+      look();
+      said.textContent = `${found + 1} of ${hits.length}: ${hits[found].getAttribute("aria-label")}`;
+    }
+
+    // --- paths to the result, and the chain rule along them ---
+    const out = new Map();
+    for (const edge of edges) out.set(edge.dataset.from, [...(out.get(edge.dataset.from) ?? []), edge]);
+    function follow(id) {
+      const reached = new Set([id]), lit = [];
+      for (const each of reached) for (const edge of out.get(each) ?? []) { lit.push(edge); reached.add(edge.dataset.to); }
+      svg.classList.add("ng-following");
+      for (const each of reached) nodes.get(each)?.classList.add("ng-lit");
+      for (const edge of lit) edge.classList.add("ng-lit");
+      said.textContent = chain(id, reached, lit);
+    }
+    function chain(id, reached, lit) {
+      const ends = [...reached].filter((each) => each !== id && !(out.get(each) ?? []).length);
+      const words = nodes.get(id)?.getAttribute("aria-label") ?? "";
+      if (ends.length !== 1) return ends.length ? `${words}. It reaches ${ends.length} results.` : words;
+      const slope = (edge) => (edge.dataset.partial === undefined ? undefined : Number(edge.dataset.partial.replace("inf", "Infinity")));
+      const ways = (at) => (out.get(at) ?? []).filter((edge) => slope(edge) !== undefined);  // no derivative goes by the others
+      const paths = [];
+      const walk = (at, product) => {  // few of them are written out, and no more are walked than that
+        if (paths.length > 6) return;
+        if (at === ends[0]) return void paths.push(product);
+        for (const edge of ways(at)) walk(edge.dataset.to, [...product, slope(edge)]);
+      };
+      walk(id, []);
+      if (!paths.length || lit.some((edge) => !edge.id.startsWith("edge-"))) return words;
+      const sums = new Map([[ends[0], 1]]);  // of the products along all paths from there
+      const order = [], seen = new Set(), open = [[id, 0]];
+      while (open.length) {
+        const [at, place] = open.at(-1), next = ways(at)[place];
+        seen.add(at);
+        if (!next) { order.push(at); open.pop(); continue; }
+        open.at(-1)[1] += 1;
+        if (!seen.has(next.dataset.to)) open.push([next.dataset.to, 0]);
+      }
+      const times = (a, b) => (a === 0 || b === 0 ? 0 : a * b);  // a branch that was not taken gives nothing
+      for (const at of order) if (at !== ends[0]) sums.set(at, ways(at).reduce((sum, edge) => sum + times(slope(edge), sums.get(edge.dataset.to) ?? 0), 0));
+      const written = paths.slice(0, 6).map((product) => product.map(factor).join("·")).join("  +  ");
+      const many = paths.length > 6 ? "  +  …" : "", result = number(sums.get(id));
+      return `d ${called(ends[0])} / d ${called(id)}  =  ${written}${many}${written === result ? "" : `  =  ${result}`}`;
+    }
+
+    // --- cells, and the cells that feed them ---
+    const cell = (box, at) => svg.getElementById(`${box}-cell-${at}`);
+    function trace(hovered) {
+      const start = hovered.dataset, lit = new Set([`${start.box} ${start.at}`]);
+      for (const each of lit) {
+        const [box, at] = each.split(" "), node = nodes.get(box);
+        cell(box, at)?.classList.add("ng-lit");
+        if (box !== start.box && !node?.dataset.through) continue;  // a name of the learner's: enough is said
+        for (const [source, places] of Object.entries(parse(node?.dataset.feeds))) for (const place of places[at] ?? []) lit.add(`${source} ${place}`);
+      }
+      const formula = nodes.get(start.box)?.dataset.formula, words = hovered.querySelector("title")?.textContent ?? "";
+      const letters = formula?.match(/\[([^\]]*)\]/)?.[1].split(",") ?? [], places = words.match(/\[([^\]]*)\]/)?.[1].split(",") ?? [];
+      const where = letters.length === places.length ? letters.map((letter, at) => `${letter} = ${places[at]}`).join(", ") : "";
+      said.textContent = formula ? `${words}:  ${formula}${where && `,  where ${where}`}` : words;
+    }
+    function clear() {
+      svg.classList.remove("ng-following");
+      for (const each of all(".ng-lit")) each.classList.remove("ng-lit");
+    }
+    const point = (event) => {
+      clear();
+      const over = event.target.closest?.("g.cell, g.node");
+      if (over) over.classList.contains("cell") ? trace(over) : follow(over.id);
+    };
+    svg.addEventListener("pointerover", point);
+    view.addEventListener("focusin", point);  // on the drawing itself, it would make that a stop of Tab
+    svg.addEventListener("pointerleave", clear);
+    view.addEventListener("focusout", clear);
+
+    // --- tools, where they are needed ---
+    const tools = large() && make("div", { class: "ng-tools" });
+    if (tools) {
+      const button = (text, words, act) => tools.append(make("button", { type: "button", "aria-label": words, title: words, onclick: act }, text));
+      button("+", "larger", () => zoom(1.3));
+      button("−", "smaller", () => zoom(1 / 1.3));
+      button("fit", "the whole picture", fit);
+      if (frames.size) button("open all", "open every scope", () => { for (const id of frames.keys()) close(id, false); });
+      if (frames.size) button("close all", "close every outermost scope", () => { for (const [id, frame] of frames) close(id, !path(frame).length); });
+      const box = tools.appendChild(make("input", { type: "search", placeholder: "search", "aria-label": "search for a node" }));
+      box.oninput = () => { found = -1; search(box.value); };
+      box.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") search(box.value); };
+      root.prepend(tools);
+      view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, 0 fits");
+      fit();
+      if (svg.classList.contains("ng-far")) for (const [id, frame] of frames) if (!path(frame).length) close(id, true);
+      new ResizeObserver(() => { if (Math.abs(view.clientWidth - svg.getBoundingClientRect().width) > 30) fit(); }).observe(view);
+    }
+  }
+  for (const root of document.querySelectorAll(".ng-picture:not(.ng-live)")) {
+    root.classList.add("ng-live");
+    liven(root);
+  }
+})();
