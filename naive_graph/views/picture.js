@@ -2,7 +2,7 @@
 // The picture stands there as an image already; this puts the drawing itself in its place.
 // Every text is put in as text, never as markup.
 (() => {
-  const LEAST = 9, SMALL = 11;  // pixels: what nobody reads below; the smallest text of a drawing
+  const LEAST = 9, SMALL = 11, HIGH = 640;  // pixels: what nobody reads below; the smallest text; a screen
   const number = (value) => {
     if (Number.isNaN(value)) return "not a number";
     if (!Number.isFinite(value)) return value > 0 ? "infinite" : "−infinite";
@@ -66,7 +66,7 @@
       look();
     }
     function fit() {
-      const room = view.clientWidth, share = Math.min(1, room / wide, Math.max(0.2, 560 / high));
+      const room = view.clientWidth, share = Math.min(1, room / wide, Math.max(0.2, HIGH / high));
       svg.setAttribute("width", room > 0 ? Math.min(room, Math.max(wide * share, large() ? room : 0)) : wide);
       svg.setAttribute("height", Math.ceil(Math.min(high, Math.max(high * share, 160))));
       const seen = svg.getBoundingClientRect();
@@ -74,7 +74,7 @@
       [x, y] = [left - (span - wide) / 2, top];
       look();
     }
-    const large = () => wide > view.clientWidth || high > 560;
+    const large = () => wide > view.clientWidth || high > HIGH;
     const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit,
       ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1) };
     function move(across, down) { x += across * span; y += down * span; look(); }

@@ -24,8 +24,7 @@ from .look import LEAST, SMALL, page_style
 from .routes import paged
 from .scene import Scene
 
-GRAPHVIZ_LIMIT = 400  # boxes, beyond which graphviz takes minutes
-OWN_DRAWING = "Drawn without graphviz: {reason}."
+GRAPHVIZ_LIMIT = 400  # boxes, beyond which graphviz takes seconds
 
 
 class Picture:
@@ -39,13 +38,9 @@ class Picture:
     @cached_property
     def svg(self) -> str:
         """The picture as SVG text. Nodes are groups with ids such as `row-3`, edges such as `edge-0-3-1`."""
-        laid_out, reason = self._by_graphviz
-        scene = self.scene
-        if laid_out is None:
-            said = " ".join(part for part in (scene.caption, OWN_DRAWING.format(reason=reason)) if part)
-            scene = replace(scene, caption=said)
-        svg = layered_svg(scene, self.direction) if laid_out is None else bare(laid_out)
-        return dressed(svg, scene, self.alt())
+        drawn, _ = self._by_graphviz
+        svg = layered_svg(self.scene, self.direction) if drawn is None else bare(drawn)
+        return dressed(svg, self.scene, self.alt())
 
     @cached_property
     def png(self) -> bytes:
