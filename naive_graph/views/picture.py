@@ -24,6 +24,7 @@ from .look import LEAST, SMALL, page_style
 from .routes import paged
 from .scene import Scene
 
+USED = ("ground", "ink", "panel", "line", "now", "queued", "scope-ground")  # colours of the page around a drawing
 GRAPHVIZ_LIMIT = 400  # boxes, beyond which graphviz takes seconds
 
 
@@ -87,7 +88,7 @@ class Picture:
         wide = float(box[1]) if box else 0.0
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
-        script, style = (Path(__file__).with_name(f"picture.{kind}").read_text("utf-8") for kind in ("js", "css"))
+        script, style = (_packed(f"picture.{kind}") for kind in ("js", "css"))
         return (
             f'<div class="ng-picture"><div class="ng-view" tabindex="0" role="group" aria-label="a picture" '
             f'style="overflow-x:auto">{image}</div>{self._template()}</div>'
@@ -135,6 +136,12 @@ class Picture:
         with suppress(MissingToolError, DrawingError):  # the SVG stands without it
             bundle["image/png"] = base64.b64encode(self.png).decode()
         return bundle
+
+
+def _packed(name: str) -> str:
+    """A file beside this one, without indents and lines that only explain: it is in every output of a notebook."""
+    lines = map(str.strip, Path(__file__).with_name(name).read_text("utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def file_of(path: Any, what: str, forms: Iterable[str], failure: type[NaiveGraphError]) -> Path:
