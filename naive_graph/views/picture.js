@@ -3,6 +3,7 @@
 // Every text is put in as text, never as markup.
 (() => {
   const LEAST = 9, SMALL = 11, HIGH = 640;  // pixels: what nobody reads below; the smallest text; a screen
+  const FEW = 100;  // nodes that are shown at a size at which they can be read, not all at once
   const number = (value) => {
     if (Number.isNaN(value)) return "not a number";
     if (!Number.isFinite(value)) return value > 0 ? "infinite" : "−infinite";
@@ -74,6 +75,13 @@
       [x, y] = [left - (span - wide) / 2, top];
       look();
     }
+    function read() {  // as large as can be read; what does not fit is scrolled
+      const share = Math.min(1, Math.max(view.clientWidth / wide, LEAST / SMALL));
+      for (const [name, size] of [["width", wide], ["height", high]]) svg.setAttribute(name, Math.ceil(size * share));
+      [x, y, span] = [left, top, wide];
+      look();
+    }
+    const arrange = nodes.size > FEW ? fit : read;
     const large = () => wide > view.clientWidth || high > HIGH;
     const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit,
       ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1) };
@@ -240,9 +248,14 @@
       box.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") search(box.value); };
       root.prepend(tools);
       view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, 0 fits");
-      fit();
+      let room = 0;
+      new ResizeObserver(() => {
+        if (Math.abs(view.clientWidth - room) < 30) return;
+        room = view.clientWidth;
+        arrange();
+      }).observe(view);
+      arrange();
       if (svg.classList.contains("ng-far")) for (const [id, frame] of frames) if (!path(frame).length) close(id, true);
-      new ResizeObserver(() => { if (Math.abs(view.clientWidth - svg.getBoundingClientRect().width) > 30) fit(); }).observe(view);
     }
   }
   for (const root of document.querySelectorAll(".ng-picture:not(.ng-live)")) {

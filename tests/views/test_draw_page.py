@@ -134,7 +134,6 @@ def test_over_a_cell_those_that_feed_it_light_up_with_the_formula(opened):
 
 def test_over_a_cell_of_a_convolution_its_window_lights_up(opened):
     page = opened(twelve.convolution)
-    page.get_by_role("button", name="open every scope").click()
     result = page.evaluate(
         "[...document.querySelectorAll('.node')].find((node) => node.textContent.includes('tanh')).id"
     )
