@@ -12,19 +12,36 @@
   const factor = (value) => (value < 0 ? `(${number(value)})` : number(value));
   const parse = (text) => JSON.parse(text ?? "{}");
 
+  const make = (tag, facts = {}, text = "") => {
+    const made = document.createElement(tag);
+    for (const [name, fact] of Object.entries(facts)) name.startsWith("on") ? (made[name] = fact) : made.setAttribute(name, fact);
+    made.textContent = text;
+    return made;
+  };
+  const extent = (svg) => svg.getAttribute("viewBox").split(/[ ,]+/).map(Number);
+
+  /** The drawing in place of its image; of a graph that the image shows in part, first what can be told apart at once. */
   function liven(root) {
     const image = root.querySelector("img");
     const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (letter) => letter.charCodeAt(0));
-    const whole = root.querySelector("template")?.content.querySelector("svg");  // of a graph that the image shows in part
-    const svg = whole ?? new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml").documentElement;
-    const view = image.parentElement;
-    view.replaceChildren(svg);
-    const make = (tag, facts = {}, text = "") => {
-      const made = document.createElement(tag);
-      for (const [name, fact] of Object.entries(facts)) name.startsWith("on") ? (made[name] = fact) : made.setAttribute(name, fact);
-      made.textContent = text;
-      return made;
+    const drawings = {
+      parts: new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml").documentElement,
+      whole: root.querySelector("template")?.content.querySelector("svg"),
     };
+    const open = (name) => {
+      for (const old of root.querySelectorAll(":scope > .ng-tools, :scope > .ng-said")) old.remove();
+      const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false);
+      view.replaceWith(fresh);
+      return show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open);
+    };
+    const [, , wide, high] = extent(drawings.whole ?? drawings.parts);
+    const share = Math.min(root.clientWidth / wide, HIGH / high);
+    open(drawings.whole && share > 0.25 ? "whole" : "parts");
+  }
+
+  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other. */
+  function show(root, view, svg, name, open) {
+    view.replaceChildren(svg);
     const said = root.appendChild(make("p", { class: "ng-said", role: "status" }));
     const all = (selector) => [...svg.querySelectorAll(selector)];
     const nodes = new Map(all("g.node").map((node) => [node.id, node]));
@@ -36,7 +53,7 @@
     svg.style.maxWidth = "none";
 
     // --- fit, move, zoom ---
-    const [left, top, wide, high] = svg.getAttribute("viewBox").split(/[ ,]+/).map(Number);
+    const [left, top, wide, high] = extent(svg);
     let [x, y, span] = [left, top, wide];  // what is seen: from where, and how wide
     const scale = () => svg.getBoundingClientRect().width / span || 1;
     function look() {
@@ -67,12 +84,19 @@
       look();
     }
     function fit() {
-      const room = view.clientWidth, share = Math.min(1, room / wide, Math.max(0.2, HIGH / high));
+      const room = view.clientWidth, share = Math.min(1, room / wide, HIGH / high);
       svg.setAttribute("width", room > 0 ? Math.min(room, Math.max(wide * share, large() ? room : 0)) : wide);
       svg.setAttribute("height", Math.ceil(Math.min(high, Math.max(high * share, 160))));
       const seen = svg.getBoundingClientRect();
       span = Math.max(wide, (high * seen.width) / seen.height);
       [x, y] = [left - (span - wide) / 2, top];
+      look();
+    }
+    function zoomTo(element, least) {  // with room around it, and no larger than it was drawn
+      const box = element.getBBox(), seen = svg.getBoundingClientRect(), shape = seen.width / seen.height;
+      const where = svg.querySelector("g.graph")?.transform.baseVal.consolidate()?.matrix ?? { e: 0, f: 0 };
+      span = Math.max(least, 1.1 * box.width, 1.1 * box.height * shape);
+      [x, y] = [box.x + where.e + (box.width - span) / 2, box.y + where.f + (box.height - span / shape) / 2];
       look();
     }
     function read() {  // as large as can be read; what does not fit is scrolled
@@ -96,53 +120,62 @@
       zoom(Math.exp(-event.deltaY / 300), (event.clientX - seen.left) / seen.width, (event.clientY - seen.top) / seen.height);
       event.preventDefault();
     }, { passive: false });
+    let dragged = false;  // then the click that follows is none
     svg.addEventListener("pointerdown", (event) => {
       if (!tools || event.button) return;
       const [fromX, fromY, startX, startY] = [event.clientX, event.clientY, x, y];
-      const drag = (moved) => { x = startX - (moved.clientX - fromX) / scale(); y = startY - (moved.clientY - fromY) / scale(); look(); };
+      dragged = false;
+      const drag = (moved) => { dragged ||= Math.hypot(moved.clientX - fromX, moved.clientY - fromY) > 4; x = startX - (moved.clientX - fromX) / scale(); y = startY - (moved.clientY - fromY) / scale(); look(); };
       const stop = () => { removeEventListener("pointermove", drag); removeEventListener("pointerup", stop); };
       addEventListener("pointermove", drag);
       addEventListener("pointerup", stop);
     });
 
     // --- scopes ---
-    const members = (id) => [...nodes.values(), ...frames.values()].filter((each) => path(each).includes(id));
+    const counts = new Map();
+    for (const node of nodes.values()) for (const scope of path(node)) counts.set(scope, (counts.get(scope) ?? 0) + 1);
     function label(frame) {
       const text = frame.querySelector("text"), box = frame.querySelector("path, rect").getBBox(), shut = frame.classList.contains("ng-shut");
       text.dataset.name ??= text.textContent.trim();
       text.dataset.x ??= `${text.getAttribute("x")} ${text.getAttribute("y")} ${text.getAttribute("text-anchor")}`;
       const [ownX, ownY, anchor] = text.dataset.x.split(" ");
-      const name = text.dataset.name, count = members(frame.id).filter((each) => nodes.has(each.id)).length;
+      const title = text.dataset.name, count = counts.get(frame.id) ?? 0;
       const size = shut ? Math.max(SMALL, Math.min(box.height / 3, 10 / Math.min(1, scale()))) : SMALL;
-      const wide = (words) => 0.62 * size * words.length;  // about
-      text.textContent = shut ? [`${name}: ${count} nodes`, `${name}: ${count}`, name].find((words) => wide(words) < box.width) ?? "" : name;
+      const long = (words) => 0.62 * size * words.length;  // about
+      const choices = [`${title}: ${count} nodes`, `${title}: ${count}`, title], middle = [box.x + box.width / 2, box.y + box.height / 2];
+      const flat = choices.find((words) => long(words) < box.width), upright = !flat && choices.find((words) => long(words) < box.height);
+      text.textContent = shut ? flat ?? (upright || "") : title;
       text.setAttribute("font-size", size);
-      text.setAttribute("x", shut ? box.x + box.width / 2 : ownX);
-      text.setAttribute("y", shut ? box.y + box.height / 2 + size / 3 : ownY);
+      text.setAttribute("x", shut ? middle[0] : ownX);
+      text.setAttribute("y", shut ? middle[1] + size / 3 : ownY);
+      text.setAttribute("transform", shut && upright ? `rotate(-90 ${middle.join(" ")})` : "");
       text.setAttribute("text-anchor", shut ? "middle" : anchor);
-      text.setAttribute("aria-label", shut ? `open ${name}` : `close ${name}`);
+      text.setAttribute("aria-label", shut ? `open ${title}` : `close ${title}`);
       text.setAttribute("aria-expanded", String(!shut));
     }
-    function close(id, shut) {
-      const frame = frames.get(id), parent = frame.parentElement;
-      frame.classList.toggle("ng-shut", shut);
-      shut ? parent.append(frame) : parent.insertBefore(frame, parent.querySelector("g"));
-      for (const each of [...nodes.values(), ...frames.values(), ...all("g.cell")]) {
-        const hidden = path(nodes.get(each.dataset.box) ?? each).some((scope) => frames.get(scope)?.classList.contains("ng-shut"));
-        each.style.visibility = hidden ? "hidden" : "";
+    function close(ids, shut) {
+      for (const id of ids) {
+        const frame = frames.get(id), parent = frame.parentElement;
+        frame.classList.toggle("ng-shut", shut);
+        shut ? parent.append(frame) : parent.insertBefore(frame, parent.querySelector("g"));
+        label(frame);
       }
+      const hides = (element) => path(element).some((scope) => frames.get(scope)?.classList.contains("ng-shut"));
+      for (const each of [...nodes.values(), ...frames.values()]) each.style.visibility = hides(each) ? "hidden" : "";
+      for (const each of all("g.cell")) each.style.visibility = nodes.get(each.dataset.box)?.style.visibility ?? "";
       for (const edge of edges) {
         const ends = [edge.dataset.from, edge.dataset.to].map((end) => nodes.get(end));
-        edge.style.visibility = ends.every((end) => end?.style.visibility === "hidden") && path(ends[0])[0] === path(ends[1])[0] ? "hidden" : "";
+        const inside = ends.every((end) => end?.style.visibility === "hidden") && path(ends[0])[0] === path(ends[1])[0];
+        edge.style.visibility = inside ? "hidden" : "";
       }
-      label(frame);
     }
+    const outermost = () => [...frames].filter(([, frame]) => !path(frame).length).map(([id]) => id);
     for (const [id, frame] of frames) {
       const text = frame.querySelector("text");
       for (const [name, fact] of Object.entries({ tabindex: 0, role: "button" })) text.setAttribute(name, fact);
-      const flip = () => close(id, !frame.classList.contains("ng-shut"));
+      const flip = () => close([id], !frame.classList.contains("ng-shut"));
       text.addEventListener("click", flip);
-      frame.addEventListener("click", () => frame.classList.contains("ng-shut") && close(id, false));
+      frame.addEventListener("click", () => !dragged && frame.classList.contains("ng-shut") && close([id], false));
       text.addEventListener("click", (event) => event.stopPropagation());
       text.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { flip(); event.preventDefault(); text.focus(); } });
     }
@@ -151,16 +184,13 @@
     let found = -1;
     function search(text) {
       const words = text.trim().toLowerCase();
+      if (name === "parts" && words) return open("whole").search(text);
       const hits = words ? [...nodes.values()].filter((node) => node.getAttribute("aria-label").toLowerCase().includes(words)) : [];
       for (const node of nodes.values()) node.classList.toggle("ng-found", hits.includes(node));
       if (!hits.length) return void (said.textContent = words ? "Nothing is called so." : "");
       found = (found + 1) % hits.length;
-      for (const scope of path(hits[found])) close(scope, false);
-      const box = hits[found].getBBox(), seen = svg.getBoundingClientRect();
-      span = Math.min(wide, Math.max(12 * SMALL, seen.width));  // text at the size it was written in
-      const where = svg.querySelector("g.graph")?.transform.baseVal.consolidate()?.matrix ?? { e: 0, f: 0 };
-      [x, y] = [box.x + where.e + box.width / 2 - span / 2, box.y + where.f + box.height / 2 - (span * seen.height) / seen.width / 2];
-      look();
+      close(path(hits[found]).filter((scope) => frames.has(scope)), false);
+      zoomTo(hits[found], Math.min(wide, svg.getBoundingClientRect().width));
       said.textContent = `${found + 1} of ${hits.length}: ${hits[found].getAttribute("aria-label")}`;
     }
 
@@ -180,7 +210,10 @@
       const words = nodes.get(id)?.getAttribute("aria-label") ?? "";
       if (ends.length !== 1) return ends.length ? `${words}. It reaches ${ends.length} results.` : words;
       const slope = (edge) => (edge.dataset.partial === undefined ? undefined : Number(edge.dataset.partial.replace("inf", "Infinity")));
-      const ways = (at) => (out.get(at) ?? []).filter((edge) => slope(edge) !== undefined);  // no derivative goes by the others
+      const back = new Map(), reaches = new Set(ends);  // no derivative goes by an arrow without a partial
+      for (const edge of lit) if (slope(edge) !== undefined) back.set(edge.dataset.to, [...(back.get(edge.dataset.to) ?? []), edge.dataset.from]);
+      for (const each of reaches) for (const before of back.get(each) ?? []) reaches.add(before);
+      const ways = (at) => (out.get(at) ?? []).filter((edge) => slope(edge) !== undefined && reaches.has(edge.dataset.to));
       const paths = [];
       const walk = (at, product) => {  // few of them are written out, and no more are walked than that
         if (paths.length > 6) return;
@@ -234,29 +267,47 @@
     svg.addEventListener("pointerleave", clear);
     view.addEventListener("focusout", clear);
 
+    // --- from a part to the whole ---
+    const titled = (frame) => frame.querySelector("title")?.textContent ?? "";
+    function go(part) {  // to the node of that name, or to the scope that stood folded
+      const title = part.querySelector("text")?.textContent.trim(), node = nodes.get(part.id);
+      const frame = outermost().map((id) => frames.get(id)).find((each) => titled(each) === title);
+      if (frame) close([frame.id], false);
+      if (frame || node) zoomTo(frame ?? node, svg.getBoundingClientRect().width / 2);
+      (node ?? frame?.querySelector("text"))?.focus();
+    }
+    if (name === "parts") {
+      svg.addEventListener("click", (event) => { const part = event.target.closest("g.node"); if (part && !dragged) open("whole").go(part); });
+      svg.addEventListener("keydown", (event) => { const part = event.target.closest("g.node"); if (part && event.key === "Enter") open("whole").go(part); });
+    }
+
     // --- tools, where they are needed ---
-    const tools = large() && make("div", { class: "ng-tools" });
+    const tools = (name || large()) && make("div", { class: "ng-tools" });
     if (tools) {
       const button = (text, words, act) => tools.append(make("button", { type: "button", "aria-label": words, title: words, onclick: act }, text));
       button("+", "larger", () => zoom(1.3));
       button("−", "smaller", () => zoom(1 / 1.3));
       button("fit", "the whole picture", fit);
-      if (frames.size) button("open all", "open every scope", () => { for (const id of frames.keys()) close(id, false); });
-      if (frames.size) button("close all", "close every outermost scope", () => { for (const [id, frame] of frames) close(id, !path(frame).length); });
+      if (name === "parts") button("all nodes", "show every node", () => open("whole"));
+      if (name === "whole") button("in short", "show the graph in few boxes", () => open("parts"));
+      if (frames.size) button("open all", "open every scope", () => close(frames.keys(), false));
+      if (frames.size) button("close all", "close every outermost scope", () => close(outermost(), true));
       const box = tools.appendChild(make("input", { type: "search", placeholder: "search", "aria-label": "search for a node" }));
       box.oninput = () => { found = -1; search(box.value); };
       box.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") search(box.value); };
       root.prepend(tools);
       view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, 0 fits");
-      let room = 0;
+      let room = view.clientWidth;
       new ResizeObserver(() => {
         if (Math.abs(view.clientWidth - room) < 30) return;
         room = view.clientWidth;
         arrange();
       }).observe(view);
       arrange();
-      if (svg.classList.contains("ng-far")) for (const [id, frame] of frames) if (!path(frame).length) close(id, true);
+      if (svg.classList.contains("ng-far")) close(outermost(), true);
     }
+    const type = (text) => { const box = tools.querySelector("input"); box.value = text; box.focus(); search(text); };
+    return { go, search: type };
   }
   for (const root of document.querySelectorAll(".ng-picture:not(.ng-live)")) {
     root.classList.add("ng-live");

@@ -142,32 +142,52 @@ def test_over_a_cell_of_a_convolution_its_window_lights_up(opened):
     assert [cell for cell in lit if cell.startswith("tensor-0-")] == [f"tensor-0-cell-{at}" for at in (0, 1, 6, 7)]
 
 
-def test_a_graph_of_five_hundred_is_there_as_a_whole_and_can_be_searched(opened):
+VISIBLE = "[...document.querySelectorAll('.node')].filter((node) => node.style.visibility !== 'hidden').length"
+
+
+def test_a_graph_of_five_hundred_is_shown_in_short_and_found_as_a_whole(opened):
     page = opened(five_hundred)
+    assert page.locator("svg .node").count() < 10
+    page.get_by_role("searchbox").type("w311")
     assert page.locator("svg .node").count() > 500
-    page.fill("input[type=search]", "w311")
     assert said(page) == "1 of 1: variable w311, value 0.2"
     box, room = page.locator(".ng-found").bounding_box(), page.locator(".ng-view").bounding_box()
     assert box["x"] > room["x"] and box["y"] > room["y"] and box["y"] + box["height"] < room["y"] + room["height"]
+    page.get_by_role("button", name="few boxes").click()
+    assert page.locator("svg .node").count() < 10
+
+
+def test_a_folded_scope_opens_by_keyboard_with_all_its_nodes_in_sight(opened):
+    page = opened(five_hundred)
+    page.locator(".node[aria-label^=layer2]").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "close layer2"
+    assert 100 < page.evaluate(VISIBLE) < 200
+    frame, room = (
+        page.locator(".cluster:has(text[aria-expanded=true]) > rect").bounding_box(),
+        page.locator(".ng-view").bounding_box(),
+    )
+    assert frame["y"] >= room["y"] and frame["y"] + frame["height"] <= room["y"] + room["height"] + 1
 
 
 def test_scopes_open_and_close_by_mouse_and_by_keyboard(opened):
     page = opened(five_hundred)
-    visible = "[...document.querySelectorAll('.node')].filter((node) => node.style.visibility !== 'hidden').length"
-    few = page.evaluate(visible)
+    page.get_by_role("button", name="show every node").click()
+    few = page.evaluate(VISIBLE)
     assert few < 10
     page.locator(".cluster text").first.click()
-    more = page.evaluate(visible)
+    more = page.evaluate(VISIBLE)
     assert more > few
     page.locator(".cluster text[aria-expanded=false]").first.focus()
     page.keyboard.press("Enter")
-    assert page.evaluate(visible) > more
+    assert page.evaluate(VISIBLE) > more
     page.get_by_role("button", name="close every outermost scope").click()
-    assert page.evaluate(visible) == few
+    assert page.evaluate(VISIBLE) == few
 
 
 def test_a_picture_is_moved_and_enlarged_by_keys_and_fitted_again(opened):
     page = opened(five_hundred)
+    page.get_by_role("button", name="show every node").click()
     box = "document.querySelector('svg').getAttribute('viewBox')"
     fitted = page.evaluate(box)
     page.focus(".ng-view")
