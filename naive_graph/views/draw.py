@@ -47,12 +47,13 @@ def draw(
     each local partial on its edge. absorbed: draw also the nodes that a merged
     node took over. fold: True folds every scope into one box, a number those at
     that depth and below, a path (or several) the scopes of that path, False none;
-    without it scopes fold only if there are too many nodes. direction: "LR",
-    "RL", "TB" or "BT". most: how many boxes to show at most, those nearest the
-    result; without it up to 300, and if there are more, what is computed alike
-    stands in one box with its count. In a notebook a graph of up to 1,500 nodes
-    is there as a whole, to be searched, and its scopes opened and closed. There
-    is one edge for each operand position: x * x has two.
+    without it scopes fold only if there are too many nodes. Six leaves and more
+    that feed the same folded scopes share a box. direction: "LR", "RL", "TB" or
+    "BT". most: how many boxes to show at most, those nearest the result; without
+    it up to 300, and if there are more, what is computed alike stands in one box
+    with its count. In a notebook a graph of up to 1,500 nodes is there as a
+    whole, to be searched, and its scopes opened and closed. There is one edge for
+    each operand position: x * x has two.
 
     Tensor nodes are drawn with their shapes and equations. open: which of them
     to show as their scalars, once they were lowered: one, several, or True. The
@@ -91,7 +92,7 @@ def draw(
     if after is not None or feed is not None:
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
     tables = CURRENT.tables
-    wishes = Wishes(values, grads, partials, fold, most)
+    wishes = Wishes(values, grads, partials, fold, most, bundle=True)
     if hasattr(type(what), "expand"):  # a sequential network
         what = what.expand()
     whole = None
@@ -109,10 +110,11 @@ def draw(
         else:
             rows, results = _chosen(what, absorbed, most)
             described = scene(tables, rows, results, wishes)
-            if described.caption and most is None and fold is None:  # nobody asked for less
+            shorter = most is None and fold is None and described.caption  # nobody asked for less
+            if shorter:
                 described = alike_scene(tables, rows, len(described.boxes)) or described
-                if len(rows) <= FOLLOWED:
-                    whole = scene(tables, rows, results, replace(wishes, most=FOLLOWED, fold=False))
+            if len(rows) <= FOLLOWED and (shorter or any(box.kind == "scope" for box in described.boxes)):
+                whole = scene(tables, rows, results, replace(wishes, most=FOLLOWED, fold=False))
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
     return Picture(described, direction, whole)
 
