@@ -116,6 +116,44 @@ def test_the_queue_is_kahns(recipe):
 
 @LAWS
 @given(any_graph())
+def test_the_head_of_the_queue_acts_there_and_back(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        before = ()
+        for each in step(y, mode="forward" if isinstance(y, Constant) else "both"):
+            acting = {"contributed": each.consumer, "started": None, "enqueued": None}.get(each.kind, each.row)
+            assert acting is None or acting == before[0]
+            before = each.queue
+
+
+@LAWS
+@given(any_graph())
+def test_nothing_is_waited_for_after_the_last_use(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        if isinstance(y, Constant):
+            return
+        steps = step(y)
+        (run,) = (each for each in steps.runs if each.phase == "backward")
+        left = {row: len(run.cast.consumers(row)) for row in run.cast.rows}
+        for each, state in steps.states(range(len(steps) - len(run), len(steps))):
+            if each.kind == "contributed":
+                left[each.row] -= 1
+                assert state.waiting[each.row] <= left[each.row]
+        assert set(state.waiting.values()) == {0}
+
+
+@LAWS
+@given(any_graph())
+def test_no_gradient_is_told_of_a_constant(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        if not isinstance(y, Constant):
+            assert not any(isinstance(each.node, Constant) for each in step(y).find(phase="backward"))
+
+
+@LAWS
+@given(any_graph())
 def test_nobody_is_ready_who_still_waits(recipe):
     with Graph.scratch():
         y = build(recipe)[-1]

@@ -78,14 +78,15 @@ class Recorder:
     ) -> list[Any]:
         """The adjoint of each step, and the events kept."""
         run = self._begin(BACKWARD, self._cast(plan))
-        run.values = dict(zip(plan.rows, values))
+        run.values, constants = dict(zip(plan.rows, values)), run.cast.constants
         self.differentiated = True
         adjoints, branches = [], Branches(plan, seeds)
         most = 2 * len(plan) + len(plan.operand_steps)
         for event in many(reverse(plan, values, seeds, wanted), "step backward", most):
             if isinstance(event, Contributed) and not branches.lead_to(event):
                 run.untaken.add(len(run))
-            run.log.add_event(event)
+            if event.row not in constants:  # nothing was asked for there, so 0.0 would say too much
+                run.log.add_event(event)
             if isinstance(event, Finished):
                 adjoints.append(event.adjoint)
         adjoints.reverse()  # the sweep ran backwards

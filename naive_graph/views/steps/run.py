@@ -54,6 +54,11 @@ class Cast:
         """The line of Python that made the node."""
         return None if row < 0 else self.then.origin(row)
 
+    @cached_property
+    def constants(self) -> set[int]:
+        """The rows that no derivative flows to."""
+        return {row for row, varies in zip(self.rows, self.plan.varies()) if not varies}
+
     def scopes(self) -> list[Scope]:
         """Every scope that a node was made in, in the order of their first node."""
         found = dict.fromkeys(map(self.then.scope, sorted(self.rows))) if len(self.then.scopes) > 1 else {}
