@@ -29,6 +29,10 @@ class Seen:
     def click(self, label: str) -> None:
         self.root.get_by_role("button", name=label, exact=True).click()
 
+    def find(self, wish: str) -> None:
+        """Say what to find, without going there."""
+        self.root.get_by_role("combobox", name="find").fill(wish)
+
     @property
     def sentence(self) -> str:
         return str(self.root.locator(".ng-sentence").inner_text())

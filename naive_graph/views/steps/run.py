@@ -16,7 +16,6 @@ from ...core.tables import Scope, Tables, packed
 from ...graph.handles import CURRENT, handle
 from ..draw import draw
 from ..picture import Picture
-from ..scene import Wishes, scene
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
 VALUE_ROOM, GRAD_ROOM = "0000value", "000000000grad"  # lines that keep room in a box for what becomes known
@@ -84,12 +83,6 @@ class Cast:
         picture = draw([handle(self.tables, row) for row in self.targets], values=False, grads=False, fold=fold)
         return with_lines(picture) if room else picture
 
-    def close_up(self, rows: Sequence[int]) -> Picture | None:
-        """A drawing of these rows alone, with room for values; what else feeds them is left out."""
-        if not self.is_there():
-            return None
-        return with_lines(Picture(scene(self.tables, rows, rows, Wishes(values=False, grads=False, fold=False))))
-
     def is_there(self) -> bool:
         """Whether the rows can still be drawn: their graph is the one at hand, and was not cleared or cut."""
         last = max(self.rows, default=-1)
@@ -97,9 +90,11 @@ class Cast:
 
 
 def with_lines(picture: Picture) -> Picture:
-    """The picture with room in its boxes for what becomes known."""
+    """The picture with room in its boxes for what becomes known, and `a: sin` for `sin  a`, which reads as sin(a)."""
     for box in picture.scene.boxes:
         if box.id.startswith("row-") and box.kind != "constant":
+            symbol, _, name = box.lines[0].partition("  ")
+            box.lines[0] = f"{name}: {symbol}" if name else symbol
             box.lines += [VALUE_ROOM, GRAD_ROOM]
     return picture
 
