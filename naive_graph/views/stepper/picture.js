@@ -225,7 +225,8 @@ function picturing(walk, teller, act) {
       };
     });
     const grads = view.taker === null ? null : boxOf(view.taker)?.querySelector(".ng-grad"), whole = grads?.textContent;
-    if (still) return void end.forEach((place) => place(0.5));
+    end.forEach((place) => place(still ? 0.5 : 0));
+    if (still) return;
     if (grads) grads.textContent = view.before === null ? "" : `${view.slope} ${view.before}`;
     const lasts = Math.min(TRAVEL, act.pace() * 0.8);
     let began = null;

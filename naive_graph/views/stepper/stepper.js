@@ -258,7 +258,7 @@ export function mount(el, walk, state, alone = false) {
     const letters = [...item.textContent], [start, end] = place[2].length ? place[2] : [0, letters.length];  // Python counts letters
     item.setAttribute("aria-current", "true");
     item.replaceChildren(letters.slice(0, start).join(""), make("mark", {}, letters.slice(start, end).join("")), letters.slice(end).join(""));
-    const box = item.parentNode, top = item.offsetTop - box.offsetTop;
+    const box = item.parentNode, top = item.offsetTop;
     if (top < box.scrollTop || top + item.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 2;
   }
 
