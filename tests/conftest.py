@@ -1,5 +1,7 @@
 """Every test starts from an empty graph, and leaves the session's as it was."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -22,6 +24,11 @@ QUICK_FILES = {
     "test_exceptions", "test_floors", "test_expression", "test_cli", "test_native", "test_passes_share", "test_program",
     "test_minimize", "test_evaluate", "test_losses", "test_trainers", "test_steps", "test_draw", "test_history",
 }  # fmt: skip
+
+
+def pytest_xdist_auto_num_workers(config):
+    """Whoever names tests wants to see them at once; starting workers takes some seconds."""
+    return 0 if config.args_source.name == "ARGS" else min(4, os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items):

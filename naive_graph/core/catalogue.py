@@ -12,7 +12,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial, wraps
+from functools import partial, reduce, wraps
 from typing import Any
 
 from . import ieee
@@ -20,6 +20,7 @@ from .number import listed, number
 from .rules import POSITIVE, REALS, RULES, Arithmetic, Interval, Rule, add_methods, called, define
 
 Value = Any
+READABLE = 16  # operands of a softmax whose shares are one operator each, as people write them
 
 # fmt: off
 # --- arithmetic ---------------------------------------------------------------
@@ -56,7 +57,13 @@ def _shares(xs: Sequence[Value]) -> list[Value]:
     """Each operand's share of a softmax; of numbers all at once, for each alone takes as long as all."""
     if all(type(x) is float for x in xs):
         return ieee.softmax_shares(tuple(xs))
-    return [softmax_share(x, *xs) for x in xs]
+    if len(xs) <= READABLE:
+        return [softmax_share(x, *xs) for x in xs]
+    # Written out, n shares have 5 n operands instead of n * n, their derivatives too.
+    top = held(reduce(maximum, xs))
+    exponentials = [exp_below(x, top) for x in xs]
+    total = add(*exponentials)
+    return [div(each, total) for each in exponentials]
 
 
 add: Rule = define("add", _total, lambda xs, y: [1.0] * len(xs),
@@ -180,8 +187,10 @@ inverse_radius: Rule = define("inverse_radius", ieee.inverse_radius,
     lambda a, b, y: -2.0 * y * inverse_radius(b, a)],
     reads_as=lambda a, b: a / (a * a + b * b))
 softmax_share: Rule = define("softmax_share", ieee.softmax_share,
-    lambda xs, y: [y, *(-y * softmax_share(x, *xs[1:]) for x in xs[1:])],
+    lambda xs, y: [y, *(-y * share for share in _shares(xs[1:]))],
     reads_as=lambda a, *xs: exp(a - logsumexp(*xs)))
+exp_below: Rule = define("exp_below", ieee.exp_below, [lambda a, b, y: y, lambda a, b, y: -y],
+    reads_as=lambda a, b: exp(a - b))
 
 
 def _precedence(a: float, b: float) -> float:
@@ -271,7 +280,7 @@ def softmax(xs: Iterable[Value]) -> list[Value]:
     if isinstance(xs, Arithmetic) and hasattr(xs, "softmax"):
         return xs.softmax()  # type: ignore[no-any-return] # a tensor, along its last axis
     operands = listed(xs, "'softmax'", "a list of numbers or nodes")
-    return [softmax_share(x, *operands) for x in operands]
+    return _shares(operands)
 
 
 add_methods(UNARY, OVER_A_BATCH)

@@ -286,11 +286,11 @@ def softmax_share(a: float, *xs: float) -> float:
 
 
 def exp_below(a: float, b: float) -> float:
-    """exp(a - b) for a <= b, with the rounding of the difference carried along."""
+    """exp(a - b), for a <= b, with the rounding of the difference carried along; 1 where both are infinite."""
     if isinf(b):
         return float(a == b)
     d, e = two_difference(a, b)
-    return math.exp(d) * (1.0 + e) if d > -inf else 0.0
+    return exp(d) * (1.0 + e) if d != -inf else 0.0
 
 
 def largest(xs: tuple[float, ...]) -> float:

@@ -50,8 +50,8 @@ class Plan:
         self.rows, self.kinds = array("i", drawn.named(order)), array("h", kinds)
         self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in kinds]
         self.starts = array("i", [0, *accumulate(counts)])
-        operands = [row for at, count in zip(order, counts) if count for row in flat[begins[at] : begins[at] + count]]
-        self.operand_steps = array("i", [step_of[row] for row in operands])
+        operands = [flat[begins[row] : begins[row + 1]] for row, count in zip(order, counts) if count]
+        self.operand_steps = array("i", [step_of[row] for each in operands for row in each])
         ends = [row for row in order if not consumers[row]]
         self.targets = [step_of[row] for row in targets or ends if targets or drawn.operators[row] >= 0]
         self.ends = len(ends)
@@ -240,9 +240,9 @@ class Drawn:
         for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
             if reached[absorber]:
                 reached[row] = 1
-                operands = self.named(flat[begins[absorber] : begins[absorber + 1]])
-                found.append((*self.named([absorber, row]), operands, degrees[row]))  # type: ignore[arg-type]
-        return found
+                found.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
+        names = self.rows
+        return [(names[a], names[b], self.named(of), count) for a, b, of, count in found] if names else found
 
 
 def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
@@ -290,8 +290,8 @@ def kahn(waiting: list[int], consumers: Sequence[Sequence[int]]) -> list[int]:
     size = len(waiting)
     for row in queue if size < FEW else many(queue, "order", size):  # grows as we walk along it
         for consumer in consumers[row]:
-            waiting[consumer] -= 1
-            if not waiting[consumer]:
+            waiting[consumer] = left = waiting[consumer] - 1
+            if not left:
                 queue.append(consumer)
     return queue
 

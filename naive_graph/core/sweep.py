@@ -109,7 +109,7 @@ def reverse(
         if pending[step] == 0 and step in seeds:
             yield Enqueued(rows[step])
     for step in reversed(range(len(plan))):
-        rule, adjoint, under = rules[step], sums[step], taken.get(step)
+        rule, adjoint, under = rules[step], sums[step], taken.get(step) if taken else None
         sums[step] = total = 0.0 if adjoint is None else adjoint if under is None else guarded(adjoint, under)
         if rule is not None and adjoint is not None and wanted[step]:
             operands = operand_steps[starts[step] : starts[step + 1]]

@@ -138,7 +138,9 @@ def _picture(layer: Layer, shape: Shape) -> Shape:
     name = type(layer).__name__
     if len(shape) != 3:
         raise SequentialError(
-            "SHAPE", f"{name} needs (H,W,C), height, width and channels, and is given {written(shape)}."
+            "SHAPE",
+            f"{name} needs (H,W,C), height, width and channels, and is given {written(shape)}. Give the data that "
+            "shape, and put Dense behind it.",
         )
     return shape
 

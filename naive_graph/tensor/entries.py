@@ -128,8 +128,13 @@ def logsumexp(xp: Any, *xs: Array) -> Array:
 
 def softmax_share(xp: Any, a: Array, *xs: Array) -> Array:
     top = VALUES["top"](xp, a, *xs)
-    shares = [where(xp, abs(top) < math.inf, xp.exp(x - top), floats(x == top, top)) for x in (a, *xs)]
+    shares = [exp_below(xp, x, top) for x in (a, *xs)]
     return shares[0] / reduce(operator.add, shares[1:])
+
+
+def exp_below(xp: Any, a: Array, b: Array) -> Array:
+    a, b = spread(xp, a, b)
+    return where(xp, abs(b) == math.inf, floats(a == b, b), xp.exp(a - b))
 
 
 def pow_log(xp: Any, a: Any, b: Any) -> Array:
@@ -166,6 +171,7 @@ VALUES: dict[str, Callable[..., Array]] = {
     "hypot_share": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h),
     "inverse_radius": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h / h),
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),
+    "exp_below": exp_below,
     **{each.__name__: each for each in (where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, precedence)},
 }
 # The library's own function, under the name that all four share.

@@ -119,7 +119,7 @@ def _reduction(node: ReductionNode, writer: Writer, rows: Rows) -> Rows:
     places = Places.of(node.index)
     table = rows.transpose([each - 1 for each in (*places.kept, *places.dropped)]).reshape(node.size, -1)
     if table.shape[1] == 1 and node.rule != "argmax":
-        return writer.apply(RULES["held"], table[:, 0]) if node.rule == "peak" else table[:, 0]
+        return writer.apply(RULES["held"], writer.real(table[:, 0])) if node.rule == "peak" else table[:, 0]
     return SCALARS[node.rule](writer, writer.real(table))
 
 

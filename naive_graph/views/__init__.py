@@ -1,8 +1,10 @@
 """Ways to look at a graph and at what became of it.
 
+All take their sizes, digits and colours from `look`.
+
 Graphs: `scene` (boxes and arrows), `folding` (scopes that open and close),
-`tensors`, `tasks`, `flows` and `plans` (the scenes of other things), `lettering` (labels
-and colours), `dot` and `graphviz_tool` (layout by graphviz), `layers`, `layout`
+`tensors`, `tasks`, `flows` and `plans` (the scenes of other things), `lettering` (what a
+label may hold), `dot` and `graphviz_tool` (layout by graphviz), `layers`, `layout`
 and `ink` (a layout of our own), `picture`, `draw`.
 
 Optimisations: `history` (what was recorded), `figure` (our style of plot),

@@ -25,7 +25,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from ..core.progress import progress
 from ..errors import HistoryError
 from ..graph.nodes import Node
-from .lettering import shown
+from .look import shown
 from .picture import file_of, write_whole
 from .walk import Stage, set_stage
 

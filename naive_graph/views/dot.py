@@ -9,7 +9,8 @@ from typing import Any
 from ..errors import MissingToolError
 from .folding import by_scope, shared
 from .graphviz_tool import dot_program
-from .lettering import EDGE, FRAME, LOOKS, ORDINAL, PARTIAL, ideographs
+from .lettering import ideographs
+from .look import LIGHT, LOOKS, SMALL, TEXT, TITLE
 from .scene import Arrow, Box, Scene
 
 MEASURED = "Helvetica"  # of a list of fonts graphviz would know no measures, and take those of Times
@@ -19,13 +20,36 @@ MARGINS = {"ellipse": "0.04,0.02", "hexagon": "0.02,0.02", "box3d": "0.2,0.1"}  
 def dot_text(scene: Scene, direction: str) -> str:
     """The scene in the DOT language, as the graphviz package writes it."""
     graph = _graphviz().Digraph("naive_graph")
-    graph.attr(rankdir=direction, bgcolor="white", fontname=MEASURED, ranksep="0.45", nodesep="0.25", ordering="in")
-    graph.attr("node", fontname=MEASURED, fontsize="12", margin="0.12,0.06", height="0.35", width="0.4")
-    graph.attr("edge", fontname=MEASURED, fontsize="10", arrowsize="0.7", color=EDGE, fontcolor=PARTIAL)
+    graph.attr(
+        rankdir=direction,
+        bgcolor=LIGHT["ground"],
+        fontcolor=LIGHT["ink"],
+        fontname=MEASURED,
+        ranksep="0.45",
+        nodesep="0.25",
+        ordering="in",
+    )
+    graph.attr(
+        "node",
+        fontname=MEASURED,
+        fontsize=str(TEXT),
+        fontcolor=LIGHT["ink"],
+        margin="0.12,0.06",
+        height="0.35",
+        width="0.4",
+    )
+    graph.attr(
+        "edge",
+        fontname=MEASURED,
+        fontsize=str(SMALL),
+        arrowsize="0.7",
+        color=LIGHT["soft"],
+        fontcolor=LIGHT["gradient"],
+    )
     if heading(scene):
-        place, size = ("t", "14") if scene.title else ("b", "11")
+        place, size = ("t", TITLE) if scene.title else ("b", SMALL)
         # At the left, where a picture that scrolls is seen first; \l ends a line that is set so.
-        graph.attr(label=_label(heading(scene), "\\l"), labelloc=place, labeljust="l", fontsize=size)
+        graph.attr(label=_label(heading(scene), "\\l"), labelloc=place, labeljust="l", fontsize=str(size))
     _add_boxes(graph, scene)
     for arrow in scene.arrows:
         graph.edge(arrow.source, arrow.target, **_arrow_attributes(arrow))
@@ -46,8 +70,8 @@ def _add_boxes(graph: Any, scene: Scene) -> None:
         graph.body += ["}\n"] * (len(open_now) - common)
         for name in box.scope[common:]:
             graph.body.append(f'subgraph "cluster_{name}" {{\n')
-            attributes = {"label": _label([scene.scope_names[name]]), "id": name, "color": FRAME}
-            graph.attr("graph", **attributes, style="rounded", fontsize="11", labelloc="t", labeljust="l")
+            attributes = {"label": _label([scene.scope_names[name]]), "id": name, "color": LIGHT["scope"]}
+            graph.attr("graph", **attributes, style="rounded", fontsize=str(SMALL), labelloc="t", labeljust="l")
         open_now = box.scope
         graph.node(box.id, id=box.id, label=_label(box.lines), **_box_attributes(box))
     graph.body += ["}\n"] * len(open_now)
@@ -63,7 +87,7 @@ def _box_attributes(box: Box) -> dict[str, str]:
         "style": ",".join(filter(None, ["filled", "rounded" if rounded else "", outline])),
         "fillcolor": look.fill,
         "color": look.line,
-        "fontcolor": look.ink,
+        "fontcolor": LIGHT[look.ink],
         "penwidth": str(look.thickness),
     }
     if look.shape in MARGINS:
@@ -82,7 +106,7 @@ def _arrow_attributes(arrow: Arrow) -> dict[str, str]:
         attributes["label"] = _label([f" {place}{arrow.label} "])
     elif arrow.place:
         attributes["headlabel"] = arrow.place
-        attributes |= {"labelfontcolor": ORDINAL, "labelfontsize": "8", "labeldistance": "1.6"}
+        attributes |= {"labelfontcolor": LIGHT["soft"], "labelfontsize": str(SMALL), "labeldistance": "1.6"}
     return attributes
 
 

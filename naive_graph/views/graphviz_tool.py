@@ -9,7 +9,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-from .lettering import FONT
+from .look import FONT
 
 PATIENCE = 5.0  # seconds
 

@@ -9,12 +9,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from .dot import heading
 from .layers import Point
-from .layout import DETOUR, LETTER, LINE, Layout, arrange, box_size
-from .lettering import EDGE, FONT, FRAME, LOOKS, ORDINAL, PARTIAL, Look, columns
+from .layout import DETOUR, Layout, arrange, box_size
+from .lettering import columns
+from .look import FONT, LETTER, LIGHT, LINE, LOOKS, SMALL, TEXT, TITLE, Look
 from .scene import Arrow, Box, Scene
 
 MARGIN = 16.0
-HALO = 'paint-order="stroke" stroke="white" stroke-width="3"'  # a label stays legible on a line
+HALO = 'paint-order="stroke" stroke="#ffffff" stroke-width="3"'  # a label stays legible on a line
 
 Turn = Callable[[Point], Point]
 
@@ -31,7 +32,7 @@ def layered_svg(scene: Scene, direction: str) -> str:
     body += [_box(box, *turn(layout.spots[box.id])) for box in scene.boxes]
     wide, high = (layout.breadth, layout.length) if down else (layout.length, layout.breadth)
     wide = max(wide, LETTER * columns([*title, *title, *caption]) * 1.1)
-    body += [_text(MARGIN, MARGIN + LINE, line, 'font-size="16"') for line in title]
+    body += [_text(MARGIN, MARGIN + LINE, line, f'font-size="{TITLE}"') for line in title]
     body += [_text(MARGIN, top + high + LINE * (1.4 + place), line) for place, line in enumerate(caption)]
     return _document(wide + 2 * MARGIN, top + high + LINE * (len(caption) + 0.4 * bool(caption)) + MARGIN, body)
 
@@ -102,12 +103,12 @@ def _arrow(arrow: Arrow, curve: list[Point], share: float, turn: Turn) -> str:
     path = " L".join(points[:first]) + "".join(
         f" C{' '.join(points[at : at + 3])}" for at in range(first, len(points), 3)
     )
-    drawn = f'<path d="M{path}" fill="none" stroke="{EDGE}" marker-end="url(#tip)"/>'
+    drawn = f'<path d="M{path}" fill="none" stroke="{LIGHT["soft"]}" marker-end="url(#tip)"/>'
     tip = curve[-1]
     if arrow.place:
         drawn += _ordinal(arrow.place, turn(tip), turn((tip[0] - 9, tip[1])))
     if arrow.label:
-        style = f'font-size="10" fill="{PARTIAL}" {HALO}'
+        style = f'font-size="{SMALL}" fill="{LIGHT["gradient"]}" {HALO}'
         drawn += _text(*turn(_bezier(curve[-4:], share)), arrow.label, style, "middle")
     return f"<g id={quoteattr(arrow.id)} class='edge'>{drawn}</g>"
 
@@ -121,7 +122,7 @@ def _bezier(points: list[Point], at: float) -> Point:
 
 def _ordinal(text: str, tip: Point, before: Point) -> str:
     """Beside the tip of an arrow, on the side from which it comes."""
-    style = f'font-size="8" fill="{ORDINAL}" {HALO}'
+    style = f'font-size="{SMALL}" fill="{LIGHT["soft"]}" {HALO}'
     (x, y), (dx, dy) = before, (before[0] - tip[0], before[1] - tip[1])
     if abs(dx) > abs(dy):
         return _text(x, y - 5, text, style, "end" if dx < 0 else "start")
@@ -133,7 +134,8 @@ def _box(box: Box, x: float, y: float) -> str:
     look = LOOKS[box.kind]
     top = y - LINE * (len(box.lines) - 1) / 2 + 4
     lines = "".join(
-        _text(x, top + LINE * place, text, f'fill="{look.ink}"', "middle") for place, text in enumerate(box.lines)
+        _text(x, top + LINE * place, text, f'fill="{LIGHT[look.ink]}"', "middle")
+        for place, text in enumerate(box.lines)
     )
     return f"<g id={quoteattr(box.id)} class='node'>{_shape(look, x, y, wide, high)}{lines}</g>"
 
@@ -157,8 +159,8 @@ def _rectangle(left: float, top: float, wide: float, high: float, corner: float,
 def _frame(name: str, corners: tuple[Point, Point], scene: Scene, turn: Turn) -> str:
     (x0, y0), (x1, y1) = map(turn, corners)
     left, top = min(x0, x1), min(y0, y1)
-    shape = _rectangle(left, top, abs(x1 - x0), abs(y1 - y0), 8.0, f'fill="none" stroke="{FRAME}"')
-    label = _text(left + 8, top + 15, scene.scope_names[name], 'font-size="11"')
+    shape = _rectangle(left, top, abs(x1 - x0), abs(y1 - y0), 8.0, f'fill="none" stroke="{LIGHT["scope"]}"')
+    label = _text(left + 8, top + 15, scene.scope_names[name], f'font-size="{SMALL}"')
     return f"<g id={quoteattr(name)} class='cluster'>{shape}{label}</g>"
 
 
@@ -169,10 +171,10 @@ def _text(x: float, y: float, text: str, style: str = "", anchor: str = "start")
 def _document(width: float, height: float, body: list[str]) -> str:
     tip = (
         '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
-        f'<path d="M0,0 L8,4 L0,8 z" fill="{EDGE}"/></marker></defs>'
+        f'<path d="M0,0 L8,4 L0,8 z" fill="{LIGHT["soft"]}"/></marker></defs>'
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family={quoteattr(FONT)} font-size="12">'
-        f'{tip}<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(body) + "</svg>\n"
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family={quoteattr(FONT)} font-size="{TEXT}">'
+        f'{tip}<rect width="100%" height="100%" fill="{LIGHT["ground"]}"/>\n' + "\n".join(body) + "</svg>\n"
     )

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from .folding import by_scope, shared
 from .layers import GAP, Point, depths, neighbours, set_band
 from .lettering import columns
+from .look import LETTER, LINE
 from .scene import Arrow, Box, Scene
 
-LINE, LETTER = 15.0, 7.0
 FRAME_PAD, FRAME_HEAD = 12.0, 24.0
 DETOUR = 40.0  # how far an arrow of a cycle goes round the boxes
 MOST_STOPS = 20_000  # beyond which long arrows run straight

@@ -1,44 +1,12 @@
-"""Text and colours that both layouts share: what a label may hold, how wide it is, how a kind of box looks."""
+"""Text that both layouts share: what a label may hold, and how wide it is."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import NamedTuple
 
-FONT = "Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
-EDGE, PARTIAL, ORDINAL = "#555555", "#8a3b00", "#666666"
 JOINERS = "\u200c\u200d"  # they shape the letters around them, and show nothing of their own
 MOST_LETTERS = 40
-
-
-class Look(NamedTuple):
-    """How a kind of box looks. Kinds differ in shape and outline, not by colour alone."""
-
-    shape: str
-    fill: str
-    line: str
-    outline: str = "solid"
-    thickness: int = 1
-    ink: str = "#000000"
-
-
-# Okabe and Ito's colours, lightened to a ground for black text.
-LOOKS = {
-    "constant": Look("box", "#f2f2f2", "#808080", "dashed"),
-    "variable": Look("ellipse", "#d6ebf7", "#0072b2", thickness=2),
-    "placeholder": Look("hexagon", "#fdf3d0", "#b37400", thickness=2),
-    "operator": Look("rounded", "#ffffff", "#333333"),
-    "absorbed": Look("rounded", "#ffffff", "#777777", "dotted", ink="#595959"),
-    "scope": Look("box3d", "#e5f3ee", "#009e73", thickness=2),
-    "rest": Look("plaintext", "none", "none"),
-    "dot": Look("rounded", "#e5f3ee", "#009e73", thickness=3),
-    "total": Look("box", "#e5f3ee", "#009e73", thickness=2),
-    "task F": Look("rounded", "#d6ebf7", "#0072b2", thickness=2),
-    "task B": Look("box", "#fdf3d0", "#b37400"),
-    "task G": Look("ellipse", "#e5f3ee", "#009e73"),
-}
-FRAME = LOOKS["scope"].line
 
 
 def visible(text: str, most: int = MOST_LETTERS) -> str:
@@ -59,15 +27,6 @@ def _visible_letter(letter: str) -> str:
     if letter.isprintable() or letter in JOINERS:
         return letter
     return " " if unicodedata.category(letter) == "Zs" else "�"
-
-
-def shown(value: float, digits: int = 5) -> str:
-    """So many significant digits, with a true minus sign.
-
-    >>> shown(-0.181818182)
-    '−0.18182'
-    """
-    return f"{value:.{digits}g}".replace("-", "−")
 
 
 def ideographs(text: str) -> int:

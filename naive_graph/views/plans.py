@@ -16,7 +16,8 @@ from ..engines.tape.flat import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
 from ..engines.tape.lowering import Stage
 from ..program.program import Program
 from ..program.questions import ByMachine
-from .lettering import shown, visible
+from .lettering import visible
+from .look import shown
 from .picture import Picture
 from .scene import KIND_NAMES, NEAREST, READABLE, Arrow, Box, Scene, check_wishes, nearest_first, ordinal, sign, stubs
 

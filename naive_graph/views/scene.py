@@ -11,7 +11,8 @@ from ..core.rules import BY_NUMBER, Rule
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..errors import DrawingError
 from .folding import Folder
-from .lettering import shown, visible
+from .lettering import visible
+from .look import shown
 
 Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}

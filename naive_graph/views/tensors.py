@@ -18,7 +18,8 @@ from ..tensor.nodes import LeafNode, LeafType, LinearNode, OpType
 from ..tensor.selection import SelectionNode
 from ..tensor.sides import TEXT, Writing
 from .folding import Folder
-from .lettering import shown, visible
+from .lettering import visible
+from .look import shown
 from .scene import (
     NEAREST,
     READABLE,

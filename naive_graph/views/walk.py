@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ..errors import HistoryError
 from ..graph.nodes import Node
-from .lettering import shown
+from .look import shown
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
 
 CURVE_POINTS, GRID_POINTS = 400, 70

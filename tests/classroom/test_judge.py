@@ -2,7 +2,7 @@
 
 import pytest
 from mutants import mutants
-from students import RIGHT, WRONG, on_backward, on_depends_on, on_dual, on_kahn, on_lessons, on_lists, on_numbers  # noqa: F401
+from students import RIGHT, WRONG
 
 from naive_graph import Graph, Variable
 from naive_graph.classroom import judge

@@ -10,7 +10,7 @@ from naive_graph.core import ieee, reference
 from naive_graph.core.plan import plan_for
 from naive_graph.core.rules import BY_NUMBER
 from naive_graph.engines.tape.adjoint import Count
-from naive_graph.engines.tape.flat import DOT, EXP_BELOW, LARGEST, NONE, REDUCE, TOTAL, Flat, Lanes
+from naive_graph.engines.tape.flat import DOT, LARGEST, NONE, REDUCE, TOTAL, Flat, Lanes
 from naive_graph.graph.handles import CURRENT
 
 EPS = 2.0**-53
@@ -52,9 +52,7 @@ def computed(kind, operands):
             term = x if y is None else x * y
             total = term if total is None else total + term
         return total
-    if kind == LARGEST:
-        return ieee.largest(operands)
-    return ieee.exp_below(*operands) if kind == EXP_BELOW else BY_NUMBER[kind].value(*operands)
+    return ieee.largest(operands) if kind == LARGEST else BY_NUMBER[kind].value(*operands)
 
 
 def collected(flat, row, operands):

@@ -8,6 +8,7 @@ from naive_graph import Graph, LeafNode, Variable, conv2d, draw, element_of, lin
 from naive_graph.errors import BudgetError, ForeignNodeError, ShapeError, StaleNodeError
 from naive_graph.graph.handles import CURRENT
 from naive_graph.tensor.lower import estimate
+from naive_graph.tensor.picks import padded
 
 
 def leaf(*shape, name=None, seed=0):
@@ -27,6 +28,12 @@ def test_an_element_is_named_after_its_tensor():
     y = linear("ij,j->i", leaf(2, 3, name="W"), leaf(3, name="x"), name="y")
     assert lower(y)[1].name == "y[1]"
     assert lower(y)[1].formula() == "W[1,0]*x[0] + W[1,1]*x[1] + W[1,2]*x[2]"
+
+
+def test_the_peak_of_a_single_zero_that_padding_put_there_is_a_zero():
+    lowered = lower(padded(leaf(1), 0, 1, 0).reshape(2, 1).softmax())
+    Graph.forward()
+    assert lowered.values.tolist() == [[1.0], [1.0]]
 
 
 def test_a_learners_own_name_wins():

@@ -12,7 +12,7 @@ from naive_graph import Graph, Operator, PlaceHolder, Variable, draw, operator, 
 from naive_graph.core.catalogue import nonnegative
 from naive_graph.errors import DrawingError, NodeError
 from naive_graph.graph.handles import CURRENT
-from naive_graph.views import lettering
+from naive_graph.views import look
 from naive_graph.views.ink import layered_svg
 
 
@@ -103,7 +103,9 @@ def test_partials_are_blank_before_forward_and_where_operands_are_missing():
     assert [arrow.label for arrow in draw(Graph, partials=True).scene.arrows] == ["", ""]
 
 
-@pytest.mark.parametrize(("value", "text"), [(float("nan"), "nan"), (float("inf"), "inf"), (-float("inf"), "−inf")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(float("nan"), "not a number"), (float("inf"), "infinite"), (-float("inf"), "−infinite")]
+)
 def test_values_that_are_no_numbers_are_shown(value, text):
     for svg in both(draw(Variable(value))):
         assert groups(svg)["row-0"] == [text]
@@ -122,7 +124,7 @@ def test_an_operator_of_ones_own_is_drawn_by_its_symbol():
 
 
 def test_kinds_differ_in_more_than_colour():
-    looks = [look._replace(fill="", line="", ink="") for look in lettering.LOOKS.values()]
+    looks = [(kind.shape, kind.outline, kind.thickness) for kind in look.LOOKS.values()]
     assert len(set(looks)) == len(looks)
 
 

@@ -11,7 +11,7 @@ from pictures import SVG, minimum_problem
 
 from naive_graph import Graph, Variable, draw
 from naive_graph.errors import DrawingError
-from naive_graph.views import graphviz_tool, lettering
+from naive_graph.views import graphviz_tool, look
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +138,7 @@ def test_texts_are_measured_in_the_font_that_shows_them_and_fall_back_on_chinese
     drawn = draw(Variable(1.0, name="x") * 2)
     assert "fontname=Helvetica " in drawn.dot
     fonts = {text.get("font-family") for text in ElementTree.fromstring(drawn.svg).iter(f"{SVG}text")}
-    assert fonts == {lettering.FONT}
+    assert fonts == {look.FONT}
 
 
 def test_a_graph_that_is_not_drawn_by_graphviz_still_gives_its_dot_text():

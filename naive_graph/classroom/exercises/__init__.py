@@ -14,6 +14,7 @@ steps      6  momentum, adam
 rates      6  adagrad, rmsprop, clip
 readers    7  depth, bag, is_liked, meet
 passes     8  share, last_uses, slots, runs, run_plan
+windows    11  convolve, input_gradient, kernel_gradient, pool_gradient
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
 """
@@ -32,6 +33,7 @@ from .roads import COUNT_ROADS, TANGENTS
 from .slopes import ALONG_PATHS, HALVING, LINE_LOSS, LOCAL_SLOPES
 from .steps import ADAM, MOMENTUM
 from .timing import FINISH_TIMES, IS_ORDER
+from .windows import CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT
 
 EXERCISES = [
     COUNT, EDGES, EVALUATE, SENSITIVITIES,
@@ -42,4 +44,5 @@ EXERCISES = [
     MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
     SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
     SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
+    CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
 ]  # fmt: skip

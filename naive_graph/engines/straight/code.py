@@ -13,8 +13,8 @@ from ..llvm.listing import MOST_WHOLE, Straight, calling
 from ..llvm.meaning import in_registers
 from ..llvm.pairs import partner
 from ..llvm.precision import DOUBLE, Precision
-from ..tape.flat import DOT, NONE, PIECES, Flat, name_of
-from ..tape.operators import piece
+from ..tape.flat import DOT, LARGEST, NONE, Flat, name_of
+from ..tape.operators import largest_of
 from .packing import both_together, gathered
 from .packing import together as side_by_side
 
@@ -84,8 +84,8 @@ class Written:
         if kind == DOT:
             return self._dot(row)
         operands = [self.registers[x] for x in self.flat.of(row)]
-        if kind in PIECES:
-            return self.code.rounded(name_of(kind), piece(kind), operands)
+        if kind == LARGEST:
+            return self.code.rounded(name_of(kind), largest_of(), operands)
         rule = BY_NUMBER[kind]
         try:
             if all(isinstance(each, float) for each in operands):
@@ -119,7 +119,7 @@ class Written:
     def _function(self, row: int) -> str | None:
         """The function of a register that computes the row, if it is one that takes as long for a single number."""
         kind, arity = int(self.flat.kinds[row]), len(self.flat.of(row))
-        if kind == DOT or (kind not in PIECES and BY_NUMBER[kind].name in (*INSTRUCTIONS, *SQUARES)):
+        if kind == DOT or (kind != LARGEST and BY_NUMBER[kind].name in (*INSTRUCTIONS, *SQUARES)):
             return None
         if (kind, arity) not in self._functions:
             self._functions[kind, arity] = self._traced(kind, arity)
@@ -127,7 +127,7 @@ class Written:
 
     def _traced(self, kind: int, arity: int) -> str | None:
         try:
-            value = piece(kind) if kind in PIECES else in_registers(BY_NUMBER[kind].value)
+            value = largest_of() if kind == LARGEST else in_registers(BY_NUMBER[kind].value)
             name = self.many.rounded(name_of(kind), value, arity)
         except Exception as error:  # whatever a learner's function does when it meets registers
             raise opaque(BY_NUMBER[kind], error) from error

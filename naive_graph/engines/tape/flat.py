@@ -25,9 +25,8 @@ from ..llvm.python import Ints
 Array = Any  # of NumPy's
 NONE = -1
 DOT, TOTAL, REDUCE = -4, -5, -6
-LARGEST, EXP_BELOW = 30_001, 30_002  # pieces of a softmax: the largest operand; exp(x - top), exactly below top
-PIECES = (LARGEST, EXP_BELOW)
-NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce", LARGEST: "largest", EXP_BELOW: "exp_below"}
+LARGEST = 30_001  # a softmax's largest operand
+NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce", LARGEST: "largest"}
 ADD, SUB, MUL, NEG, WHERE = (RULES[name].number for name in ("add", "sub", "mul", "neg", "where"))
 
 

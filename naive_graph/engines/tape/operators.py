@@ -23,7 +23,7 @@ from ..llvm.functions import Module, together
 from ..llvm.machine import sources
 from ..llvm.precision import DOUBLE, Precision
 from ..llvm.python import Program
-from .flat import EXP_BELOW, PIECES, name_of
+from .flat import LARGEST, name_of
 from .scalars import ANY_NUMBER, ENTRIES
 
 # A register of scalars from anywhere, and one to one place; of the last ones, only as many as there are.
@@ -88,7 +88,7 @@ class Kernels:
     """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
 
     def __init__(self, shape: Shape, precision: Precision) -> None:
-        ours = shape.kind < BUILT_IN or shape.kind in PIECES  # a learner's own may change
+        ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
         key = f"{sources()} {shape.name} {precision.name}" if ours else None
         self.library: Library = compiled(lambda: text(shape, precision), key=key, optimised=True)
         self.run = self.library.address("run")
@@ -133,16 +133,16 @@ def text(shape: Shape, precision: Precision) -> str:
     return f"{together(module, single)}\n{scattered(precision)}\n{program}"
 
 
-def piece(kind: int) -> Callable[..., Any]:
-    """What a piece of a softmax computes, ready for registers."""
+def largest_of() -> Callable[..., Any]:
+    """The largest of a softmax's operands, ready for registers."""
     largest = meaning.in_registers(ieee.largest)
-    return meaning.in_registers(ieee.exp_below) if kind == EXP_BELOW else lambda *xs: largest(xs)
+    return lambda *xs: largest(xs)
 
 
 def _value(shape: Shape) -> Any:
     """The function that is traced: a rule's value."""
-    if shape.kind in PIECES:
-        return lambda *xs: xs[0].writer.rounded(name_of(shape.kind), piece(shape.kind), xs)
+    if shape.kind == LARGEST:
+        return lambda *xs: xs[0].writer.rounded(name_of(shape.kind), largest_of(), xs)
     rule: Rule = BY_NUMBER[shape.kind]
     return lambda *xs: xs[0].writer.apply(rule, xs)
 

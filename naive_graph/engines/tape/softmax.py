@@ -38,10 +38,10 @@ import numpy as np
 
 from ...core.rules import RULES
 from ...core.tables import CONSTANT
-from .flat import DOT, EXP_BELOW, LARGEST, MUL, NONE, SUB, Array, Flat, rewritten
+from .flat import DOT, LARGEST, MUL, NONE, SUB, Array, Flat, rewritten
 
 SHARE, LOGSUMEXP = RULES["softmax_share"].number, RULES["logsumexp"].number
-DIV, LESS, LOG1P = (RULES[name].number for name in ("div", "less", "log1p"))
+DIV, LESS, LOG1P, EXP_BELOW = (RULES[name].number for name in ("div", "less", "log1p", "exp_below"))
 WIDEST = 8  # operands of a row that has a kernel of its own
 
 

@@ -3,6 +3,9 @@
 A name after `wrong` is one that says what the answer does; without any, no name is expected.
 """
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 RIGHT, WRONG = [], []
 
 
@@ -20,3 +23,7 @@ def wrong(exercise, *names):
         return answer
 
     return mark
+
+
+for each in iter_modules(__path__, f"{__name__}."):
+    import_module(each.name)

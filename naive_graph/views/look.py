@@ -1,0 +1,179 @@
+"""One look for all that is shown: sizes, spaces, digits, and colours by their meaning, on light and dark ground.
+
+Every view takes them from here: SVG, pages, plots, films and the terminal. A
+colour is asked for by what it says, `LIGHT["gradient"]`; a page asks for
+`var(--ng-gradient)`, which follows the reader's theme. An SVG is drawn in the
+light colours, and a style inside it turns each into its dark one where that is
+wanted, so that a program that knows no styles shows it as well.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+# --- sizes, in pixels, and spaces ---------------------------------------------
+
+TITLE, TEXT, SMALL, LEAST = 15, 13, 11, 9  # a title, a label, a remark, and what nobody reads below
+LINE, LETTER, GAP, RADIUS = 16, 7.4, 14, 6  # of a label: a line's height, a letter's width; between boxes; of corners
+FONT = "Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
+MONOSPACE = "ui-monospace,DejaVu Sans Mono,Menlo,Consolas,monospace"
+WIDTH = 80  # columns of a terminal
+
+# --- numbers ------------------------------------------------------------------
+
+DIGITS = 5
+MINUS = "−"
+
+
+def shown(value: float, digits: int = DIGITS) -> str:
+    """So many significant digits, a true minus sign, and words for what is no number.
+
+    >>> shown(-0.181818182), shown(-2.5e-7), shown(float("inf")), shown(float("nan"))
+    ('−0.18182', '−2.5e−7', 'infinite', 'not a number')
+    """
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "infinite" if value > 0 else f"{MINUS}infinite"
+    head, e, power = f"{value:.{digits}g}".partition("e")
+    return (head + e + str(int(power)) if e else head).replace("-", MINUS)
+
+
+# --- colours ------------------------------------------------------------------
+
+# What a colour says: (on light ground, on dark ground).
+COLOURS = {
+    "ground": ("#ffffff", "#16181c"),  # behind everything
+    "panel": ("#f5f6f8", "#22252b"),  # behind what stands apart
+    "ink": ("#1a1a1a", "#ececec"),  # names and values
+    "soft": ("#555555", "#b4b4b4"),  # remarks, arrows
+    "line": ("#808080", "#8c8c8c"),  # frames, rules
+    "gradient": ("#8a3b00", "#ffb074"),
+    "now": ("#b3261e", "#ff8a80"),  # what acts at this step
+    "queued": ("#0b5cad", "#8ab8ff"),  # what waits, and what has the focus
+    "mark": ("#fff3b0", "#453900"),  # behind what is pointed at
+    "wrong": ("#b3261f", "#ff8a81"),  # NaN, infinity, a failure
+    "wrong-ground": ("#fde7e9", "#4a1a17"),
+    "right": ("#00704a", "#5fd3a5"),
+    "variable": ("#0072b2", "#56b4e9"),
+    "variable-ground": ("#d6ebf7", "#12344d"),
+    "placeholder": ("#9a6200", "#e6ab3c"),
+    "placeholder-ground": ("#fdf3d0", "#3d3000"),
+    "constant": ("#767676", "#9a9a9a"),
+    "constant-ground": ("#f2f2f2", "#2a2d33"),
+    "operator": ("#333333", "#c8c8c8"),
+    "operator-ground": ("#fefefe", "#1e2126"),
+    "scope": ("#00805d", "#2fbf93"),
+    "scope-ground": ("#e5f3ee", "#10352b"),
+}
+LIGHT = {name: light for name, (light, _) in COLOURS.items()}
+DARK = {name: dark for name, (_, dark) in COLOURS.items()}
+# Lines of plots, and the shades of a surface from low to high: every line can be seen on every shade.
+SERIES = (
+    ("#0067a8", "#56b4e9"), ("#bf4400", "#ff9a5c"), ("#007048", "#3ecb99"), ("#a8367a", "#f08cc4"),
+    ("#7d5a00", "#e6c04a"), ("#6a4fbf", "#b7a4ff"), ("#1a1a1b", "#ececed"),
+)  # fmt: skip
+SHADES = (("#ffffff", "#16181c"), ("#e9f0f7", "#1b232c"), ("#d5e2ef", "#1f2d3b"), ("#c3d5e8", "#24374a"))
+COLD, WARM = ("#5aa2d8", "#2a6da3"), ("#eda04e", "#94530f")  # of a heat map: far below zero, and far above
+HEATS = 8  # steps from zero to either
+
+
+class Look(NamedTuple):
+    """How a kind of box looks. Kinds differ in shape and outline, not by colour alone."""
+
+    shape: str
+    colour: str  # of the line; that of the ground is "<colour>-ground"
+    outline: str = "solid"
+    thickness: int = 1
+    ink: str = "ink"
+
+    @property
+    def fill(self) -> str:
+        return LIGHT.get(f"{self.colour}-ground", "none")
+
+    @property
+    def line(self) -> str:
+        return LIGHT.get(self.colour, "none")
+
+
+LOOKS = {
+    "constant": Look("box", "constant", "dashed"),
+    "variable": Look("ellipse", "variable", thickness=2),
+    "placeholder": Look("hexagon", "placeholder", thickness=2),
+    "operator": Look("rounded", "operator"),
+    "absorbed": Look("rounded", "operator", "dotted", ink="soft"),
+    "scope": Look("box3d", "scope", thickness=2),
+    "rest": Look("plaintext", "none"),
+    "dot": Look("rounded", "scope", thickness=3),
+    "total": Look("box", "scope", thickness=2),
+    "task F": Look("rounded", "variable", thickness=2),
+    "task B": Look("box", "placeholder"),
+    "task G": Look("ellipse", "scope"),
+}
+
+
+def heat(share: float) -> tuple[str, str]:
+    """The ground of a heat map's cell, light and dark; share: from -1, far below zero, to 1.
+
+    >>> heat(0.0) == COLOURS["ground"], heat(1.0)[0], heat(-1.0)[0]
+    (True, '#eda04e', '#5aa2d8')
+    """
+    step = round(min(1.0, abs(share)) * HEATS) / HEATS
+    return tuple(_mixed(*pair, step) for pair in zip(COLOURS["ground"], WARM if share > 0 else COLD))  # type: ignore[return-value]
+
+
+def _mixed(one: str, other: str, share: float) -> str:
+    mixed = (a + (b - a) * share for a, b in zip(_parts(one), _parts(other)))
+    return "#" + "".join(f"{round(part):02x}" for part in mixed)
+
+
+def _parts(colour: str) -> list[int]:
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
+
+def contrast(one: str, other: str) -> float:
+    """How well one colour is seen on the other, from 1 to 21. Source: WCAG 2.2, "contrast ratio".
+
+    >>> round(contrast("#000000", "#ffffff"))
+    21
+    """
+    low, high = sorted(map(_luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [part / 255 for part in _parts(colour)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+# --- themes -------------------------------------------------------------------
+
+# JupyterLab and VS Code say which theme they show; elsewhere the reader's system does.
+THEMES = (
+    '[data-jp-theme-light="true"] {0}, .vscode-light {0} {{ color-scheme: light; }}\n'
+    '[data-jp-theme-light="false"] {0}, .vscode-dark {0} {{ color-scheme: dark; }}\n'
+)
+
+
+def page_style(selector: str = ":root") -> str:
+    """CSS that gives what it selects our colours as variables, `var(--ng-ink)`, by the reader's theme."""
+    light = " ".join(f"--ng-{name}: {colour};" for name, colour in LIGHT.items())
+    both = " ".join(f"--ng-{name}: light-dark({light}, {dark});" for name, (light, dark) in COLOURS.items())
+    return (
+        f"{selector} {{ color-scheme: light dark; {light} }}\n"
+        f"@supports (color: light-dark(red, red)) {{ {selector} {{ {both} }} }}\n{THEMES.format(selector)}"
+    )
+
+
+def svg_style(svg: str, selector: str = "svg.naive-graph") -> str:
+    """CSS that turns the light colours of an SVG text into the dark ones, by the reader's theme."""
+    pairs = dict([*COLOURS.values(), *SERIES, *(heat(at / HEATS) for at in range(-HEATS, HEATS + 1))])
+    rules = [
+        f'{selector} [{what}="{light}"] {{ {what}: light-dark({light}, {dark}); }}\n'
+        for light, dark in pairs.items()
+        for what in ("fill", "stroke")
+        if f'{what}="{light}"' in svg
+    ]
+    return f"{selector} {{ color-scheme: light dark; }}\n{THEMES.format(selector)}{''.join(rules)}"
