@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
+from ..look import page_style
 from ..steps.packing import Walk
 
 SCRIPTS = ("figures", "sweeps", "flow", "closeup", "picture", "charts", "stepper")  # in the order of their reading
@@ -25,16 +26,22 @@ def script() -> str:
     return "\n".join(stepper_file(f"{name}.js") for name in SCRIPTS)
 
 
+@cache
+def style() -> str:
+    """How it looks, in the colours of all views."""
+    return page_style(".ng-stepper") + stepper_file("stepper.css")
+
+
 def page(walk: Walk) -> str:
     """The page as text."""
-    whole, style = f"{script()}\nstart();\n", stepper_file("stepper.css")
+    whole = f"{script()}\nstart();\n"
     return stepper_file("page.html").format(
         title=escape(walk.title),
         walk=base64.b64encode(walk.blob).decode(),
         script=whole,
         script_digest=_digest(whole),
-        style=style,
-        style_digest=_digest(style),
+        style=style(),
+        style_digest=_digest(style()),
     )
 
 

@@ -149,11 +149,18 @@ function picturing(walk, teller, act) {
     for (const group of svg()?.querySelectorAll('g[id^="row-"]') ?? []) {
       const [value, grad] = view.texts(Number(group.id.slice(4)));
       const [values, grads] = [group.querySelector(".ng-value"), group.querySelector(".ng-grad")];
-      if (values) values.textContent = value;
-      if (grads) grads.textContent = grad && `${view.slope} ${grad}`;
+      say(values, value);
+      say(grads, grad && `${view.slope} ${grad}`);
       group.classList.toggle("ng-done", value !== "");
     }
     paint();
+  }
+
+  /** A number in a box, with a true minus sign; what is no number stands out. */
+  function say(text, words) {
+    if (!text) return;
+    text.textContent = words.replaceAll("-", "−");
+    text.classList.toggle("ng-bad", /nan|inf/.test(words));
   }
 
   function paint() {
@@ -190,10 +197,10 @@ function picturing(walk, teller, act) {
     edge.append(make("svg:path", { class: "ng-turned", d: "M0 0 l10 -5 v10 z", transform: `translate(${tip.x} ${tip.y}) rotate(${angle})` }));
   }
 
-  /** How many samples lie in a stream, in the middle of its arrow. */
+  /** How many samples lie in a stream, near the head of its arrow. */
   function counted(name, arrow, size) {
     const path = part(arrow)?.querySelector("path");
-    if (path) path.parentNode.parentNode.append(pill(path.getPointAtLength(path.getTotalLength() / 2), String(size), "ng-count", `${name}: ${size}`));
+    if (path) path.parentNode.parentNode.append(pill(path.getPointAtLength(path.getTotalLength() * 0.8), String(size), "ng-count", `${name}: ${size}`));
   }
 
   function sign(group, name, outline) {  // a shape at a node's upper side: colour is not the only sign
@@ -227,7 +234,7 @@ function picturing(walk, teller, act) {
     const grads = view.taker === null ? null : boxOf(view.taker)?.querySelector(".ng-grad"), whole = grads?.textContent;
     end.forEach((place) => place(still ? 0.5 : 0));
     if (still) return;
-    if (grads) grads.textContent = view.before === null ? "" : `${view.slope} ${view.before}`;
+    say(grads, view.before === null ? "" : `${view.slope} ${view.before}`);
     const lasts = Math.min(TRAVEL, act.pace() * 0.8);
     let began = null;
     const frameAt = (time) => {
@@ -238,8 +245,8 @@ function picturing(walk, teller, act) {
       if (share < 1) return void requestAnimationFrame(frameAt);
       for (const each of frame.querySelectorAll(".ng-token")) each.remove();
       if (!grads) return;
-      grads.textContent = view.before === null ? whole : `${view.before} + ${view.carried[0][1]}`;
-      setTimeout(() => { if (journey === travelling) grads.textContent = whole; }, lasts);
+      say(grads, view.before === null ? whole : `${view.before} + ${view.carried[0][1]}`);
+      setTimeout(() => journey === travelling && say(grads, whole), lasts);
     };
     requestAnimationFrame(frameAt);
   }

@@ -34,7 +34,7 @@ export function mount(el, walk, state, alone = false) {
   const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) => make("option", { value: name, selected: name === "normal" }, name)));
   const iteration = make("input", { type: "number", min: 0, max: iterations - 1, "aria-label": "iteration", onchange: () => toIteration(Number(iteration.value)) });
   const levels = (teller.levels ?? []).map((name, at) => button(name, `show ${name} (${at + 1})`, () => choose(at)));
-  const wish = make("input", { type: "search", list: "", "aria-label": "find", placeholder: "find: x.grad, sin, 17", oninput: () => { picture.stops.clear(); understood(); }, onchange: () => understood() });
+  const wish = make("input", { type: "search", list: "", "aria-label": "find", placeholder: "find x.grad, sin", oninput: () => { picture.stops.clear(); understood(); }, onchange: () => understood() });
   const offers = make("datalist", { id: `ng-${Math.random().toString(36).slice(2)}` }, ...teller.wishes.map((value) => make("option", { value })));
   wish.setAttribute("list", offers.id);
   const sentence = make("p", { class: "ng-sentence", "aria-live": "polite", role: "status" });

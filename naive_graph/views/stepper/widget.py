@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import DrawingError, MissingToolError
 from ..steps.packing import Walk
-from .page import page, script, stepper_file
+from .page import page, script, style
 
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
@@ -76,7 +76,7 @@ def _widget(walk: Walk) -> Any:
         """One view of a walk. The whole walk goes to the browser, so that it lives on when the kernel has ended."""
 
         _esm = script()
-        _css = stepper_file("stepper.css")
+        _css = style()
         walk = traitlets.Bytes().tag(sync=True)
         index = traitlets.Int(0).tag(sync=True)
         still = traitlets.Unicode().tag(sync=True)
