@@ -12,7 +12,8 @@ function clipped(text) {
 /** near: {left, middle, right, edges}, as sweeps tell them. lit: rows that must be there. most: boxes in a column. */
 function closeUp(near, lit, most) {
   const columns = [near.left, [near.middle], near.right].map((boxes, side) => chosen(boxes, lit, most, side));
-  const wide = columns.map((boxes) => Math.max(0, ...boxes.map((box) => Math.max(WIDEST[box.kind] ?? NUMBERS, LETTER * [...title(box)].length + 24))));
+  const wide = columns.map((boxes) => Math.max(0, ...boxes.map((box) => Math.max(WIDEST[box.kind] ?? NUMBERS,
+    LETTER * [...title(box)].length + 24))));
   const high = Math.max(...columns.map((boxes) => boxes.length * (HIGH + GAP) - GAP));
   const places = new Map(), shapes = [];
   let x = 6;
@@ -28,7 +29,8 @@ function closeUp(near, lit, most) {
   const hidden = (row, side) => (places.has(row) ? row : `rest-${side}`);
   const ends = near.edges.map(([source, target, position, id]) => [hidden(source, 0), hidden(target, 2), id, position]);
   const seen = new Map(), arrows = ends.map(([source, target, id, position]) => {
-    const pair = `${source} ${target}`, nth = seen.get(pair) ?? 0, twins = ends.filter(([a, b]) => `${a} ${b}` === pair).length;
+    const pair = `${source} ${target}`, nth = seen.get(pair) ?? 0, twins = ends.filter(([a,
+      b]) => `${a} ${b}` === pair).length;
     seen.set(pair, nth + 1);
     return drawnEdge(places.get(source), places.get(target), id, twins > 8 ? 0 : nth - (twins - 1) / 2, position);
   });
@@ -40,22 +42,27 @@ function closeUp(near, lit, most) {
 function chosen(boxes, lit, most, side) {
   if (boxes.length <= most) return boxes;
   const first = new Set([...boxes.filter((box) => lit.has(box.row)), ...boxes].slice(0, most - 1));
-  return [...boxes.filter((box) => first.has(box)), { row: `rest-${side}`, kind: "rest", rest: boxes.length - first.size }];
+  return [...boxes.filter((box) => first.has(box)), { row: `rest-${side}`, kind: "rest",
+    rest: boxes.length - first.size }];
 }
 
 function title(box) {
   if (box.rest) return `… ${box.rest} more`;
-  const whole = typeof box.row === "string" || LEAVES.includes(box.kind) ? box.name ?? box.row : `${box.name}: ${box.kind}`;
+  const whole = typeof box.row === "string" || LEAVES.includes(box.kind) ? box.name ?? box.row
+    : `${box.name}: ${box.kind}`;
   return clipped(box.name === undefined && box.kind ? `${box.kind}_${box.row}` : whole);
 }
 
 function drawnBox(box, x, y, wide) {
-  const text = (name, at, words) => make("svg:text", { class: name, x: x + wide / 2, y: y + at, "text-anchor": "middle" }, words);
+  const text = (name, at, words) => make("svg:text", { class: name, x: x + wide / 2, y: y + at,
+    "text-anchor": "middle" }, words);
   const round = { Variable: HIGH / 2, Constant: 0, PlaceHolder: 10 }[box.kind] ?? 7;
-  return make("svg:g", { id: typeof box.row === "number" ? `row-${box.row}` : box.row, class: `node ng-kind-${box.kind}` },
+  return make("svg:g", { id: typeof box.row === "number" ? `row-${box.row}` : box.row,
+    class: `node ng-kind-${box.kind}` },
     make("svg:title", {}, String(box.name ?? `${box.kind}_${box.row}`)),
     make("svg:rect", { x, y, width: wide, height: HIGH, rx: round }),
-    text("", typeof box.row === "string" || box.kind === "Constant" ? 33 : 18, title(box)), text("ng-value", 34, ""), text("ng-grad", 50, ""));
+    text("", typeof box.row === "string" || box.kind === "Constant" ? 33 : 18, title(box)), text("ng-value", 34, ""),
+      text("ng-grad", 50, ""));
 }
 
 function drawnEdge(from, to, id, shift, position) {

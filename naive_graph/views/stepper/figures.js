@@ -13,6 +13,10 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+function button(text, label, act, more = {}) {
+  return make("button", { type: "button", title: label, "aria-label": label, onclick: act, ...more }, text);
+}
+
 /** Drawings and formulas, made in Python with every text escaped; what could act is taken out all the same. */
 function parsed(text, type) {
   const root = new DOMParser().parseFromString(text, type).documentElement;
@@ -29,10 +33,12 @@ function figure(value) {
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
   const scientific = (text) => {  // 1.5e-7 as 1.5e-07
     const [digits, power] = text.split("e");
-    return `${digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+    const short = digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
+    return `${short}e${power[0]}${power.slice(1).padStart(2, "0")}`;
   };
   const power = value === 0 ? 0 : Number(value.toExponential().split("e")[1]);
-  let text = Object.is(value, -0) ? "-0" : power < -4 || power >= 16 ? scientific(value.toExponential()) : String(value);
+  let text = Object.is(value, -0) ? "-0" : power < -4 || power >= 16 ? scientific(value.toExponential())
+    : String(value);
   if (/^-?\d+$/.test(text)) text += ".0";
   if (text.length <= 8) return text;
   const short = value.toExponential(5), rounded = Number(short.split("e")[1]);

@@ -1,4 +1,4 @@
-// The firings of a dataflow (see views/steps/firings.py): which operator took and gave what, and what lies in each stream.
+// The firings of a dataflow (see views/steps/firings.py): who took and gave what, and what lies in each stream.
 
 function firings(walk) {
   const { operators, streams, fed, fired, held } = walk.flow, count = fired.length + 1;
@@ -7,7 +7,8 @@ function firings(walk) {
   /** What lies in each stream after a step. */
   function stateAt(index) {
     if (known === null || known.index > index) {
-      known = { index: 0, lies: Object.fromEntries(Object.keys(streams).map((name) => [name, [...(fed[name] ?? [])]])) };
+      known = { index: 0, lies: Object.fromEntries(Object.keys(streams).map((name) => [name,
+        [...(fed[name] ?? [])]])) };
     }
     for (; known.index < index; known.index += 1) {
       for (const name of fired[known.index].taken) known.lies[name].shift();
@@ -49,17 +50,20 @@ function firings(walk) {
       const [shown, more] = some(samples, held);
       return [`${name}: ${samples.length}`, [...shown, ...(more ? [`… ${more} more`] : [])]];
     });
-    parts.push([`what lies in the streams: ${full.length} of ${Object.keys(streams).length} hold samples`, [list(told)]]);
+    parts.push([`what lies in the streams: ${full.length} of ${Object.keys(streams).length} hold samples`,
+      [list(told)]]);
     return parts;
   }
 
-  const table = (lies) => Object.entries(lies).map(([name, samples]) => [name, String(samples.length), samples[0] ?? ""]);
+  const table = (lies) => Object.entries(lies).map(([name, samples]) => [name, String(samples.length),
+    samples[0] ?? ""]);
 
   /** An operator with those that it reads from and that read from it. */
   function neighbourhood(name) {
     const into = Object.keys(streams).filter((each) => rim(each, 1) === name && rim(each, 0) !== name);
     const out = Object.keys(streams).filter((each) => rim(each, 0) === name && rim(each, 1) !== name);
-    const boxes = (names, end) => [...new Set(names.map((each) => rim(each, end)))].map((row) => ({ row, name: row.replace(/^(in|out)-/, ""), kind: row in operators ? "operator" : "PlaceHolder" }));
+    const boxes = (names, end) => [...new Set(names.map((each) => rim(each, end)))].map((row) => ({ row,
+      name: row.replace(/^(in|out)-/, ""), kind: row in operators ? "operator" : "PlaceHolder" }));
     const edges = [...into, ...out].map((each) => [rim(each, 0), rim(each, 1), 0, streams[each][2]]);
     return { left: boxes(into, 0), middle: { row: name, name, kind: "operator" }, right: boxes(out, 1), edges };
   }
@@ -73,8 +77,10 @@ function firings(walk) {
 
   return {
     count, at, meaning, levels: null, iterations: [0], seen: () => true, turn: (_, index) => index, course: null,
-    called: (name) => name, wishes: [...Object.keys(operators), ...Object.keys(streams)], near: ({ acting }) => neighbourhood(acting),
-    around: (_, name) => { const { left, right } = neighbourhood(name); return [...left, ...right].map((box) => box.row); },
+    called: (name) => name, wishes: [...Object.keys(operators), ...Object.keys(streams)],
+      near: ({ acting }) => neighbourhood(acting),
+    around: (_, name) => { const { left, right } = neighbourhood(name);
+      return [...left, ...right].map((box) => box.row); },
     kindOf: () => "operator",
   };
 }

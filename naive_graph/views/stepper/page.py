@@ -11,7 +11,7 @@ from pathlib import Path
 from ..look import page_style
 from ..steps.packing import Walk
 
-SCRIPTS = ("figures", "sweeps", "flow", "closeup", "picture", "charts", "stepper")  # in the order of their reading
+SCRIPTS = ("figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "stepper")
 
 
 @cache

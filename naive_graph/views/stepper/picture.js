@@ -1,7 +1,6 @@
 // The drawing: which one is shown, what of it is lit, how values travel along it, and what part of it is seen.
 
 const SMALLEST = 9;   // pixels, of a text at the size at which it is shown
-const TRAVEL = 700;   // milliseconds that a value is on its way
 const EDGE = 26;      // pixels around what must be seen
 
 function picturing(walk, teller, act) {
@@ -40,8 +39,9 @@ function picturing(walk, teller, act) {
   /** The id of the box in which a node is drawn: its own, that of a folded scope, or the one for all others. */
   function boxOf(row) {
     if (row === null || row === undefined) return null;
-    if (shown?.startsWith("near")) return part(typeof row === "number" ? `row-${row}` : row) ?? part(view.from.includes(row) === !view.back ? "rest-0" : "rest-2");
-    return part(String(boxName(row)));
+    if (!shown?.startsWith("near")) return part(String(boxName(row)));
+    const own = part(typeof row === "number" ? `row-${row}` : row);
+    return own ?? part(view.from.includes(row) === !view.back ? "rest-0" : "rest-2");
   }
 
   const names = new Map();
@@ -62,12 +62,14 @@ function picturing(walk, teller, act) {
   function show(next, moving) {
     const before = view;
     view = next;
-    travelling += 1;
+    if (opened && near === false) near = null;  // what the learner opened is kept, if it shows who acts
+    const journey = (travelling += 1);
     for (const each of frame.querySelectorAll(".ng-token")) each.remove();
     put(keyFor());
     write();
     see();
-    if (moving && before) travel();
+    const grads = boxOf(view.taker)?.querySelector(".ng-grad");
+    if (moving && before) travel(view, edgeOf, grads, act.pace(), () => journey === travelling);
   }
 
   /** The drawing that shows this step: one that can be read and holds the acting node, else a close-up. */
@@ -76,7 +78,8 @@ function picturing(walk, teller, act) {
     if (view.acting === null) return there[0] ?? null;
     const id = typeof view.acting === "number" ? `row-${view.acting}` : view.acting;
     const whole = there.find((key) => made(key).querySelector(`[id="${CSS.escape(id)}"]`));
-    const close = near === true || whole === undefined || (near === null && own === null && !readable(whole, view.acting));
+    const free = near === null && own === null;  // the learner chose nothing
+    const close = near === true || whole === undefined || (free && !readable(whole, view.acting));
     return close ? `near ${view.index}` : whole;
   }
 
@@ -90,12 +93,14 @@ function picturing(walk, teller, act) {
   /** The nodes that would be cut off from their neighbours. */
   function tooWide(key) {
     put(key);
-    const least = leastZoom(), wide = frame.clientWidth - 2 * EDGE, high = frame.clientHeight - 2 * EDGE, found = new Set(), boxes = new Map();
+    const least = leastZoom(), wide = frame.clientWidth - 2 * EDGE, high = frame.clientHeight - 2 * EDGE;
+    const found = new Set(), boxes = new Map(), name = (id) => (id.startsWith("row-") ? Number(id.slice(4)) : id);
     if (frame.clientWidth < 50 || whole() >= least) return found;
-    for (const group of svg().querySelectorAll(".node")) boxes.set(group.id.startsWith("row-") ? Number(group.id.slice(4)) : group.id, group.getBBox());
+    for (const group of svg().querySelectorAll(".node")) boxes.set(name(group.id), group.getBBox());
     for (const row of boxes.keys()) {
       if (typeof row === "string" && !walk.flow) continue;  // a folded box does not act
-      const all = [row, ...teller.around(view, row)].map((each) => boxes.get(each) ?? part(String(boxName(each)))?.getBBox()).filter(Boolean);
+      const near = [row, ...teller.around(view, row)];
+      const all = near.map((each) => boxes.get(each) ?? part(String(boxName(each)))?.getBBox()).filter(Boolean);
       const left = Math.min(...all.map((box) => box.x)), right = Math.max(...all.map((box) => box.x + box.width));
       const top = Math.min(...all.map((box) => box.y)), bottom = Math.max(...all.map((box) => box.y + box.height));
       if ((right - left) * least > wide || (bottom - top) * least > high) found.add(row);
@@ -106,9 +111,10 @@ function picturing(walk, teller, act) {
   function put(key) {
     if (key === shown) return;
     shown = key;
-    if (key === null) return void frame.replaceChildren(make("p", { class: "ng-none" }, view.acting === null ? "The walk begins." : "This graph is gone: it was cleared before it was drawn."));
+    if (key === null) return void frame.replaceChildren(make("p", { class: "ng-none" }, "The walk begins."));
     if (key.startsWith("near")) {
-      const lit = new Set([...view.from, ...view.to, view.taker]), rows = Math.floor((frame.clientHeight - 30) / ((HIGH + GAP) * 0.72));
+      const lit = new Set([...view.from, ...view.to, view.taker]);
+      const rows = Math.floor((frame.clientHeight - 30) / ((HIGH + GAP) * 0.72));
       frame.replaceChildren(closeUp(teller.near(view), lit, Math.max(2, Math.min(9, rows))));
     } else frame.replaceChildren(made(key));
     const box = svg().viewBox.baseVal;
@@ -132,7 +138,8 @@ function picturing(walk, teller, act) {
     if (group.dataset.heard || (!inside && !folds)) return;
     group.dataset.heard = "yes";
     const turn = () => { opened = folds ? shown.split("/")[0] : inside; near = false; shown = null; again(); };
-    for (const [name, value] of Object.entries({ tabindex: 0, role: "button", "aria-expanded": String(folds) })) group.setAttribute(name, value);
+    const said = { tabindex: 0, role: "button", "aria-expanded": String(folds) };
+    for (const [name, value] of Object.entries(said)) group.setAttribute(name, value);
     group.addEventListener("click", turn);
     group.addEventListener("keydown", (event) => event.key === "Enter" && turn());
   }
@@ -154,13 +161,6 @@ function picturing(walk, teller, act) {
       group.classList.toggle("ng-done", value !== "");
     }
     paint();
-  }
-
-  /** A number in a box, with a true minus sign; what is no number stands out. */
-  function say(text, words) {
-    if (!text) return;
-    text.textContent = words.replaceAll("-", "−");
-    text.classList.toggle("ng-bad", /nan|inf/.test(words));
   }
 
   function paint() {
@@ -188,90 +188,37 @@ function picturing(walk, teller, act) {
     for (const [name, arrow, size] of view.counts ?? []) if (size) counted(name, arrow, size);
   }
 
-  /** An arrowhead at the other end, for what travels against the arrow. */
-  function turned(edge) {
-    const path = edge?.querySelector("path");
-    if (!path) return;
-    edge.classList.add("ng-back");
-    const tip = path.getPointAtLength(0), after = path.getPointAtLength(10), angle = Math.atan2(after.y - tip.y, after.x - tip.x) * 180 / Math.PI;
-    edge.append(make("svg:path", { class: "ng-turned", d: "M0 0 l10 -5 v10 z", transform: `translate(${tip.x} ${tip.y}) rotate(${angle})` }));
-  }
-
   /** How many samples lie in a stream, near the head of its arrow. */
   function counted(name, arrow, size) {
     const path = part(arrow)?.querySelector("path");
-    if (path) path.parentNode.parentNode.append(pill(path.getPointAtLength(path.getTotalLength() * 0.8), String(size), "ng-count", `${name}: ${size}`));
+    if (!path) return;
+    const at = path.getPointAtLength(path.getTotalLength() * 0.8);
+    path.parentNode.parentNode.append(pill(at, String(size), "ng-count", `${name}: ${size}`));
   }
 
-  function sign(group, name, outline) {  // a shape at a node's upper side: colour is not the only sign
-    if (!group) return;
-    const box = group.getBBox();
-    group.parentNode.append(make("svg:path", { class: name, d: outline(box.x + box.width / 2, box.y, box.width) }));
-  }
-
-  // --- what is on its way ---
-
-  function pill(at, text, name, title = text) {
-    const wide = 7.2 * [...text].length + 10;
-    return make("svg:g", { class: name, transform: `translate(${at.x} ${at.y})` }, make("svg:title", {}, title),
-      make("svg:rect", { x: -wide / 2, y: -9, width: wide, height: 18, rx: 9 }),
-      make("svg:text", { x: 0, y: 4, "text-anchor": "middle" }, text));
-  }
-
-  /** Values travel along the arrows, gradients against them; where one arrives it is added to what was there. */
-  function travel() {
-    const journey = travelling, still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const under = view.carried.slice(0, 12).map(([id, text]) => [edgeOf(id)?.querySelector("path"), text]).filter(([path]) => path);
-    if (!under.length || act.pace() < 300) return;
-    const end = [...under].map(([path, text]) => {
-      const token = pill(path.getPointAtLength(0), text, "ng-token");
-      path.parentNode.parentNode.append(token);
-      return (share) => {
-        const at = path.getPointAtLength(path.getTotalLength() * (view.back ? 1 - share : share));
-        token.setAttribute("transform", `translate(${at.x} ${at.y})`);
-      };
-    });
-    const grads = view.taker === null ? null : boxOf(view.taker)?.querySelector(".ng-grad"), whole = grads?.textContent;
-    end.forEach((place) => place(still ? 0.5 : 0));
-    if (still) return;
-    say(grads, view.before === null ? "" : `${view.slope} ${view.before}`);
-    const lasts = Math.min(TRAVEL, act.pace() * 0.8);
-    let began = null;
-    const frameAt = (time) => {
-      if (journey !== travelling) return;
-      began ??= time;
-      const share = Math.min(1, (time - began) / lasts);
-      end.forEach((place) => place(share * share * (3 - 2 * share)));
-      if (share < 1) return void requestAnimationFrame(frameAt);
-      for (const each of frame.querySelectorAll(".ng-token")) each.remove();
-      if (!grads) return;
-      say(grads, view.before === null ? whole : `${view.before} + ${view.carried[0][1]}`);
-      setTimeout(() => journey === travelling && say(grads, whole), lasts);
-    };
-    requestAnimationFrame(frameAt);
-  }
-
-  // --- zooming, scrolling and dragging ---
+  // --- zooming and scrolling ---
 
   function scale(factor) {
     zoom = factor;
     if (!svg()) return;
     svg().setAttribute("width", String(Number(svg().dataset.width) * zoom));
     for (const text of svg().querySelectorAll(".edge text")) {  // which operand it is: the sentence says so, too
-      text.setAttribute("visibility", own === null && zoom * parseFloat(getComputedStyle(text).fontSize) < SMALLEST ? "hidden" : "visible");
+      const small = own === null && zoom * parseFloat(getComputedStyle(text).fontSize) < SMALLEST;
+      text.setAttribute("visibility", small ? "hidden" : "visible");
     }
   }
 
   /** The zoom at which the smallest text can just be read. */
   function leastZoom() {
     if (shown.startsWith("near")) return SMALLEST / 13;
-    const sizes = [...svg().querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize)).filter((size) => size >= 10);
-    return SMALLEST / Math.min(14, ...sizes);
+    const sizes = [...svg().querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize));
+    return SMALLEST / Math.min(14, ...sizes.filter((size) => size >= 10));
   }
 
   /** The zoom at which the whole drawing is seen. */
   function whole() {
-    const width = Number(svg().dataset.width), height = (width * svg().viewBox.baseVal.height) / svg().viewBox.baseVal.width;
+    const width = Number(svg().dataset.width);
+    const height = (width * svg().viewBox.baseVal.height) / svg().viewBox.baseVal.width;
     return Math.min((frame.clientWidth - 6) / width, (frame.clientHeight - 18) / height);
   }
 
@@ -301,16 +248,18 @@ function picturing(walk, teller, act) {
 
   /** Scroll so that the acting node, what it takes and what it gives to are seen, within the drawing alone. */
   function see() {
-    const boxes = [...new Set([view.acting, view.taker, ...view.from, ...view.to].map(boxOf))].filter(Boolean).map((each) => each.getBoundingClientRect());
+    const groups = new Set([view.acting, view.taker, ...view.from, ...view.to].map(boxOf));
+    const boxes = [...groups].filter(Boolean).map((each) => each.getBoundingClientRect());
     if (!boxes.length) return;
-    const room = frame.getBoundingClientRect(), all = { left: Math.min(...boxes.map((box) => box.left)), right: Math.max(...boxes.map((box) => box.right)),
-      top: Math.min(...boxes.map((box) => box.top)), bottom: Math.max(...boxes.map((box) => box.bottom)) };
+    const room = frame.getBoundingClientRect();
+    const least = (side) => Math.min(...boxes.map((box) => box[side]));
+    const most = (side) => Math.max(...boxes.map((box) => box[side]));
     const into = (low, high, from, to, first) => {  // how far to scroll; what does not fit begins with who acts
       if (low >= from + 8 && high <= to - 8) return 0;
       return high - low <= to - from - 16 ? (low + high) / 2 - (from + to) / 2 : first - (from + to) / 2;
     };
-    frame.scrollLeft += into(all.left, all.right, room.left, room.right, (boxes[0].left + boxes[0].right) / 2);
-    frame.scrollTop += into(all.top, all.bottom, room.top, room.bottom, (boxes[0].top + boxes[0].bottom) / 2);
+    frame.scrollLeft += into(least("left"), most("right"), room.left, room.right, (boxes[0].left + boxes[0].right) / 2);
+    frame.scrollTop += into(least("top"), most("bottom"), room.top, room.bottom, (boxes[0].top + boxes[0].bottom) / 2);
   }
 
   let room = "";
@@ -322,24 +271,13 @@ function picturing(walk, teller, act) {
   });
   resized.observe(frame);
 
-  let grip = null;
-  frame.addEventListener("pointerdown", (event) => {
-    grip = { x: event.clientX, y: event.clientY, left: frame.scrollLeft, top: frame.scrollTop };
-  });
-  frame.addEventListener("pointermove", (event) => {
-    if (!grip || !(event.buttons & 1)) return;
-    frame.classList.add("ng-dragging");
-    frame.scrollLeft = grip.left - (event.clientX - grip.x);
-    frame.scrollTop = grip.top - (event.clientY - grip.y);
-  });
-  for (const name of ["pointerup", "pointerleave", "pointercancel"]) {
-    frame.addEventListener(name, () => { grip = null; frame.classList.remove("ng-dragging"); });
-  }
-  frame.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return;  // a plain wheel scrolls the page
-    event.preventDefault();
-    zoomBy(event.deltaY < 0 ? 1.1 : 1 / 1.1);
-  }, { passive: false });
+  dragging(frame, zoomBy);
+  return { frame, show, paint, stops, zoomBy, fitted, toggle, end: () => resized.disconnect() };
 
-  return { frame, show, paint, stops, zoomBy, fitted, toggle() { near = !shown?.startsWith("near"); own = null; shown = null; again(); }, end: () => resized.disconnect() };
+  /** A close-up, or the whole drawing. */
+  function toggle() {
+    near = !shown?.startsWith("near");
+    own = shown = null;
+    again();
+  }
 }

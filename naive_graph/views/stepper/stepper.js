@@ -11,11 +11,11 @@ const KEYS = [
   ["Page Down  Page Up", "next, previous iteration"], ["w", "the whole drawing or the node at hand"],
   ["+  −  0", "zoom in, out, all"], ["?", "this list"],
 ];
-const MANY_CHIPS = 24;
 const SOON = 250;  // milliseconds after which the address follows the step
 
 export function mount(el, walk, state, alone = false) {
-  const teller = walk.flow ? firings(walk) : sweeps(walk), last = teller.count - 1, iterations = teller.iterations.length;
+  const teller = walk.flow ? firings(walk) : sweeps(walk), last = teller.count - 1,
+    iterations = teller.iterations.length;
   let view = null;      // the step that is shown
   let timer = null;     // of playing
   let level = 1;        // values, contributions, queue: how much is told
@@ -23,53 +23,60 @@ export function mount(el, walk, state, alone = false) {
 
   // --- the parts of the page ---
 
-  const button = (text, label, act, more = {}) => make("button", { type: "button", title: label, "aria-label": label, onclick: act, ...more }, text);
   const first = button("|◀", "first step", () => go(0));
   const previous = button("◀", "previous step", () => move(-1));
   const play = button("▶ play", "play", toggle);
   const next = button("▶", "next step", () => move(1));
   const final = button("▶|", "last step", () => go(last));
-  const slider = make("input", { type: "range", min: 0, max: Math.max(0, last), step: 1, "aria-label": "step", oninput: () => go(nearest(Number(slider.value))) });
-  const typed = make("input", { type: "number", min: 0, max: Math.max(0, last), "aria-label": "go to step", onchange: () => go(Number(typed.value)) });
-  const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) => make("option", { value: name, selected: name === "normal" }, name)));
-  const iteration = make("input", { type: "number", min: 0, max: iterations - 1, "aria-label": "iteration", onchange: () => toIteration(Number(iteration.value)) });
+  const slider = make("input", { type: "range", min: 0, max: Math.max(0, last), step: 1, "aria-label": "step",
+    oninput: () => go(nearest(Number(slider.value))) });
+  const typed = make("input", { type: "number", min: 0, max: Math.max(0, last), "aria-label": "go to step",
+    onchange: () => go(Number(typed.value)) });
+  const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) => make("option",
+    { value: name, selected: name === "normal" }, name)));
+  const iteration = make("input", { type: "number", min: 0, max: iterations - 1, "aria-label": "iteration",
+    onchange: () => toIteration(Number(iteration.value)) });
   const levels = (teller.levels ?? []).map((name, at) => button(name, `show ${name} (${at + 1})`, () => choose(at)));
-  const wish = make("input", { type: "search", list: "", "aria-label": "find", placeholder: "find x.grad, sin", oninput: () => { picture.stops.clear(); understood(); }, onchange: () => understood() });
-  const offers = make("datalist", { id: `ng-${Math.random().toString(36).slice(2)}` }, ...teller.wishes.map((value) => make("option", { value })));
+  const wish = make("input", { type: "search", list: "", "aria-label": "find", placeholder: "find x.grad, sin",
+    oninput: () => { picture.stops.clear(); understood(); }, onchange: () => understood() });
+  const offers = make("datalist", { id: `ng-${Math.random().toString(36).slice(2)}` },
+    ...teller.wishes.map((value) => make("option", { value })));
   wish.setAttribute("list", offers.id);
   const sentence = make("p", { class: "ng-sentence", "aria-live": "polite", role: "status" });
-  const picture = picturing(walk, teller, { clicked, level: () => level, pace: () => (timer === null ? 2000 : SPEEDS[speed.value]) });
-  const steps = make("div", { class: "ng-now-panel" }), program = make("div", { class: "ng-program" });
-  const queue = make("ol", { class: "ng-queue" }), ready = make("h3", {}), queued = make("div", { hidden: true }, ready, queue);
-  const table = make("div", { tabindex: 0, role: "group", "aria-label": "values and gradients" });
-  const all = make("details", { class: "ng-all", ontoggle: () => view && list() }, make("summary", {}, "all values as a table"), table);
-  const charts = charting(walk, teller, go);
-  const panel = make("div", { class: "ng-panel", tabindex: 0, role: "group", "aria-label": "the step in figures" }, steps, queued, ...(charts ? [charts.box] : []), program, all);
-  const help = make("div", { class: "ng-help", hidden: true }, make("dl", {}, ...KEYS.flatMap(([keys, says]) => [make("dt", {}, keys), make("dd", {}, says)])),
-    make("p", {}, "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. Dashed: ready, in the queue. "
+  const picture = picturing(walk, teller, { clicked, level: () => level,
+    pace: () => (timer === null ? 2000 : SPEEDS[speed.value]) });
+  const panel = paneling(walk, teller, go);
+  const help = make("div", { class: "ng-help", hidden: true }, make("dl", {},
+    ...KEYS.flatMap(([keys, says]) => [make("dt", {}, keys), make("dd", {}, says)])),
+    make("p", {}, "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. "
+      + "Dashed: ready, in the queue. "
       + "Click a node to stop wherever it takes part; a folded box to open it."));
   const tools = make("div", { class: "ng-bar" },
-    ...(levels.length ? [make("span", { class: "ng-levels", role: "group", "aria-label": "how much is told" }, ...levels)] : []),
+    ...(levels.length ? [make("span", { class: "ng-levels", role: "group", "aria-label": "how much is told" },
+      ...levels)] : []),
     make("label", {}, "speed", speed), ...(iterations > 1 ? [make("label", {}, "iteration", iteration)] : []),
     wish, offers, button("◁", "previous found (B)", () => search(-1)), button("▷", "next found (b)", () => search(1)),
-    button("◎", "the whole drawing or the node at hand (w)", () => picture.toggle()), button("+", "zoom in", () => picture.zoomBy(1.25), { class: "ng-spare" }),
-    button("−", "zoom out", () => picture.zoomBy(1 / 1.25), { class: "ng-spare" }), button("fit", "fit the drawing", () => picture.fitted(), { class: "ng-spare" }), button("?", "list of keys", toggleHelp));
+    button("◎", "the whole drawing or the node at hand (w)", () => picture.toggle()),
+      button("+", "zoom in", () => picture.zoomBy(1.25), { class: "ng-spare" }),
+    button("−", "zoom out", () => picture.zoomBy(1 / 1.25), { class: "ng-spare" }),
+      button("fit", "fit the drawing", () => picture.fitted(), { class: "ng-spare" }),
+      button("?", "list of keys", toggleHelp));
   const heading = walk.heading ? parsed(walk.heading, "application/xml") : walk.title;
   const root = make("section", { class: "ng-stepper", "aria-label": walk.title, tabindex: -1 },
     make("h2", { class: "ng-heading" }, heading),
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, final, slider,
       make("label", {}, "step", typed, ` of ${last.toLocaleString("en")}`)),
-    tools, sentence, help, make("div", { class: "ng-main" }, picture.frame, panel));
+    tools, sentence, help, make("div", { class: "ng-main" }, picture.frame, panel.box));
   el.replaceChildren(root);
   // A notebook listens at the document, before us; so we listen before it, to what is meant for us alone.
   const heard = (event) => { if (meant(event)) key(event); };
   window.addEventListener("keydown", heard, true);
 
-  /** Whether a key is for us: on a page of our own every one, in a notebook those within; arrows also if our cell is chosen. */
+  /** Whether a key is for us: on a page of our own every one; in a notebook those within, and arrows in our cell. */
   function meant(event) {
     if (alone || root.contains(event.target)) return true;
     const chosen = root.closest(".jp-Cell")?.matches(".jp-mod-active, .jp-mod-selected");
-    const writes = event.target.closest?.("input, textarea, select, [contenteditable=true], .jp-mod-editMode .jp-Cell-inputWrapper");
+    const writes = event.target.closest?.("input, textarea, select, [contenteditable=true]");
     if (!chosen || writes || !["ArrowRight", "ArrowLeft"].includes(event.key)) return false;
     root.focus({ preventScroll: true });
     return true;
@@ -140,7 +147,8 @@ export function mount(el, walk, state, alone = false) {
   }
 
   function key(event) {
-    const target = event.target, typing = ["SELECT", "TEXTAREA"].includes(target.tagName) || (target.tagName === "INPUT" && target.type !== "range");
+    const target = event.target, typing = ["SELECT", "TEXTAREA"].includes(target.tagName)
+      || (target.tagName === "INPUT" && target.type !== "range");
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (typing && target !== wish && target !== typed) return;
     if (typing) {
@@ -150,12 +158,17 @@ export function mount(el, walk, state, alone = false) {
       else go(Number(typed.value));
       return taken(event);
     }
-    const onButton = ["BUTTON", "SUMMARY"].includes(target.tagName) || target.getAttribute?.("role") === "button", onSlider = target === slider;
+    const onButton = ["BUTTON", "SUMMARY"].includes(target.tagName) || target.getAttribute?.("role") === "button",
+      onSlider = target === slider;
     const acts = {
-      ArrowRight: () => !onSlider && move(1), ArrowLeft: () => !onSlider && move(-1), Home: () => !onSlider && go(0), End: () => !onSlider && go(last),
-      " ": () => !onButton && toggle(), b: () => search(1), B: () => search(-1), s: findThis, g: () => typed.select(), "/": () => wish.select(),
-      PageDown: () => !onSlider && toIteration(iterationAt(view.index) + 1), PageUp: () => !onSlider && toIteration(iterationAt(view.index) - 1),
-      "+": () => picture.zoomBy(1.25), "-": () => picture.zoomBy(1 / 1.25), "0": () => picture.fitted(), w: () => picture.toggle(), "?": toggleHelp,
+      ArrowRight: () => !onSlider && move(1), ArrowLeft: () => !onSlider && move(-1), Home: () => !onSlider && go(0),
+        End: () => !onSlider && go(last),
+      " ": () => !onButton && toggle(), b: () => search(1), B: () => search(-1), s: findThis, g: () => typed.select(),
+        "/": () => wish.select(),
+      PageDown: () => !onSlider && toIteration(iterationAt(view.index) + 1),
+        PageUp: () => !onSlider && toIteration(iterationAt(view.index) - 1),
+      "+": () => picture.zoomBy(1.25), "-": () => picture.zoomBy(1 / 1.25), "0": () => picture.fitted(),
+        w: () => picture.toggle(), "?": toggleHelp,
       ...Object.fromEntries(levels.map((_, at) => [String(at + 1), () => choose(at)])),
     };
     const act = acts[event.key];
@@ -176,7 +189,8 @@ export function mount(el, walk, state, alone = false) {
 
   /** What the learner looks for, as a question to events; several wishes stand between commas. */
   function understood() {
-    const parts = wish.value.split(",").map((each) => each.trim()).filter(Boolean), meanings = parts.map((each) => teller.meaning(each));
+    const parts = wish.value.split(",").map((each) => each.trim()).filter(Boolean),
+      meanings = parts.map((each) => teller.meaning(each));
     found = parts.length && meanings.every(Boolean) ? (index) => meanings.some((each) => each(index)) : null;
     wish.setAttribute("aria-invalid", String(parts.length > 0 && !found && !/^\d+$/.test(wish.value.trim())));
     return found;
@@ -184,8 +198,10 @@ export function mount(el, walk, state, alone = false) {
 
   function search(direction) {
     if (/^\d+$/.test(wish.value.trim())) return go(Number(wish.value));
-    if (!wish.value.trim()) return void (sentence.textContent = "Say first what to find: a node, x.grad, an operator, a number of a step.");
-    if (!understood()) return void (sentence.textContent = `Nothing is called ${wish.value}. Try ${teller.wishes.slice(0, 3).join(", ")}, or the number of a step.`);
+    if (!understood()) {
+      const none = wish.value.trim() ? `Nothing is called ${wish.value}. Try` : "Say first what to find:";
+      return void (sentence.textContent = `${none} ${teller.wishes.slice(0, 3).join(", ")}, or the number of a step.`);
+    }
     for (let at = view.index + direction; at >= 0 && at <= last; at += direction) {
       if (!found(at)) continue;
       if (!teller.seen(at, level)) choose(2);
@@ -205,7 +221,8 @@ export function mount(el, walk, state, alone = false) {
     if (view.acting === null) return;
     const row = view.taker ?? view.acting;
     clicked(row);
-    sentence.textContent = picture.stops.has(row) ? `The walk stops at ${view.name}.` : `The walk no longer stops at ${view.name}.`;
+    sentence.textContent = picture.stops.has(row) ? `The walk stops at ${view.name}.`
+      : `The walk no longer stops at ${view.name}.`;
   }
 
   // --- showing ---
@@ -220,53 +237,9 @@ export function mount(el, walk, state, alone = false) {
     next.disabled = final.disabled = index === last;
     if (iterations > 1) iteration.value = String(iterationAt(index));
     sentence.textContent = view.sentence;
-    steps.replaceChildren(...view.panel(level).map(([title, children]) => make("div", {}, make("h3", {}, title), ...children)));
-    line(view.place());
-    wait();
-    charts?.show(index);
-    if (all.open) list();
+    panel.show(view, level);
     picture.show(view, moving);
     link();
-  }
-
-  /** The queue as chips: the first acts next; a click goes to where one acts. */
-  function wait() {
-    queued.hidden = level !== 2 || !teller.levels;
-    const [shown, more] = some(view.queue, MANY_CHIPS);
-    ready.textContent = view.queue.length ? `ready: ${view.queue.length}; the first acts ${view.kind === "contributed" ? "now" : "next"}` : "nobody is ready";
-    queue.replaceChildren(...shown.map((row) => make("li", {}, button(teller.called(row), `go to where ${teller.called(row)} acts`, () => go(teller.turn(row, view.index))))),
-      ...(more ? [make("li", {}, `… ${more} more`)] : []));
-  }
-
-  let written = null;  // the program that is shown
-
-  /** The learner's program, with the line and the part of it that made the node. */
-  function line(place) {
-    const file = place && walk.files[place[0]];
-    program.hidden = !file?.lines.length;
-    if (program.hidden) return;
-    if (written !== file) {
-      written = file;
-      program.replaceChildren(make("h3", {}, "the program"), make("ol", { start: file.first, tabindex: 0, role: "group", "aria-label": "the program" }, ...file.lines.map((text) => make("li", {}, text))));
-    }
-    for (const each of program.querySelectorAll("li[aria-current]")) {
-      each.removeAttribute("aria-current");
-      each.replaceChildren(each.textContent);
-    }
-    const item = program.querySelectorAll("li")[place[1] - file.first];
-    if (!item || view.kind === "started") return;
-    const letters = [...item.textContent], [start, end] = place[2].length ? place[2] : [0, letters.length];  // Python counts letters
-    item.setAttribute("aria-current", "true");
-    item.replaceChildren(letters.slice(0, start).join(""), make("mark", {}, letters.slice(start, end).join("")), letters.slice(end).join(""));
-    const box = item.parentNode, top = item.offsetTop;
-    if (top < box.scrollTop || top + item.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 2;
-  }
-
-  /** Every number of the drawing as a table, for those who do not see it. */
-  function list() {
-    const rows = view.table().map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((each) => make("td", {}, each))));
-    const head = [walk.flow ? "stream" : "node", walk.flow ? "samples" : "value", walk.flow ? "the first" : view.slope].map((name) => make("th", { scope: "col" }, name));
-    table.replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
   }
 
   // --- a link to a step ---
@@ -329,8 +302,11 @@ export default {
 // --- on a page of its own ---
 
 export async function start() {
+  const root = document.getElementById("stepper");
+  if (!window.DecompressionStream) return void (root.textContent = "This page needs a browser of 2023 or later.");
   const text = atob(document.getElementById("walk").textContent), bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
   let index = 0;
-  mount(document.getElementById("stepper"), await unpacked(bytes), { get: () => index, set: (to) => { index = to; } }, true);
+  mount(root, await unpacked(bytes), { get: () => index, set: (to) => { index = to; } },
+    true);
 }

@@ -49,7 +49,7 @@ class Columns:
         self.places: list[list[Any]] = []  # of origins: file, line, columns
         self.files: dict[str, int] = {}
         self.pictures: list[Picture] = []
-        self.title = title or self._title()
+        self.title = title or log.title or self._title()
 
     def _title(self) -> str:
         if not self.casts:

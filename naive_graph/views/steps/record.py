@@ -184,10 +184,12 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         f = f.expand()
     if hasattr(f, "streams"):
         return Firings(f, feed)
+    title = ""
     if isinstance(f, Arithmetic) and not isinstance(f, Node):
         from ...tensor.lower import lower  # brings NumPy
 
         tensor: Any = f
+        title = f"A walk through {tensor.label}"
         rows = list(dict.fromkeys(map(int, lower(tensor).rows.flat)))
     else:
         rows = rows_of([f], "step")
@@ -204,7 +206,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
             recorder.differentiate(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies())
         if mode == "backward":
             del recorder.runs[0]
-        return Steps(recorder.runs)
+        return Steps(recorder.runs, title)
 
 
 def _set_off(plan: Plan, values: list[Any], wrt: Node | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ...errors import NodeError
 from ..picture import file_of, write_whole
@@ -16,22 +16,25 @@ from .packing import Walk
 from .steps import StepLog
 
 
+class Walked(Protocol):
+    """What says what a browser shows of it."""
+
+    def walk(self, title: str = "") -> Walk: ...
+
+
 class Shown:
-    """What every walk can do once it says what a browser shows of it."""
+    """What every walk can do."""
 
-    def walk(self, title: str = "") -> Walk:
-        raise NotImplementedError
-
-    def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
+    def save(self: Walked, path: str | os.PathLike[str], title: str = "") -> Path:
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""
         target = file_of(path, "A walk", (".html", ".htm"), NodeError)
         write_whole(target, page(self.walk(title)).encode())
         return target
 
-    def _ipython_display_(self) -> None:
+    def _ipython_display_(self: Walked) -> None:
         show(self.walk(), repr(self))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self: Walked, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return bundle(self.walk(), repr(self))
 
 
@@ -44,6 +47,3 @@ class Steps(Shown, StepLog):
 
 class Firings(Shown, FiringLog):
     """All firings of a dataflow's run: `steps[12].streams`, `steps.save("walk.html")`; it shows itself in notebooks."""
-
-    def walk(self, title: str = "") -> Walk:
-        return FiringLog.walk(self, title)
