@@ -7,8 +7,8 @@ function firings(walk) {
   /** What lies in each stream after a step. */
   function stateAt(index) {
     if (known === null || known.index > index) {
-      known = { index: 0, lies: Object.fromEntries(Object.keys(streams).map((name) => [name,
-        [...(fed[name] ?? [])]])) };
+      const lies = Object.fromEntries(Object.keys(streams).map((name) => [name, [...(fed[name] ?? [])]]));
+      known = { index: 0, lies };
     }
     for (; known.index < index; known.index += 1) {
       for (const name of fired[known.index].taken) known.lies[name].shift();
@@ -17,21 +17,23 @@ function firings(walk) {
     return known.lies;
   }
 
-  /** The box at an end of a stream: an operator's, or that of the stream where it comes from outside or goes there. */
-  const rim = (name, end) => operators[streams[name][end]]?.[0] ?? `${["in", "out"][end]}-${name}`;
+  /** Who is at an end of a stream: an operator, or the rim where it comes from outside or goes there. */
+  const end = (name, side) => streams[name][side] || `${["in", "out"][side]}-${name}`;
+
+  const arrow = (name) => `stream-${name}`;
 
   function at(index) {
     const lies = stateAt(index), now = index ? fired[index - 1] : null, given = Object.keys(now?.given ?? {});
-    const ends = (names, end) => [...new Set(names.map((name) => rim(name, end)))];
-    const lit = now ? [...now.taken, ...given].map((name) => streams[name][2]).filter(Boolean) : [];
+    const ends = (names, side) => [...new Set(names.map((name) => end(name, side)))];
+    const lit = now ? [...now.taken, ...given].map(arrow) : [];
     return {
       index, kind: now ? "fired" : "started", phase: "firing", iteration: now?.time ?? 0, back: false, before: null,
-      sentence: now?.text ?? walk.flow.begins, acting: now ? operators[now.operator][0] : null, taker: null,
+      sentence: now?.text ?? walk.flow.begins, acting: now ? now.operator : null, taker: null,
       from: now ? ends(now.taken, 0) : [], to: ends(given, 1), edges: [...new Set(lit)],
-      carried: given.filter((name) => streams[name][2]).map((name) => [streams[name][2], now.given[name]]),
+      carried: given.map((name) => [arrow(name), now.given[name]]),
       drawings: ["0"], texts: () => ["", ""], queue: [], panel: () => panel(now, lies), table: () => table(lies),
       slope: "samples", name: now?.operator ?? "", place: () => null,
-      counts: Object.entries(streams).map(([name, [, , arrow]]) => [name, arrow, lies[name].length]),
+      counts: Object.keys(streams).map((name) => [name, arrow(name), lies[name].length]),
     };
   }
 
@@ -60,11 +62,11 @@ function firings(walk) {
 
   /** An operator with those that it reads from and that read from it. */
   function neighbourhood(name) {
-    const into = Object.keys(streams).filter((each) => rim(each, 1) === name && rim(each, 0) !== name);
-    const out = Object.keys(streams).filter((each) => rim(each, 0) === name && rim(each, 1) !== name);
-    const boxes = (names, end) => [...new Set(names.map((each) => rim(each, end)))].map((row) => ({ row,
-      name: row.replace(/^(in|out)-/, ""), kind: row in operators ? "operator" : "PlaceHolder" }));
-    const edges = [...into, ...out].map((each) => [rim(each, 0), rim(each, 1), 0, streams[each][2]]);
+    const into = Object.keys(streams).filter((each) => streams[each][1] === name);
+    const out = Object.keys(streams).filter((each) => streams[each][0] === name);
+    const boxes = (names, side) => [...new Set(names.map((each) => end(each, side)))].map((row) => (
+      { row, name: row.replace(/^(in|out)-/, ""), kind: operators[row] ? "operator" : "PlaceHolder" }));
+    const edges = [...into, ...out].map((each) => [end(each, 0), end(each, 1), 0, arrow(each)]);
     return { left: boxes(into, 0), middle: { row: name, name, kind: "operator" }, right: boxes(out, 1), edges };
   }
 
@@ -81,6 +83,6 @@ function firings(walk) {
       near: ({ acting }) => neighbourhood(acting),
     around: (_, name) => { const { left, right } = neighbourhood(name);
       return [...left, ...right].map((box) => box.row); },
-    kindOf: () => "operator",
+    kindOf: () => "operator", box: (name) => operators[name]?.[0] ?? name, bundle: (id) => streams[id.slice(7)]?.[2],
   };
 }

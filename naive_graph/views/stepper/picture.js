@@ -46,14 +46,14 @@ function picturing(walk, teller, act) {
 
   const names = new Map();
   function boxName(row) {
-    if (typeof row !== "number") return row;
+    if (typeof row !== "number") return teller.box(row);
     if (!names.has(shown)) names.set(shown, kept(shown));
     return names.get(shown)(row);
   }
 
   /** An edge by its id, or the bundle that it runs in where one of its ends is folded up or left out. */
   function edgeOf(id) {
-    const there = part(id), [, source, target] = id.split("-");
+    const there = part(id) ?? part(teller.bundle?.(id) ?? ""), [, source, target] = id.split("-");
     if (there || shown.startsWith("near") || !id.startsWith("edge")) return there;
     const end = boxName(Number(target));
     return part(`bundle-${boxName(Number(source)) ?? `rest-${end}`}-${end}`);

@@ -37,7 +37,8 @@ export function mount(el, walk, state, alone = false) {
   const iteration = make("input", { type: "number", min: 0, max: iterations - 1, "aria-label": "iteration",
     onchange: () => toIteration(Number(iteration.value)) });
   const levels = (teller.levels ?? []).map((name, at) => button(name, `show ${name} (${at + 1})`, () => choose(at)));
-  const wish = make("input", { type: "search", list: "", "aria-label": "find", placeholder: "find x.grad, sin",
+  const wish = make("input", { type: "search", list: "", "aria-label": "find",
+    placeholder: `find ${teller.wishes[1] ?? ""}`,
     oninput: () => { picture.stops.clear(); understood(); }, onchange: () => understood() });
   const offers = make("datalist", { id: `ng-${Math.random().toString(36).slice(2)}` },
     ...teller.wishes.map((value) => make("option", { value })));

@@ -5,7 +5,7 @@ state     what is known after a step
 describe  a step in words and figures; `mathml` shows its rule
 step      one step
 steps     the walk: every step of every run
-packing   a walk as bytes; `columns` packs sweeps
+packing   a walk as bytes; `columns` packs sweeps, and what `landscape` finds below a loop
 firings   the walk through a dataflow: every firing of its operators
 shown     the walks with their faces
 record    `step(f)` and `record()`

@@ -18,23 +18,22 @@ from typing import Any
 
 from ...core.arithmetics.text import tex_name
 from ...core.tables import Scope
-from ...errors import NaiveGraphError
 from ...graph.handles import handle
 from ..folding import around, path
 from ..picture import Picture
 from ..scene import READABLE
-from ..surface import Surface, contour_levels, spread, window
 from . import describe
+from .landscape import VALUED, surface_of
 from .mathml import mathml
 from .packing import Packed, Walk
-from .run import BACKWARD, CONTRIBUTED, FINISHED, GRAD_ROOM, KINDS, TANGENT, UPDATE, VALUE_ROOM, Cast, Run
+from .run import BACKWARD, CONTRIBUTED, GRAD_ROOM, KINDS, TANGENT, UPDATE, VALUE_ROOM, Cast, Run
 from .steps import StepLog
 
 MOST_OPENED = 12  # drawings with one scope open, of a graph that is drawn folded
+MOST_FOLDED = 5000  # nodes of a graph that is drawn folded
 MOST_LINES = 400  # of the learner's program
 LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets
 LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, and for the result
-GRID = 40  # points along each side of the contour
 
 
 class Columns:
@@ -64,7 +63,7 @@ class Columns:
         header |= self._runs()
         header |= {"kinds": list(self.kinds), "kind_names": KINDS, "origins": self.places, "files": self._files()}
         header["heading"] = self._heading()
-        header["surface"] = _surface(self.log)
+        header["surface"] = surface_of(self.log)
         still = self.casts[0].picture(room=False) if self.pictures else None
         return Walk(self.packed.blob(header), self.title, len(self.log), still)
 
@@ -125,13 +124,12 @@ class Columns:
         for step, row in enumerate(cast.rows):
             if (name := then.name(row)) is not None:
                 names[step] = name
-        drawn = self._drawings(cast) if len(cast.rows) > 0 else {}
+        drawn = self._drawings(cast)
         drawings |= drawn
         # A letter of a rule must not look like the name of a node.
         taken = set(names.values())
-        letters = "".join(
-            [*[each for each in LETTERS if each not in taken][:8], next(filter(taken.isdisjoint, RESULTS))]
-        )
+        free, last = ([each for each in letters if each not in taken] for letters in (LETTERS, RESULTS))
+        letters = [*free[:8], last[0]]
         return {
             "rows": self.packed.add(array("i", cast.rows)),
             "kinds": self.packed.add(kinds),
@@ -142,7 +140,7 @@ class Columns:
             "quoted": {step: repr(name) for step, name in names.items() if repr(name) != f"'{name}'"},
             "targets": list(plan.targets),
             "tensors": [] if not then.blocks else self._tensors(cast),
-            "rules": _rules(cast, letters),
+            "rules": _rules(cast, "".join(letters)),
             "letters": letters,
             "drawings": list(drawn),
             "scopes": self._scopes(cast, drawn),
@@ -167,10 +165,9 @@ class Columns:
         return found
 
     def _tensors(self, cast: Cast) -> list[list[Any]]:
-        """Of each tensor that was lowered: its first step here, and what it is called and computed by."""
+        """Of each tensor that was lowered: its first and last row, and what it is called and computed by."""
         found: dict[Any, list[Any]] = {}
-        order = sorted(zip(cast.rows, range(len(cast.rows))))
-        rows = [row for row, _ in order]
+        rows = sorted(cast.rows)
         for block in dict.fromkeys(cast.then.block(row) for row in rows):
             if block is not None:
                 tensor = block.owner.tensor
@@ -183,7 +180,7 @@ class Columns:
     def _drawings(self, cast: Cast) -> dict[str, Any]:
         """The graph, and of a folded one also each scope opened; none where it is too large to be laid out."""
         scopes = cast.scopes()
-        if not cast.is_there() or (len(cast.rows) > READABLE and not scopes):
+        if not cast.is_there() or len(cast.rows) > (MOST_FOLDED if scopes else READABLE):
             return {}
         base = str(self.number_of[cast])
         found = {base: self._kept(cast, cast.picture())}
@@ -222,9 +219,8 @@ class Columns:
             return ""
         node = handle(cast.tables, cast.targets[0])
         text, tex = node.formula(), node.formula("tex")
-        deep = max(
-            accumulate((letter == "(") - (letter == ")") for letter in text)
-        )  # brackets grow with what they hold
+        # Brackets grow with what they hold.
+        deep = max(accumulate((letter == "(") - (letter == ")") for letter in text))
         if "\n" in text or len(text) > LONGEST or deep > DEEPEST:
             return ""
         return mathml(f"{tex_name(cast.called(node.row))} = {tex}")
@@ -236,7 +232,7 @@ def _numbers(run: Run) -> Iterator[float]:
     partials, values = log.numbers[0], log.numbers[3]
     if run.phase == BACKWARD:
         return compress(partials, (kind == CONTRIBUTED for kind in log.kinds))
-    chosen = [place for place, kind in enumerate(log.kinds) if kind in _VALUED]
+    chosen = [place for place, kind in enumerate(log.kinds) if kind in VALUED]
     if run.phase == TANGENT:
         return (each for at in chosen for each in (values[at], run.slopes.get(log.rows[at]) or 0.0))
     if run.phase == UPDATE:
@@ -244,15 +240,12 @@ def _numbers(run: Run) -> Iterator[float]:
     return (values[at] for at in chosen)
 
 
-_VALUED = frozenset(range(len(KINDS))) - {0, 1, CONTRIBUTED, FINISHED}
-
-
 def _continues(last: Run | None, run: Run) -> bool:
     """Whether a reverse run has the values that the last forward run left."""
     if last is None or last.cast is not run.cast:
         return False
     known = {
-        row: value for row, kind, value in zip(last.log.rows, last.log.kinds, last.log.numbers[3]) if kind in _VALUED
+        row: value for row, kind, value in zip(last.log.rows, last.log.kinds, last.log.numbers[3]) if kind in VALUED
     }
     return len(known) == len(run.values) and all(repr(run.values[row]) == repr(known[row]) for row in known)
 
@@ -275,42 +268,3 @@ def with_room(svg: str) -> str:
     for room, name in ((VALUE_ROOM, "ng-value"), (GRAD_ROOM, "ng-grad")):
         svg = re.sub(rf"<text([^>]*)>{room}</text>", rf'<text class="{name}"\1></text>', svg)
     return svg
-
-
-def _surface(log: StepLog) -> dict[str, Any] | None:
-    """The result over the plane of two weights, where a loop moved two: heights on a grid, and levels for lines."""
-    moved = {row: run.cast for run in log.runs if run.phase == UPDATE for row in run.before}
-    runs = [run for run in log.runs if run.phase not in (UPDATE, BACKWARD)]
-    cast = runs[0].cast if runs else None
-    if len(moved) != 2 or cast is None or len(cast.targets) != 1 or not cast.is_there():
-        return None
-    rows = sorted(moved)
-    paths = [[value for run in runs for value in _values_of(run, row)] for row in rows]
-    try:
-        surface = Surface(handle(cast.tables, cast.targets[0]), [handle(cast.tables, row) for row in rows])
-        size = int(surface.affordable(GRID * GRID, 100) ** 0.5)
-        ends = window(paths[0], paths[1]), window(paths[1], paths[0])
-        axes = [spread(low, high, size) for low, high in ends]
-        heights = surface.over([(x, y) for y in axes[1] for x in axes[0]])
-        levels = contour_levels(heights)
-    except (NaiveGraphError, ValueError, OverflowError, IndexError):
-        return None  # of a graph that needs to be fed, or a walk that leaves the finite numbers
-    shown = [None if height != height else float(f"{height:.6g}") for height in heights]
-    return {
-        "rows": rows,
-        "names": [cast.called(row) for row in rows],
-        "ends": ends,
-        "size": size,
-        "heights": shown,
-        "levels": levels,
-    }
-
-
-def _values_of(run: Run, row: int) -> Iterator[float]:
-    """What a row was in a run."""
-    log = run.log
-    return (
-        log.numbers[3][at]
-        for at, (kind, each) in enumerate(zip(log.kinds, log.rows))
-        if each == row and kind in _VALUED
-    )

@@ -91,6 +91,7 @@ class Cast:
 
 def with_lines(picture: Picture) -> Picture:
     """The picture with room in its boxes for what becomes known, and `a: sin` for `sin  a`, which reads as sin(a)."""
+    picture.scene.caption = ""  # how `draw` would show more
     for box in picture.scene.boxes:
         if box.id.startswith("row-") and box.kind != "constant":
             symbol, _, name = box.lines[0].partition("  ")
