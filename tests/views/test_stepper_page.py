@@ -174,7 +174,7 @@ id => {
   const look = () => {
     const token = document.querySelector('.ng-token');
     const grad = document.querySelector(`[id="${id}"] .ng-grad`).textContent.replaceAll('−', '-');
-    const said = token?.querySelector('text').textContent ?? null;
+    const said = token?.querySelector('text').textContent.replaceAll('−', '-') ?? null;
     window.watched.push([token?.getBoundingClientRect().x ?? null, said, grad]);
     requestAnimationFrame(look);
   };

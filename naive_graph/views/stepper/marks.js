@@ -30,7 +30,7 @@ function pill(at, text, name, title = text) {
   const wide = 7.2 * [...text].length + 10;
   return make("svg:g", { class: name, transform: `translate(${at.x} ${at.y})` }, make("svg:title", {}, title),
     make("svg:rect", { x: -wide / 2, y: -9, width: wide, height: 18, rx: 9 }),
-    make("svg:text", { x: 0, y: 4, "text-anchor": "middle" }, text));
+    make("svg:text", { x: 0, y: 4, "text-anchor": "middle" }, text.replaceAll("-", "−")));
 }
 
 /** Values travel along the arrows, gradients against them; where one arrives it is added to what was there: `grads`. */
@@ -49,8 +49,8 @@ function travel(view, edgeOf, grads, pace, goesOn) {
     };
   });
   const whole = grads?.textContent;
-  end.forEach((place) => place(still ? 0.5 : 0));
-  if (still) return;
+  end.forEach((place) => place(0));
+  if (still) return void rest(tokens, grads, under[0][0]);
   say(grads, view.before === null ? "" : `${view.slope} ${view.before}`);
   const lasts = Math.min(TRAVEL, pace * 0.8);
   let began = null;
@@ -66,6 +66,14 @@ function travel(view, edgeOf, grads, pace, goesOn) {
     setTimeout(() => goesOn() && say(grads, whole), lasts);
   };
   requestAnimationFrame(frameAt);
+}
+
+/** Where nothing shall move: the value that is handed over stands above the gap that it crosses. */
+function rest(tokens, grads, path) {
+  if (!grads) return tokens.forEach((each) => each.remove());
+  const middle = path.getPointAtLength(path.getTotalLength() / 2), box = grads.closest(".node").getBBox();
+  const above = Math.min(box.y, path.getBBox().y) - 14;
+  tokens[0].setAttribute("transform", `translate(${middle.x} ${above})`);
 }
 
 /** Drag with the pointer; zoom with the wheel and Control. */

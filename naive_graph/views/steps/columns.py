@@ -20,6 +20,7 @@ from ...core.arithmetics.text import tex_name
 from ...core.tables import Scope
 from ...graph.handles import handle
 from ..folding import around, path
+from ..ink import layered_svg
 from ..picture import Picture
 from ..scene import READABLE
 from . import describe
@@ -30,6 +31,7 @@ from .run import BACKWARD, CONTRIBUTED, GRAD_ROOM, KINDS, TANGENT, UPDATE, VALUE
 from .steps import StepLog
 
 MOST_OPENED = 12  # drawings with one scope open, of a graph that is drawn folded
+QUICK = 120  # boxes that graphviz lays out in less than a second
 MOST_FOLDED = 5000  # nodes of a graph that is drawn folded
 MOST_LINES = 400  # of the learner's program
 LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets
@@ -200,7 +202,9 @@ class Columns:
         for row, box in box_of.items():
             if box.startswith("scope-"):
                 folded.setdefault(box, []).append(row)
-        return {"svg": with_room(picture.svg), "folded": folded}
+        small = len(picture.scene.boxes) <= QUICK
+        svg = picture.svg if small else layered_svg(picture.scene, picture.direction)
+        return {"svg": with_room(svg), "folded": folded}
 
     def _scopes(self, cast: Cast, drawn: dict[str, Any]) -> dict[str, list[int]]:
         """Which rows are seen best in the drawing with their scope open."""

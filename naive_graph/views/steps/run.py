@@ -18,7 +18,7 @@ from ..draw import draw
 from ..picture import Picture
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
-VALUE_ROOM, GRAD_ROOM = "0000value", "000000000grad"  # lines that keep room in a box for what becomes known
+VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known
 KINDS = ("started", "enqueued", "read", "evaluated", "contributed", "finished", "moved")
 STARTED, ENQUEUED, READ, EVALUATED, CONTRIBUTED, FINISHED, MOVED = range(len(KINDS))
 
