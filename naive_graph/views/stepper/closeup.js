@@ -35,7 +35,8 @@ function closeUp(near, lit, most) {
     return drawnEdge(places.get(source), places.get(target), id, twins > 8 ? 0 : nth - (twins - 1) / 2, position);
   });
   const box = `0 0 ${x - BETWEEN + 6} ${high + 24}`;
-  return make("svg:svg", { viewBox: box, "data-near": true, role: "img" }, make("svg:g", {}, ...arrows, ...shapes));
+  return make("svg:svg", { viewBox: box, "data-near": true, role: "img",
+    "aria-label": "the node at hand with its neighbours" }, make("svg:g", {}, ...arrows, ...shapes));
 }
 
 /** The boxes of a column: those that are lit first, and one for all that there is no room for. */

@@ -44,9 +44,9 @@ function paneling(walk, teller, go) {
     if (program.hidden) return;
     if (written !== file) {
       written = file;
-      program.replaceChildren(make("h3", {}, "the program"), make("ol",
-        { start: file.first, tabindex: 0, role: "group", "aria-label": "the program" },
-        ...file.lines.map((text) => make("li", {}, text))));
+      const lines = make("ol", { start: file.first }, ...file.lines.map((text) => make("li", {}, text)));
+      program.replaceChildren(make("h3", {}, "the program"),
+        make("div", { tabindex: 0, role: "group", "aria-label": "the program" }, lines));
     }
     for (const each of program.querySelectorAll("li[aria-current]")) {
       each.removeAttribute("aria-current");
@@ -54,12 +54,12 @@ function paneling(walk, teller, go) {
     }
     const item = program.querySelectorAll("li")[place[1] - file.first];
     if (!item || view.kind === "started") return;
-    const letters = [...item.textContent], [start, end] = place[2].length ? place[2] : [0, letters.length];
-      // Python counts letters
+    const letters = [...item.textContent];  // as Python counts them
+    const [start, end] = place[2].length ? place[2] : [0, letters.length];
     item.setAttribute("aria-current", "true");
     item.replaceChildren(letters.slice(0, start).join(""), make("mark", {}, letters.slice(start, end).join("")),
       letters.slice(end).join(""));
-    const box = item.parentNode, top = item.offsetTop;
+    const box = item.parentNode.parentNode, top = item.offsetTop;
     const seen = top >= box.scrollTop && top + item.offsetHeight <= box.scrollTop + box.clientHeight;
     if (!seen) box.scrollTop = top - box.clientHeight / 2;
   }
