@@ -14,8 +14,10 @@ steps      6  momentum, adam
 rates      6  adagrad, rmsprop, clip
 readers    7  depth, bag, is_liked, meet
 passes     8  share, last_uses, slots, runs, run_plan
+partials   9  both_partials, robust_slope, row_slopes, disagreement
 pipelines  10 at_work, versions_read, turn, ends
 windows    11  convolve, input_gradient, kernel_gradient, pool_gradient
+elsewhere  12  channels_last, field_of_view, same_pads
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
 """
@@ -24,9 +26,11 @@ from .backward import BACKWARD
 from .counting import COUNT, EDGES, EVALUATE, SENSITIVITIES
 from .downhill import DESCEND, SLOPE
 from .dual import DUAL
+from .elsewhere import CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS
 from .indices import ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE, TRANSPOSE
 from .lists import CONTRACT, SOFTMAX
 from .orders import DEPENDS_ON, KAHN
+from .partials import BOTH_PARTIALS, DISAGREEMENT, ROBUST_SLOPE, ROW_SLOPES
 from .passes import LAST_USES, RUN_PLAN, RUNS, SHARE, SLOTS
 from .pipelines import AT_WORK, ENDS, TURN, VERSIONS_READ
 from .rates import ADAGRAD, CLIP, RMSPROP
@@ -46,6 +50,8 @@ EXERCISES = [
     MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
     SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
     SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
+    BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES, DISAGREEMENT,
     AT_WORK, ENDS, VERSIONS_READ, TURN,
     CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
+    CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
 ]  # fmt: skip
