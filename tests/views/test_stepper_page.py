@@ -167,6 +167,21 @@ def test_on_the_way_back_the_arrow_points_at_who_receives(opened: Any) -> None:
     assert seen.view.locator(f"[id='{handed.edge}'] > polygon").is_hidden()
 
 
+@pytest.mark.browser
+def test_no_arrowhead_points_against_what_travels_in_a_large_drawing(opened: Any) -> None:
+    nodes: list[Any] = [Variable(0.5, name="x"), Variable(0.25, name="y")]
+    while len(Graph.node_list) < 200:
+        nodes.append((nodes[-1] * nodes[len(nodes) // 2]).sin() + nodes[-2])
+    steps = step(nodes[-1])
+    seen = opened(steps)
+    handed = steps.find(kind="contributed")[20]
+    seen.go(handed.index)
+    if not seen.view.locator(f"[id='row-{nodes[0].row}']").count():
+        seen.press("w")  # the whole drawing, and no close-up
+    heads = "e => [getComputedStyle(e.querySelector('path')).markerEnd, e.querySelectorAll('.ng-turned').length]"
+    assert seen.view.locator(f"[id='{handed.edge}']").evaluate(heads) == ["none", 1]
+
+
 # In each frame: where the value that travels is, what it says, and what stands at the node that receives it.
 WATCH = """
 id => {
