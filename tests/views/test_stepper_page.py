@@ -182,6 +182,19 @@ def test_no_arrowhead_points_against_what_travels_in_a_large_drawing(opened: Any
     assert seen.view.locator(f"[id='{handed.edge}']").evaluate(heads) == ["none", 1]
 
 
+@pytest.mark.browser
+def test_a_run_that_begins_shows_its_result_also_where_no_drawing_is(opened: Any) -> None:
+    y: Any = Variable(1.0, name="x")
+    for _ in range(400):
+        y = y.sin()
+    seen = opened(step(y))
+    assert seen.view.locator(f".ng-drawing [id='row-{y.row}']").is_visible()
+    with Graph.scratch(), record() as steps:
+        Graph.forward()
+    empty = opened(steps)
+    assert empty.problems == []
+
+
 # In each frame: where the value that travels is, what it says, and what stands at the node that receives it.
 WATCH = """
 id => {

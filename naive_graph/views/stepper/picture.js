@@ -75,7 +75,7 @@ function picturing(walk, teller, act) {
   /** The drawing that shows this step: one that can be read and holds the acting node, else a close-up. */
   function keyFor() {
     const there = [...(opened ? [opened] : []), ...view.drawings].filter((key) => walk.drawings[key]);
-    if (view.acting === null) return there[0] ?? null;
+    if (view.acting === null) return there[0] ?? (view.focus === undefined ? null : `near ${view.index}`);
     const id = typeof view.acting === "number" ? `row-${view.acting}` : view.acting;
     const whole = there.find((key) => made(key).querySelector(`[id="${CSS.escape(id)}"]`));
     const free = near === null && own === null;  // the learner chose nothing
@@ -111,7 +111,7 @@ function picturing(walk, teller, act) {
   function put(key) {
     if (key === shown) return;
     shown = key;
-    if (key === null) return void frame.replaceChildren(make("p", { class: "ng-none" }, "The walk begins."));
+    if (key === null) return void frame.replaceChildren(make("p", { class: "ng-none" }, "There is no node."));
     if (key.startsWith("near")) {
       const lit = new Set([...view.from, ...view.to, view.taker]);
       const rows = Math.floor((frame.clientHeight - 30) / ((HIGH + GAP) * 0.72));

@@ -26,7 +26,7 @@ function sweeps(walk) {
     const before = kind === "contributed" && state.before !== null ? figure(state.before) : null;
     return {
       index, kind, phase: pattern.phase, iteration: iterationOf[state.run], sentence: sentence(state),
-      acting: acts ? row(step) : null, from: (back ? users : operands).map(row),
+      acting: acts ? row(step) : null, focus: row(step), from: (back ? users : operands).map(row),
       to: (back ? operands.filter(cast.varies) : users).map(row), taker: kind === "contributed" ? row(taker) : null,
       edges: carried.map(([id]) => id), carried, back, before, drawings: drawingsOf(cast, row(step)),
       texts: (each) => textsOf(state, cast.stepOf.get(each)), queue: queueOf(state),
@@ -196,7 +196,7 @@ function sweeps(walk) {
     count, iterations, at, levels: LEVELS, seen: (index, most) => level(index) <= most, meaning, turn, course,
     called: (row) => called(casts.find((cast) => cast.stepOf.has(row)), row),
     wishes: [...new Set(["a number that is not finite", ...named, ...operators])],
-    near: (view) => neighbourhood(castAt(view), view.acting),
+    near: (view) => neighbourhood(castAt(view), view.acting ?? view.focus),
     around: (view, row) => around(castAt(view), row),
     kindOf: (view, row) => castAt(view).kind(castAt(view).stepOf.get(row)),
   };
