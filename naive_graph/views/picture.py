@@ -17,13 +17,15 @@ from ..core import files
 from ..core.files import path_of
 from ..errors import DrawingError, MissingToolError, NaiveGraphError
 from .dot import dot_text, draws_letters, has_graphviz
-from .graphviz_tool import clean_svg, run_dot
+from .dress import bare, dressed
+from .graphviz_tool import run_dot
 from .ink import layered_svg
+from .routes import paged
 from .scene import Scene
 
 GRAPHVIZ_LIMIT = 400  # boxes, beyond which graphviz takes minutes
 SCREEN = 1600  # a wider picture scrolls instead of shrinking until nobody can read it
-OWN_LAYOUT = "Laid out without graphviz: {reason}."
+OWN_DRAWING = "Drawn without graphviz: {reason}."
 
 
 class Picture:
@@ -37,10 +39,12 @@ class Picture:
     def svg(self) -> str:
         """The picture as SVG text. Nodes are groups with ids such as `row-3`, edges such as `edge-0-3-1`."""
         laid_out, reason = self._by_graphviz
-        if laid_out is not None:
-            return clean_svg(laid_out)
-        said = " ".join(part for part in (self.scene.caption, OWN_LAYOUT.format(reason=reason)) if part)
-        return layered_svg(replace(self.scene, caption=said), self.direction)
+        scene = self.scene
+        if laid_out is None:
+            said = " ".join(part for part in (scene.caption, OWN_DRAWING.format(reason=reason)) if part)
+            scene = replace(scene, caption=said)
+        svg = layered_svg(scene, self.direction) if laid_out is None else bare(laid_out)
+        return dressed(svg, scene, self.alt())
 
     @cached_property
     def png(self) -> bytes:
@@ -52,7 +56,7 @@ class Picture:
                 "graphviz-pure has no glyphs for these names in a PNG. Save it as SVG, or install graphviz."
             )
         laid_out, reason = self._by_graphviz
-        made = run_dot(self.dot, "png") if laid_out is not None else None
+        made = run_dot(self._placed, "png") if laid_out is not None else None
         if made is None:
             raise DrawingError(
                 f"No PNG from graphviz: {reason}. Save it as SVG, or show less: draw(..., most=100) or fold=True."
@@ -66,7 +70,12 @@ class Picture:
             return None, f"{self._count():,} boxes would take it too long"
         if not has_graphviz():
             return None, 'it is not installed (pip install "naive-graph[draw]")'
-        return run_dot(self.dot, "svg"), "it took too long or failed"
+        return run_dot(self._placed, "svg"), "it took too long or failed"
+
+    @cached_property
+    def _placed(self) -> str:
+        """The picture in DOT with all its places, for graphviz to draw."""
+        return dot_text(self.scene, self.direction, paged(self.scene, self.direction))
 
     @cached_property
     def dot(self) -> str:

@@ -5,21 +5,48 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from math import isfinite
+from typing import NamedTuple, TypeVar
 
 from ..core.rules import BY_NUMBER, Rule
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..errors import DrawingError
 from .folding import Folder
-from .lettering import visible
-from .look import shown
+from .lettering import text_width, visible
+from .look import LOOKS, SMALL, Look, shown
 
 Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}
 DIRECTIONS = ("LR", "RL", "TB", "BT")
+SPECK = 10.0  # pixels of a cell without a number
 READABLE = 300  # boxes that are drawn whole if nobody says how many
 NEAREST = 100  # boxes that are shown of a larger graph
 TOGETHER = 10  # results that are followed back side by side
+
+
+class Cell(NamedTuple):
+    """One entry of a tensor, in its matrix."""
+
+    row: float
+    column: float
+    text: str
+    said: str
+    share: float | None  # of the largest there, from -1 to 1; None if it is no finite number
+    known: bool
+
+
+class Grid(NamedTuple):
+    """A tensor as a matrix."""
+
+    columns: float
+    rows: float
+    cells: list[Cell]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and the height of a cell."""
+        widest = max(text_width(cell.text, SMALL) for cell in self.cells)
+        return (widest + 8, SMALL + 7.0) if widest else (SPECK, SPECK)
 
 
 @dataclass
@@ -30,6 +57,18 @@ class Box:
     kind: str  # constant, variable, placeholder, operator, absorbed, scope or rest
     lines: list[str]
     scope: tuple[str, ...] = ()  # the open scopes around it, outermost first
+    wrong: bool = False  # its value or gradient is no finite number
+    said: str = ""  # what a screen reader says of it; its lines, if nothing
+    grid: Grid | None = None
+    facts: dict[str, str] = field(default_factory=dict)  # what a page needs to follow it
+    layer: int | None = None  # where all boxes of the scene have one, it is their column
+
+    @property
+    def look(self) -> Look:
+        """How its kind looks; around a matrix there are straight sides."""
+        look = LOOKS[self.kind]
+        straight = "rounded" if look.shape == "ellipse" else "box" if look.shape == "hexagon" else look.shape
+        return look._replace(shape=straight) if self.grid else look
 
 
 @dataclass(frozen=True)
@@ -41,6 +80,7 @@ class Arrow:
     target: str
     label: str = ""
     place: str = ""  # which operand it is, where the order matters
+    partial: float | None = None  # the local partial, where it is known
 
 
 @dataclass
@@ -169,13 +209,16 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
     lines = [visible(name)] if name else []
     if kind == "operator":
         lines = [sign(BY_NUMBER[tables.operators[row]]) + (f"  {visible(name)}" if name else "")]
-    if value is not None and (wishes.values or kind == "constant"):  # a Constant is its value
-        lines.append(shown(value))
-    if wishes.grads and grad is not None and not tables.grads_are_blank:
-        lines.append(f"grad {shown(grad)}")
+    value = value if wishes.values or kind == "constant" else None  # a Constant is its value
+    grad = grad if wishes.grads and not tables.grads_are_blank else None
+    lines += [shown(value)] if value is not None else []
+    lines += [f"grad {shown(grad)}"] if grad is not None else []
+    said = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
+    said += [f"{what} {shown(number)}" for what, number in (("value", value), ("gradient", grad)) if number is not None]
+    wrong = any(number is not None and not isfinite(number) for number in (value, grad))
     if kind == "operator" and tables.is_absorbed(row):
         kind = "absorbed"
-    return Box(f"row-{row}", kind, lines or ["?"], folder.open_path(tables.scope(row)))
+    return Box(f"row-{row}", kind, lines or ["?"], folder.open_path(tables.scope(row)), wrong, ", ".join(said))
 
 
 def sign(rule: Rule) -> str:
@@ -205,12 +248,14 @@ def node_arrows(
 ) -> Iterator[Arrow]:
     """The arrows from nodes that are shown to a node that is shown."""
     rule = BY_NUMBER[tables.operators[row]] if operands else None
-    labels = _partials(tables, row, operands) if wishes.partials else [""] * len(operands)
+    partials = _partials(tables, row, operands)
     ordered = rule is not None and not rule.associative and rule.arity is not None and rule.arity > 1
     for place, (operand, source) in enumerate(zip(operands, sources)):
         if source.startswith("row-"):
             at = ordinal(place) if ordered else ""
-            yield Arrow(f"edge-{operand}-{row}-{place}", source, f"row-{row}", labels[place], at)
+            partial = partials[place]
+            label = shown(partial) if wishes.partials and partial is not None else ""
+            yield Arrow(f"edge-{operand}-{row}-{place}", source, f"row-{row}", label, at, partial)
 
 
 def ordinal(place: int) -> str:
@@ -218,13 +263,14 @@ def ordinal(place: int) -> str:
     return ("1st", "2nd", "3rd")[place] if place < 3 else f"{place + 1}th"
 
 
-def _partials(tables: Tables, row: int, operands: Iterable[int]) -> list[str]:
-    """The local partial for each operand position; blank where it is not known."""
+def _partials(tables: Tables, row: int, operands: Iterable[int]) -> Sequence[float | None]:
+    """The local partial for each operand position; None where it is not known."""
     values = [tables.value(operand) for operand in operands]
     result = tables.value(row)
     rule = BY_NUMBER[tables.operators[row]] if values else None
     if rule is None or result is None or None in values or len(values) != (rule.arity or len(values)):
-        return [""] * len(values)
-    wanted = [tables.operators[operand] != CONSTANT for operand in operands]
-    partials = rule.partials_at(values, result, wanted)
-    return ["" if partial is None else shown(partial) for partial in partials]
+        return [None] * len(values)
+    try:
+        return rule.partials_at(values, result, [tables.operators[operand] != CONSTANT for operand in operands])
+    except Exception:  # a learner's own derivative may raise; its picture is still wanted
+        return [None] * len(values)

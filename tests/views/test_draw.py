@@ -14,6 +14,7 @@ from naive_graph.errors import DrawingError, NodeError
 from naive_graph.graph.handles import CURRENT
 from naive_graph.views import look
 from naive_graph.views.ink import layered_svg
+from naive_graph.views.routes import paged
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +93,11 @@ def test_a_partial_is_not_taken_for_a_part_of_an_ordinal():
     a, b = Variable(1.0), Variable(2.0)
     y = a - b
     Graph.forward()
-    assert groups(draw(y, partials=True).svg)["edge-0-2-0"] == ["1st: 1"]
+    picture = draw(y, partials=True)
+    assert groups(picture.svg)["edge-0-2-0"] == ["1", "1st"] and "1st: 1" in picture.dot
+    page = paged(picture.scene, "LR")
+    left, wide = page.boxes["row-2"][0], page.boxes["row-2"][2] / 2
+    assert page.labels["edge-0-2-0"][0] < left - wide < page.places["edge-0-2-0"][0]  # one outside, one inside
 
 
 def test_partials_are_blank_before_forward_and_where_operands_are_missing():

@@ -247,7 +247,8 @@ def _tensor(cast: Cast, row: int) -> dict[str, str] | None:
 
 
 def with_room(svg: str) -> str:
-    """The drawing with empty texts where values and gradients will stand."""
+    """The drawing with empty texts where values and gradients will stand; the page has a style of its own."""
+    svg = re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
     for room, name in ((VALUE_ROOM, "ng-value"), (GRAD_ROOM, "ng-grad")):
         svg = re.sub(rf"<text([^>]*)>{room}</text>", rf'<text class="{name}"\1></text>', svg)
     return svg
