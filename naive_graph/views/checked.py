@@ -6,7 +6,8 @@ from typing import Any
 
 from ..errors import DrawingError
 from ..graph.report import Report
-from .figure import COLOURS, Plot, our_style
+from .figure import Plot, our_style
+from .look import LIGHT, SERIES
 
 LEAST = 1e-17  # an error of 0 has no place on a scale of tens
 
@@ -22,10 +23,10 @@ def plot_check(report: Report, title: str = "") -> Plot:
         figure = Plot(figsize=(7.6, 1.2 + 0.27 * len(entries)), layout="constrained")
         panel: Any = figure.subplots()
         lengths = [max(each.relative_error, LEAST) for each in entries]
-        colours = [COLOURS[1] if each in failed else COLOURS[0] for each in entries]
+        colours = [LIGHT["wrong"] if each in failed else SERIES[0][0] for each in entries]
         hatches = ["///" if each in failed else "" for each in entries]
         panel.barh(range(len(entries)), lengths, color=colours, hatch=hatches, edgecolor="white", left=LEAST)
-        panel.axvline(report.tolerance, color="black", linestyle="--", linewidth=1.2)
+        panel.axvline(report.tolerance, color=LIGHT["ink"], linestyle="--", linewidth=1.2)
         panel.set_xscale("log")
         panel.set_yticks(range(len(entries)), labels)
         for label in panel.get_yticklabels():

@@ -75,6 +75,7 @@ SERIES = (
     ("#7d5a00", "#e6c04a"), ("#6a4fbf", "#b7a4ff"), ("#1a1a1b", "#ececed"),
 )  # fmt: skip
 SHADES = (("#ffffff", "#16181c"), ("#e9f0f7", "#1b232c"), ("#d5e2ef", "#1f2d3b"), ("#c3d5e8", "#24374a"))
+TONES = 12  # of a surface, at most
 COLD, WARM = ("#5aa2d8", "#2a6da3"), ("#eda04e", "#94530f")  # of a heat map: far below zero, and far above
 HEATS = 8  # steps from zero to either
 
@@ -123,6 +124,17 @@ def heat(share: float) -> tuple[str, str]:
     return tuple(_mixed(*pair, step) for pair in zip(COLOURS["ground"], WARM if share > 0 else COLD))  # type: ignore[return-value]
 
 
+def shade(share: float) -> tuple[str, str]:
+    """The ground of a surface, light and dark; share: from 0, its lowest, to 1.
+
+    >>> shade(0.0) == COLOURS["ground"], shade(1.0)[0]
+    (True, '#c3d5e8')
+    """
+    step = round(share * TONES) / TONES * (len(SHADES) - 1)
+    below = min(int(step), len(SHADES) - 2)
+    return tuple(_mixed(*pair, step - below) for pair in zip(SHADES[below], SHADES[below + 1]))  # type: ignore[return-value]
+
+
 def _mixed(one: str, other: str, share: float) -> str:
     mixed = (a + (b - a) * share for a, b in zip(_parts(one), _parts(other)))
     return "#" + "".join(f"{round(part):02x}" for part in mixed)
@@ -169,7 +181,8 @@ def page_style(selector: str = ":root") -> str:
 
 def svg_style(svg: str, selector: str = "svg.naive-graph") -> str:
     """CSS that turns the light colours of an SVG text into the dark ones, by the reader's theme."""
-    pairs = dict([*COLOURS.values(), *SERIES, *(heat(at / HEATS) for at in range(-HEATS, HEATS + 1))])
+    heats = (heat(at / HEATS) for at in range(-HEATS, HEATS + 1))
+    pairs = dict([*COLOURS.values(), *SERIES, *heats, *(shade(at / TONES) for at in range(TONES + 1))])
     rules = [
         f'{selector} [{what}="{light}"] {{ {what}: light-dark({light}, {dark}); }}\n'
         for light, dark in pairs.items()
