@@ -29,7 +29,10 @@ MISTAKES = {
     "elu of nothing": (lambda: ng.elu(None), r"'elu' takes a real number, not"),
     "compare of an array": (lambda: ng.compare(np.ones(3)), r"compare takes trainer classes"),
     "a Model of Variables": (lambda: Model([Variable(1.0)] * 2), r"Model takes a seed.*AdamTrainer\(\[x, y\]\)"),
-    "reduce that is none": (lambda: ng.hinge([1.0], [2.0], reduce="most"), r"reduce is one of .*'sum'.* not 'most'"),
+    "reduce that is none": (
+        lambda: ng.hinge([1.0], [2.0], reduce="most"),
+        r"hinge: reduce is one of .*'sum'.* not str 'most'",
+    ),
 }
 
 

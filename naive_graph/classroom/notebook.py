@@ -55,7 +55,7 @@ def progress() -> Text:
     """What was passed and what was tried, exercise by exercise."""
     known = kept.read()
     lines = []
-    for exercise in sorted(EXERCISES, key=lambda each: each.number):
+    for exercise in sorted(EXERCISES, key=lambda each: [int(part) for part in each.number.split(".")]):
         told = known.get(exercise.name, {})
         tries = told.get("tries", 0)
         state = (

@@ -100,7 +100,8 @@ class WordCounter:
 def loss_of(reader: Reader, sentence: Sentence) -> TensorNode:
     """The cross-entropy of the score and the label, in a graph of its own: the one before is forgotten."""
     Graph.renew()
-    return sigmoid_cross_entropy(sentence.label, reader.score(sentence.tree))
+    loss: TensorNode = sigmoid_cross_entropy(sentence.label, reader.score(sentence.tree))
+    return loss
 
 
 def teach(reader: Reader, trainer: Trainer, sentences: Sequence[Sentence], **settings: Any) -> Outcome:

@@ -28,6 +28,8 @@ examples:
       draw an expression with its values and gradients
   naive-graph step "log((x - 7)**2 + 10)" x=6
       walk through it, forwards and backwards, one event at a time
+  naive-graph sequential network.seq
+      read networks that are written as text, and show what becomes of them
 """
 LESSONS_NOTES = """\
 What you changed is never overwritten: a newer lesson is put beside your own,
@@ -57,6 +59,15 @@ and its names and attributes in ONNX and TensorFlow.
 examples:
   naive-graph operators
   naive-graph operators leaky_relu
+"""
+SEQUENTIAL_NOTES = """\
+Of each network: its layers, shapes and parameters, and the operators and streams
+that it becomes. Of a mistake: its line and column, the line itself, and what
+would be right there; the exit code is 1.
+
+examples:
+  naive-graph sequential network.seq
+  naive-graph sequential --check - < network.seq
 """
 CLASS_NOTES = """\
 The course file says what each exercise is worth. nbgrader knows the notebooks
@@ -123,6 +134,10 @@ def _run(words: list[str]) -> int:
         from .operators import show_operators
 
         return show_operators(options.name)
+    if options.command == "sequential":
+        from .sequential import show_sequential
+
+        return show_sequential(options.file, options.check)
     if options.command == "step":
         from .step import step_expression
 
@@ -186,6 +201,9 @@ def command_line() -> argparse.ArgumentParser:
 
     table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
     table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")
+    text = command("sequential", "read networks that are written as text", SEQUENTIAL_NOTES)
+    text.add_argument("file", metavar="FILE", help="a text in the sequential language; - for the standard input")
+    text.add_argument("--check", action="store_true", help="print no operators and streams")
     group = command("class", "notebooks for a class, and what it handed in, graded", CLASS_NOTES)
     parts = group.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
     new = command("new", "write the notebooks of a course, with solutions and with blanks, and its file", "", parts)

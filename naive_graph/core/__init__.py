@@ -13,7 +13,7 @@
     culprit    which node went wrong first
 
 Then `arithmetics`, where the same rules compute other things than floats; and
-what is needed beside: `numpys` (NumPy's names for our rules), `files` and
-`imports` (whole, or not there), `forks` (nobody half-way), `progress` (bars),
+what is needed beside: `numpys` (NumPy's names for our rules), `taken` (names of
+tensor operators), `files` and `imports` (whole, or not there), `forks` (nobody half-way), `progress` (bars),
 `version`.
 """

@@ -236,13 +236,15 @@ class Drawn:
     def absorbed_by(self, asked: Sequence[int]) -> list[Absorbed]:
         """What the rows that are asked for took over, and what that took over in turn, newest first."""
         reached, flat, begins, degrees = bytearray(asked), self.flat, self.begins, self.degrees
-        found: list[Absorbed] = []
+        found: list[tuple[int, int, list[int], int]] = []
         for absorber, row in zip(reversed(self.absorbers), reversed(self.absorbed)):
             if reached[absorber]:
                 reached[row] = 1
                 found.append((absorber, row, flat[begins[absorber] : begins[absorber + 1]], degrees[row]))
         names = self.rows
-        return [(names[a], names[b], self.named(of), count) for a, b, of, count in found] if names else found
+        if names is None:
+            return [*found]
+        return [(names[absorber], names[row], self.named(of), count) for absorber, row, of, count in found]
 
 
 def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import ArityError, OperandError, OperatorNameError
 from .number import listed, number, truth
 from .numpys import COMPARISONS, METHODS, compared, refusal, rule_for
+from .taken import TAKEN
 
 Value = Any  # a float, or whatever the arithmetic at hand computes with
 Partial = Callable[..., Value]
@@ -191,7 +192,7 @@ def operator(
     symbol, tex: how drawings and TeX show it; `{0}`, `{1}` stand for operands.
 
     It becomes a method of nodes as well: `x.name(y)`. Raises OperatorNameError
-    if the name is taken.
+    if the name is taken; operators().forget(name) frees it.
 
     >>> import naive_graph as ng
     >>> cube = ng.operator("cubed_example", lambda a: a * a * a, [lambda a, y: 3.0 * a * a])
@@ -230,8 +231,11 @@ def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise OperatorNameError(f"An operator's name must be a Python name such as 'softclip', not {name!r}.")
-    if name in RULES:
-        raise OperatorNameError(f"An operator '{name}' exists already. Choose another name for yours.")
+    if name in RULES or name in TAKEN:
+        raise OperatorNameError(
+            f"An operator '{name}' exists already. Choose another name for yours; or, if that one is yours, "
+            f"forget it: operators().forget('{name}')."
+        )
 
 
 # --- what a rule can be applied to --------------------------------------------
@@ -349,6 +353,7 @@ def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *others: Any) -> Any:
         return RULES[name](self, *others)
 
+    method.operator = name  # type: ignore[attr-defined]
     return _called(method, name, f"{RULES[name].usage()}, of self")
 
 

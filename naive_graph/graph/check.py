@@ -17,9 +17,9 @@ from ..core.arithmetics.dual import Dual, slope_of
 from ..core.number import listed, number
 from ..core.plan import Plan, plan_for
 from ..core.reference import differentiate, evaluate
-from ..core.rules import Arithmetic, Rule, rule_named
+from ..core.rules import RULES, Arithmetic, Rule, rule_named
 from ..core.tables import Tables
-from ..errors import GradientCheckError, NodeError
+from ..errors import GradientCheckError, NodeError, OperatorNameError
 from .derive import gradients, leaf_values
 from .graph import Graph
 from .handles import CURRENT, abandon, handle
@@ -100,6 +100,11 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     """
     if hasattr(operator, "check") and not isinstance(operator, type):
         return operator.check(points)
+    if not (isinstance(operator, Rule) or (isinstance(operator, str) and operator in RULES)):
+        raise OperatorNameError(
+            f"There is no operator of numbers {operator!r:.60}. check_operator takes such an operator or its name, or "
+            "a row of the table, as in check_operator(operators()['softmax'])."
+        )
     rule = operator if isinstance(operator, Rule) else rule_named(operator)
     total = Report()
     for each in listed(points, "check_operator", "points, as in check_operator('sin', [(0.3,), (2.0,)])"):

@@ -25,9 +25,9 @@ def coloured(text: str) -> str:
     """The text as HTML, each word in the colour of its kind.
 
     >>> coloured("add r;")
-    '<pre><span style="color:#8250a8">add</span> r;</pre>'
+    '<pre style="font-family:monospace"><span style="color:#8250a8">add</span> r;</pre>'
     """
-    return "<pre>" + "".join(_painted(each) for each in WORD.findall(text)) + "</pre>"
+    return '<pre style="font-family:monospace">' + "".join(_painted(each) for each in WORD.findall(text)) + "</pre>"
 
 
 def _painted(word: str) -> str:

@@ -84,7 +84,7 @@ class Partition:
     def __str__(self) -> str:
         rows = zip(self.parts, self.seconds)
         return "\n".join(
-            f"worker {number}: {1e6 * each:8.1f} us  {names[0]} to {names[-1]} ({len(names)})"
+            f"worker {number}: {1e6 * each:8.1f} us  {names[0]}" + f" to {names[-1]} ({len(names)})" * (len(names) > 1)
             for number, (names, each) in enumerate(rows)
         )
 

@@ -23,13 +23,13 @@ class Conflict(NamedTuple):
     writer: str
     wanted: int  # the version that the reader's iteration or group should see
     found: int
+    at_once: bool = True  # whether the writer writes in this very cycle, so that the reader mixes two versions
 
     def __str__(self) -> str:
-        return (
-            f"cycle {self.cycle}, layer {self.layer}: {self.reader} reads the weights while {self.writer} writes them"
-            if self.wanted == self.found
-            else f"cycle {self.cycle}, layer {self.layer}: {self.reader} should read version {self.wanted} and finds "
-            f"{self.found}, written by {self.writer}"
+        return f"cycle {self.cycle}, layer {self.layer}: {self.reader} " + (
+            f"reads the weights while {self.writer} writes them"
+            if self.at_once
+            else f"should read version {self.wanted} and finds {self.found}, written by {self.writer}"
         )
 
 
@@ -155,7 +155,7 @@ def _group_conflicts(layer: int, forward: int, backward: int, iterations: int, s
             mixed = writes and name == f"FComp{layer}" and (back - 1) // size % 2 == group % 2
             if holds[group % 2] != group or mixed:
                 who = writer if mixed else wrote[group % 2]
-                yield Conflict(cycle, layer, f"{name}({read})", who, group, holds[group % 2])
+                yield Conflict(cycle, layer, f"{name}({read})", who, group, holds[group % 2], mixed)
         if writes:
             group = (back - 1) // size
             holds[group % 2], wrote[group % 2] = group + 2, writer

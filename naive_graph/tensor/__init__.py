@@ -5,8 +5,9 @@ nodes, function  the kinds, each an equation; what an elementwise one computes
 reduction, slopes    the largest, the product, logsumexp along axes, as one node; how it responds to its entries
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
-arithmetic, reduce, selection, picks, sliding, losses    what NumPy has, as compositions of the four kinds
+arithmetic, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
 operators/                the table of operators with properties
+weighing, losses          rows that say how far predictions are from labels
 moves, sides, equation    how a node reads
 check            every mode of differentiation against finite differences
 recipes, picking, contraction, ways, entries, reducing, arrays, evaluate, at_once    evaluation on arrays

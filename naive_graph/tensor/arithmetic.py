@@ -231,7 +231,10 @@ def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
 
 @method
 def __getitem__(self: TensorNode, parts: Any) -> TensorNode:
-    """Numbers, slices, `...`, None (a new axis) and lists of places, as in NumPy; a list picks along its axis."""
+    """Numbers, slices, `...`, None (a new axis) and lists of places, as in NumPy; a list picks along its axis.
+
+    It is notation, and no row of the table: the rows slice, gather and expand_dims say the same, each with a frame.
+    """
     node, axis = self, 0
     for part in _spelt_out(self, parts if isinstance(parts, tuple) else (parts,)):
         if part is None:

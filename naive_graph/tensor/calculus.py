@@ -6,12 +6,12 @@ compute numbers. Nothing else knows a derivative of a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from ..core.catalogue import where
 from .arrays import Array
-from .base import TensorNode
+from .base import Call, TensorNode
 from .derivatives import (
     one_sided_tangent,
     product_adjoint,
@@ -46,8 +46,8 @@ class Algebra(Protocol):
 
     def constant(self, array: Array, structural: bool = False) -> Any: ...
 
-    def expression(self, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
-        """What a function of nodes gives."""
+    def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Any]:
+        """What the own derivative of a call's operator gives for operands at some places."""
 
 
 class Nodes:
@@ -64,9 +64,9 @@ class Nodes:
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         return NonlinearNode(function, *sources)
 
-    def expression(self, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
-        found: Sequence[TensorNode] = function(*given, **named)
-        return found
+    def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[TensorNode | None]:
+        found = call.operator.slopes(*given, **call.properties)
+        return [found[each] for each in places]
 
     def reduction(self, rule: str, index: TransformIndex, source: TensorNode) -> TensorNode:
         return ReductionNode(rule, *index, source)

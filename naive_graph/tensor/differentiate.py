@@ -6,8 +6,11 @@ as new nodes, which can be evaluated, lowered, drawn, and differentiated again.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..core.number import listed
 from ..errors import NodeError
@@ -19,13 +22,13 @@ from .nodes import LeafNode, LeafType, TransformNode
 from .selection import identity
 
 
-def ancestors(outputs: Iterable[TensorNode]) -> list[TensorNode]:
-    """The outputs and all that they are made of, in an order in which sources come first."""
+def ancestors(outputs: Iterable[TensorNode], after: int = -1) -> list[TensorNode]:
+    """The outputs and all that they are made of, in an order in which sources come first. after: a serial."""
     found: dict[TensorNode, None] = {}
     waiting = list(outputs)
     while waiting:
         node = waiting.pop()
-        if node not in found:
+        if node not in found and node.serial > after:
             found[node] = None
             waiting.extend(node.sources)
     return sorted(found, key=lambda node: node.serial)
@@ -55,7 +58,7 @@ def reverse(calculus: Calculus, output: TensorNode, seed: Any, wanted: Iterable[
     """
     wanted = set(wanted)
     nodes = ancestors([output])
-    varying = leading(nodes, wanted)
+    route = Route(nodes, wanted)
     adjoints = {output: Adjoint(seed)}
     answers: dict[TensorNode, Any] = {}
     for node in reversed(nodes):
@@ -65,7 +68,7 @@ def reverse(calculus: Calculus, output: TensorNode, seed: Any, wanted: Iterable[
         adjoint = settled(calculus, node, adjoint)
         if node in wanted:
             answers[node] = adjoint.sum
-        for source, share in shares(calculus, node, adjoint, varying, wanted):
+        for source, share in shares(calculus, node, adjoint, route):
             if share is not None:
                 before = adjoints.get(source)
                 adjoints[source] = share if before is None else joined(calculus, source, before, share)
@@ -73,32 +76,74 @@ def reverse(calculus: Calculus, output: TensorNode, seed: Any, wanted: Iterable[
 
 
 def shares(
-    calculus: Calculus, node: TensorNode, adjoint: Adjoint, varying: set[TensorNode], wanted: set[TensorNode]
+    calculus: Calculus, node: TensorNode, adjoint: Adjoint, route: Route
 ) -> Iterator[tuple[TensorNode, Adjoint | None]]:
-    """What a node hands on: to its sources; or, if its operator has a derivative of its own, to the operands.
+    """What a node hands on: to operands by its operator's own derivative, and to its sources."""
+    call, places, positions = route.of(node, adjoint.taken is not None)
+    if call:
+        for place, share in zip(places, overridden(calculus, call, node, adjoint.sum, places)):
+            yield call.operands[place], None if share is None else Adjoint(share)
+    for position in positions:
+        yield node.sources[position], contribution(calculus, node, position, adjoint)
 
-    That derivative is of a single number, and passes by what the operator is made of.
+
+class Route:
+    """Whom each node hands its derivative to, on the walk back.
+
+    Its sources; or, if its operator has a derivative of its own, the operands.
+    Then what the operator is made of hands on only to what is inside as well,
+    and only to what was asked for. Where a branch of a `where` was not taken,
+    what the operator is made of is walked: it says which entries the branch reaches.
     """
-    call = overriding(node)
-    if call and not calculus.h_shape and adjoint.taken is None and not any(inside(call, node, each) for each in wanted):
-        given = [adjoint.sum, *map(calculus.value, (node, *call.operands))]
-        found = calculus.algebra.expression(call.operator.derivative, given, call.properties)
-        for operand, share in zip(call.operands, found, strict=True):
-            yield operand, Adjoint(share) if operand in varying and share is not None else None
-        return
-    for position, source in enumerate(node.sources):
-        yield source, contribution(calculus, node, position, adjoint) if source in varying else None
+
+    def __init__(self, nodes: Sequence[TensorNode], wanted: set[TensorNode]) -> None:
+        self.nodes, self.wanted = nodes, wanted
+        self.varying = leading(nodes, wanted)
+        self.within: dict[TensorNode, set[TensorNode]] = {}
+
+    def of(self, node: TensorNode, masked: bool) -> tuple[Call | None, list[int], list[int]]:
+        """The call whose own derivative is used, if any, the places of the operands, and the positions of the sources.
+
+        Nodes are asked for consumers first. masked: whether only some entries were reached.
+        """
+        among = self.within.get(node, self.varying)
+        call = None if masked else overriding(node)
+        if call is None:
+            return None, [], [at for at, source in enumerate(node.sources) if source in among]
+        inner = between(self.nodes, call.first, node.serial)
+        asked = leading(inner, self.wanted.intersection(inner))
+        self.within.update(dict.fromkeys(inner, asked))
+        places = [at for at, operand in enumerate(call.operands) if operand in among]
+        return call, places, [at for at, source in enumerate(node.sources) if source in asked]
 
 
 def overriding(node: TensorNode) -> Call | None:
-    """The call that the node is the result of, if its operator has a derivative of its own."""
+    """The call that the node is the result of whose operator has a derivative of its own, if there is one."""
     call = node.call
-    return call if call and getattr(call.operator, "derivative", None) and None not in call.operands else None
+    while call and not getattr(call.operator, "derivative", None):
+        call = call.within
+    return call
 
 
-def inside(call: Call, result: TensorNode, node: TensorNode) -> bool:
-    """Whether a node is what the call's result is made of."""
-    return call.first < node.serial < result.serial
+def between(nodes: Sequence[TensorNode], first: int, last: int) -> Sequence[TensorNode]:
+    """Those of the nodes (sources first) that were made after one serial and before another."""
+    start, end = (bisect_left(nodes, each, key=lambda node: node.serial) for each in (first + 1, last))
+    return nodes[start:end]
+
+
+def overridden(calculus: Calculus, call: Call, node: TensorNode, adjoint: Any, places: Sequence[int]) -> list[Any]:
+    """What an operator's own derivative gives for some of its operands.
+
+    It is linear in the adjoint: how it moves with one is what it is for all entries of H at once.
+    """
+    values = [None if each is None else calculus.value(each) for each in (node, *call.operands)]
+    if not calculus.h_shape:
+        return calculus.algebra.expression(call, [adjoint, *values], places)
+    one = calculus.algebra.constant(np.ones(node.shape))
+    found = calculus.algebra.expression(call, [one, *values], places)
+    made = ancestors([each for each in found if each is not None], one.serial)
+    moves = forward(calculus, made, one, adjoint)
+    return [moves.get(each) for each in found]
 
 
 def settled(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:

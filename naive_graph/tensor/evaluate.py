@@ -15,11 +15,12 @@ import numpy as np
 
 from ..core.tables import Tables
 from ..errors import NoGradientError, PlaceHolderError, ShapeError
+from ..graph.handles import CURRENT
 from .arrays import Array, namespace, together
-from .base import TensorNode, check_tensors, method
-from .calculus import Calculus
+from .base import Call, TensorNode, check_tensors, method
+from .calculus import Calculus, Nodes
 from .contraction import Factor, contracted, product
-from .differentiate import ancestors, inside, leading, overriding, reverse
+from .differentiate import ancestors, between, leading, overriding, reverse
 from .entries import applied
 from .function import Function
 from .index import Ids, LinearIndex, Shape, TransformIndex
@@ -71,8 +72,10 @@ class Arrays:
     def constant(self, array: Array, structural: bool = False) -> Array:
         return array
 
-    def expression(self, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
-        found = function(*(LeafNode.constant(written_out(each)) for each in given), **named)
+    def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Array | None]:
+        with CURRENT.tables.lock:  # a scope is the graph's, and tasks run at the same time
+            leaves = [each if each is None else LeafNode.constant(written_out(each)) for each in given]
+            found = Nodes().expression(call, leaves, places)
         return [each if each is None else value_of(each) for each in found]
 
     def _beside(self, ids: Ids, source: Any, dst: Ids) -> Array:
@@ -234,7 +237,8 @@ def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:
     """The nodes (sources first) that get gradients."""
     if full:
         return set(nodes)
-    passed_by = {each for node in nodes if (call := overriding(node)) for each in nodes if inside(call, node, each)}
+    calls = [(call.first, node.serial) for node in nodes if (call := overriding(node))]
+    passed_by = {each for call in calls for each in between(nodes, *call)}
     return leading(nodes, filter(_learned, nodes)) - passed_by
 
 

@@ -34,7 +34,7 @@ UNITS = ((1.0, "seconds"), (1e-3, "milliseconds"), (1e-6, "microseconds"))
 def gantt(run: Any, title: str = "", save: Save = None) -> Plot:
     """The last run of an engine: a row for each worker, a bar for each task, in real time.
 
-    Of a pipeline's run that was timed, a bar for each firing.
+    Of a pipeline's run that was timed, or a list of its bars, a bar for each firing.
 
     save: a path that ends in .png, .svg or .pdf. Raises DrawingError if nothing
     was run.
@@ -45,8 +45,9 @@ def gantt(run: Any, title: str = "", save: Save = None) -> Plot:
     >>> engine.backward((w * w).sum())
     >>> plot = gantt(engine)
     """
-    if getattr(run, "bars", None) and hasattr(run.bars[0], "operator"):
-        return _plotted(run.bars, partial(_draw_firings, run.bars), title, save)
+    bars = run if isinstance(run, list) else getattr(run, "bars", None)
+    if bars and all(hasattr(bar, "operator") for bar in bars):
+        return _plotted(bars, partial(_draw_firings, bars), title, save)
     chosen = _checked(run)
     return _plotted(chosen.bars, partial(_draw_tasks, chosen), title, save)
 
@@ -68,15 +69,32 @@ def _plotted(bars: Sequence[Any], draw: Callable[[Any, float], list[Any]], title
 
 
 def _draw_firings(bars: Sequence[Any], panel: Any, unit: float) -> list[Any]:
-    """What each worker of a pipeline did when: narrow bars in the colour of their kind."""
-    found = []
+    """What each worker of a pipeline did when, in the colour of its kind; where there is room, for which sample."""
+    found, seconds = [], max(bar.end for bar in bars)
     for kind, look in FIRINGS.items():
-        mine, fill = [bar for bar in bars if bar.operator.startswith(kind)], look[0]
+        mine, (fill, hatch, _) = [bar for bar in bars if bar.operator.startswith(kind)], look
         found += [look] * bool(mine)
-        for worker in {bar.worker for bar in mine}:
-            spans = [(bar.start / unit, (bar.end - bar.start) / unit) for bar in mine if bar.worker == worker]
-            panel.broken_barh(spans, (worker - HIGH / 2, HIGH), facecolor=fill, edgecolor=fill, linewidth=0.3)
+        for wide, edges in ((True, {"hatch": hatch, "edgecolor": "white"}), (False, {"edgecolor": fill})):
+            for worker in {bar.worker for bar in mine}:
+                those = [bar for bar in mine if bar.worker == worker and _is_wide(bar, seconds) is wide]
+                spans = [(bar.start / unit, (bar.end - bar.start) / unit) for bar in those]
+                panel.broken_barh(spans, (worker - HIGH / 2, HIGH), facecolor=fill, linewidth=0.5, **edges)
+        for bar in mine:
+            _write_into(panel, bar, str(bar.iteration), unit, seconds, fill)
     return found
+
+
+def _is_wide(bar: Any, seconds: float) -> bool:
+    return bool(bar.end - bar.start >= NARROW * seconds)
+
+
+def _write_into(panel: Any, bar: Any, label: str, unit: float, seconds: float, fill: str) -> None:
+    """A label in the middle of a bar, if it has room for it."""
+    if LETTER * (len(label) + 1) < (bar.end - bar.start) / seconds:
+        ground = {"boxstyle": "round,pad=0.15", "facecolor": fill, "edgecolor": "none"}  # no hatching behind letters
+        middle = (bar.start + bar.end) / 2 / unit
+        text = panel.text(middle, bar.worker, label, ha="center", va="center", fontsize=9, bbox=ground)
+        text.set_parse_math(False)
 
 
 def _draw_tasks(run: TaskRun, panel: Any, unit: float) -> list[Any]:
@@ -102,12 +120,8 @@ def _checked(run: object) -> TaskRun:
 def _draw_bar(panel: Any, run: TaskRun, bar: Bar, unit: float) -> None:
     fill, hatch, _ = LOOKS[run.graph.tasks[bar.task].key.kind]
     start, wide = bar.start / unit, (bar.end - bar.start) / unit
-    if bar.end - bar.start < NARROW * run.seconds:
+    if not _is_wide(bar, run.seconds):
         panel.barh(bar.worker, wide, HIGH, start, color=fill, edgecolor=fill, linewidth=1.0)
         return
     panel.barh(bar.worker, wide, HIGH, start, color=fill, hatch=hatch, edgecolor="white", linewidth=0.5)
-    label = run.graph.label(bar.task)
-    if LETTER * (len(label) + 1) < (bar.end - bar.start) / run.seconds:
-        ground = {"boxstyle": "round,pad=0.15", "facecolor": fill, "edgecolor": "none"}  # no hatching behind letters
-        text = panel.text(start + wide / 2, bar.worker, label, ha="center", va="center", fontsize=9, bbox=ground)
-        text.set_parse_math(False)
+    _write_into(panel, bar, run.graph.label(bar.task), unit, run.seconds, fill)

@@ -36,6 +36,7 @@ EQUIVALENT = {
     "if joint >= 'or':": "of the joints that are left none comes after or",
     "done = {operand for operand in operands if last[operand] <= row}": "a row is not read before its last reader",
     "depths = [below(each) for each in part[0:]]": "the name of a joint counts as a word, which is never the deepest",
+    "if size <= 0:": "a sum of two absolute values is never below 0",
     "found[-1] = (name, found[-1][-1] + 1)": "the second of two is the last",
 }
 

@@ -301,7 +301,7 @@ def test_an_operator_that_gives_no_number_is_named_and_leaves_the_graph_as_it_wa
 
 
 @pytest.mark.parametrize(("ask", "error", "mend"), [
-    (lambda x: ng.check_operator(x), OperatorNameError, "There is no operator"),
+    (lambda x: ng.check_operator(x), OperatorNameError, "There is no operator of numbers"),
     (lambda x: ng.check_operator("sin"), OperandError, r"points, as in check_operator\('sin'"),
     (lambda x: x.exp2(1), ArityError, "takes 2 operands"),
     (lambda x: x.sin(1), TypeError, r"Node\.sin\(\) takes 1"),

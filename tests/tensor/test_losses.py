@@ -7,6 +7,7 @@ import naive_graph as ng
 from naive_graph import Graph, LeafNode, gradcheck, lower
 from naive_graph.errors import ShapeError
 from naive_graph.tensor import losses
+from naive_graph.tensor.weighing import REDUCTIONS
 
 Y = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
 P = [[0.8, 0.3, 0.6], [0.2, 0.5, 0.1]]
@@ -114,7 +115,7 @@ def test_every_loss_stands_at_the_top_level():
             assert name == "reduced" or getattr(ng, name) is getattr(losses, name)
 
 
-@pytest.mark.parametrize("reduce", losses.REDUCTIONS)
+@pytest.mark.parametrize("reduce", REDUCTIONS)
 def test_reductions_may_be_written_in_capitals(reduce):
     found = [losses.hinge(Y, Z, W, each).eval().tolist() for each in (reduce, reduce.upper())]
     assert found[0] == found[1]
@@ -168,5 +169,7 @@ def test_an_unknown_reduction_names_the_known():
 def test_classes_outside_the_logits_are_refused():
     with pytest.raises(ShapeError, match="run from 0 to 2"):
         losses.sparse_softmax_cross_entropy([0, 3], Z)
-    with pytest.raises(ShapeError, match="whole number for each row"):
-        losses.sparse_softmax_cross_entropy([0.0, 1.0], Z)
+    with pytest.raises(ShapeError, match="whole number for each row of z"):
+        losses.sparse_softmax_cross_entropy([0, 1, 2], Z)
+    with pytest.raises(ShapeError, match="classes is an array of whole numbers"):
+        losses.sparse_softmax_cross_entropy([0.5, 1.0], Z)

@@ -5,7 +5,7 @@ import pytest
 from naive_graph import Dense, Sequential, cycles, expand, gantt, schedule
 from naive_graph.errors import DrawingError
 from naive_graph.sequential.schemes import doubled
-from naive_graph.sequential.workers import in_threads
+from naive_graph.sequential.workers import Bar, in_threads
 
 NETWORK = Sequential([Dense(3), Dense(2)], 4, initializer=0.5)
 PIPELINE = schedule(expand(NETWORK))
@@ -47,3 +47,8 @@ def test_a_timed_run_is_drawn_worker_by_worker():
     plot = gantt(ran)
     assert [label.get_text() for label in plot.axes[0].get_yticklabels()] == ["worker 0", "worker 1"]
     assert {text.get_text() for text in plot.legends[0].get_texts()} == {"copy", "forward", "loss", "backward"}
+
+
+def test_a_bar_with_room_says_its_sample():
+    bars = [Bar(0, "FComp1", 1, 0.0, 1.0), Bar(0, "FComp1", 2, 1.0, 2.0), Bar(1, "BComp1", 1, 1.0, 1.01)]
+    assert sorted(texts(gantt(bars))) == ["1", "2"]

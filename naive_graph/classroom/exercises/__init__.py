@@ -14,6 +14,8 @@ steps      6  momentum, adam
 rates      6  adagrad, rmsprop, clip
 readers    7  depth, bag, is_liked, meet
 passes     8  share, last_uses, slots, runs, run_plan
+partials   9  both_partials, robust_slope, row_slopes, disagreement
+pipelines  10 at_work, versions_read, turn, ends
 windows    11  convolve, input_gradient, kernel_gradient, pool_gradient
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
@@ -26,7 +28,9 @@ from .dual import DUAL
 from .indices import ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE, TRANSPOSE
 from .lists import CONTRACT, SOFTMAX
 from .orders import DEPENDS_ON, KAHN
+from .partials import BOTH_PARTIALS, DISAGREEMENT, ROBUST_SLOPE, ROW_SLOPES
 from .passes import LAST_USES, RUN_PLAN, RUNS, SHARE, SLOTS
+from .pipelines import AT_WORK, ENDS, TURN, VERSIONS_READ
 from .rates import ADAGRAD, CLIP, RMSPROP
 from .readers import BAG, DEPTH, IS_LIKED, MEET
 from .roads import COUNT_ROADS, TANGENTS
@@ -44,5 +48,7 @@ EXERCISES = [
     MOMENTUM, ADAM, ADAGRAD, RMSPROP, CLIP,
     SOFTMAX, DEPTH, BAG, IS_LIKED, MEET,
     SHARE, LAST_USES, SLOTS, RUNS, RUN_PLAN,
+    BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES, DISAGREEMENT,
+    AT_WORK, ENDS, VERSIONS_READ, TURN,
     CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
 ]  # fmt: skip

@@ -1,7 +1,9 @@
 """The table of tensor operators: a row says what an operator is, and everything follows.
 
 properties, mapping    kinds of property; names and attributes elsewhere, as data
-examples, row, kinds   what a row is and does when it is called; what rows of a kind share
+signature              what a function's parameters say: operands, and properties
+examples, facts        what a row is checked with; what a definition says, and a derivative of its own gives
+row, kinds             what a row is and does when it is called; what rows of a kind share
 table                  all rows by name; `@tensor_operator()` adds one
 elementwise, entrywise rows that are functions of numbers; such functions inside compositions
 reductions             sums, extremes, softmax, and places along axes

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.number import listed
 from ...errors import GradientCheckError, NaiveGraphError, OperandError
 from ...graph.graph import Graph
 from ..base import TensorNode
@@ -80,9 +81,9 @@ class Ticks:
 def check_row(row: Row, examples: Iterable[Example] | None = None) -> Ticks:
     """Tick a row's promises, on its own examples or on these."""
     ticks = Ticks(row.name)
-    chosen = list(row.examples if examples is None else examples)
-    if not chosen:
-        raise OperandError(f"Operator '{row.name}' has no examples. Give it some: examples=[example((2, 3))].")
+    chosen = row.examples if examples is None else listed(examples, "check_operator", "examples: [example((2, 3))]")
+    if not chosen or not all(isinstance(each, Example) for each in chosen):
+        raise OperandError(f"Operator '{row.name}' is checked on examples. Give it some: examples=[example((2, 3))].")
     for what, question in PROMISES.items():
         try:
             for each in chosen:

@@ -1,6 +1,7 @@
 """All rows: importing this file enters them into the table."""
 
 # ruff: noqa: F401
+from .. import losses
 from . import (
     attention,
     blocks,

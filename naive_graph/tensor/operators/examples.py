@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import OperandError
+from ..base import checked_shape
+
 
 class Example(NamedTuple):
     """Operands (shapes, or arrays where the numbers matter) and properties that a row is checked with."""
@@ -17,7 +20,24 @@ class Example(NamedTuple):
 
 def example(*operands: Any, **properties: Any) -> Example:
     """An example of a row: a tuple is a shape, a list several operands, an array itself."""
+    for each in operands:
+        _check(each)
     return Example(operands, properties)
+
+
+def _check(operand: Any) -> None:
+    if isinstance(operand, tuple):
+        checked_shape(operand)
+    elif isinstance(operand, list) and operand and isinstance(operand[0], tuple):
+        for each in operand:
+            _check(each)
+    elif operand is not None:
+        try:
+            np.asarray(operand, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise OperandError(
+                f"An example's operand is a shape such as (2, 3), or numbers, not {operand!r:.60}."
+            ) from None
 
 
 def numbers(shape: Sequence[int], place: int, domain: tuple[float, float]) -> Any:

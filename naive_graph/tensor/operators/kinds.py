@@ -18,7 +18,8 @@ from ..nodes import NonlinearNode
 from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, truth
 from .properties import FLAG, Axes, Operand
-from .row import MISSING, Parameter, Row, meaning, unique
+from .row import Row, unique
+from .signature import MISSING, Parameter, meaning
 
 SINCE = dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9)  # the opset
 MOST_FUNCTIONS = 256  # that a row keeps, one for each choice of properties
@@ -156,7 +157,7 @@ class Reduction(Row):
 
     def _parameters(self) -> list[Parameter]:
         x = super()._parameters()[0]
-        axes = meaning(Axes)[0]
+        axes = meaning(self.name, "axes", Axes)[0]
         return [x, Parameter("axes", axes, Operand(), None), Parameter("keepdims", FLAG, Operand(), False)]
 
 

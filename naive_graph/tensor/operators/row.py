@@ -18,30 +18,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from ...core.tables import Tables
-from ...errors import ArityError, NaiveGraphError, NumberError, OperandError, PropertyError, ShapeError
+from ...errors import ArityError, NumberError, OperandError, ShapeError
 from ...graph.graph import scope
 from ...graph.handles import CURRENT, check_name
 from ..arithmetic import as_tensor
 from ..base import Call, TensorNode, serials
 from ..nodes import LeafNode, TransformNode
 from .examples import Example
+from .facts import check_derivative, check_facts, checked_slopes
 from .mapping import Name
-from .properties import PLAIN, Kind, Operand, Wrong
-
-MISSING = inspect.Parameter.empty
-
-
-class Parameter(NamedTuple):
-    """A parameter of a row: an operand, or a property of some kind."""
-
-    name: str
-    kind: Kind | None
-    operand: Operand
-    default: Any
+from .signature import MISSING, Parameter, parameters_of, shortened, taken
 
 
 class Row:
@@ -49,8 +39,9 @@ class Row:
 
     shape: the shape of the result, from the shapes of the operands and the
     properties, as a function of those that it names; it raises ShapeError.
-    derivative: what replaces the composition's, a function (adjoint, result,
-    *operands, **properties) written in operators, giving one for each operand.
+    derivative: what replaces the composition's on the way back, a function (adjoint,
+    result, *operands, **properties) written in operators, giving one for each
+    operand, of its shape. It is linear in the adjoint.
     smooth: whether second derivatives can be compared with differences.
     also: other names of the same operator.
     domain: between which numbers examples are drawn.
@@ -74,6 +65,10 @@ class Row:
         tex: str | None = None,
     ) -> None:
         update_wrapper(self, function)
+        check_facts(
+            function.__name__, name=name, shape=shape, derivative=derivative, onnx=onnx, tensorflow=tensorflow,
+            examples=examples, domain=domain, smooth=smooth, also=also, tex=tex,
+        )  # fmt: skip
         self.name: str = name or function.__name__
         self.__name__ = self.name
         self.function = function
@@ -83,6 +78,8 @@ class Row:
         self.operand_names = [each.name for each in self.parameters if each.kind is None]
         self.property_names = [each.name for each in self.parameters if each.kind is not None]
         self.derivative = derivative
+        if derivative:
+            check_derivative(self, derivative)
         self.smooth, self.domain, self.tex, self.also = smooth, domain, tex, tuple(also)
         self.mappings = [*_names(onnx), *_names(tensorflow)]
         self.examples = list(examples)
@@ -94,22 +91,7 @@ class Row:
                 raise OperandError(f"Operator '{self.name}': its shape rule asks for {each!r}. Take of {self.names}.")
 
     def _parameters(self) -> list[Parameter]:
-        kinds = get_type_hints(self.function, include_extras=True)
-        found = []
-        for each in inspect.signature(self.function).parameters.values():
-            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name == "name":
-                raise OperandError(
-                    f"Operator '{self.name}': parameter '{each}' cannot be one of an operator. Write each by its name, "
-                    "and a list of tensors as `xs: Tensors`; `name` is taken."
-                )
-            kind, operand = meaning(kinds.get(each.name))
-            default = each.default
-            if kind is None and default is None:
-                operand = operand._replace(optional=True)
-            if kind is not None and default is not MISSING:
-                default = self._taken(Parameter(each.name, kind, operand, default), default)
-            found.append(Parameter(each.name, kind, operand, default))
-        return found
+        return parameters_of(self.name, self.function)
 
     def __repr__(self) -> str:
         return f"<operator {self.usage()}>"
@@ -145,7 +127,7 @@ class Row:
             elif each.kind is None:
                 found[each.name] = self._operand(each, values[each.name])
             else:
-                found[each.name] = self._taken(each, values[each.name])
+                found[each.name] = taken(self.name, each, values[each.name])
         return found
 
     def _misfit(self, given: Sequence[Any], named: Mapping[str, Any]) -> str:
@@ -167,18 +149,8 @@ class Row:
             return as_tensor(value)
         except (NumberError, OperandError) as error:
             raise OperandError(
-                f"{self.name}: operand {parameter.name} is {_short(value)}, which is no tensor: {error}"
+                f"{self.name}: operand {parameter.name} is {shortened(value)}, which is no tensor: {error}"
                 " Give a tensor node, an array, a number or a scalar node."
-            ) from None
-
-    def _taken(self, parameter: Parameter, value: Any) -> Any:
-        assert parameter.kind is not None
-        try:
-            return parameter.kind.take(value)
-        except (Wrong, NaiveGraphError, TypeError, ValueError, OverflowError) as error:
-            more = f" {error}." if isinstance(error, Wrong) and error.args else ""
-            raise PropertyError(
-                f"{self.name}: {parameter.name} is {parameter.kind.what}, not {_short(value)}.{more}"
             ) from None
 
     def built(self, values: dict[str, Any], name: str | None = None) -> Any:
@@ -225,15 +197,25 @@ class Row:
             if name is not None:
                 node.name = name if not several else f"{name}_{place}"
         if several:
+            if self.derivative:
+                raise OperandError(
+                    f"{self.name}: several results have the derivative of the composition. Leave derivative= out."
+                )
             call.results = tuple(nodes)
             return call.results
         _unframed(nodes[0], first)
         return nodes[0]
 
+    def slopes(self, adjoint: Any, result: Any, *operands: Any, **properties: Any) -> list[TensorNode | None]:
+        """What the row's own derivative gives for each operand: a tensor of its shape, or None."""
+        assert self.derivative is not None
+        found = self.derivative(adjoint, result, *operands, **properties)
+        return checked_slopes(self.name, found, dict(zip(self.operand_names, operands)))
+
     def _own(self, node: Any, first: int) -> TensorNode:
         """The node, if it was made by this call; else one that is equal to it."""
         if not isinstance(node, TensorNode):
-            raise OperandError(f"Operator '{self.name}' returned {_short(node)}, and not a tensor.")
+            raise OperandError(f"Operator '{self.name}' returned {shortened(node)}, and not a tensor.")
         if node.serial > first:
             return node
         same = range(1, node.rank + 1)
@@ -250,17 +232,6 @@ def _unframed(node: TensorNode, first: int) -> None:
         node.scope = outer
 
 
-def meaning(hint: Any) -> tuple[Kind | None, Operand]:
-    """What a parameter's annotation says it is."""
-    if get_origin(hint) is Annotated:
-        for each in get_args(hint)[1:]:
-            if isinstance(each, Kind):
-                return each, Operand()
-            if isinstance(each, Operand):
-                return None, each
-    return (PLAIN[hint], Operand()) if hint in PLAIN else (None, Operand())
-
-
 def _names(given: Name | Sequence[Name]) -> list[Name]:
     return [given] if isinstance(given, Name) else list(given)
 
@@ -269,11 +240,6 @@ def _shape_of(operand: Any) -> Any:
     if operand is None:
         return None
     return operand.shape if isinstance(operand, TensorNode) else [each.shape for each in operand]
-
-
-def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:56] + '...'}"
 
 
 # --- names --------------------------------------------------------------------

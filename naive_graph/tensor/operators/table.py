@@ -12,11 +12,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ...core.catalogue import OVER_A_BATCH
+from ...core.catalogue import BUILT_IN, OVER_A_BATCH
 from ...core.rules import RULES, Arithmetic
+from ...core.taken import TAKEN
 from ...errors import OperandError, OperatorNameError
 from ..base import TensorNode
 from .examples import Example
+from .facts import check_names
 from .kinds import Elementwise, Move, OfRule, Reduction, Window
 from .row import Row
 
@@ -68,8 +70,32 @@ class Operators(Mapping[str, Row]):
             raise OperatorNameError(f"An operator's name must be a Python name such as 'softclip', not {row.name!r}.")
         for each in (row.name, *row.also):
             if each in self:
-                raise OperatorNameError(f"An operator {each!r} exists already. Choose another name for yours.")
+                raise OperatorNameError(
+                    f"An operator {each!r} exists already. Choose another name for yours; or, if that one is yours, "
+                    f"forget it: operators().forget({each!r})."
+                )
         self._enter(row)
+
+    def forget(self, *names: str) -> None:
+        """Take operators of a learner's own out of the table: their names are free, and a cell may define them again.
+
+        A name that is not there is passed over; what was built keeps its operator.
+        Raises OperatorNameError for one that is not the learner's.
+        """
+        for name in names:
+            if not isinstance(name, str):
+                raise OperatorNameError(f"operators().forget takes names such as 'softclip', not {name!r:.60}.")
+        for row in [self[name] for name in names if name in self]:
+            if _is_ours(row):
+                raise OperatorNameError(f"{row.name!r} is no operator of your own, and stays in the table.")
+            RULES.pop(row.name, None)
+            TAKEN.difference_update([row.name, *row.also])
+            self.elsewhere = {place: each for place, each in self.elsewhere.items() if each is not row}
+            for each in (row.name, *row.also):
+                self.rows.pop(each, None)
+                for home in (Arithmetic, TensorNode):
+                    if getattr(vars(home).get(each), "operator", None) == row.name:
+                        delattr(home, each)
 
     def _enter(self, row: Row) -> None:
         places = [(each.framework, each.operator) for each in row.mappings]
@@ -79,6 +105,8 @@ class Operators(Mapping[str, Row]):
                 raise OperatorNameError(f"{row.name!r}: {place[1]} of {place[0]} is {other!r} already.")
         self.elsewhere.update(dict.fromkeys(places, row))
         self.rows.update(dict.fromkeys([row.name, *row.also], row))
+        if not isinstance(row, OfRule):
+            TAKEN.update([row.name, *row.also])
 
     def _of_rule(self, name: str) -> Row | None:
         rule = RULES.get(name)
@@ -129,6 +157,7 @@ def tensor_operator(
                 f"tensor_operator makes a row of a function, and of a kind of {', '.join(KINDS)}, not of {function!r} "
                 f"and {kind!r}. Write it above a def: @tensor_operator()."
             )
+        check_names(KINDS[kind], facts)
         row = KINDS[kind](function, **facts)
         TABLE.add(row)
         home = Arithmetic if isinstance(row, Elementwise) else TensorNode
@@ -150,4 +179,12 @@ def _method(row: Row) -> Callable[..., Any]:
         return row(self, *given, **named)
 
     method.__name__, method.__doc__ = row.name, row.__doc__
+    method.operator = row.name  # type: ignore[attr-defined]
     return method
+
+
+def _is_ours(row: Row) -> bool:
+    """Whether an operator came with the package."""
+    if isinstance(row, OfRule):
+        return row.rule.number < BUILT_IN
+    return (row.function.__module__ or "").partition(".")[0] == __name__.partition(".")[0]

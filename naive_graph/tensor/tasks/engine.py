@@ -53,7 +53,7 @@ class DAGExecutionEngine:
         results = self._run(graph, kept=True)
         nodes = ancestors([output])
         value = written_out(operand(output))
-        found = {node: results[at] for node, at in _gradients(graph).items()}
+        found = {node: results[at] for node, at in _gradients(graph).items() if results[at] is not None}
         arrays = {node: ones_like(value) if each.sum is None else each.sum for node, each in found.items()}
         commit(output, nodes, graph.wanted, arrays, full)
 

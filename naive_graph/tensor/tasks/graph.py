@@ -2,7 +2,8 @@
 
     F(v)     value               needs the values that v is computed from
     B(v,k)   contribution        needs G(v), F(v) and the values of v's sources
-    G(v)     total gradient      needs the B's that reach v, youngest consumer first, then by position
+    D(v,k)   an operator's own   needs G(v), F(v) and the values of the operands
+    G(v)     total gradient      needs the B's and D's that reach v, youngest consumer first, then by position
 
 The order of the sums is that of the simple engine, so the bits are too. G of
 the result is the number 1 and needs nothing. A product that is folded into
@@ -11,26 +12,26 @@ another one has an F only if its value is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ..base import TensorNode, check_tensors
-from ..calculus import responds, values_read
-from ..differentiate import ancestors, leading
+from ..base import Call, TensorNode, check_tensors
+from ..calculus import branch, responds, values_read
+from ..differentiate import Route, ancestors
 from ..equation import names_among
 from ..evaluate import check_single, wanted_among
 from ..recipes import Recipe, missing, recipes
 from ..selection import SelectionNode
-from .work import Contribute, Evaluate, Kept, Total, Work
+from .work import Contribute, Evaluate, Kept, Override, Total, Work
 
 
 class Key(NamedTuple):
     """What a task is called: its kind, its node, and for B the position of the source."""
 
-    kind: str  # F, G or B
+    kind: str  # F, G, B or D
     node: TensorNode
-    position: int = -1
+    position: int = -1  # of the source, or operand
 
 
 class Task(NamedTuple):
@@ -90,9 +91,9 @@ class TaskGraph:
         return names_among(ancestors([self.output]))
 
     def label(self, number: int) -> str:
-        """How a task is written: F(y), G(y) or B(y,0)."""
+        """How a task is written: F(y), G(y), B(y,0) or D(y,0)."""
         kind, node, position = self.tasks[number].key
-        return f"{kind}({self.names[node]})" if kind != "B" else f"B({self.names[node]},{position})"
+        return f"{kind}({self.names[node]})" if kind in "FG" else f"{kind}({self.names[node]},{position})"
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -159,21 +160,44 @@ class _Book:
         return [self.number[Key("F", node)] for node in recipe.reads if not isinstance(node, SelectionNode)]
 
     def write_contribution(self, node: TensorNode, position: int) -> int:
-        for source in values_read(node, position):
-            self.ask(source)
-        known = tuple(each for each in dict.fromkeys((node, *node.sources)) if self._has(each))
-        needs = [self.number[Key("G", node)], *(self.number[Key("F", each)] for each in known)]
-        return self.write(Key("B", node, position), Contribute(node, position, known), needs)
+        known = self._known([node, *node.sources], values_read(node, position))
+        return self._write_share(Contribute(node, position, known), position)
+
+    def write_override(self, node: TensorNode, place: int, call: Call) -> int:
+        read = [node, *(each for each in call.operands if each is not None)]
+        return self._write_share(Override(node, place, call, self._known(read, read)), place)
+
+    def _known(self, nodes: Sequence[TensorNode], asked: Iterable[TensorNode]) -> tuple[TensorNode, ...]:
+        """Those of the nodes that have an F, once it is asked for of some."""
+        for each in asked:
+            self.ask(each)
+        return tuple(each for each in dict.fromkeys(nodes) if self._has(each))
+
+    def _write_share(self, work: Contribute | Override, position: int) -> int:
+        kind = "B" if isinstance(work, Contribute) else "D"
+        needs = [self.number[Key("G", work.node)], *(self.number[Key("F", each)] for each in work.known)]
+        return self.write(Key(kind, work.node, position), work, needs)
 
 
 def _write_backward(book: _Book, output: TensorNode, nodes: Sequence[TensorNode], wanted: set[TensorNode]) -> None:
     """G and B tasks, consumers first, as the simple engine's walk back goes."""
-    varying = leading(nodes, wanted)
+    route = Route(nodes, wanted)
     shares: dict[TensorNode, list[int]] = {output: []}
+    masked: dict[TensorNode, bool] = {output: False}  # whether only entries that a taken branch reaches count
+
+    def hand(target: TensorNode, share: int, mask: bool) -> None:
+        shares.setdefault(target, []).append(share)
+        masked[target] = masked.get(target, True) and mask
+
     for node in reversed(nodes):
         if node not in shares:
             continue
         book.write(Key("G", node), Total(node), shares[node])
-        for position, source in enumerate(node.sources):
-            if source in varying and responds(node, position):
-                shares.setdefault(source, []).append(book.write_contribution(node, position))
+        call, places, positions = route.of(node, masked[node])
+        for place in places:
+            assert call is not None
+            hand(call.operands[place], book.write_override(node, place, call), False)
+        for position in positions:
+            if responds(node, position):
+                mask = masked[node] or bool(branch(node, position))
+                hand(node.sources[position], book.write_contribution(node, position), mask)

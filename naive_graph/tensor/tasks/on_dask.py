@@ -49,7 +49,7 @@ class DaskEngine(DAGExecutionEngine):
     def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:
         begin, mark = time(), uuid4().hex[:8]  # Dask keeps a key's result, so each run has keys of its own
         tasks = dask_graph(graph, mark)
-        wanted = [key if graph.tasks[at].key.kind != "B" else f"when {key}" for at, key in enumerate(tasks)]
+        wanted = [key if graph.tasks[at].key.kind in "FG" else f"when {key}" for at, key in enumerate(tasks)]
         times = {f"when {key}": (Measured.when, key) for key in tasks}  # a contribution itself can stay where it is
         found: list[Measured] = list(self._get({**tasks, **times}, wanted))
         run = TaskRun(graph, _bars(found, begin))

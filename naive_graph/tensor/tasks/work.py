@@ -2,6 +2,7 @@
 
     F(v)     the value of v
     B(v,k)   what v contributes to its k-th source
+    D(v,k)   what the own derivative of v's operator gives for its k-th operand
     G(v)     the derivative with respect to v, the sum of what its consumers contributed
 
 A work is called with the results of the tasks that it needs, in their order.
@@ -16,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..base import TensorNode
+from ..base import Call, TensorNode
 from ..calculus import Calculus
-from ..differentiate import Adjoint, contribution, joined, settled
+from ..differentiate import Adjoint, contribution, joined, overridden, settled
 from ..evaluate import Arrays, computed, ones_like, operand
 from ..recipes import Recipe
 from ..selection import SelectionNode
@@ -62,7 +63,9 @@ class Contribute(NamedTuple):
     position: int
     known: tuple[TensorNode, ...]
 
-    def __call__(self, adjoint: Adjoint, *values: Array) -> Adjoint:
+    def __call__(self, adjoint: Adjoint | None, *values: Array) -> Adjoint | None:
+        if adjoint is None:
+            return None
         known = dict(zip(self.known, values))
         if adjoint.sum is None:
             adjoint = Adjoint(ones_like(known[self.node]))
@@ -72,22 +75,42 @@ class Contribute(NamedTuple):
         return share
 
 
+class Override(NamedTuple):
+    """D: `values` are those of the `known` nodes, the node itself and the operands of the call."""
+
+    node: TensorNode
+    place: int
+    call: Call
+    known: tuple[TensorNode, ...]
+
+    def __call__(self, adjoint: Adjoint | None, *values: Array) -> Adjoint | None:
+        if adjoint is None:
+            return None
+        known = dict(zip(self.known, values))
+        total = ones_like(known[self.node]) if adjoint.sum is None else adjoint.sum
+        with np.errstate(all="ignore"):
+            calculus = Calculus(Arrays(), (), _lookup(known))
+            (share,) = overridden(calculus, self.call, self.node, total, [self.place])
+        return None if share is None else Adjoint(share)
+
+
 class Total(NamedTuple):
     """G: contributions are added in their order, which is that of the simple engine."""
 
     node: TensorNode
 
-    def __call__(self, first: Adjoint = ONE, *others: Adjoint) -> Adjoint:
-        if first.sum is None:
-            return first
-        calculus = Calculus(Arrays(), (), operand)
+    def __call__(self, *shares: Adjoint | None) -> Adjoint | None:
+        if not shares:
+            return ONE
+        total, calculus = None, Calculus(Arrays(), (), operand)
         with np.errstate(all="ignore"):
-            for each in others:
-                first = joined(calculus, self.node, first, each)
-            return settled(calculus, self.node, first)
+            for each in shares:
+                if each is not None:  # an operator's own derivative may say that there is none
+                    total = each if total is None else joined(calculus, self.node, total, each)
+            return total and settled(calculus, self.node, total)
 
 
-Work = Given | Kept | Evaluate | Contribute | Total
+Work = Given | Kept | Evaluate | Contribute | Override | Total
 
 
 def _is_computed(node: TensorNode) -> bool:

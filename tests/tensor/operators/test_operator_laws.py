@@ -7,11 +7,13 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("opt_einsum")
 
-from naive_graph import Graph, draw, operators  # noqa: E402
+from naive_graph import DAGExecutionEngine, Graph, Program, draw, lower, operators  # noqa: E402
+from naive_graph.engines.choice import ENGINES  # noqa: E402
 from naive_graph.errors import ArityError, NaiveGraphError, OperatorNameError, PropertyError  # noqa: E402
 from naive_graph.graph.handles import CURRENT  # noqa: E402
 from naive_graph.tensor.operators.check import PROMISES, Case  # noqa: E402
 
+COMPILED = ("tape", "native")
 ROWS = sorted({operators()[name].name for name in operators()})
 
 
@@ -19,6 +21,31 @@ ROWS = sorted({operators()[name].name for name in operators()})
 def test_a_row_keeps_all_its_promises(name):
     ticks = operators()[name].check()
     assert ticks.broken == {} and ticks.kept == list(PROMISES)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_runs_in_every_engine(name):
+    pytest.importorskip("llvmlite")
+    for each in operators()[name].examples[:2]:
+        with Graph.scratch():
+            case = Case(operators()[name], each)
+            loss = case.loss()
+            loss.backward()
+            due = [leaf.gradient() for leaf in case.leaves]
+            DAGExecutionEngine(2).backward(loss)
+            assert all(np.array_equal(one, leaf.gradient()) for one, leaf in zip(due, case.leaves))
+            scalar = lower(loss)[()]
+            for engine in ENGINES:
+                Graph.forward(scalar, engine=engine)
+                Graph.backward(scalar, engine=engine)
+                assert scalar.value == pytest.approx(float(np.asarray(loss.eval())), rel=1e-11)
+                for one, leaf in zip(due, case.leaves):
+                    np.testing.assert_allclose(lower(leaf).grads, one, rtol=1e-11, atol=1e-12)
+            entries = [entry for leaf in case.leaves for entry in lower(leaf)]
+            for engine in COMPILED if entries else ():
+                found = Program(scalar, wrt=entries, engine=engine)()
+                assert found.value == pytest.approx(scalar.value, rel=1e-11)
+                np.testing.assert_allclose(found.gradient, [each.grad for each in entries], rtol=1e-11, atol=1e-12)
 
 
 def frames(results, fold):

@@ -7,24 +7,18 @@ pytest.importorskip("opt_einsum")
 
 from typing import Annotated  # noqa: E402
 
+from own_rows import table_apart  # noqa: E402, F401
+
 import naive_graph as ng  # noqa: E402
 from naive_graph import Graph, LeafNode, example, operators, tensor_operator  # noqa: E402
+from naive_graph.core.taken import TAKEN  # noqa: E402
 from naive_graph.errors import OperandError, OperatorNameError, PropertyError, ShapeError  # noqa: E402
 from naive_graph.tensor.operators.mapping import Onnx  # noqa: E402
 from naive_graph.tensor.operators.properties import Places, Tensor, between  # noqa: E402
-from naive_graph.tensor.operators.table import TABLE  # noqa: E402
+from naive_graph.tensor.operators.table import TABLE, OfRule  # noqa: E402
 
-
-@pytest.fixture(autouse=True)
-def table_apart():
-    """Rows that a test defines are gone after it."""
-    rows, elsewhere = dict(TABLE.rows), dict(TABLE.elsewhere)
-    yield
-    for name in TABLE.rows.keys() - rows.keys():
-        for home in (ng.TensorNode, ng.TensorNode.__mro__[1]):
-            if name in vars(home):
-                delattr(home, name)
-    TABLE.rows, TABLE.elsewhere = rows, elsewhere
+ENGINES = ("reference", "tape", "native")
+pytestmark = pytest.mark.usefixtures("table_apart")
 
 
 def centred(**facts):
@@ -51,11 +45,45 @@ def test_a_name_defined_twice_is_refused():
     for again in (centred, lambda: tensor_operator()(lambda softmax: softmax)):
         with pytest.raises(OperatorNameError):
             again()
-    with pytest.raises(OperatorNameError, match="sin"):
+    with pytest.raises(OperatorNameError, match=r"'sin' exists already.*forget\('sin'\)"):
 
         @tensor_operator()
         def sin(x):
             return x
+
+
+def test_no_operator_of_numbers_has_the_name_of_one_of_tensors():
+    centred(also=["middled"])
+    rows = {name for name, row in operators().items() if not isinstance(row, OfRule)}
+    assert rows == TAKEN and {"centred", "middled", "softmax", "huber"} <= rows
+    for name in ("softmax", "huber", "middled"):
+        with pytest.raises(OperatorNameError, match=f"'{name}' exists already"):
+            ng.operator(name, lambda a: a, [lambda a, y: 1.0])
+
+
+def test_a_forgotten_operator_may_be_defined_again_and_what_was_built_keeps_its_own():
+    pytest.importorskip("llvmlite")
+    built = []
+    for slope in (2.0, 3.0):
+        operators().forget("steep", "centred", "never_there")
+        ng.operator("steep", lambda a, slope=slope: slope * a, [lambda a, y, slope=slope: slope])
+        row = centred(also=["middled"], onnx=Onnx("NoOther"))
+        x = Graph.Variable(1.0)
+        built.append((x, x.steep()))
+        assert all(ng.Program(y, wrt=[x], engine=each)()[0] == slope for x, y in built[-1:] for each in ENGINES)
+        assert operators()["steep"].check() and row.check([example((3,))]) and TABLE.named("onnx", "NoOther") is row
+    assert [ng.Program(y, wrt=[x])().gradient[0] for x, y in built] == [2.0, 3.0]
+    operators().forget("steep", "middled")
+    assert not {"steep", "centred", "middled"} & {*operators(), *dir(ng.TensorNode), *dir(Graph.Variable)}
+
+
+def test_an_operator_of_the_package_is_not_forgotten():
+    for name in ("softmax", "sin", "softmax_cross_entropy_with_logits"):
+        with pytest.raises(OperatorNameError, match=f"'{name}' is no operator of your own"):
+            operators().forget(name)
+        assert name in operators()
+    with pytest.raises(OperatorNameError, match="takes names such as 'softclip', not 3"):
+        operators().forget(3)
 
 
 def test_a_name_elsewhere_that_is_taken_is_refused():
@@ -129,9 +157,6 @@ def test_a_derivative_of_its_own_replaces_that_of_the_composition():
     assert x.gradient().tolist() == [8.0, 16.0] and len(calls) == 2
     assert loss.gradients(x).eval().tolist() == [8.0, 16.0] and len(calls) == 4
     assert loss.gradients(x).sum().gradients(x).eval().tolist() == [8.0, 8.0]
-    before = len(calls)
-    loss.backward(full=True)  # every node gets a gradient, so the composition is walked
-    assert len(calls) == before
     assert doubled.check()
 
 
@@ -264,3 +289,22 @@ def test_annotations_say_what_is_an_operand():
     assert chosen([1.0, 2.0], [1], sign=-1).eval().tolist() == [-2.0]
     with pytest.raises(OperandError, match="cannot be one of an operator"):
         tensor_operator()(lambda *xs: xs[0])
+
+
+SIGNATURES = [
+    ("x, n: list", r"'n: list' says no kind of property. Write one of float, int, bool, str"),
+    ("x, n: np.float64 = 1.0", "'n: float64' says no kind"),
+    ("x, n: 'Unknown' = 1.0", "a kind in its signature is not known: name 'Unknown'"),
+    ("x, n=2.0", "its default can only be None. Is it a property.*n: float = 2.0"),
+    ("x, n=True", "n: bool = True"),
+    ("x, n: float = 'a'", "n is a real number, not str 'a'"),
+    ("x, name", "`name` is taken"),
+    ("x, n: [1]", "says no kind"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("signature", "says"), SIGNATURES)
+def test_a_signature_that_says_no_kind_is_refused(signature, says):
+    with pytest.raises(ng.errors.NaiveGraphError, match=says):
+        exec(f"@tensor_operator()\ndef unclear({signature}): return x", globals())
+    assert "unclear" not in operators()

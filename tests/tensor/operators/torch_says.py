@@ -342,6 +342,71 @@ def dilation2d(x, w, strides, rates, padding):
     return back((seen + w.permute(2, 0, 1).flatten(1)[:, None, None]).amax(-1), last)
 
 
+# --- losses -------------------------------------------------------------------
+
+
+def reduced(losses, weights, reduce):
+    spread = torch.ones_like(losses) if weights is None else weights.expand_as(losses)
+    if reduce in ("none", "sum"):
+        return losses * spread if reduce == "none" else (losses * spread).sum()
+    return (losses * spread).sum() / (spread.sum() if reduce == "mean_by_weight" else (spread != 0).sum())
+
+
+def log_poisson(y, z, weights, reduce, full):
+    stirling = torch.where(y > 1, y * y.log() - y + 0.5 * (2 * torch.pi * y).log(), 0.0)
+    return reduced(z.exp() - y * z + (stirling if full else 0.0), weights, reduce)
+
+
+def of_classes(z, weights, classes, reduce, ignore_index):
+    kept = classes != ignore_index
+    hot = F.one_hot(torch.tensor(np.where(kept, classes, 0)), z.shape[-1])
+    weights = torch.ones(classes.shape) if weights is None else weights
+    return reduced(-(hot * F.log_softmax(z, -1)).sum(-1), weights * torch.tensor(kept), reduce)
+
+
+def pairwise(y, p, weights, reduce):
+    d = (p - y).reshape(*p.shape[:1], -1)
+    n = d.shape[1]
+    pairs = (d[:, :, None] - d[:, None, :]) ** 2
+    return reduced(pairs.sum((1, 2)) / (n * (n - 1)) if n > 1 else 0.0 * d[:, 0], weights, reduce)
+
+
+def cosine(y, p, weights, axis, reduce):
+    return reduced(1 - (p * y).sum(axis, True), weights, reduce)
+
+
+def softmax_loss(y, z, weights, reduce, smoothing):
+    y = y * (1 - smoothing) + smoothing / y.shape[-1]
+    return reduced(-(y * F.log_softmax(z, -1)).sum(-1), weights, reduce)
+
+
+def sigmoid_loss(y, z, weights, reduce, smoothing):
+    y = y * (1 - smoothing) + smoothing / 2
+    return reduced(-y * F.logsigmoid(z) - (1 - y) * F.logsigmoid(-z), weights, reduce)
+
+
+LOSSES = {
+    "absolute_difference": lambda y, p, w, reduce: reduced((p - y).abs(), w, reduce),
+    "mean_squared_error": lambda y, p, w, reduce: reduced((p - y) ** 2, w, reduce),
+    "huber": lambda y, p, w, reduce, delta: reduced(
+        torch.where((p - y).abs() > delta, delta * ((p - y).abs() - delta / 2), (p - y) ** 2 / 2), w, reduce
+    ),
+    "log_loss": lambda y, p, w, reduce, epsilon: reduced(
+        -y * (p + epsilon).log() - (1 - y) * (1 - p + epsilon).log(), w, reduce
+    ),
+    "hinge": lambda y, z, w, reduce: reduced((1 - (2 * y - 1) * z).relu(), w, reduce),
+    "sigmoid_cross_entropy": sigmoid_loss,
+    "weighted_cross_entropy_with_logits": lambda y, z, w, positive, reduce: reduced(
+        -positive * y * F.logsigmoid(z) - (1 - y) * F.logsigmoid(-z), w, reduce
+    ),
+    "log_poisson": log_poisson,
+    "softmax_cross_entropy": softmax_loss,
+    "sparse_softmax_cross_entropy": of_classes,
+    "cosine_distance": cosine,
+    "mean_pairwise_squared_error": pairwise,
+    "l2_loss": lambda x: x.square().sum() / 2,
+}
+
 TORCH = {
     "logical_and": logical(torch.logical_and),
     "logical_or": logical(torch.logical_or),
@@ -473,4 +538,5 @@ TORCH = {
     "nll_loss": likelihood,
     "softmax_cross_entropy_loss": lambda x, axis, **how: likelihood(torch.log_softmax(x, axis), axis=axis, **how),
     "softmax_cross_entropy_with_logits": lambda z, y: -(y * torch.log_softmax(z, -1)).sum(-1),
+    **LOSSES,
 }

@@ -1,0 +1,185 @@
+"""Lesson 9: the partials of an operator of one's own: with a property, of a spread operand; and how to check them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from ...core.arithmetics.dual import Dual
+from ..cases import Case, Formula, Question, list_cases, plain_case
+from ..exercise import Exercise
+
+
+def both_partials(
+    a: Any, b: Any, y: Any, *, no_inner: str = "", exchanged: str = "", no_minus: str = "", no_square: str = "",
+    no_y: str = "", alike: str = "",
+) -> Any:  # fmt: skip
+    """Return the list of both partials of y = exp(a / b): for a, and for b.
+
+    y is given, since it is computed already. Write it with + - * / and **: a and b
+    may also be nodes, or tensors.
+    """
+    outer = y if not no_y else 1.0
+    square = b * b if not no_square else b
+    partials = [outer / b, -outer * a / square]
+    if no_inner or alike:
+        partials = [y, y] if no_inner else [partials[0], partials[0]]
+    if no_minus:
+        partials = [partials[0], -partials[1]]
+    return partials if not exchanged else partials[::-1]
+
+
+def robust_slope(
+    adjoint: Any, x: Any, scale: Any, *, no_scale: str = "", no_adjoint: str = "", no_inner: str = "",
+    no_front: str = "", no_root: str = "", times_root: str = "", gives_value: str = "", twice: str = "",
+) -> Any:  # fmt: skip
+    """Return what robust hands back for an entry x: adjoint times its slope in x.
+
+    robust(x, scale) is scale^2 (sqrt(1 + (x / scale)^2) - 1). Write it with + - * /
+    and **, with ** 0.5 for the root: x may also be a node, or a tensor.
+    """
+    ratio = x / scale if not no_scale else x
+    root = (1 + ratio * ratio) ** 0.5 if not no_root else 1 + ratio * ratio
+    slope = x / root
+    if no_inner or no_front or twice:
+        slope = slope * (scale if no_inner else 2 if twice else scale**-2)
+    if times_root or gives_value:
+        slope = x * root if times_root else scale**2 * (root - 1)
+    return adjoint * slope if not no_adjoint else slope
+
+
+def row_slopes(
+    adjoint: Any, x: Any, b: Any, *, not_summed: str = "", over_columns: str = "", last_row: str = "",
+    first_row: str = "", own_value: str = "", no_adjoint: str = "", mean: str = "",
+) -> Any:  # fmt: skip
+    """Return what y[i][j] = x[i][j] b[j] hands back: for x a list of rows, for b a list.
+
+    adjoint: a list of rows, what came back to y. x: a list of rows. b has one
+    number for each column, and each row of x met it.
+    """
+    if no_adjoint:
+        adjoint = [[1.0 for entry in row] for row in adjoint]
+    for_x = [[d * factor for d, factor in zip(row, b)] for row in adjoint]
+    for_b = [0.0 for factor in b]
+    for x_row, row in zip(x, adjoint):
+        for j, entry in enumerate(x_row):
+            for_b[j] = for_b[j] + entry * row[j] if not last_row else entry * row[j]
+    if not_summed or over_columns or first_row or own_value or mean:
+        return _rows_otherwise(adjoint, x, b, for_x, not_summed, over_columns, first_row, own_value)
+    return for_x, for_b
+
+
+def _rows_otherwise(
+    adjoint: Any, x: Any, b: Any, for_x: Any, not_summed: str, over_columns: str, first_row: str, own_value: str
+) -> Any:
+    """What somebody hands back who spreads, adds or multiplies otherwise; the mean, if nothing else."""
+    shares = [[d * entry for d, entry in zip(row, x_row)] for row, x_row in zip(adjoint, x)]
+    columns = [sum(column) for column in zip(*shares)]
+    if own_value:
+        return shares, [sum(row[j] for row in for_x) for j in range(len(b))]
+    if not_summed or over_columns:
+        return for_x, shares if not_summed else [sum(row) for row in shares]
+    return for_x, shares[0] if first_row else [total / len(x) for total in columns]
+
+
+def disagreement(
+    f: Any, df: Any, x: Any, h: Any, *, one_sided: str = "", absolute: str = "", signed: str = "", one_size: str = "",
+    no_two: str = "", sum_of_both: str = "", nothing_over_nothing: str = "",
+) -> Any:  # fmt: skip
+    """Return how far df(x) is from the slope of f at x: |d - n| / (|d| + |n|).
+
+    d is df(x), and n the central difference (f(x + h) - f(x - h)) / (2 h). Where
+    both are 0, return 0.
+    """
+    d = df(x)
+    n = (f(x + h) - f(x - h)) / (2 * h) if not one_sided else (f(x + h) - f(x)) / h
+    if no_two:
+        n = (f(x + h) - f(x - h)) / h
+    off = abs(d - n) if not signed else d - n
+    size = abs(d) + abs(n)
+    if one_size or sum_of_both:
+        size = abs(d if one_size == "of_df" else n) if one_size else abs(d + n)
+    if absolute:
+        return off
+    if size == 0:
+        return 0.0 if not nothing_over_nothing else math.nan
+    return off / size
+
+
+# --- cases ----------------------------------------------------------------------
+
+
+def _dual_case(names: str, row: tuple[float, ...]) -> Case:
+    """The same numbers as dual numbers, which Python's math does not know."""
+    text = ", ".join(f"{name} = {value!r}" for name, value in zip(names.split(), row))
+    return Case(
+        f"{text}, as dual numbers",
+        lambda real: Question(tuple(Dual(value) for value in row), []),
+        frozenset({"the operands are dual numbers"}),
+    )
+
+
+def _values(given: Any) -> Any:
+    """What dual numbers stand for."""
+    if isinstance(given, (list, tuple)):
+        return [_values(each) for each in given]
+    return given.value if isinstance(given, Dual) else given
+
+
+def _with_duals(names: str, rows: list[tuple[float, ...]], **features: Any) -> Iterator[Case]:
+    told = {text.replace("_", " "): holds for text, holds in features.items()}
+    yield from list_cases(names, rows, told)
+    yield from (_dual_case(names, row) for row in rows[-4:])
+
+
+def _operands() -> list[tuple[float, ...]]:
+    pairs = ((1.0, 1.0), (1.0, 2.0), (0.0, 1.0), (3.0, 2.0), (-1.0, 0.5), (2.0, -1.0), (0.5, 4.0), (-3.0, -1.5))
+    return [(a, b, math.exp(a / b)) for a, b in pairs]
+
+
+def _entries() -> list[tuple[float, ...]]:
+    points = ((1.0, 0.75, 1.0), (2.0, 0.75, 1.0), (1.0, 0.0, 1.0), (1.0, 1.5, 2.0), (1.0, -3.0, 0.5), (-1.0, 2.0, 4.0))
+    return [*points, (0.5, -1.2, 0.5), (3.0, 0.4, 0.1), (0.25, 6.0, 3.0), (-2.0, -0.9, 1.5)]
+
+
+def _tables() -> Iterator[tuple[Any, ...]]:
+    chance = random.Random(17)
+    for rows, columns in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 2), (2, 3), (4, 3)):
+        d, x = ([[float(chance.randrange(1, 9)) for _ in range(columns)] for _ in range(rows)] for _ in range(2))
+        yield d, x, [float(10 * (j + 1)) for j in range(columns)]
+
+
+def _claims() -> Iterator[Case]:
+    for f, df, x, what in (
+        ("x * x", "x", 1.0, ""), ("x * x", "2 * x", 1.0, "df is right"), ("x * x", "2 * x", 0.0, "both are 0"),
+        ("3.0", "0.0", 2.0, "both are 0"), ("sin(x)", "-cos(x)", 0.5, "the signs differ"),
+        ("sin(x)", "cos(x)", 0.5, ""), ("exp(2 * x)", "exp(2 * x)", 0.25, ""), ("x ** 3", "0.0", 2.0, "df is 0"),
+        ("3.0", "x", 2.0, "f is flat, and df is not 0"), ("x ** 3", "3 * x", 2.0, ""), ("log(x)", "x", 0.5, ""),
+        ("x * x", "2 * x + 1", -0.5, ""),
+    ):  # fmt: skip
+        for h in (0.25, 1e-5):
+            text = f"f(x) = {f}, df(x) = {df}, x = {x!r}, h = {h!r}"
+            yield plain_case(text, Formula(f), Formula(df), x, h, features=what)
+
+
+BOTH_PARTIALS = Exercise(
+    both_partials,
+    lambda: _with_duals("a b y", _operands(), a_is_not_0=lambda a, b, y: a != 0, b_is_not_1=lambda a, b, y: b != 1),
+    call=lambda answer, arguments: _values(answer(*arguments)),
+)
+ROBUST_SLOPE = Exercise(
+    robust_slope,
+    lambda: _with_duals("adjoint x scale", _entries(), scale_is_not_1=lambda adjoint, x, scale: scale != 1),
+    call=lambda answer, arguments: _values(answer(*arguments)),
+)
+ROW_SLOPES = Exercise(
+    row_slopes,
+    lambda: list_cases(
+        "adjoint x b",
+        _tables(),
+        {"x has several rows": lambda d, x, b: len(x) > 1, "b has several entries": lambda d, x, b: len(b) > 1},
+    ),
+)
+DISAGREEMENT = Exercise(disagreement, _claims)

@@ -1,0 +1,178 @@
+"""Lesson 10: a pipeline: who works on what in which cycle, which weights are met there, and when all is done."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from ..cases import list_cases
+from ..exercise import Exercise
+
+
+def at_work(
+    stages: Any, samples: Any, cycle: Any, *, shift: str = "", bounds: str = "", from_zero: str = "",
+    idle_is_zero: str = "",
+) -> Any:  # fmt: skip
+    """Return what each stage works on in a cycle: a list with the number of a sample, or None, for each stage.
+
+    There are so many stages; the first in the list is stage 0. The samples are
+    numbered from 1. Stage 0 begins sample 1 in cycle 1. In each cycle, every
+    sample goes on to the next stage.
+    """
+    row: list[Any] = []
+    for stage in range(stages):
+        sample = cycle - stage if not shift else _shifted(shift, stages, stage, cycle)
+        there = 1 <= sample <= samples if not bounds else _there(bounds, sample, samples)
+        row.append(sample if there else None)
+    if from_zero:
+        return [None if each is None else each - 1 for each in row]
+    return row if not idle_is_zero else [each or 0 for each in row]
+
+
+def _shifted(shift: str, stages: int, stage: int, cycle: int) -> int:
+    told = {"late": cycle - stage - 1, "early": cycle - stage + 1, "adds": cycle + stage, "together": cycle}
+    return told.get(shift, cycle - (stages - 1 - stage))
+
+
+def _there(bounds: str, sample: int, samples: int) -> bool:
+    told = {"never_ends": sample >= 1, "never_begins": sample <= samples, "one_short": 1 <= sample < samples}
+    return told.get(bounds, True)
+
+
+def versions_read(
+    distance: Any, iteration: Any, *, writer: str = "", told: str = "", never_clean: str = "", clean_longer: str = "",
+) -> Any:  # fmt: skip
+    """Return the versions of its weights that the forward of a layer meets: a list of one or two numbers, old first.
+
+    There is one buffer of weights, and version 0 is in it. The backward of
+    iteration 1 writes version 1 there, that of iteration 2 version 2, and so on.
+    While the forward works on an iteration, the backward of the same layer works
+    on the one that is `distance` before it. If there is such a one, it writes
+    while the forward reads, which meets both, the old version and the new one.
+    Iterations are numbered from 1.
+    """
+    writes = iteration - distance if not writer else _writing(writer, distance, iteration)
+    if (writes < 1 and not never_clean) or (clean_longer and writes <= 1):
+        return [0]
+    if told:
+        return {"new_only": [writes], "old_only": [writes - 1], "new_first": [writes, writes - 1]}[told]
+    return [writes - 1, writes]
+
+
+def _writing(writer: str, distance: int, iteration: int) -> int:
+    writes = iteration - distance
+    told = {"one_early": writes - 1, "one_late": writes + 1, "the_one_before": iteration - 1}
+    return told.get(writer, iteration + distance)
+
+
+def turn(
+    group: Any, size: Any, stage: Any, *, begins: str = "", one_behind: str = "", one_short: str = "",
+    buffer: str = "",
+) -> Any:  # fmt: skip
+    """Return (first, last, buffer): from which cycle to which a stage works on a group, and which weights it takes.
+
+    Stage s works on sample i in cycle i + s. Samples are numbered from 1, stages
+    and groups from 0: group 0 has the samples 1 to size, group 1 the next ones.
+    There are two buffers of weights, 0 and 1. Group 0 takes buffer 0, group 1
+    buffer 1, group 2 buffer 0 again, and so on.
+    """
+    first = group * size + 1 + (stage if not begins else _begins(begins, size, stage))
+    last = first + size - 1
+    if one_behind or one_short:
+        last += 1 if one_behind else -1
+    if buffer:
+        return first, last, {"one_buffer": 0, "other_buffer": (group + 1) % 2, "group_itself": group}[buffer]
+    return first, last, group % 2
+
+
+def _begins(begins: str, size: int, stage: int) -> int:
+    told = {"all_together": 0, "subtracts": -stage, "cycle_zero": stage - 1, "groups_from_one": stage - size}
+    return told.get(begins, 2 * stage)
+
+
+def ends(
+    minutes: Any, samples: Any, *, waits: str = "", in_step: str = "", one_by_one: str = "", beginnings: str = "",
+) -> Any:  # fmt: skip
+    """Return when each worker ends each sample: a list for each worker, with a time for each sample.
+
+    minutes: how long each worker takes for one sample. The first worker begins
+    at 0, and takes sample after sample. Every other one begins a sample as soon
+    as the worker before it has ended that sample, and it has ended its own last
+    one. There is room for what waits in between.
+    """
+    times: list[list[float]] = [[] for _ in minutes]
+    for _ in range(samples):
+        time = 0.0 if not one_by_one else _all_done(times)
+        for worker, takes in enumerate(minutes):
+            if times[worker]:
+                free = times[worker][-1]
+                time = max(time, free) if not waits else _waited(waits, time, free)
+            time += takes if not in_step else max(minutes)
+            times[worker].append(time)
+    if beginnings:
+        return [[end - takes for end in each] for each, takes in zip(times, minutes)]
+    return times
+
+
+def _all_done(times: list[list[float]]) -> float:
+    return max((each[-1] for each in times if each), default=0.0)
+
+
+def _waited(waits: str, arrives: float, free: float) -> float:
+    told = {"adds_up": arrives + free, "always_free": arrives, "always_there": free}
+    return told[waits]
+
+
+def _cycles() -> Iterator[tuple[Any, ...]]:
+    """All cycles of small pipelines, and one before and one behind them."""
+    for stages, samples in ((1, 1), (2, 1), (1, 3), (3, 2), (2, 4), (4, 4), (6, 10)):
+        for cycle in range(samples + stages + 1):
+            yield stages, samples, cycle
+
+
+def _turns() -> Iterator[tuple[Any, ...]]:
+    yield from ((0, 1, 0), (0, 3, 0), (0, 3, 1), (1, 3, 0), (1, 3, 1), (2, 3, 0), (2, 7, 1), (3, 7, 5))
+    chance = random.Random(17)
+    for _ in range(12):
+        yield int(chance.random() * 9), 2 + int(chance.random() * 30), int(chance.random() * 12)
+
+
+def _kitchens() -> Iterator[tuple[Any, ...]]:
+    yield from (([2.0], 0), ([2.0], 1), ([2.0], 3), ([1.0, 1.0], 1), ([2.0, 3.0], 1), ([2.0, 3.0], 2), ([3.0, 1.0], 3))
+    chance = random.Random(5)
+    for workers, samples in ((2, 3), (3, 2), (3, 4), (3, 6), (4, 5), (5, 4), (6, 10)):
+        for _ in range(2):
+            yield [float(1 + int(chance.random() * 9)) for _ in range(workers)], samples
+
+
+WORK_FEATURES = {
+    "there are several stages": lambda stages, samples, cycle: stages > 1,
+    "the first sample has not reached the last stage yet": lambda stages, samples, cycle: cycle < stages,
+    "the last sample has left stage 0": lambda stages, samples, cycle: cycle > samples,
+    "all stages have work": lambda stages, samples, cycle: stages <= cycle <= samples,
+    "nobody has work": lambda stages, samples, cycle: not 0 < cycle < samples + stages,
+}
+VERSION_FEATURES = {
+    "no backward has written yet": lambda distance, iteration: iteration <= distance,
+    "the first backward writes": lambda distance, iteration: iteration == distance + 1,
+    "a backward writes": lambda distance, iteration: iteration > distance,
+}
+TURN_FEATURES = {
+    "the stage is not stage 0": lambda group, size, stage: stage > 0,
+    "the group is not group 0": lambda group, size, stage: group > 0,
+    "the group is even": lambda group, size, stage: group % 2 == 0,
+    "the group is odd": lambda group, size, stage: group % 2 == 1,
+}
+KITCHEN_FEATURES = {
+    "there are no samples": lambda minutes, samples: not samples,
+    "there are several workers": lambda minutes, samples: len(minutes) > 1,
+    "there are several samples": lambda minutes, samples: samples > 1,
+    "a worker is slower than the one before": lambda minutes, samples: minutes != sorted(minutes, reverse=True),
+    "a worker is faster than the one before": lambda minutes, samples: minutes != sorted(minutes),
+}
+VERSIONS = [(distance, iteration) for distance in (1, 2, 4, 6) for iteration in range(1, 12)]
+AT_WORK = Exercise(at_work, lambda: list_cases("stages samples cycle", _cycles(), WORK_FEATURES))
+VERSIONS_READ = Exercise(versions_read, lambda: list_cases("distance iteration", VERSIONS, VERSION_FEATURES))
+TURN = Exercise(turn, lambda: list_cases("group size stage", _turns(), TURN_FEATURES))
+ENDS = Exercise(ends, lambda: list_cases("minutes samples", _kitchens(), KITCHEN_FEATURES))

@@ -1,0 +1,70 @@
+"""`naive-graph sequential FILE [--check]`: what a text in the sequential language describes, or its mistake."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import IO
+
+from ..errors import SequentialError
+
+
+def show_sequential(name: str, check_only: bool) -> int:
+    """Print the networks of a file, or of the input for "-"; 1 and the place of the mistake if there is one."""
+    from ..sequential.language import parse  # brings lark and NumPy
+
+    text = _text_of(name)
+    shown = "input" if name == "-" else name
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        try:
+            program = parse(text)
+        except SequentialError as error:
+            print(f"{shown}: {error}", file=sys.stderr)
+            return 1
+    print(f"{shown}: ok, {len(program)} network{'s' * (len(program) != 1)}")
+    for note in noted:
+        print(f"note: {note.message}")
+    for result in program:
+        network = program[result]
+        print(f"\n{result}, from {network.streams.data} and {network.streams.labels}:\n{network.summary()}")
+        if not check_only:
+            print(f"\n{network.expand().text()}")
+    return 0
+
+
+def _text_of(name: str) -> str:
+    """The file as text. Raises SequentialError; never reads more than a program may have."""
+    try:
+        if name == "-":
+            return _decoded(sys.stdin.buffer, "the input")
+        if Path(name).is_dir():
+            raise SequentialError("BAD_FILE", "it is a folder. Name a file in it.", name)
+        with open(name, "rb") as file:
+            return _decoded(file, name)
+    except FileNotFoundError:
+        raise SequentialError("BAD_FILE", "there is no such file. Look at its name and its folder.", name) from None
+    except SequentialError:
+        raise  # it is a ValueError, too
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        why = getattr(error, "strerror", None) or error
+        raise SequentialError("BAD_FILE", f"it cannot be read: {why}.", name) from None
+
+
+def _decoded(file: IO[bytes], name: str) -> str:
+    from ..sequential.reading import MOST_CHARACTERS
+
+    most = 4 * MOST_CHARACTERS  # bytes: no letter has more than 4
+    found = file.read(most + 1)
+    if len(found) > most:
+        says = f"it has more than the {MOST_CHARACTERS:,} characters that are read. Divide it."
+        raise SequentialError("BAD_FILE", says, name)
+    try:
+        text = found.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        says = f"byte {error.start + 1} is no letter in UTF-8. Is it a text? Then save it as UTF-8."
+        raise SequentialError("BAD_FILE", says, name) from None
+    if "\0" in text:
+        raise SequentialError("BAD_FILE", "it holds null characters, so it is no text. Name a text file.", name)
+    return text

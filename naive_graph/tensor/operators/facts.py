@@ -1,0 +1,97 @@
+"""What a definition says of a row beside its function, checked; and what its own derivative gives, checked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...errors import ArityError, NaiveGraphError, OperandError, ShapeError
+from ..arithmetic import as_tensor
+from ..base import TensorNode
+from .examples import Example
+from .mapping import Name
+
+
+def _all(kind: type) -> Callable[[Any], bool]:
+    return lambda given: isinstance(given, (list, tuple)) and all(isinstance(each, kind) for each in given)
+
+
+def _is_interval(given: Any) -> bool:
+    return isinstance(given, tuple) and len(given) == 2 and all(type(each) in (int, float) for each in given)
+
+
+FACTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "name": ("a text such as 'softclip'", lambda given: isinstance(given, str)),
+    "shape": ("a function of the operands' shapes, such as lambda x: x", callable),
+    "derivative": ("a function (adjoint, result, *operands, **properties)", callable),
+    "onnx": ("Onnx(...), or a list of them", lambda given: _all(Name)(given) or isinstance(given, Name)),
+    "tensorflow": ("TensorFlow(...), or a list of them", lambda given: _all(Name)(given) or isinstance(given, Name)),
+    "examples": ("a list such as [example((2, 3), axis=0)]", lambda given: _all(Example)(given)),
+    "domain": ("a pair of numbers", _is_interval),
+    "smooth": ("True or False", lambda given: isinstance(given, bool)),
+    "also": ("a list of names", _all(str)),
+    "tex": ("a text", lambda given: isinstance(given, str)),
+}
+
+
+def check_facts(who: str, **facts: Any) -> None:
+    """Raise OperandError unless each fact is what it is to be; None says nothing."""
+    for each, given in facts.items():
+        what, right = FACTS[each]
+        if given is not None and not right(given):
+            raise OperandError(f"Operator '{who}': {each} is {what}, not {type(given).__name__} {given!r:.60}.")
+
+
+def check_names(kind: type, facts: Mapping[str, Any]) -> None:
+    """Raise OperandError if a row of that kind has no such fact."""
+    known = {each for base in kind.__mro__[:-1] for each in inspect.signature(base.__init__).parameters}  # type: ignore[misc]
+    strange = [each for each in facts if each not in known & FACTS.keys() | {"since"} & known]
+    if strange:
+        raise OperandError(f"A row says nothing of {strange[0]!r}. It may say: {', '.join(FACTS)}.")
+
+
+def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:
+    """Raise OperandError unless a row's own derivative can be called as it will be."""
+    if any(each.operand.many for each in row.parameters):
+        raise OperandError(
+            f"Operator '{row.name}': an operand that is a list has the derivative of the composition. "
+            "Leave derivative= out."
+        )
+    try:
+        inspect.signature(derivative).bind(None, None, *row.operand_names, **dict.fromkeys(row.property_names))
+    except TypeError:
+        given = ", ".join(["adjoint", "result", *row.operand_names, *row.property_names])
+        raise OperandError(f"Operator '{row.name}': its derivative is called as f({given}). Take these.") from None
+    except ValueError:  # a function of C may not tell
+        return
+
+
+def checked_slopes(who: str, found: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
+    """What a row's own derivative gave, as tensors; each has its operand's shape. None says: no derivative."""
+    given = list(found) if isinstance(found, (list, tuple)) else [found]
+    if len(given) != len(operands):
+        raise ArityError(
+            f"{who}: its derivative gives {len(given)} of {len(operands)} gradients, for {', '.join(operands)}. "
+            "Return one for each, in their order; None for one that has none."
+        )
+    return [
+        None if slope is None or operand is None else _fitting(who, name, operand, slope)
+        for (name, operand), slope in zip(operands.items(), given)
+    ]
+
+
+def _fitting(who: str, name: str, operand: TensorNode, slope: Any) -> TensorNode:
+    try:
+        tensor = as_tensor(slope)
+    except NaiveGraphError as error:
+        raise OperandError(
+            f"{who}: its derivative gives no tensor for {name}: {error} Build it of the adjoint."
+        ) from None
+    if tensor.shape != operand.shape:
+        mend = f"Sum it over the axes along which {name} was spread" if tensor.size > operand.size else "Spread it"
+        raise ShapeError(
+            f"{who}: its derivative gives {name} a gradient of shape {tensor.shape}, and {name} has shape "
+            f"{operand.shape}. {mend}."
+        )
+    return tensor

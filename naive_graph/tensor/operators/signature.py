@@ -1,0 +1,91 @@
+"""What the signature of a row's function says: its operands, and its properties with kinds and defaults."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from ...errors import NaiveGraphError, OperandError, PropertyError
+from ..base import TensorNode
+from .properties import PLAIN, Kind, Operand, Wrong
+
+MISSING = inspect.Parameter.empty
+
+
+class Parameter(NamedTuple):
+    """A parameter of a row: an operand, or a property of some kind."""
+
+    name: str
+    kind: Kind | None
+    operand: Operand
+    default: Any
+
+
+def parameters_of(who: str, function: Callable[..., Any]) -> list[Parameter]:
+    """The parameters of a row of that name. Raises OperandError, and PropertyError for a default."""
+    try:
+        kinds = get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise OperandError(f"Operator '{who}': a kind in its signature is not known: {error}.") from None
+    found = []
+    for each in inspect.signature(function).parameters.values():
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name == "name":
+            raise OperandError(
+                f"Operator '{who}': parameter '{each}' cannot be one of an operator. Write each by its name, "
+                "and a list of tensors as `xs: Tensors`; `name` is taken."
+            )
+        kind, operand = meaning(who, each.name, kinds.get(each.name))
+        default = each.default
+        if kind is None and default is None:
+            operand = operand._replace(optional=True)
+        elif kind is None and default is not MISSING:
+            said = f"{each.name}: {type(default).__name__} = {default!r:.60}"
+            raise OperandError(
+                f"Operator '{who}': '{each.name}' has no kind, so it is an operand, and its default can only "
+                f"be None. Is it a property? Then say its kind: {said}."
+            )
+        if kind is not None and default is not MISSING:
+            default = taken(who, Parameter(each.name, kind, operand, default), default)
+        found.append(Parameter(each.name, kind, operand, default))
+    return found
+
+
+def meaning(who: str, name: str, hint: Any) -> tuple[Kind | None, Operand]:
+    """What a parameter's annotation says it is."""
+    if get_origin(hint) is Annotated:
+        for each in get_args(hint)[1:]:
+            if isinstance(each, Kind):
+                return each, Operand()
+            if isinstance(each, Operand):
+                return None, each
+    if isinstance(hint, type) and hint in PLAIN:
+        return PLAIN[hint], Operand()
+    if all(each in (None, Any, type(None)) or _is_tensor_type(each) for each in get_args(hint) or [hint]):
+        return None, Operand()
+    raise OperandError(
+        f"Operator '{who}': '{name}: {getattr(hint, '__name__', hint)}' says no kind of property. Write one of "
+        f"{', '.join(each.__name__ for each in PLAIN)}, or Annotated[float, between(0.0, 1.0)]; of an operand, nothing."
+    )
+
+
+def _is_tensor_type(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, TensorNode)
+
+
+def taken(who: str, parameter: Parameter, value: Any) -> Any:
+    """The value as the property keeps it. Raises PropertyError."""
+    assert parameter.kind is not None
+    try:
+        return parameter.kind.take(value)
+    except (Wrong, NaiveGraphError, TypeError, ValueError, OverflowError) as error:
+        more = f" {error}." if isinstance(error, Wrong) and error.args else ""
+        raise PropertyError(
+            f"{who}: {parameter.name} is {parameter.kind.what}, not {shortened(value)}.{more}"
+        ) from None
+
+
+def shortened(value: Any) -> str:
+    """A value in a message."""
+    text = " ".join(repr(value).split())
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:56] + '...'}"
