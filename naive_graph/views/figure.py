@@ -47,7 +47,7 @@ LOOK = {
     "xtick.color": LIGHT["soft"], "ytick.color": LIGHT["soft"], "axes.spines.top": False, "axes.spines.right": False,
     "axes.grid": True, "grid.color": LIGHT["line"], "grid.alpha": 0.3, "grid.linewidth": 0.6, "axes.axisbelow": True,
     "font.size": POINT * TEXT, "axes.titlesize": POINT * TEXT, "axes.titlelocation": "left", "lines.linewidth": 1.8,
-    "legend.frameon": False, "svg.hashsalt": "naive_graph",
+    "hatch.linewidth": 0.5, "legend.frameon": False, "svg.hashsalt": "naive_graph",
 }  # fmt: skip
 # Fonts with letters that matplotlib's own has not: ideographs, kana, hangul, other scripts.
 OTHER_FONTS = (
@@ -163,7 +163,8 @@ def label_axes(panel: Any, across: str, up: str) -> None:
     upright = {"rotation": 0, "ha": "right", "va": "center"} if len(up) <= 3 else {}
     panel.set_ylabel(fitted(up, high), **upright).set_parse_math(False)
     for axis in (panel.xaxis, panel.yaxis):
-        axis.set_major_formatter(Ticks())
+        if axis.isDefault_majfmt:  # and no names of rows
+            axis.set_major_formatter(Ticks())
 
 
 class Ticks(Formatter):
@@ -199,9 +200,14 @@ def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> 
         text_shown.set_parse_math(False)
 
 
-def hatched(fill: str, hatch: str) -> Patch:
-    """A kind of bar or cell as a legend shows it; hatching, so that colour is not its only sign."""
-    return Patch(facecolor=fill, hatch=hatch, edgecolor="white")
+def dressed(colour: str, hatch: str) -> dict[str, Any]:
+    """How a bar or a cell of this colour of `look` is filled; hatching, so that colour is not its only sign."""
+    return {"facecolor": LIGHT[f"{colour}-ground"], "edgecolor": LIGHT[colour], "hatch": hatch}
+
+
+def hatched(colour: str, hatch: str) -> Patch:
+    """A kind of bar or cell as a legend shows it."""
+    return Patch(**dressed(colour, hatch))
 
 
 def fitted(text: str, wide: float, size: float = TEXT) -> str:

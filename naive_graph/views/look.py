@@ -1,6 +1,6 @@
 """One look for all that is shown: sizes, spaces, digits, and colours by their meaning, on light and dark ground.
 
-Every view takes them from here: SVG, pages, plots, films and the terminal. A
+Every view takes them from here: SVG, pages, plots and films (what a terminal shows: graph/printed). A
 colour is asked for by what it says, `LIGHT["gradient"]`; a page asks for
 `var(--ng-gradient)`, which follows the reader's theme. An SVG is drawn in the
 light colours, and a style inside it turns each into its dark one where that is
@@ -18,7 +18,6 @@ TITLE, TEXT, SMALL, LEAST = 15, 13, 11, 9  # a title, a label, a remark, and wha
 LINE, LETTER, GAP, RADIUS = 16, 7.4, 14, 6  # of a label: a line's height, a letter's width; between boxes; of corners
 FONT = "Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
 MONOSPACE = "ui-monospace,DejaVu Sans Mono,Menlo,Consolas,monospace"
-WIDTH = 80  # columns of a terminal
 
 # --- numbers ------------------------------------------------------------------
 

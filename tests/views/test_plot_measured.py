@@ -7,7 +7,23 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from walks import walk_downhill, walk_in_the_plane
 
-from naive_graph import Graph, History, SimpleSGDTrainer, Variable, compare
+from naive_graph import (
+    DAGExecutionEngine,
+    Dense,
+    Graph,
+    History,
+    LeafNode,
+    Sequential,
+    SimpleSGDTrainer,
+    Variable,
+    compare,
+    cycles,
+    draw,
+    expand,
+    gantt,
+    gradcheck,
+    schedule,
+)  # fmt: skip
 from naive_graph.views import look
 from naive_graph.views.figure import least_width
 
@@ -31,6 +47,21 @@ def on_a_walk(name):
     return history.plot_path(f, x), history.plot_path(f, x, y)
 
 
+def checked():
+    x = [Variable(0.3 * at + 0.1, name=LONG.format(at)) for at in range(20)]
+    return draw(gradcheck(sum(each.sin() for each in x), max_rel=1e-10, min_abs=0.0))
+
+
+def ran():
+    w, engine = LeafNode.parameter([[3.0] * 40] * 40, "w"), DAGExecutionEngine(workers=2)
+    engine.backward((w @ w).sum())
+    return gantt(engine)
+
+
+def pipelined():
+    return cycles(schedule(expand(Sequential([Dense(3), Dense(2)], 4, initializer=0.5))), 10, title="A pipeline")
+
+
 PICTURES = {
     "12 series": lambda: many(12).plot(),
     "12 series with long names": lambda: many(12, LONG).plot(title=LONG),
@@ -43,6 +74,9 @@ PICTURES = {
     "himmelblau": lambda: compare(f="himmelblau", steps=40).plot(),
     "rosenbrock": lambda: compare(f="rosenbrock", steps=40).plot(title="Seven"),
     "12 trainers": lambda: compare(dict.fromkeys(map(LONG.format, range(12)), SimpleSGDTrainer), steps=9).plot(),
+    "a gradient check": checked,
+    "a run of tasks": ran,
+    "a pipeline": pipelined,
     "2 trainers": lambda: compare({"a": SimpleSGDTrainer, "b": SimpleSGDTrainer}, "ravine", steps=9).plot(),
 }  # fmt: skip
 
@@ -61,7 +95,7 @@ def texts_of(figure):
     legends = [text for legend in figure.legends for text in (*legend.get_texts(), legend.get_title())]
     found = [*figure.texts, *legends]
     for axes in figure.axes:
-        found += [axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
+        found += [*axes.texts, axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
             found += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
