@@ -97,7 +97,7 @@ def film(stage: Stage, moving: Sequence[Any], moments: Sequence[Any], show: Call
             canvas.restore_region(ground)
             show(moment)
             for artist in moving:
-                stage.panel.draw_artist(artist)
+                artist.axes.draw_artist(artist)
             pictures.append(np.array(canvas.buffer_rgba())[..., :3])
     numbers, colours = _numbered(pictures)
     images = list(map(Image.fromarray, numbers))

@@ -92,68 +92,66 @@ class Comparison:
 
     def plot(self, title: str = "", save: Save = None) -> Plot:
         """Each walk on contours of its own, so that none hides another, and the height of all at each step."""
-        columns = len(self.paths) if len(self.paths) < 4 else min(4, -(-len(self.paths) // 2))
-        rows = -(-len(self.paths) // columns)
         with our_style():
-            figure = Plot(figsize=(max(WIDE, ACROSS * columns), 1.0), layout="constrained")
-            grid = figure.add_gridspec(rows + 1, columns)
-            panels = [figure.add_subplot(grid[divmod(place, columns)]) for place in range(len(self.paths))]
-            stage = self._stage(figure, panels)
-            for place, (panel, each) in enumerate(zip(panels, self.paths)):
-                panel.plot(*zip(*each.points), **_look(place, each), zorder=4)
-                _name(panel, each, 100 * figure.get_figwidth() / columns - 40)
-                if place % columns:
-                    panel.set_ylabel("")
-                    panel.yaxis.set_tick_params(labelleft=False)
-                if place < columns * (rows - 1):
-                    panel.set_xlabel("")
-                    panel.xaxis.set_tick_params(labelbottom=False)
-            (left, right), (low, high) = stage.panel.get_xlim(), stage.panel.get_ylim()
-            up = 0.5 + min(
-                3.6 / rows, max(1.2, (figure.get_figwidth() / columns - 0.4) * (high - low) / (right - left))
-            )
-            grid.set_height_ratios([up] * rows + [LOSS])
-            figure.set_figheight(rows * up + LOSS + 0.4)
-            _mark_ends(stage, self, panels)
-            self._heights(figure.add_subplot(grid[rows, :]))
-            add_legend(figure, stage.handles, stage.texts)
-            return finished(figure, title, save)
+            return finished(self._drawn()[0].figure, title, save)
 
     def animate(self, path: str | os.PathLike[str], frames: int = 40) -> FilePath:
         """The walks as a film, a .gif."""
         target = file_of(path, "This film", [".gif"], HistoryError)
         longest = max(len(each.points) for each in self.paths)
         with our_style():
-            figure = Plot(figsize=(WIDE, 3.8), layout="constrained")
-            stage = self._stage(figure, [figure.subplots()], alone=True)
-            lines = []
-            for place, each in enumerate(self.paths):
-                lines += stage.panel.plot(*zip(*each.points), **_look(place, each), zorder=4)
-                stage.explain(lines[-1], each.name)
-            add_legend(stage.figure, stage.handles, stage.texts)
-            title = stage.panel.set_title("step 0")
+            stage, walks, heights = self._drawn()
+            title = heights[0].axes._left_title
 
             def show(moment: int) -> None:
-                for line, each in zip(lines, self.paths):
-                    line.set_data(*zip(*each.points[: moment + 1]))
+                for walk, height, each in zip(walks, heights, self.paths):
+                    walk.set_data(*zip(*each.points[: moment + 1]))
+                    height.set_data(*zip(*enumerate(each.heights[: moment + 1])))
                 title.set_text(f"step {moment}")
 
-            write_whole(target, film(stage, [*lines, title], chosen(longest, frames), show))
+            write_whole(target, film(stage, [*walks, *heights, title], chosen(longest, frames), show))
         return target
 
-    def _heights(self, panel: Any) -> None:
+    def _drawn(self) -> tuple[Stage, list[Any], list[Any]]:
+        """The picture, and in it the line of each walk and of its heights."""
+        columns = len(self.paths) if len(self.paths) < 4 else min(4, -(-len(self.paths) // 2))
+        rows = -(-len(self.paths) // columns)
+        figure = Plot(figsize=(max(WIDE, ACROSS * columns), 1.0), layout="constrained")
+        grid = figure.add_gridspec(rows + 1, columns)
+        panels = [figure.add_subplot(grid[divmod(place, columns)]) for place in range(len(self.paths))]
+        stage, walks = self._stage(figure, panels), []
+        for place, (panel, each) in enumerate(zip(panels, self.paths)):
+            walks += panel.plot(*zip(*each.points), **_look(place, each), zorder=4)
+            _name(panel, each, 100 * figure.get_figwidth() / columns - 40)
+            if place % columns:
+                panel.set_ylabel("")
+                panel.yaxis.set_tick_params(labelleft=False)
+            if place < columns * (rows - 1):
+                panel.set_xlabel("")
+                panel.xaxis.set_tick_params(labelbottom=False)
+        (left, right), (low, high) = stage.panel.get_xlim(), stage.panel.get_ylim()
+        slant = (high - low) / (right - left)
+        up = 0.5 + min(3.6 / rows, max(1.2, (figure.get_figwidth() / columns - 0.4) * slant))
+        grid.set_height_ratios([up] * rows + [LOSS])
+        figure.set_figheight(rows * up + LOSS + 0.4)
+        _mark_ends(stage, self, panels)
+        heights = self._heights(figure.add_subplot(grid[rows, :]))
+        add_legend(figure, stage.handles, stage.texts)
+        return stage, walks, heights
+
+    def _heights(self, panel: Any) -> list[Any]:
         """The height at each step, on a logarithmic axis where it spans several tens."""
         every = [height for path in self.paths for height in path.heights if 0 <= abs(height) < LARGEST]
-        for place, each in enumerate(self.paths):
-            panel.plot(each.heights, **_look(place, each))
+        lines = [panel.plot(each.heights, **_look(place, each))[0] for place, each in enumerate(self.paths)]
         low, high = min(every), max(every)
         if 0 <= low < high / 100:
             panel.set_yscale("log")
             panel.set_ylim(bottom=max(1e-9 * high, min(height for height in every if height > 0)))
         label_axes(panel, "step", "")
         panel.set_title(fitted(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
+        return lines
 
-    def _stage(self, figure: Plot, panels: list[Any], alone: bool = False) -> Stage:
+    def _stage(self, figure: Plot, panels: list[Any]) -> Stage:
         """The contours around all walks. A walk that ran away is cut where the others' picture ends."""
         points = [point for path in self.paths for point in _near(path, self.paths)]
         with Graph.scratch():
@@ -162,7 +160,7 @@ class Comparison:
             way: list[tuple[float, ...]] = [*points]
             walk = Walk(["x", "y"], list(range(len(points))), way, 0)
             stage = Stage(figure, panels[0], Surface(f, [x, y]), walk, points)
-            draw_contours(stage, self.name, () if alone else panels)
+            draw_contours(stage, self.name, panels)
         return stage
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
