@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from ..core.plan import absorbed_by, ancestors
@@ -13,12 +15,15 @@ from ..graph.graph import Graph
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node, rows_of
 from ..graph.report import Report
+from .alike import alike_scene
 from .flows import flow_scene
 from .lettering import visible
 from .picture import Picture
-from .scene import Wishes, check_wishes, scene
+from .scene import Wishes, check_wishes, nearest_first, scene
 
 MOST_LETTERS_OF_A_TITLE = 120
+FOLLOWED = 1_500  # nodes that a page can show and follow one by one
+LARGEST = 50_000  # nodes that are gone through for a picture
 
 
 def draw(
@@ -43,9 +48,11 @@ def draw(
     node took over. fold: True folds every scope into one box, a number those at
     that depth and below, a path (or several) the scopes of that path, False none;
     without it scopes fold only if there are too many nodes. direction: "LR",
-    "RL", "TB" or "BT". most: how many boxes to show at most; without it up to
-    300, or the 100 nearest the result if there are more. There is one edge for
-    each operand position: x * x has two.
+    "RL", "TB" or "BT". most: how many boxes to show at most, those nearest the
+    result; without it up to 300, and if there are more, what is computed alike
+    stands in one box with its count. In a notebook a graph of up to 1,500 nodes
+    is there as a whole, to be searched, and its scopes opened and closed. There
+    is one edge for each operand position: x * x has two.
 
     Tensor nodes are drawn with their shapes and equations. open: which of them
     to show as their scalars, once they were lowered: one, several, or True. The
@@ -87,6 +94,7 @@ def draw(
     wishes = Wishes(values, grads, partials, fold, most)
     if hasattr(type(what), "expand"):  # a sequential network
         what = what.expand()
+    whole = None
     with tables.lock:
         if _is_tensor(what):
             from .tensors import tensor_scene  # brings NumPy
@@ -99,9 +107,21 @@ def draw(
         elif hasattr(what, "streams"):  # of a dataflow
             described = flow_scene(what, wishes)
         else:
-            described = scene(tables, *_chosen(what, absorbed), wishes)
+            rows, results = _chosen(what, absorbed, most)
+            described = scene(tables, rows, results, wishes)
+            if described.caption and most is None and fold is None:  # nobody asked for less
+                described = alike_scene(tables, rows, len(described.boxes)) or described
+                if len(rows) <= FOLLOWED:
+                    whole = scene(tables, rows, results, replace(wishes, most=FOLLOWED, fold=False))
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-    return Picture(described, direction)
+    return Picture(described, direction, whole)
+
+
+def too_large(count: int) -> DrawingError:
+    return DrawingError(
+        f"This graph has {count:,} nodes, and a picture tells something of up to {LARGEST:,}. Draw the part nearest "
+        "a node with draw(node, most=100), or a smaller case of the same program."
+    )
 
 
 def _is_tensor(what: Any) -> bool:
@@ -110,10 +130,12 @@ def _is_tensor(what: Any) -> bool:
     return isinstance(first, Arithmetic) and not isinstance(first, Node)
 
 
-def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:
+def _chosen(what: Any, absorbed: bool, most: int | None) -> tuple[list[int], list[int]]:
     """The rows to draw, and those among them that are results."""
     tables = CURRENT.tables
     if what is Graph:
+        if len(tables) > LARGEST:
+            raise too_large(len(tables))
         rows = list(range(len(tables))) if absorbed else tables.live_rows()
         fed = set(tables.edges(rows)[0])
         return rows, [row for row in rows if row not in fed]
@@ -121,6 +143,13 @@ def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:
     results = rows_of([what] if one else what, "draw")
     if not results:
         raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
+    if len(tables) > LARGEST:
+        near = nearest_first(results, tables.operands)
+        rows = sorted(islice(near, LARGEST + 1 if most is None else most))
+        if len(rows) > LARGEST:
+            raise too_large(len(tables))
+        if most is not None:
+            return rows, results
     rows = ancestors(tables, results)
     if absorbed:
         rows = sorted({*rows, *(row for _, row, _, _ in absorbed_by(tables, rows))})

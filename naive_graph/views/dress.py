@@ -20,6 +20,7 @@ def dressed(svg: str, scene: Scene, said: str) -> str:
     wide, high = root.get("viewBox", "0 0 1 1").split()[2:]
     root.attrib |= {"width": f"{float(wide):.0f}", "height": f"{float(high):.0f}", "class": "naive-graph"}
     boxes, arrows = {box.id: box for box in scene.boxes}, {arrow.id: arrow for arrow in scene.arrows}
+    around = {name: box.scope[:depth] for box in scene.boxes for depth, name in enumerate(box.scope)}
     cells = {
         f"{box.id}-cell-{place}": (box.id, cell.said)
         for box in scene.boxes
@@ -42,8 +43,9 @@ def dressed(svg: str, scene: Scene, said: str) -> str:
             _dress_arrow(group, arrows[name], boxes)
         elif name in scene.scope_names:
             _title(group, scene.scope_names[name])
+            group.set("data-scope", " ".join(around.get(name, ())))
     style = ElementTree.Element(f"{{{SVG}}}style")
-    style.text = "\n" + svg_style(svg)
+    style.text = "\n" + svg_style(ElementTree.tostring(root, encoding="unicode"))
     root.insert(0, style)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -51,7 +53,7 @@ def dressed(svg: str, scene: Scene, said: str) -> str:
 def _dress_box(group: ElementTree.Element, box: Box) -> None:
     said = box.said or ", ".join(box.lines)
     group.attrib |= {"role": "graphics-symbol", "tabindex": "0", "aria-label": said}
-    group.attrib |= {f"data-{name}": fact for name, fact in box.facts.items()}
+    group.attrib |= {f"data-{name}": fact for name, fact in box.facts.items()} | {"data-scope": " ".join(box.scope)}
     _title(group, said)
     for line, text in zip(box.lines, group.iter(f"{{{SVG}}}text")):
         if box.grid:  # graphviz leaves no room above

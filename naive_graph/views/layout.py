@@ -20,6 +20,7 @@ from .scene import Arrow, Box, Scene
 
 FRAME_PAD, FRAME_HEAD = 12.0, 24.0
 THIN, APART = 4.0, 7.0  # a stopover's breadth; between arrows that arrive at one box
+WIDEST = 110.0  # a gap in which a fan of arrows turns
 DETOUR = 40.0  # how far an arrow of a cycle goes round the boxes
 MOST_STOPS = 20_000  # beyond which long arrows run straight
 
@@ -120,6 +121,10 @@ def _layers(scene: Scene, layout: Layout, depth: Mapping[str, int], down: bool) 
     for arrow in scene.arrows:
         label = 0.0 if down or not arrow.label else text_width(arrow.label, SMALL) + 40
         gaps[depth[arrow.target]] = max(gaps[depth[arrow.target]], label)
+    fans = Counter(name for arrow in scene.arrows for name in {arrow.target, f"from {arrow.source}"})
+    for arrow in scene.arrows:
+        for layer, fan in ((depth[arrow.target], arrow.target), (depth[arrow.source] + 1, f"from {arrow.source}")):
+            gaps[layer] = max(gaps[layer], min(WIDEST, 40.0 + 3 * fans[fan]))
     detour = DETOUR if any(depth[arrow.source] >= depth[arrow.target] for arrow in scene.arrows) else 0.0
     starts: dict[int, Point] = {}
     front = FRAME_HEAD * nested + detour

@@ -17,6 +17,7 @@ from .scene import Arrow, Box, Cell, Scene
 
 MARGIN = 16.0
 TIP = 7.0  # the length of an arrowhead
+FAN = 0.25  # of a gap: how far from its middle the outermost arrows of a fan turn
 
 Turn = Callable[[Point], Point]
 
@@ -95,7 +96,7 @@ def _turn(layout: Layout, direction: str, top: float) -> Turn:
 
 def _add_arrows(page: Page, layout: Layout, turn: Turn, down: bool) -> None:
     """All arrows, those of a cycle that was drawn by hand going back round the boxes."""
-    leave, arrive = _ports(layout, 0, 1), _ports(layout, -1, -2)
+    (leave, spread), (arrive, gathered) = _ports(layout, 0, 1), _ports(layout, -1, -2)
     twins = Counter((arrow.source, arrow.target) for arrow in page.scene.arrows)
     turns: Counter[tuple[str, str]] = Counter()
     for arrow in page.scene.arrows:
@@ -108,7 +109,7 @@ def _add_arrows(page: Page, layout: Layout, turn: Turn, down: bool) -> None:
             curve = [tail, (tail[0] + DETOUR, low), (tip[0] - DETOUR, low), tip]
         else:
             stops = [end for name in layout.routes[arrow.id][1:-1] for end in _ends(layout, name)]
-            curve = _smooth([tail, *stops, tip])
+            curve = _smooth([tail, *stops, tip], FAN * spread[arrow.id], FAN * gathered[arrow.id])
         page.curves[arrow.id] = list(map(turn, curve))
         if arrow.label:
             share = turns[arrow.source, arrow.target] / (twins[arrow.source, arrow.target] + 1)
@@ -128,18 +129,22 @@ def _at_outline(page: Page, layout: Layout, arrow: Arrow, port: float, side: int
     return along + side * half, across + port
 
 
-def _ports(layout: Layout, end: int, next_to_end: int) -> dict[str, float]:
-    """How far from the middle of its box each arrow begins or ends, in the order in which they come."""
+def _ports(layout: Layout, end: int, next_to_end: int) -> tuple[dict[str, float], dict[str, float]]:
+    """For each arrow how far from the middle of its box it begins or ends, in the order in which they come.
+
+    Then how far out it is among the others there, from 0 in the middle to 1.
+    """
     meeting: dict[str, list[str]] = defaultdict(list)
     for name, route in layout.routes.items():
         meeting[route[end]].append(name)
-    ports = {}
+    ports, outward = {}, {}
     for box, names in meeting.items():
         names.sort(key=lambda name: layout.spots[layout.routes[name][next_to_end]][1])
         room = 0.8 * layout.sizes[box][1]
         for place, name in enumerate(names):
-            ports[name] = room * ((place + 0.5) / len(names) - 0.5)
-    return ports
+            share = (place + 0.5) / len(names) - 0.5
+            ports[name], outward[name] = room * share, 2 * abs(share)
+    return ports, outward
 
 
 def _ends(layout: Layout, stop: str) -> list[Point]:
@@ -148,11 +153,16 @@ def _ends(layout: Layout, stop: str) -> list[Point]:
     return [(along - half, across), (along + half, across)]
 
 
-def _smooth(points: list[Point]) -> list[Point]:
-    """The first point, then two controls and an end for each stretch of the curve."""
+def _smooth(points: list[Point], early: float, late: float) -> list[Point]:
+    """The first point, then two controls and an end for each stretch of the curve.
+
+    It turns in the middle of each stretch; in the first so much earlier, in the
+    last so much later, that those of a fan neither cross nor run into each other.
+    """
     curve = [points[0]]
-    for (a0, c0), (a1, c1) in pairwise(points):
-        middle = (a0 + a1) / 2
+    for place, ((a0, c0), (a1, c1)) in enumerate(pairwise(points)):
+        share = 0.5 - early * (place == 0) + late * (place == len(points) - 2)
+        middle = a0 + share * (a1 - a0)
         curve += [(middle, c0), (middle, c1), (a1, c1)]
     return curve
 

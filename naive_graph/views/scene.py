@@ -188,7 +188,7 @@ def stubs(described: Scene) -> list[Box]:
 def bundled(counts: Mapping[tuple[str, str], int]) -> list[Arrow]:
     """One arrow for several alike."""
     return [
-        Arrow(f"bundle-{source}-{target}", source, target, f"{count}×" if count > 1 else "")
+        Arrow(f"bundle-{source}-{target}", source, target, f"{count:,}×" if count > 1 else "")
         for (source, target), count in counts.items()
     ]
 

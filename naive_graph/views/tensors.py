@@ -91,7 +91,8 @@ class Drawn:
         facts = {"feeds": feeds(node, known) if grid else "", "formula": formula, "through": "" if node.name else "yes"}
         wrong = value is not None and not all(map(isfinite, value.reshape(-1)[:MOST_CELLS]))
         facts = {what: fact for what, fact in facts.items() if fact}
-        return [Box(name, kind, lines, around, wrong, grid=grid, facts=facts)]
+        told = ", ".join([*lines, *(cell.text for cell in grid.cells if cell.text)]) if grid else ""
+        return [Box(name, kind, lines, around, wrong, told, grid, facts)]
 
     def _formula(self, node: TensorNode) -> str:
         """`y[i] = Σ[j] W[i,j] * x[j]`; nothing for a leaf."""

@@ -71,6 +71,16 @@ class Measured:
             if not any(_touch(_grown(tip, 3), box) for box in self.boxes.values())
         ]
 
+    def fused(self):
+        """Pairs of arrows from different boxes that run as one for 40 pixels and more."""
+        fine = {name: _every(line, 3.0)[3:-3] for name, line in self.lines.items()}
+        return [
+            (one, other)
+            for one, other in combinations(fine, 2)
+            if _far(self.lines[one][0], self.lines[other][0]) > 40
+            and sum(any(_far(a, b) < 2.5 for b in fine[other]) for a in fine[one]) > 13
+        ]
+
     def least(self):
         return min(self.sizes, default=99)
 
@@ -120,6 +130,15 @@ def _curve(points):
             weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
             drawn.append(tuple(sum(w * p[i] for w, p in zip(weights, (a, b, c, d))) for i in (0, 1)))
     return drawn
+
+
+def _every(line, step):
+    """Points on a line, so far from each other."""
+    found = []
+    for a, b in pairwise(line):
+        count = max(1, int(_far(a, b) / step))
+        found += [(a[0] + (b[0] - a[0]) * at / count, a[1] + (b[1] - a[1]) * at / count) for at in range(count)]
+    return found
 
 
 def _meet(one, other):

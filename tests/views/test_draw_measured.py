@@ -42,6 +42,10 @@ def test_no_more_arrows_cross_than_before(drawn):
         assert picture.crossings() <= ALL[drawn[0]]
 
 
+def test_arrows_from_different_boxes_stay_apart(drawn):
+    assert len(drawn[1][1].fused()) <= 2
+
+
 def layers(picture, names):
     """The named boxes by their columns, each from top to bottom."""
     found = {}

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from measured import Measured
 
 from naive_graph import LeafNode, Variable, conv2d, draw, gradients, linear, lower
 from naive_graph.errors import DrawingError, NodeError
@@ -116,6 +117,16 @@ def test_an_opened_tensor_shows_its_scalars(y):
     assert {"+  y[0]", "+  y[1]"} < {box.lines[0] for box in inside}
     assert set(scene.scope_names.values()) == {"y  (2)"}
     assert {"tensor-0", "tensor-1"} < {box.id for box in scene.boxes}
+
+
+def test_an_opened_tensor_stands_in_the_order_of_its_entries(y):
+    lower(y)
+    picture = draw(y, open=True)
+    boxes, tops = Measured(picture.svg).boxes, {}
+    for box in picture.scene.boxes:
+        tops[box.lines[0].removeprefix("+  ")] = boxes[box.id][1]
+    for names in ([f"W[{i},{j}]" for i in (0, 1) for j in (0, 1, 2)], ["x[0]", "x[1]", "x[2]"], ["y[0]", "y[1]"]):
+        assert names == sorted(names, key=tops.__getitem__)
 
 
 def test_all_can_be_opened_at_once(y):

@@ -9,12 +9,11 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ...core.origin import Origin
-from ...core.plan import Plan
+from ...core.plan import Plan, ancestors
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, packed
-from ...graph.handles import CURRENT, handle
-from ..draw import draw
+from ...graph.handles import CURRENT
 from ..picture import Picture
 from ..scene import Wishes, scene
 
@@ -76,7 +75,8 @@ class Cast:
         """The drawn graph with no values on it, but room for them; None once the graph is gone."""
         if not self.is_there():
             return None
-        picture = draw([handle(self.tables, row) for row in self.targets], values=False, grads=False, fold=fold)
+        wishes = Wishes(values=False, grads=False, fold=fold)
+        picture = Picture(scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes))
         return with_lines(picture) if room else picture
 
     def close_up(self, rows: Sequence[int]) -> Picture | None:
