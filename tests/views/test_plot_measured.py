@@ -4,6 +4,7 @@ import re
 from itertools import combinations
 
 import pytest
+from browsing import serious
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from walks import walk_downhill, walk_in_the_plane
 
@@ -184,7 +185,7 @@ PLACES = """() => [...document.querySelectorAll("#axes_1 [id^=xtick_], #axes_1 [
   const said = document.createNodeIterator(tick, NodeFilter.SHOW_COMMENT).nextNode();
   return [tick.id[0], +said.data.replace("−", "-"), use.x.baseVal.value, use.y.baseVal.value];
 })"""
-SIZES = {"wide": (1280, 800), "tablet": (768, 1024), "phone": (390, 844)}
+SIZES = {"wide": (1280, 800), "tablet": (768, 1024), "phone": (390, 844), "narrow": (320, 568)}
 
 
 def opened(browser, path, size=(1280, 800), scheme="light"):
@@ -236,6 +237,13 @@ def test_a_film_fits_every_screen_and_follows_its_theme(tmp_path, browser, size,
     walked = look.SERIES[1][scheme == "dark"]
     assert shown and scale * look.TEXT >= look.LEAST and hexed(ground) == theme["ground"]
     assert [hexed(colours[0][0]), hexed(colours[1][1])] == [walked, walked]
+
+
+@pytest.mark.browser
+def test_a_film_that_scrolls_can_be_used_by_everybody(tmp_path, browser):
+    history, f, x = walk_downhill()
+    with opened(browser, history.animate(f, x, save=tmp_path / "walk.html"), SIZES["narrow"]) as view:
+        assert serious(view) == []
 
 
 def hexed(colour):
