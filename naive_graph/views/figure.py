@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from ..errors import HistoryError, MissingToolError
 from ..graph.nodes import Node
 from .lettering import text_width
-from .look import LEAST, LIGHT, LINE, SERIES, TEXT, TITLE, shown, svg_style
+from .look import LEAST, LIGHT, LINE, SERIES, TEXT, THEMES, TITLE, shown, svg_style
 from .picture import file_of, write_whole
 
 try:
@@ -108,12 +108,12 @@ class Plot(Figure):
         svg, png = (base64.b64encode(self.drawn(form, dpi=SHOWN_DPI)).decode() for form in ("svg", "png"))
         width = round(self.get_figwidth() * 100)
         style = f"width:100%; max-width:{width}px; min-width:{least_width(width)}px"
-        image = f'<img style="{style}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{svg}">'
-        bundle = {
-            "text/html": f'<div style="overflow-x:auto">{image}</div>',
-            "image/png": png,
-            "text/plain": repr(self),
-        }
+        image = (
+            f'<img class="ng-plot" style="{style}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{svg}">'
+        )
+        themes = f"<style>.ng-plot {{ color-scheme: light dark; }}\n{THEMES.format('.ng-plot')}</style>"
+        html = f'{themes}<div style="overflow-x:auto" tabindex="0">{image}</div>'
+        bundle = {"text/html": html, "image/png": png, "text/plain": repr(self)}
         return bundle, {"image/png": {"width": width}}
 
 

@@ -1,11 +1,13 @@
 """Plots and films, measured: what a person could not read or see in them."""
 
+import io
 import re
 from itertools import combinations
 
 import pytest
 from browsing import serious
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
 from walks import walk_downhill, walk_in_the_plane
 
 from naive_graph import (
@@ -165,6 +167,20 @@ def test_ticks_tell_the_truth_with_a_true_minus():
     assert Ticks().format_ticks([0.1, 0.2, 0.1 + 0.2]) == ["0.1", "0.2", "0.3"]
 
 
+@pytest.mark.browser
+@pytest.mark.parametrize(("system", "jupyter", "theme"), [
+    ("light", "", look.LIGHT), ("dark", "", look.DARK), ("light", 'data-jp-theme-light="false"', look.DARK),
+    ("dark", 'data-jp-theme-light="true"', look.LIGHT),
+])  # fmt: skip
+def test_a_notebooks_theme_is_that_of_its_plots(browser, system, jupyter, theme):
+    bundle, _ = many(2).plot()._repr_mimebundle_()
+    with browser.new_page(color_scheme=system, offline=True) as view:
+        view.set_content(f"<body {jupyter} style='margin:0'>{bundle['text/html']}")
+        view.wait_for_function("document.images[0].complete")
+        with Image.open(io.BytesIO(view.screenshot())) as seen:
+            assert "#{:02x}{:02x}{:02x}".format(*seen.convert("RGB").getpixel((1, 1))) == theme["ground"]
+
+
 # --- films, measured in a browser ---
 
 DISTANCE = """() => {
@@ -251,8 +267,6 @@ def hexed(colour):
 
 
 def test_what_stands_still_in_a_gif_keeps_its_exact_colours(tmp_path):
-    from PIL import Image
-
     history, f, x, y = walk_in_the_plane()
     with Image.open(history.animate(f, x, y, save=tmp_path / "walk.gif", frames=3)) as film:
         frames = []
