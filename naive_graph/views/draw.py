@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -19,7 +20,7 @@ from .alike import alike_scene
 from .flows import flow_scene
 from .lettering import visible
 from .picture import Picture
-from .scene import Wishes, check_wishes, nearest_first, scene
+from .scene import Scene, Wishes, check_wishes, nearest_first, scene
 
 MOST_LETTERS_OF_A_TITLE = 120
 FOLLOWED = 1_500  # nodes that a page can show and follow one by one
@@ -47,12 +48,13 @@ def draw(
     each local partial on its edge. absorbed: draw also the nodes that a merged
     node took over. fold: True folds every scope into one box, a number those at
     that depth and below, a path (or several) the scopes of that path, False none;
-    without it scopes fold only if there are too many nodes. direction: "LR",
-    "RL", "TB" or "BT". most: how many boxes to show at most, those nearest the
-    result; without it up to 300, and if there are more, what is computed alike
-    stands in one box with its count. In a notebook a graph of up to 1,500 nodes
-    is there as a whole, to be searched, and its scopes opened and closed. There
-    is one edge for each operand position: x * x has two.
+    without it scopes fold only if there are too many nodes. Six leaves and more
+    that feed the same folded scopes share a box. direction: "LR", "RL", "TB" or
+    "BT". most: how many boxes to show at most, those nearest the result; without
+    it up to 300, and if there are more, what is computed alike stands in one box
+    with its count. In a notebook a graph of up to 1,500 nodes is there as a
+    whole, to be searched, and its scopes opened and closed. There is one edge for
+    each operand position: x * x has two.
 
     Tensor nodes are drawn with their shapes and equations. open: which of them
     to show as their scalars, once they were lowered: one, several, or True. The
@@ -91,30 +93,40 @@ def draw(
     if after is not None or feed is not None:
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
     tables = CURRENT.tables
-    wishes = Wishes(values, grads, partials, fold, most)
+    wishes = Wishes(values, grads, partials, fold, most, bundle=True)
     if hasattr(type(what), "expand"):  # a sequential network
         what = what.expand()
-    whole = None
     with tables.lock:
-        if _is_tensor(what):
-            from .tensors import tensor_scene  # brings NumPy
-
-            described = tensor_scene(what, wishes, open)
-        elif hasattr(type(what), "levels"):  # of tasks
-            from .tasks import task_scene  # brings NumPy
-
-            described = task_scene(what, wishes)
-        elif hasattr(what, "streams"):  # of a dataflow
-            described = flow_scene(what, wishes)
-        else:
-            rows, results = _chosen(what, absorbed, most)
-            described = scene(tables, rows, results, wishes)
-            if described.caption and most is None and fold is None:  # nobody asked for less
-                described = alike_scene(tables, rows, len(described.boxes)) or described
-                if len(rows) <= FOLLOWED:
-                    whole = scene(tables, rows, results, replace(wishes, most=FOLLOWED, fold=False))
+        describe, count = _describer(what, absorbed, most, open)
+        described, whole = describe(wishes), None
+        if any(box.kind == "scope" for box in described.boxes) or (described.caption and most is None):
+            with suppress(DrawingError):  # where even a page cannot show it all
+                whole = describe(replace(wishes, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
     return Picture(described, direction, whole)
+
+
+def _describer(what: Any, absorbed: bool, most: int | None, opened: Any) -> tuple[Callable[[Wishes], Scene], int]:
+    """What describes this thing as it is wished, and how many parts that has."""
+    if _is_tensor(what):
+        from .tensors import tensor_scene  # brings NumPy
+
+        return lambda wishes: tensor_scene(what, wishes, opened), 0
+    if hasattr(type(what), "levels"):  # of tasks
+        from .tasks import task_scene  # brings NumPy
+
+        return lambda wishes: task_scene(what, wishes), len(what)
+    if hasattr(what, "streams"):  # of a dataflow
+        return lambda wishes: flow_scene(what, wishes), len(what.operators)
+    rows, results = _chosen(what, absorbed, most)
+
+    def describe(wishes: Wishes) -> Scene:
+        found = scene(CURRENT.tables, rows, results, wishes)
+        if wishes.most is None and wishes.fold is None and found.caption:  # nobody asked for less
+            return alike_scene(CURRENT.tables, rows, len(found.boxes)) or found
+        return found
+
+    return describe, len(rows)
 
 
 def too_large(count: int) -> DrawingError:

@@ -20,7 +20,7 @@
   };
   const extent = (svg) => svg.getAttribute("viewBox").split(/[ ,]+/).map(Number);
 
-  /** The drawing in place of its image; of a graph that the image shows in part, first what can be told apart at once. */
+  /** The drawing in place of its image; of a graph that the image shows in part, that part first. */
   function liven(root) {
     const image = root.querySelector("img");
     const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (letter) => letter.charCodeAt(0));
@@ -34,9 +34,7 @@
       view.replaceWith(fresh);
       return show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open);
     };
-    const [, , wide, high] = extent(drawings.whole ?? drawings.parts);
-    const share = Math.min(root.clientWidth / wide, HIGH / high);
-    open(drawings.whole && share > 0.25 ? "whole" : "parts");
+    open("parts");
   }
 
   /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -21,6 +21,7 @@ DIRECTIONS = ("LR", "RL", "TB", "BT")
 SPECK = 10.0  # pixels of a cell without a number
 READABLE = 300  # boxes that are drawn whole if nobody says how many
 NEAREST = 100  # boxes that are shown of a larger graph
+MANY_LEAVES = 6  # that share a box
 TOGETHER = 10  # results that are followed back side by side
 
 
@@ -104,6 +105,7 @@ class Wishes:
     partials: bool = False
     fold: object = None
     most: int | None = None
+    bundle: bool = False  # leaves that feed the same folded scopes, and no others, share a box
 
 
 def check_wishes(direction: str, title: str, most: int | None) -> None:
@@ -121,8 +123,11 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
     folder, said = _folder(tables, rows, wishes)
     boxes, more = _kept(tables, folder, rows, results, wishes)
     described = Scene(caption=" ".join(part for part in (said, more) if part))
+    if wishes.bundle and folder.folds:
+        boxes = _leaves_bundled(tables, folder, boxes)
     for name, members in boxes.items():
-        described.boxes.append(scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder))
+        box = scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder)
+        described.boxes.append(leaves_box(tables, box, members) if name in folder.bundles.values() else box)
     described.arrows = _arrows(tables, folder, boxes, wishes)
     described.boxes += stubs(described)
     described.scope_names = folder.names()
@@ -164,6 +169,33 @@ def _kept(
     if folder.folds:
         return {name: members for name, members in boxes.items() if name in near}, said
     return {name: [row] for name, row in sorted(near.items(), key=lambda entry: entry[1])}, said
+
+
+def _leaves_bundled(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]]) -> Mapping[str, list[int]]:
+    """The boxes, with leaves in one that feed the same folded scopes and no others: the weights of every step."""
+    fed: dict[int, set[str]] = defaultdict(set)
+    for target, members in boxes.items():
+        for row in members:
+            for operand in tables.operands(row):
+                fed[operand].add(target)
+    alike: dict[tuple[int, frozenset[str]], list[int]] = defaultdict(list)
+    for name, (row, *others) in boxes.items():
+        kind, alone = tables.operators[row], name.startswith("row-") and not others
+        if alone and kind < 0 and fed[row] and all(target.startswith("scope-") for target in fed[row]):
+            alike[kind, frozenset(fed[row])].append(row)
+    for rows in alike.values():
+        folder.bundles |= dict.fromkeys(rows, f"row-{rows[0]}") if len(rows) >= MANY_LEAVES else {}
+    merged: dict[str, list[int]] = {}
+    for members in boxes.values():
+        merged.setdefault(folder.box(members[0]), []).extend(members)
+    return merged
+
+
+def leaves_box(tables: Tables, first: Box, rows: Sequence[int]) -> Box:
+    """Several leaves in one box: how many they are, and what the first are called."""
+    names = [visible(name) for name in map(tables.name, rows) if name]
+    some = ", ".join([*names[:3], *(["…"] if len(names) > 3 else [])])
+    return Box(first.id, first.kind, [f"{len(rows):,} {first.kind}s", *([some] if some else [])], first.scope)
 
 
 def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[Item]]) -> Iterator[Item]:

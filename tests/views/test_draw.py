@@ -296,6 +296,20 @@ def test_scopes_that_are_alike_stand_in_one_box_with_their_count():
     assert ["cell …", "198 alike", "2 nodes each"] in [box.lines for box in draw(h).scene.boxes]
 
 
+def test_weights_that_feed_the_same_folded_scopes_share_a_box():
+    weights, x = [Variable(1.0, name=f"w{number}") for number in range(8)], Variable(2.0, name="x")
+    h = x
+    for step in range(3):
+        with scope(f"cell {step}"):
+            for w in weights:
+                h = (h * w).tanh()
+    scene = draw(h, fold=True).scene
+    assert scene.boxes[0].lines == ["8 variables", "w0, w1, w2, …"]
+    assert ["x", "2"] in [box.lines for box in scene.boxes] and len(scene.boxes) == 5
+    assert {arrow.label for arrow in scene.arrows if arrow.source == "row-0"} == {"8×"}
+    assert len(draw(h).scene.boxes) == 9 + 3 * 16
+
+
 def test_a_graph_without_repeated_parts_shows_the_part_nearest_the_result():
     names = [f"f{number}" for number in range(90)]
     y = Variable(1.0)

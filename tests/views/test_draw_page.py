@@ -170,6 +170,13 @@ def test_a_folded_scope_opens_by_keyboard_with_all_its_nodes_in_sight(opened):
     assert frame["y"] >= room["y"] and frame["y"] + frame["height"] <= room["y"] + room["height"] + 1
 
 
+def test_what_the_learner_folded_opens_in_the_page(opened):
+    page = opened(twelve.mlp_folded)
+    assert page.locator("svg .node").count() == 5
+    page.locator(".node[aria-label^=layer1]").click()
+    assert page.evaluate(VISIBLE) >= 46 and page.locator(".cluster").count() == 3
+
+
 def test_scopes_open_and_close_by_mouse_and_by_keyboard(opened):
     page = opened(five_hundred)
     page.get_by_role("button", name="show every node").click()
