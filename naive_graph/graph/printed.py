@@ -115,7 +115,7 @@ def wrapped(text: str) -> str:
     """The text with its long lines broken between words, to fit a terminal; a long word stays whole.
 
     >>> wrapped("f = " + " + ".join(["x"] * 30)).splitlines()[1]
-    '    + x + x + x + x + x + x + x + x + x + x + x'
+    '    x + x + x + x + x + x + x + x + x + x + x'
     """
     return "\n".join(line if len(line) <= WIDTH else _broken(line) for line in text.splitlines())
 
