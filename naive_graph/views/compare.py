@@ -143,7 +143,7 @@ class Comparison:
         """The height at each step, on a logarithmic axis where it spans several tens."""
         every = [height for path in self.paths for height in path.heights if 0 <= abs(height) < LARGEST]
         lines = [panel.plot(each.heights, **_look(place, each))[0] for place, each in enumerate(self.paths)]
-        low, high = min(every), max(every)
+        low, high = min(every, default=0.0), max(every, default=0.0)
         if 0 <= low < high / 100:
             panel.set_yscale("log")
             panel.set_ylim(bottom=max(1e-9 * high, min(height for height in every if height > 0)))
@@ -181,9 +181,10 @@ def _rate(path: Path) -> str:
 
 
 def _name(panel: Any, path: Path, wide: float) -> None:
-    """Above a panel: the trainer, and in a second line its rate."""
+    """Above a panel: the trainer, and in a second line its rate, unless the name says it."""
     rate = f"rate {_rate(path)}" if path.rates else "without a rate"
-    panel.set_title(f"{fitted(path.name, wide)}\n{fitted(rate, wide)}").set_parse_math(False)
+    lines = [path.name] if path.rates and _rate(path) in path.name else [path.name, rate]
+    panel.set_title("\n".join(fitted(line, wide) for line in lines)).set_parse_math(False)
 
 
 def _near(path: Path, paths: list[Path]) -> list[tuple[float, float]]:

@@ -159,6 +159,11 @@ def test_every_trainer_shows_its_rate():
     assert [title.split("\n")[1] for title in titles] == rates
 
 
+def test_a_rate_that_the_name_says_is_not_said_again():
+    (panel, _) = compare({"slow, 0.002": lambda xy: SimpleSGDTrainer(xy, 0.002)}, steps=3).plot().axes
+    assert panel.get_title("left") == "slow, 0.002"
+
+
 def test_ticks_tell_the_truth_with_a_true_minus():
     from naive_graph.views.figure import Ticks
 
