@@ -31,6 +31,8 @@ examples:
       walk through it, forwards and backwards, one event at a time
   naive-graph sequential network.seq
       read networks that are written as text, and show what becomes of them
+  naive-graph import model.onnx -o model.svg
+      print what is in a network from another framework, and draw it
 """
 LESSONS_NOTES = """\
 What you changed is never overwritten: a newer lesson is put beside your own,

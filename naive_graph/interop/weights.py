@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -47,11 +47,14 @@ class Weights:
     """All that a file stores, by name: arrays, and those of more than one number with fractions as leaves.
 
     statistics: names of weights that are not learned, as running means are not.
+    parameters: names of those that are, single numbers too, if the file says so.
     """
 
-    def __init__(self, arrays: dict[str, Any], statistics: Iterable[str] = ()) -> None:
+    def __init__(
+        self, arrays: dict[str, Any], statistics: Iterable[str] = (), parameters: Collection[str] | None = None
+    ) -> None:
         self.arrays = arrays
-        self.statistics = set(statistics)
+        self.statistics, self.parameters = set(statistics), parameters
         self.leaves: dict[str, Weight] = {}
         self.used: dict[str, Weight] = {}  # that stand in an expression
 
@@ -61,10 +64,11 @@ class Weights:
     def __getitem__(self, name: str) -> Any:
         """A leaf; an array of whole numbers or truth values, and a single number, are known as they are."""
         if name not in self.leaves:
-            array = self.arrays[name]
-            if array.dtype.kind != "f" or not array.ndim or not array.size:
+            array, said = self.arrays[name], name in (self.parameters or ())
+            if array.dtype.kind != "f" or not array.size or not (array.ndim or said):
                 return array
-            kind = LeafType.CONSTANT if name in self.statistics else LeafType.PARAMETER
+            stays = name in self.statistics if self.parameters is None else not said
+            kind = LeafType.CONSTANT if stays else LeafType.PARAMETER
             self.leaves[name] = Weight(self.arrays.pop(name), name, kind)
         return self.leaves[name]
 

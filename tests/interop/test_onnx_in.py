@@ -211,3 +211,24 @@ def test_places_that_are_inputs_are_found_at_run_time():
     network = from_onnx(model)
     assert network(ids=np.array([2, 0, 3])).tolist() == table[[2, 0, 3]].tolist()
     assert from_onnx(model, known={"ids": [1, 1, 0]}).outputs["y"].eval().tolist() == table[[1, 1, 0]].tolist()
+
+
+@pytest.mark.parametrize("opset", [7, 11, 12, 13, 18])
+def test_what_is_known_is_computed_as_the_files_own_opset_says(opset):
+    """Before opset 13 Softmax flattened, and Unsqueeze had an attribute."""
+    table = np.array([[[0.0, 1.0], [2.0, 3.0]]])
+    old = opset < 13
+    nodes = [
+        node("Constant", "", "c", value=stored("c", table)), node("Softmax", "c", "s"),
+        node("Unsqueeze", "s" if old else "s zero", "u", **({"axes": [0]} if old else {})), node("Add", "x u", "y"),
+    ]  # fmt: skip
+    weights = [] if old else [stored("zero", [0], np.int64)]
+    network = from_onnx(model_of(nodes, [("x", [1])], [("y", None)], weights, opset))
+    e = np.exp(table)
+    assert network(x=[0.0])[0] == pytest.approx(e / (e.sum() if old else e.sum(2, keepdims=True)))
+
+
+def test_what_is_drawn_at_random_is_not_computed_beforehand():
+    nodes = [node("Constant", "", "p", value=stored("p", [0.5])), node("Bernoulli", "p", "r"), node("Add", "x r", "y")]
+    with pytest.raises(ImportModelError, match="RandomUniformLike, of which ONNX makes Bernoulli 'r'"):
+        from_onnx(model_of(nodes, [("x", [1])], [("y", None)]))

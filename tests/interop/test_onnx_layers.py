@@ -22,7 +22,7 @@ from naive_graph import (  # noqa: E402
     sequential_from_onnx,
     to_onnx,
 )
-from naive_graph.errors import ImportModelError  # noqa: E402
+from naive_graph.errors import ImportModelError, NaiveGraphError  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
 
 NETWORKS = [
@@ -119,3 +119,38 @@ def test_what_is_no_layer_is_named_all_at_once(name):
         sequential_from_onnx(Path(__file__).parent / "networks" / f"{name}.onnx")
     if name == "lenet":
         assert str(caught.value).count("Tanh") == 4
+
+
+def test_attributes_and_weights_that_fit_no_layer_are_told_of():
+    broken = {
+        "Conv": [("pads", 1), ("pads", [0, 0]), ("strides", "x"), ("strides", [0, 0]), ("group", 2)],
+        "Gemm": [("transA", 1), ("transB", 1), ("alpha", 2.0)],
+        "MaxPool": [("kernel_shape", [3, 3]), ("kernel_shape", None), ("strides", 7), ("ceil_mode", 1)],
+        "Transpose": [("perm", [3, 2, 1, 0]), ("perm", None)],
+    }
+    for operator, changes in broken.items():
+        for name, value in changes:
+            model = modelled(made(1))
+            node = next(each for each in model.graph.node if each.op_type == operator)
+            kept = [each for each in node.attribute if each.name != name]
+            del node.attribute[:]
+            node.attribute.extend(kept if value is None else [*kept, onnx.helper.make_attribute(name, value)])
+            with pytest.raises(NaiveGraphError, match=operator):
+                sequential_from_onnx(model)
+
+
+def test_layers_beside_each_other_are_told_of():
+    model = modelled(made(0))
+    model.graph.output[0].name = model.graph.node[0].output[0]
+    with pytest.raises(ImportModelError, match=r"what comes after '1\.Dense'"):
+        sequential_from_onnx(model)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[" * 10**5, '{"training": 3}', '{"training": [4], "seed": -1, "streams": []}']
+)
+def test_training_that_cannot_be_read_is_the_usual(text):
+    model = modelled(made(0))
+    for each in model.metadata_props:
+        each.value = text if each.key == "naive_graph.sequential" else each.value
+    assert sequential_from_onnx(model).learning_rate == 0.1

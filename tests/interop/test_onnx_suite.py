@@ -8,8 +8,9 @@ import onnx_suite as suite
 from onnx import TensorProto, defs, helper
 
 from naive_graph.errors import NumericError
-from naive_graph.interop.onnx.building import PREPARED, mapping_of, unsupported
+from naive_graph.interop.onnx.building import PREPARED, unsupported
 from naive_graph.interop.onnx.inlining import Step
+from naive_graph.interop.onnx.mapped import mapping_of
 
 # In forward mode a slope that is infinite meets a 0, which is NaN.
 WITHOUT_SLOPE = {"test_acosh_example": "its slope at 1 is infinite"}

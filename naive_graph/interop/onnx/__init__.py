@@ -2,13 +2,14 @@
 
 arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
 folding                     what is known is computed at once
-building, preparing, bodies  each operator by its row's mapping; those that need more, or are spelt out
+values, mapped, building     what a step reads; each operator by its row's mapping; a graph of them
+preparing, bodies           operators that need more, or are spelt out
 network, backend            `from_onnx`, and what it gives; driven by ONNX's own tests
 described                   what is in a file, in words
 own                         our own operators in a file, which come back as what they were
-book, sheet, drawn          what is being written; rules on it; see writing
+book, sheet, whole, drawn   what is being written, and as a message when it is; rules on it
 stated, arranged            a row's mapping read backwards, and what stands otherwise there
-plain, writer               nodes that no call stands for; one node after the other
+plain, scalars, writer      nodes that no call stands for; scalar nodes; one node after the other
 layers, layers_in           a Sequential by its layers; operators as layers again
 writing                     `to_onnx`
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,23 @@ from .sheet import Extents, Order, Sheet, Value
 from .stated import Statement, Unfit, require
 
 Around = Callable[[Statement, Sequence[Extents], str, str], list[Value]]
+Of = Callable[[TensorNode], Value]
 AROUND: dict[str, Around] = {}  # by a row's name, or its kind
 
 
 def emitted(
-    sheet: Sheet, call: Call, results: Sequence[TensorNode], values: Mapping[TensorNode, Value], label: str, scope: str
+    sheet: Sheet,
+    call: Call,
+    results: Sequence[TensorNode],
+    value: Callable[[TensorNode], Value],
+    label: str,
+    scope: str,
 ) -> list[Value] | None:
     """The results of a call as one operator of ONNX; None if there is none that says it."""
     row, shapes = call.operator, [each.shape for each in results]
-    operands = [values[each] if isinstance(each, TensorNode) else each and [values[x] for x in each]
+    operands = [value(each) if isinstance(each, TensorNode) else each and [*map(value, each)]
                 for each in call.operands]  # fmt: skip
-    properties = {name: values[each] if isinstance(each, TensorNode) else each
+    properties = {name: value(each) if isinstance(each, TensorNode) else each
                   for name, each in {**call.properties, **_ended(call)}.items()}  # fmt: skip
     around = AROUND.get(row.name) or AROUND.get(row.kind) or Statement.emit
     for mapping in row.mappings:

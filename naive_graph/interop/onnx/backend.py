@@ -12,8 +12,9 @@ from onnx.backend.base import BackendRep
 
 from ...errors import FeedError
 from ...tensor.operators.mapping import Input
-from .building import mapping_of, unsupported
+from .building import unsupported
 from .inlining import check_known
+from .mapped import mapping_of
 from .network import Network
 from .reading import Content, read
 

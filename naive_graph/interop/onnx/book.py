@@ -43,6 +43,7 @@ class Book:
         self.named: dict[Any, str] = {}  # a scalar rule's function, once it is written
         self.known: dict[str, Kinds] = {}
         self.bytes = 0
+        self.learned: list[str] = []  # names of parameters
 
     def grow(self, size: int) -> None:
         """Take note of so many bytes more. Raises ExportError for more than a file can hold."""

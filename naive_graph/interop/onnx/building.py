@@ -8,27 +8,15 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto, TensorProto, helper
 
-from ...errors import (
-    ImportAttributeError,
-    ImportModelError,
-    NaiveGraphError,
-    OperatorNameError,
-    PropertyError,
-    UnknownOperatorError,
-)
+from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, UnknownOperatorError
 from ...tensor.base import TensorNode
-from ...tensor.nodes import LeafNode
-from ...tensor.operators.kinds import OfRule
-from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
-from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
-from ...tensor.operators.signature import taken
-from ...tensor.operators.table import TABLE
-from ..weights import Weight, Weights
 from .bodies import has_body, spelt_out
-from .folding import KNOWN_ONLY, check_entries, folded, schema_of, types_like
+from .folding import KNOWN_ONLY, check_entries, folded, is_foldable, schema_of, types_like
 from .inlining import Step
+from .mapped import check_attributes, mapping_of, operands, properties
 from .own import restored
+from .values import Values
 
 Prepared = Callable[["Builder", Step], Sequence[Any]]
 PREPARED: dict[str, Prepared] = {}  # operators that take more than their row's mapping; see preparing.py
@@ -42,18 +30,6 @@ def prepared(*ops: str) -> Callable[[Prepared], Prepared]:
         return function
 
     return define
-
-
-def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
-    """The row that stands for an operator in this opset, and how it is called there."""
-    try:
-        row = TABLE.named("onnx", op)
-    except OperatorNameError:
-        return None
-    for each in row.mappings:
-        if each.framework == "onnx" and each.operator == op and each.since <= opset <= (each.until or opset):
-            return row, each
-    return None
 
 
 def unsupported(step: Step) -> str:
@@ -73,65 +49,8 @@ def own_function(step: Step) -> FunctionProto | None:
     return function if isinstance(function, FunctionProto) else None
 
 
-class Builder:
-    """The values of a graph, by name: arrays that are known, weights, and tensor nodes."""
-
-    def __init__(self, weights: Weights) -> None:
-        self.weights = weights
-        self.values: dict[str, Any] = {}
-        self.types: dict[str, int] = {}
-        self.nodes: dict[str, Any] = {}  # by the names of steps
-        self.constants: dict[str, LeafNode] = {}
-
-    # --- what a step reads ---
-
-    def value(self, name: str) -> Any:
-        """An array that is known, or a node. Raises ImportModelError for a result that no row gives."""
-        if name in self.weights:
-            return self.weights[name]
-        if name not in self.values:
-            raise ImportModelError(f"{name!r} is a further result of its operator, which is not given here.")
-        return self.values[name]
-
-    def input(self, step: Step, place: int) -> Any:
-        """One input; None if it is left out."""
-        name = step.inputs[place] if -len(step.inputs) <= place < len(step.inputs) else ""
-        return self.value(name) if name else None
-
-    def operand(self, step: Step, place: int) -> Any:
-        """One input as a tensor node; None if it is left out."""
-        value = self.input(step, place)
-        if isinstance(value, Weight):
-            self.weights.used[step.inputs[place]] = value
-        return self.node(step.inputs[place], value) if isinstance(value, np.ndarray) else value
-
-    def node(self, name: str, array: Any) -> LeafNode:
-        """A known array as a constant."""
-        if name not in self.constants:
-            if not array.size or array.dtype.kind not in "biuf":
-                raise ImportModelError(
-                    f"{name!r} of shape {array.shape} and type {array.dtype} is no tensor of numbers."
-                )
-            self.constants[name] = LeafNode.constant(array.astype(np.float64), name)
-        return self.constants[name]
-
-    def known(self, step: Step, place: int) -> Any:
-        """One input as an array; None if it is left out. Raises ImportModelError if it is not known yet."""
-        value = self.input(step, place)
-        if isinstance(value, Weight):
-            return np.asarray(value._value)
-        if isinstance(value, TensorNode):
-            name = step.inputs[place]
-            raise ImportModelError(
-                f"{step.label}: {name!r} must be known before the network runs. If it is an input, give it: "
-                f"from_onnx(..., known={{{name!r}: ...}})."
-            )
-        return value
-
-    def type(self, step: Step, place: int) -> int:
-        return self.types.get(step.inputs[place], int(TensorProto.FLOAT))
-
-    # --- steps ---
+class Builder(Values):
+    """The values of a graph, and how each step adds to them."""
 
     def take(self, step: Step) -> None:
         """Give a step's results their values. Raises ImportModelError, which names the step."""
@@ -160,7 +79,7 @@ class Builder:
             raise ImportModelError(f"{step.label} takes {schema.min_input} to {schema.max_input} inputs, not {given}.")
         check_attributes(step, schema)
         inputs = [self.value(name) if name else None for name in step.inputs]
-        if step.op != "Constant" and not any(isinstance(each, TensorNode) for each in inputs):
+        if is_foldable(step) and not any(isinstance(each, TensorNode) for each in inputs):
             return folded(step, inputs)
         if step.op in PREPARED:
             return PREPARED[step.op](self, step)
@@ -182,7 +101,7 @@ class Builder:
         """The results of the row that the table names for a step, with some operands or properties changed."""
         row, mapping = mapping_of(step.op, step.opset) or _none(step)
         try:
-            values = self.operands(step, row, mapping) | self.properties(step, row, mapping) | changed
+            values = operands(self, step, row, mapping) | properties(self, step, row, mapping) | changed
         except ImportAttributeError:
             if not has_body(step):
                 raise
@@ -208,116 +127,9 @@ class Builder:
         result = row(**values, name=step.name)
         return result if isinstance(result, tuple) else [result]
 
-    def operands(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
-        taken = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
-        places = mapping.operands or [place for place in range(len(step.inputs)) if place not in taken]
-        if ALL in places:
-            there = [at for at in range(len(step.inputs)) if getattr(self.input(step, at), "size", 0)]  # of entries
-            return {row.operand_names[0]: [self.operand(step, at) for at in there]}
-        if (isinstance(row, OfRule) and row.rule.arity != 1) or row.name in ("maximum", "minimum"):
-            return self._chained(step, row)
-        if len(places) > len(row.operand_names):
-            raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {len(places)} inputs.")
-        return {name: self._turned(step, each) for name, each in zip(row.operand_names, places)}
-
-    def _turned(self, step: Step, place: int | Permuted) -> Any:
-        """An operand, its axes in our order."""
-        if not isinstance(place, Permuted):
-            return self.operand(step, place)
-        x = self.operand(step, place.position)
-        if x is not None and x.rank != len(place.order):
-            raise ImportModelError(f"{step.label}: {step.inputs[place.position]!r} has {x.rank} axes, not 4.")
-        return None if x is None else TABLE["transpose"](x, list(place.order))
-
-    def _chained(self, step: Step, row: Row) -> dict[str, Any]:
-        """Two operands of a rule: all but the last input, joined by it, and the last."""
-        each = [self.operand(step, place) for place in range(len(step.inputs))]
-        if len(each) == 1:
-            return dict(zip(row.operand_names, each * 2))
-        while len(each) > len(row.operand_names):
-            each[:2] = [row(*each[:2])]
-        return dict(zip(row.operand_names, each))
-
-    def properties(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
-        attributes = {name: plain(step, each) for name, each in step.attributes.items()}
-        for name, value in attributes.items():
-            if name not in mapping.attributes(step.opset):
-                raise ImportAttributeError(step.label, name, value)
-            if name in mapping.refused and value != mapping.refused[name]:
-                raise ImportAttributeError(step.label, name, value, f"Only {mapping.refused[name]!r} has.")
-        found = {}
-        for name, home in mapping.homes(step.opset).items():
-            label, value = self._property(step, home, attributes)
-            try:
-                taken(row.name, row.by_name[name], value)
-            except PropertyError as error:
-                raise ImportAttributeError(step.label, label, value, str(error)) from None
-            found[name] = value
-        return found
-
-    def _property(self, step: Step, home: Any, attributes: Mapping[str, Any]) -> tuple[str, Any]:
-        """Where a property is found, and its value."""
-        if isinstance(home, Fixed):
-            return "value", home.value
-        if isinstance(home, Extent):
-            shape = self.operand(step, home.input).shape
-            return "shape", tuple(shape[axis] for axis in home.axes)
-        if isinstance(home, Attribute):
-            label, value = home.name, attributes.get(home.name, home.default)
-        else:
-            label = f"input {home.position}"
-            array = self.input(step, home.position)
-            if not isinstance(array, TensorNode) or isinstance(array, Weight) or not _at_run_time(step):
-                array = self.known(step, home.position)
-            value = home.default if array is None else _numbers(array)
-        if isinstance(value, str) and value == REQUIRED and label not in attributes:
-            raise ImportAttributeError(step.label, label, None, "It must be there.")
-        return label, value if home.adapt is None or value is None else home.adapt(value, attributes)
-
-
-def check_attributes(step: Step, schema: Any) -> None:
-    """Attributes are those of the operator, and of its types. Raises ImportAttributeError."""
-    for name, each in step.attributes.items():
-        if name not in schema.attributes:
-            raise ImportAttributeError(step.label, name, plain(step, each), f"{step.op} has none of this name.")
-        if each.type != schema.attributes[name].type.value:
-            raise ImportAttributeError(step.label, name, plain(step, each), "It is of another type.")
-    for name, said in schema.attributes.items():
-        if said.required and name not in step.attributes:
-            raise ImportAttributeError(step.label, name, None, "It must be there.")
-
-
-def _at_run_time(step: Step) -> bool:
-    """Whether places that a tensor names are found at run time."""
-    return step.op in ("Gather", "GatherElements", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
-
-
-def _numbers(array: Any) -> Any:
-    """A known array as a property takes it."""
-    if isinstance(array, TensorNode):
-        return array
-    if array.dtype.kind in "iu":
-        array = np.clip(array.astype(np.int64), -LARGEST, LARGEST)  # as in `plain`
-    return array.item() if array.ndim == 0 else array
-
 
 def _none(step: Step) -> Any:
     raise ImportModelError(f"{step.label} has no row here.")
-
-
-def plain(step: Step, attribute: Any) -> Any:
-    """An attribute as a number, a text or a list."""
-    value = helper.get_attribute_value(attribute)
-    try:
-        if isinstance(value, bytes):
-            return value.decode()
-        if attribute.type == attribute.INTS:
-            return [max(-LARGEST, min(each, LARGEST)) for each in value]  # ends beyond all ends are written so
-        if attribute.type in (attribute.FLOATS, attribute.STRINGS):
-            return [each.decode() if isinstance(each, bytes) else each for each in value]
-    except UnicodeDecodeError:
-        raise ImportAttributeError(step.label, attribute.name, value, "It is no text.") from None
-    return value
 
 
 def cast_to(builder: Builder, step: Step) -> int:

@@ -8,8 +8,9 @@ from typing import Any
 
 from ..network import Slot
 from .arrays import type_name
-from .building import mapping_of, own_function, unsupported
+from .building import own_function, unsupported
 from .inlining import Step
+from .mapped import mapping_of
 from .reading import Content
 
 WIDE = 79  # columns

@@ -22,6 +22,7 @@ from ...tensor.operators.table import TABLE
 from .book import BOOL, Book, Refused
 from .own import told
 from .sheet import Fed, Order, Sheet, Value
+from .whole import function
 
 LAST = 2**31 - 1  # beyond the ends of all axes
 
@@ -56,53 +57,6 @@ class Drawn:
         at = np.array(np.ravel_multi_index(place, self.shape) if place else 0)
         return Drawn(self.sheet.emit("Gather", [flat, at], [()])[0])
 
-    def __add__(self, other: Any) -> Drawn:
-        return self._on("Add", other)
-
-    def __sub__(self, other: Any) -> Drawn:
-        return self._on("Sub", other)
-
-    def __rsub__(self, other: Any) -> Drawn:
-        return Drawn(entrywise(self.sheet, "Sub", [other, self]))
-
-    def __mul__(self, other: Any) -> Drawn:
-        return self._on("Mul", other)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __truediv__(self, other: Any) -> Drawn:
-        return self._on("Div", other)
-
-    def __rtruediv__(self, other: Any) -> Drawn:
-        return Drawn(entrywise(self.sheet, "Div", [other, self]))
-
-    def __pow__(self, other: Any) -> Drawn:
-        return self._on("Pow", other)
-
-    def __rpow__(self, other: Any) -> Drawn:
-        return Drawn(entrywise(self.sheet, "Pow", [other, self]))
-
-    def __neg__(self) -> Drawn:
-        return self._on("Neg")
-
-    def __abs__(self) -> Drawn:
-        return self._on("Abs")
-
-    def __lt__(self, other: Any) -> Drawn:
-        return self._on("Less", other)
-
-    def __gt__(self, other: Any) -> Drawn:
-        return self._on("Greater", other)
-
-    def __le__(self, other: Any) -> Drawn:
-        return self._on("LessOrEqual", other)
-
-    def __ge__(self, other: Any) -> Drawn:
-        return self._on("GreaterOrEqual", other)
-
-    def __eq__(self, other: object) -> Any:
-        return self._on("Equal", other)
-
     def __ne__(self, other: object) -> Any:
         if other is self:
             return self._on("IsNaN")
@@ -111,11 +65,28 @@ class Drawn:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __and__(self, other: Any) -> Drawn:
-        return self._on("And", other)
 
-    def __or__(self, other: Any) -> Drawn:
-        return self._on("Or", other)
+OPERATORS = {
+    "add": "Add", "sub": "Sub", "mul": "Mul", "truediv": "Div", "pow": "Pow", "neg": "Neg", "abs": "Abs",
+    "lt": "Less", "gt": "Greater", "le": "LessOrEqual", "ge": "GreaterOrEqual", "eq": "Equal", "and": "And", "or": "Or",
+}  # fmt: skip
+
+
+def _define(name: str, operator: str) -> None:
+    """The methods of one of Python's operators."""
+
+    def method(self: Drawn, *other: Any) -> Drawn:
+        return self._on(operator, *other)
+
+    def reflected(self: Drawn, other: Any) -> Drawn:
+        return Drawn(entrywise(self.sheet, operator, [other, self]))
+
+    setattr(Drawn, f"__{name}__", method)
+    setattr(Drawn, f"__r{name}__", reflected)
+
+
+for _name, _operator in OPERATORS.items():
+    _define(_name, _operator)
 
 
 class Library:
@@ -124,11 +95,11 @@ class Library:
     def __init__(self, sheet: Sheet) -> None:
         self.sheet, self.__name__ = sheet, "onnx"
 
-    def __getattr__(self, name: str) -> Callable[..., Drawn]:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
         rule = RULES[rule_for(name)[0]]
         return lambda *operands: Drawn(applied(self.sheet, rule, operands))
 
-    def where(self, condition: Any, a: Any, b: Any) -> Drawn:
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
         return Drawn(entrywise(self.sheet, "Where", [condition, a, b]))
 
     def take(self, x: Drawn, places: Any, axis: int) -> Drawn:
@@ -146,22 +117,22 @@ class Library:
 
     # --- rules that ONNX lacks, with all their digits ---
 
-    def square(self, a: Drawn) -> Drawn:
+    def square(self, a: Any) -> Any:
         return a * a
 
-    def expm1(self, a: Drawn) -> Drawn:
+    def expm1(self, a: Any) -> Any:
         return self.tanh(0.5 * a) * (self.exp(a) + 1.0)
 
-    def log1p(self, a: Drawn) -> Drawn:
+    def log1p(self, a: Any) -> Any:
         return self.where(abs(a) < 0.5, 2.0 * self.arctanh(a / (a + 2.0)), self.log(1.0 + a))
 
-    def hypot(self, a: Drawn, b: Drawn) -> Drawn:
+    def hypot(self, a: Any, b: Any) -> Any:
         a, b = abs(a), abs(b)
         large, small = self.maximum(a, b), self.minimum(a, b)
         slope = small / large
         return self.where((large == 0.0) | (large == math.inf), large, large * self.sqrt(1.0 + slope * slope))
 
-    def arctan2(self, a: Drawn, b: Drawn) -> Drawn:
+    def arctan2(self, a: Any, b: Any) -> Any:
         left, below = ((each < 0.0) | (1.0 / each < 0.0) for each in (b, a))  # of -0.0, too
         turned = self.where(left, self.where(below, -math.pi, math.pi), 0.0)
         return self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b)) + turned
@@ -241,7 +212,7 @@ def _function(book: Book, rule: Rule, count: int) -> str:
     else:
         result = _composition(rule, [Pencil(each) for each in letters])
     said = told(rule.name, letters, letters, {})
-    return book.enter(inside.function(rule.name, [drawn(inside, result)], said))
+    return book.enter(function(inside, rule.name, [drawn(inside, result)], said))
 
 
 class Pencil(Arithmetic):

@@ -20,6 +20,7 @@ from ...sequential.network import Network
 from .book import Book
 from .drawn import common_order
 from .sheet import Fed, Held, Sheet, Value
+from .whole import graph
 
 FIRST = (0, 3, 1, 2)  # channels before rows and columns, seen from here
 SAMPLES = "N"  # how many there are is open
@@ -35,7 +36,7 @@ def layered(book: Book, network: Network) -> GraphProto:
         label = f"{placed.number}.{type(placed.layer).__name__}"
         held = {name: Held(sheet, array, f"{placed.number}.{name}", True) for name, array in arrays.items()}
         value = WRITTEN[type(placed.layer)](sheet, placed, value, held, label)
-    return sheet.graph("sequential", [value], [network.streams.result])
+    return graph(sheet, "sequential", [value], [network.streams.result])
 
 
 def said(network: Network) -> str:

@@ -13,9 +13,9 @@ from ...sequential.fields import Field, fitted, whole
 from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D
 from ...sequential.model import Sequential
 from ...sequential.network import Streams
-from .building import plain
 from .inlining import Step
 from .layers import SAID
+from .mapped import plain
 from .own import DOMAIN
 from .reading import Content, read
 
@@ -68,19 +68,19 @@ class Reader:
 
     def take(self, step: Step) -> None:
         """One operator. What is no layer is noted, and told of at the end."""
-        read_ = READ.get(step.op) if not step.domain else None
-        if step.op == "Constant" and read_ is None:
-            return
-        fits = read_ is not None and step.inputs[:1] == (self.at,) and not any(step.outputs[1:])
+        how = READ.get(step.op, _unknown) if not step.domain else _unknown
+        follows = step.inputs[:1] == (self.at,) and len(step.outputs) == 1
         try:
-            known = fits and read_ is not None and read_(self, step)
-        except SequentialError:  # its sizes fit no layer
+            known = follows and how(self, step)
+        except (SequentialError, KeyError, TypeError, ValueError):  # its sizes, or attributes, fit no layer
             known = False
         if not known:
             self.strange.setdefault(step.label)
-        self.at = step.outputs[0]
+        self.at = next(iter(step.outputs), "")
 
     def tell(self) -> None:
+        if self.at != self.content.outputs[0].name:
+            self.strange.setdefault(f"what comes after {self.content.outputs[0].name!r}")
         if self.strange:
             raise ImportModelError(
                 f"A Sequential has no layer for {', '.join([*self.strange][:10])}. Its layers, one after the other, "
@@ -113,6 +113,10 @@ USUAL: dict[str, Any] = {
     "alpha": [1.0], "beta": [1.0], "transA": [0], "group": [1], "ceil_mode": [0], "count_include_pad": [0, 1],
     "auto_pad": ["NOTSET", "VALID"], "dilations": [[1, 1]], "storage_order": [0], "seed": range(2**63),
 }  # fmt: skip
+
+
+def _unknown(reader: Reader, step: Step) -> bool:
+    return False
 
 
 def _turn(reader: Reader, step: Step) -> bool:

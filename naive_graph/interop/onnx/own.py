@@ -19,6 +19,7 @@ from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.table import TABLE
 
 DOMAIN = "naive_graph"  # of the operators that ONNX lacks
+PARAMETERS = f"{DOMAIN}.parameters"  # by which a file says which weights are learned
 
 
 def told(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properties: Mapping[str, Any]
@@ -59,6 +60,15 @@ def is_ours(function: Any) -> bool:
         return places == set(range(len(function.input))) and properties.keys() <= set(row.property_names)
     except (NaiveGraphError, KeyError, TypeError, ValueError, RecursionError):
         return False
+
+
+def learned(said: Mapping[str, str]) -> set[str] | None:
+    """The names of the weights that are parameters; None if the file does not say."""
+    try:
+        names = json.loads(said[PARAMETERS])
+        return {each for each in names if isinstance(each, str)} if isinstance(names, list) else None
+    except (KeyError, ValueError, RecursionError):
+        return None
 
 
 def _said(function: FunctionProto) -> tuple[str, list[Any], dict[str, Any]]:

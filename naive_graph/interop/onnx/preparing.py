@@ -14,8 +14,9 @@ from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
 from .arrays import REFUSED, array_of, type_name
-from .building import Builder, cast_to, plain, prepared
+from .building import Builder, cast_to, prepared
 from .inlining import Step
+from .mapped import plain
 
 FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
 

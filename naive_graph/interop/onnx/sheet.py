@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from ...errors import ExportError
 from .book import BOOL, FLOAT, INT64, Book, numbered
@@ -79,6 +79,8 @@ class Held(Value):
         name = self.forms[kind, order] = self.sheet.named(self.label, True)
         tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
         self.sheet.hold(tensor)
+        if self.weight:
+            self.sheet.book.learned.append(name)
 
     def _is_whole(self, kind: int) -> bool:
         """Whether a type of whole numbers or truth values can hold the numbers."""
@@ -147,8 +149,9 @@ class Sheet:
         """Numbers that have no name."""
         array = np.asarray(value)
         held = Held(self, array, "sizes" if array.dtype.kind in "iu" else "constant")
-        key = array.tobytes(), array.shape, array.dtype.kind
-        return held if array.size > SHARED else self.constants.setdefault(key, held)
+        if array.size > SHARED:
+            return held
+        return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), held)
 
     def hold(self, tensor: TensorProto) -> None:
         """A tensor of numbers: a weight of the model, or a node of a function."""
@@ -211,6 +214,15 @@ class Sheet:
     def node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], name: str, **attributes: Any) -> None:
         self.nodes.append(helper.make_node(operator, inputs, outputs, numbered(self.called, name), **attributes))
 
+    def call_it(self, value: Value, label: str) -> None:
+        """Give the value that the last operator gave a name of a learner's."""
+        form = self.book.real, value.straight
+        last = self.nodes[-1]
+        if list(last.output) == [value.forms.get(form)]:
+            value.label = label
+            value.forms[form] = last.output[0] = self.named(label, True)
+            last.name = numbered(self.called, label)
+
     # --- what is asked for often ---
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
@@ -230,46 +242,6 @@ class Sheet:
         """The sum over some axes, which go."""
         rest = [extent for at, extent in enumerate(value.shape) if at not in axes]
         return self.emit("ReduceSum", [value, _whole(axes)], [rest], keepdims=0)[0] if axes else value
-
-    # --- whole ---
-
-    def graph(self, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
-        """The graph, with these results, under these names if they are free."""
-        here = [self._result(value) for value in outputs]
-        inputs = [each.info for each in self.fed if each.info]
-        leaves = {*(each.name for each in self.weights), *(each.name for each in inputs)}
-        renamed = {own: due for own, due in zip(here, names) if due != own and due not in leaves}
-        for node in self.nodes if renamed else ():
-            for part in (node.input, node.output):
-                part[:] = [renamed.get(each, each) for each in part]
-        infos = [
-            helper.make_tensor_value_info(renamed.get(each, each), self.book.real, value.shape)
-            for each, value in zip(here, outputs)
-        ]
-        return helper.make_graph(self.nodes, name, inputs, infos, self.weights)
-
-    def _result(self, value: Value) -> str:
-        """The name of a result: its own, or that of a copy, if it is no operator's or was given already."""
-        here = value.form()
-        if isinstance(value, (Held, Fed, Turned)) or here in self.given:
-            name = self.named(value.label, True)
-            self.node("Identity", [here], [name], name)
-            here = name
-        self.given.add(here)
-        return here
-
-    def function(self, name: str, outputs: Sequence[Value], said: dict[str, str]) -> FunctionProto:
-        """The sheet as a local function; `said` is written into its properties."""
-        proto = FunctionProto(name=name, domain=DOMAIN)
-        proto.input.extend(each.form() for each in self.fed)
-        proto.output.extend(map(self._result, outputs))
-        proto.node.extend(self.nodes)
-        proto.opset_import.append(helper.make_opsetid("", self.book.opset))
-        if any(each.domain == DOMAIN for each in self.nodes):
-            proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
-        for key, text in said.items():
-            proto.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
-        return proto
 
 
 def _whole(numbers: Sequence[int]) -> Any:

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.plan import plan_for
 from ...core.rules import Rule
-from ...core.tables import CONSTANT, PLACEHOLDER
 from ...errors import ExportError
 from ...graph.nodes import Node
 from ...tensor.base import Call, TensorNode
@@ -30,7 +28,9 @@ from .book import Refused
 from .drawn import applied
 from .own import told
 from .plain import plain
+from .scalars import Scalars
 from .sheet import Fed, Held, Sheet, Turned, Value
+from .whole import function
 
 MOST_SAID = 10  # things that a message names
 
@@ -42,9 +42,9 @@ class Writer:
         self.sheet, self.root = sheet, root
         self.values: dict[TensorNode, Value] = values or {}
         self.inner: dict[TensorNode, Call | None] = {}  # of a composition's results, the calls inside
-        self.rows: dict[tuple[int, int], Value] = {}  # scalar nodes, by tables and row
         self.sources: dict[Any, Value] = {}  # of parameters, by their part of a model
         self.refused: dict[str, None] = {}
+        self.scalars = Scalars(sheet, self.refused)
 
     def results(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
         """The values of nodes. Raises ExportError for all that cannot leave."""
@@ -76,7 +76,7 @@ class Writer:
         if isinstance(node, SelectionNode):
             return self.sheet.constant(node.dense())
         if isinstance(node, Node):
-            return self.rows[id(node.tables), node.row]
+            return self.scalars([node])[0]
         return self.values[node] if isinstance(node, TensorNode) else self.sheet.constant(np.asarray(node, float))
 
     # --- what needs what ---
@@ -132,7 +132,7 @@ class Writer:
             if isinstance(node, LeafNode):
                 found = [self.leaf(node)]
             elif call is None:
-                found = [plain(self.sheet, node, self.of)]
+                found = [self.plain(node)]
             elif isinstance(call.operator, Rule):
                 found = [self.rule(node, call)]
             else:
@@ -141,6 +141,13 @@ class Writer:
             self.refused[str(refused)] = None
             found = [self.sheet.constant(0.0)] * len(results)
         self.values.update(zip(results, found))
+
+    def plain(self, node: TensorNode) -> Value:
+        before = len(self.sheet.nodes)
+        value = plain(self.sheet, node, self.of)
+        if node.name and len(self.sheet.nodes) > before:
+            self.sheet.call_it(value, node.name)
+        return value
 
     def leaf(self, leaf: LeafNode) -> Value:
         label = leaf.name or ("input", "parameter", "constant")[leaf.leaf_type]
@@ -167,11 +174,7 @@ class Writer:
         return self.sheet.emit("Gather", [whole, np.asarray(leaf.rows)], [leaf.shape], axis=0)[0]
 
     def rule(self, node: TensorNode, call: Call) -> Value:
-        operands = []
-        for each in call.operands:
-            if isinstance(each, Node):
-                self.scalars([each])
-            operands.append(self.of(each))
+        operands = [self.of(each) for each in call.operands]
         return applied(self.sheet, call.operator, operands, node.name or "", self.scope(node, call))
 
     def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
@@ -183,7 +186,7 @@ class Writer:
             return [Turned(self.of(call.operands[0]), [each % results[0].rank for each in perm], label)]
         if isinstance(call.operator, OfRule):
             return [applied(self.sheet, call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
-        found = emitted(self.sheet, call, results, self.values, label, scope)
+        found = emitted(self.sheet, call, results, self.of, label, scope)
         return self.composed(results, call, label, scope) if found is None else found
 
     def composed(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
@@ -200,7 +203,7 @@ class Writer:
         values = writer.put(results)
         self.refused.update(writer.refused)
         said = told(call.operator.name, [*fed], call.operands, call.properties)
-        name = self.sheet.book.enter(inside.function(call.operator.name, values, said))
+        name = self.sheet.book.enter(function(inside, call.operator.name, values, said))
         shapes = [each.shape for each in results]
         return self.sheet.call(name, [self.of(each) for each in fed], shapes, label, scope)
 
@@ -208,45 +211,6 @@ class Writer:
         """The path of the scopes on this sheet around a call."""
         path = scope_of(node, call)
         return path if not self.root else path[len(self.root) + 1 :] if path.startswith(f"{self.root}/") else ""
-
-    # --- scalars ---
-
-    def scalars(self, nodes: Sequence[Node]) -> list[Value]:
-        """Scalar nodes, and all that they depend on, one operator each."""
-        for node in nodes:
-            if (id(node.tables), node.row) not in self.rows:
-                self._scalar_plan(node)
-        return [self.of(each) for each in nodes]
-
-    def _scalar_plan(self, node: Node) -> None:
-        tables = node.tables
-        plan = plan_for(tables, [node.row])
-        for step, row in enumerate(plan.rows):
-            if (id(tables), row) in self.rows:
-                continue
-            rule, kind = plan.rule(step), plan.kinds[step]
-            name = tables.name(row) or ""
-            if rule is not None:
-                operands = [self.rows[id(tables), plan.rows[each]] for each in plan.operands(step)]
-                scope = tables.scope(row)
-                value = self._applied(rule, operands, name, scope.path if scope else "")
-            elif kind == PLACEHOLDER:
-                value = Fed(self.sheet, (), name or "input")
-            else:
-                number = tables.value(row)
-                if number is None:
-                    self.refused[f"{tables.label(row)} has no value. Set it: x.value = 1.0"] = None
-                constant = kind == CONSTANT and not name
-                array = np.array(0.0 if number is None else number)
-                value = self.sheet.constant(array) if constant else Held(self.sheet, array, name or "variable", True)
-            self.rows[id(tables), row] = value
-
-    def _applied(self, rule: Rule, operands: Sequence[Value], name: str, scope: str) -> Value:
-        try:
-            return applied(self.sheet, rule, operands, name, scope)
-        except Refused as refused:
-            self.refused[str(refused)] = None
-            return self.sheet.constant(0.0)
 
 
 def _stays(node: TensorNode) -> bool:

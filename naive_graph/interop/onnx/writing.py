@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from .layers import SAID, layered, said
 from .network import Network
 from .own import DOMAIN
 from .sheet import Held, Sheet
+from .whole import graph
 from .writer import Writer
 
 KINDS = {"float32": FLOAT, "float64": DOUBLE}
@@ -54,6 +56,13 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
 
 def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
     """What `to_onnx` writes, as a message of protobuf."""
+    try:
+        return _modelled(what, dtype, opset)
+    except UnicodeEncodeError as error:
+        raise ExportError(f"The name {error.object!r:.60} is no text that a file can hold. Choose another.") from None
+
+
+def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
     book = Book(*_checked(dtype, opset))
     if isinstance(what, Model):
         return packed(book, _parameters(book, what))
@@ -80,7 +89,8 @@ def _graph(book: Book, what: Any) -> GraphProto:
     if names:
         writer.keep(names, results)
     sheet.reserved.update(each.name for each in results if each.name)
-    return sheet.graph("naive_graph", writer.results(results), names)
+    values = writer.results(results)
+    return graph(sheet, "naive_graph", values, names or [each.name or "" for each in results])
 
 
 def _present(network: Network) -> Graph:
@@ -91,7 +101,7 @@ def _present(network: Network) -> Graph:
     return network.build(tuple(tuple(each if isinstance(each, int) else 1 for each in some or ()) for some in extents))
 
 
-def _opened(network: Network, present: Graph, dtype: str, opset: int | None, graph: GraphProto) -> GraphProto:
+def _opened(network: Network, present: Graph, dtype: str, opset: int | None, written: GraphProto) -> GraphProto:
     """Leaves a dimension open that came open, if all that is written is the same for another size of it."""
     slots = [(each.extents or (), present.inputs[each.name].shape) for each in network.slots]
     for name in {each for extents, _ in slots for each in extents if isinstance(each, str)}:
@@ -102,12 +112,12 @@ def _opened(network: Network, present: Graph, dtype: str, opset: int | None, gra
             other = _graph(Book(*_checked(dtype, opset)), network.build(sizes).outputs)
         except NaiveGraphError:  # it has meaning for the sizes at hand alone
             continue
-        if [*graph.node] == [*other.node] and [*graph.initializer] == [*other.initializer]:
-            for mine, theirs in zip([*graph.input, *graph.output], [*other.input, *other.output]):
+        if [*written.node] == [*other.node] and [*written.initializer] == [*other.initializer]:
+            for mine, theirs in zip([*written.input, *written.output], [*other.input, *other.output]):
                 for dim, another in zip(mine.type.tensor_type.shape.dim, theirs.type.tensor_type.shape.dim):
                     if another.dim_value != dim.dim_value:
                         dim.dim_param = name
-    return graph
+    return written
 
 
 def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
@@ -120,17 +130,17 @@ def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
     return KINDS[dtype], chosen
 
 
-def packed(book: Book, graph: GraphProto, **told: str) -> ModelProto:
+def packed(book: Book, written: GraphProto, **told: str) -> ModelProto:
     """A graph as a model, with the functions that it calls."""
     opsets = [helper.make_opsetid("", book.opset)]
     if book.functions:
         opsets.append(helper.make_opsetid(DOMAIN, 1))
     version = min(NEWEST_IR, max(10, helper.find_min_ir_version_for(opsets, ignore_unknown=True)))
     model = helper.make_model(
-        graph, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
+        written, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
         functions=list(book.functions.values()),
     )  # fmt: skip
-    for key, text in told.items():
+    for key, text in {**told, "parameters": json.dumps(book.learned)}.items():
         model.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
     return model
 
