@@ -43,7 +43,8 @@ def new(folder: Path, names: Sequence[str], renew: bool) -> int:
     submitted = folder / "submitted"
     submitted.mkdir(exist_ok=True)
     print(f"next: edit {folder / FILE}, hand out {folder / 'release'},")
-    print(f"      collect {submitted}/STUDENT/LESSON/LESSON.ipynb, naive-graph class grade {submitted}")
+    print(f"      collect {submitted}/STUDENT/LESSON/LESSON.ipynb,")
+    print(f"      naive-graph class grade {submitted}")
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..errors import DrawingError, ExpressionError
 from ..graph.graph import Graph
 from ..graph.nodes import Constant, Node, is_leaf_variable
+from ..graph.printed import wrapped
 from ..views.draw import draw
 from .expression import read
 
@@ -26,11 +27,11 @@ def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
         Graph.forward(f)
         if not isinstance(f, Constant):
             Graph.backward(f)
-        print(_summary(f))
+        print(wrapped(_summary(f)))
         draw(f).save(output)
     for note in noted:
         # Where it was written is a line of this program, which says nothing to the reader.
-        print(f"note: {str(note.message).split(', written on ')[0]}")
+        print(wrapped(f"note: {str(note.message).split(', written on ')[0]}"))
     print(f"written: {output}")
     return 0
 

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NoReturn
 
 from ..core.version import __version__
@@ -72,9 +73,9 @@ examples:
   naive-graph import model.onnx --size batch=4
 """
 SEQUENTIAL_NOTES = """\
-Of each network: its layers, shapes and parameters, and the operators and streams
-that it becomes. Of a mistake: its line and column, the line itself, and what
-would be right there; the exit code is 1.
+Of each network: its layers, shapes and parameters, and the operators and
+streams that it becomes. Of a mistake: its line and column, the line itself, and
+what would be right there; the exit code is 1.
 
 examples:
   naive-graph sequential network.seq
@@ -187,7 +188,7 @@ def command_line() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
 
     def command(name: str, says: str, notes: str = "", among: Any = commands) -> Any:
-        described = f"{says[0].upper()}{says[1:]}."
+        described = fill(f"{says[0].upper()}{says[1:]}.", 78)
         own = among.add_parser(name, help=says, description=described, epilog=notes, formatter_class=_AS_WRITTEN)
         own.set_defaults(parser=own)
         return own

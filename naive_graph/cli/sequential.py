@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import SequentialError
+from ..graph.printed import wrapped
 
 
 def show_sequential(name: str, check_only: bool) -> int:
@@ -25,12 +26,13 @@ def show_sequential(name: str, check_only: bool) -> int:
             return 1
     print(f"{shown}: ok, {len(program)} network{'s' * (len(program) != 1)}")
     for note in noted:
-        print(f"note: {note.message}")
+        print(wrapped(f"note: {note.message}"))
     for result in program:
         network = program[result]
-        print(f"\n{result}, from {network.streams.data} and {network.streams.labels}:\n{network.summary()}")
+        head = f"\n{result}, from {network.streams.data} and {network.streams.labels}:"
+        print(wrapped(f"{head}\n{network.summary()}"))
         if not check_only:
-            print(f"\n{network.expand().text()}")
+            print(wrapped(f"\n{network.expand().text()}"))
     return 0
 
 

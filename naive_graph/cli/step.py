@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..graph.graph import Graph
 from ..graph.nodes import Constant
+from ..graph.printed import wrapped
 from ..views.steps.record import step
 from ..views.steps.shown import Steps
 from ..views.steps.step import Step
@@ -34,9 +35,9 @@ def step_expression(text: str, given: Sequence[str], mode: str, save: Path | Non
         if save is not None:
             print(f"written: {steps.save(save, text)}")
         elif listing or not sys.stdin.isatty() or not sys.stdout.isatty():
-            print(steps.table(0, len(steps)))
+            print(wrapped(steps.table(0, len(steps))))
         else:
-            walk(steps, one_key, print)
+            walk(steps, one_key, lambda text: print(wrapped(text)))
     return 0
 
 

@@ -19,6 +19,7 @@ from ..errors import DrawingError, MissingToolError
 from ..graph.derive import gradients
 from ..graph.graph import Graph
 from ..graph.nodes import Node, Variable
+from ..graph.printed import wrapped
 from ..views.draw import draw
 from ..views.history import History
 
@@ -96,7 +97,7 @@ def tour(out: Path) -> int:
     """
     _check_tools()
     _check_writable(out)
-    print("Two functions, built as graphs of single numbers and walked downhill by their gradients.")
+    print("Two functions, as graphs of single numbers, walked downhill by their gradients.")
     wrong = sum(visit(problem, number, out) for number, problem in enumerate((LOG, VALLEY), 1))
     if wrong:
         print(f"\nNumbers that are not the known ones: {wrong}, marked WRONG above. Please report this.")
@@ -108,14 +109,14 @@ def tour(out: Path) -> int:
 def visit(problem: Problem, number: int, out: Path) -> int:
     """Show one problem from its formula to its pictures; return how many known numbers were missed."""
     with Graph.scratch():
-        print(f"\n{number}. {problem.name}\n{_formulas(problem)}")
+        print(wrapped(f"\n{number}. {problem.name}\n{_formulas(problem)}"))
     with Graph.scratch():
         f, variables = problem.build()
         print(f"  graph:   {len(Graph.node_list)} nodes; each step is x <- x - {RATE} * df/dx")
         history = descend(problem, f, variables, out)
         wrong = _print_comparison(problem, history, variables)
         _plot(problem, f, variables, history, out)
-    print(f"  {problem.lesson}")
+    print(wrapped(f"  {problem.lesson}"))
     return wrong
 
 
@@ -212,11 +213,11 @@ def _check_writable(out: Path) -> None:
 def _goodbye(out: Path) -> str:
     return f"""
 Every known number was met. The pictures are in {out}:
-  log-graph.svg, valley-graph.svg      the graphs, with values and gradients at the start
+  log-graph.svg, valley-graph.svg      the graphs, as they are at the start
   log-history.svg, valley-history.svg  the values, step by step
-  log-path.svg, valley-path.svg        the way down, on the curve and on the contours
+  log-path.svg, valley-path.svg        the way down, on a curve and on contours
 
 Next:
-  naive-graph lessons                                        learn how it works, in JupyterLab
-  naive-graph draw "log((x - 7)**2 + 10)" x=6 -o f.svg       draw a function of your own
-  python                                                     from naive_graph import Graph"""
+  naive-graph lessons                                   learn it in JupyterLab
+  naive-graph draw "log((x - 7)**2 + 10)" x=6 -o f.svg  draw your own function
+  python                                                import naive_graph"""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
+from textwrap import fill
 from typing import TypeVar
 
 from ..core.arithmetics.text import formula, show_formula
@@ -11,6 +13,7 @@ from ..core.plan import Plan
 from ..core.tables import Tables
 
 Item = TypeVar("Item")
+WIDTH, CELL = 80, 28  # letters of a terminal's line, and of a table's cell at most
 MOST_ROWS = 60  # of a table; the middle of a longer one is left out
 MOST_LINES = 200  # of a formula
 PRE = "<pre style='margin:0; font-family:monospace'>"  # exported pages give a bare pre the font of their prose
@@ -78,18 +81,55 @@ def _ends(items: Sequence[Item]) -> list[Item]:
     return list(items) if len(items) <= MOST_ROWS else [*items[:half], *items[-half:]]
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of cells as text in columns.
+def aligned(lines: Sequence[Sequence[str] | str]) -> list[str]:
+    """Lines of cells as text in columns; what a terminal is too narrow for stands in further blocks.
+
+    A line that is no cells but a text stays as it is. The first column heads every block.
 
     >>> aligned([["row", "x"], ["0", "2.5"]])
     ['row    x', '  0  2.5']
     """
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return ["  ".join(map(str.rjust, line, widths)).rstrip() for line in lines]
+    cells = [line if isinstance(line, str) else [_cut(cell, CELL) for cell in line] for line in lines]
+    widths = [max(map(len, column)) + 2 for column in zip(*(line for line in cells if not isinstance(line, str)))]
+    starts = [1]
+    for place in range(2, len(widths)):
+        if widths[0] - 2 + sum(widths[starts[-1] : place + 1]) > WIDTH:
+            starts.append(place)
+    blocks = [[0, *range(*ends)] for ends in pairwise([*starts, max(len(widths), 1)])]
+    shown = [[_line(line, block, widths) for line in cells] for block in blocks]
+    return [line for place, block in enumerate(shown) for line in (*[""] * bool(place), *block)]
+
+
+def _line(cells: Sequence[str] | str, block: Sequence[int], widths: Sequence[int]) -> str:
+    if isinstance(cells, str):
+        return cells
+    return "".join(cells[at].rjust(widths[at]) for at in block)[2:].rstrip()
+
+
+def _cut(text: str, most: int) -> str:
+    """The text, without its middle if it is longer."""
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
+
+
+def wrapped(text: str) -> str:
+    """The text with its long lines broken between words, to fit a terminal; a long word stays whole.
+
+    >>> wrapped("f = " + " + ".join(["x"] * 30)).splitlines()[1]
+    '    x + x + x + x + x + x + x + x + x + x + x'
+    """
+    return "\n".join(line if len(line) <= WIDTH else _broken(line) for line in text.splitlines())
+
+
+def _broken(line: str) -> str:
+    indent = " " * (len(line) - len(line.lstrip()))
+    return fill(
+        line.lstrip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def _table(head: list[str], lines: list[list[str]], size: int) -> str:
-    text = aligned([head, *lines])
+    rows: list[list[str] | str] = [head, *lines]
     if size > len(lines):
-        text.insert(1 + len(lines) // 2, f"... ({size - len(lines):,} more)")
-    return "\n".join(text)
+        rows.insert(1 + len(lines) // 2, f"... ({size - len(lines):,} more)")
+    return "\n".join(aligned(rows))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..core.number import number, whole
 from ..errors import GradientCheckError, NodeError, NumericError
+from .printed import aligned, wrapped
 
 SUBSETS = ("random", "every_n")
 KINK_REACH = 10.0  # steps of eps within which a declared kink spoils a finite difference
@@ -146,21 +147,18 @@ class Report(Tally):
 
     def table(self) -> str:
         """A line for each parameter: how many of its derivatives were checked, left out, and wrong."""
-        rows = [("parameter", "checked", "masked", "failed", "worst relative error")]
+        rows = [["parameter", "checked", "masked", "failed", "worst relative error"]]
         for name, each in self.parameters.items():
-            rows.append((name, str(each.count), str(each.masked), str(each.failed), f"{each.worst:.2e}"))
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        return "\n".join(
-            "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
-            for row in rows
-        )
+            rows.append([name, str(each.count), str(each.masked), str(each.failed), f"{each.worst:.2e}"])
+        return "\n".join(aligned(rows))
 
     def __str__(self) -> str:
         head = (
             f"{self.count} derivatives checked, {self.masked} masked, {self.failed} failed; "
             f"worst relative error {self.worst:.2e}"
         )
-        return "\n".join([head, *([self.table()] if self.parameters else []), *map(str, self.failures[:20])])
+        failures = wrapped("\n".join(map(str, self.failures[:20])))
+        return "\n".join(filter(None, [wrapped(head), self.table() if self.parameters else "", failures]))
 
     __repr__ = __str__  # a notebook shows it
 

@@ -22,6 +22,7 @@ from ..errors import EngineError, FeedError, NodeError, StaleNodeError
 from ..graph.graph import GraphType
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
+from ..graph.printed import wrapped
 from ..graph.running import complain
 from .again import AGE, Again, again, never
 from .feeding import checked, input_rows, is_single, missing, nodes_of, too_many
@@ -358,7 +359,7 @@ class Program:
         with self._lock:
             said = self._compiled(self._given(feed, inputs), self._kept.held).explain(times)
         said += "\nAll floats are float32." if self._precision is SINGLE else ""
-        return said + ("\nProducts and their additions may be rounded once." if self._fused else "")
+        return wrapped(said + ("\nProducts and their additions may be rounded once." if self._fused else ""))
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""

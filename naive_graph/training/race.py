@@ -36,6 +36,7 @@ class Path:
     name: str
     points: list[tuple[float, float]]
     heights: list[float]
+    rates: tuple[float, float] | None = None  # the lowest and the highest learning rate; None without any
     left: bool = False  # it was stopped: it ran away, or its gradient was not finite
 
     def distance(self, ground: Ground) -> float | None:
@@ -66,12 +67,22 @@ def _walked(name: str, make: Make, ground: Ground, start: Sequence[float], steps
                 path.left = True
                 break
             Graph.backward(f)
+            path.rates = _rates(trainer, path.rates)
             try:
                 trainer.update()
             except DivergedError:
                 path.left = True
                 break
         return path
+
+
+def _rates(trainer: trainers.Trainer, before: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The span of a trainer's learning rate so far."""
+    takes = getattr(trainer, "takes", None)  # a learner's own trainer may be anything that updates
+    rate = getattr(trainer, "learning_rate", None)
+    if not isinstance(rate, float) or (takes is not None and "learning_rate" not in takes.parameters):
+        return None
+    return min(rate, *(before or (rate,))), max(rate, *(before or (rate,)))
 
 
 def ground_of(f: str | Callable[[Any, Any], Any], start: Sequence[float] | None) -> tuple[str, Ground, Sequence[float]]:

@@ -6,17 +6,17 @@ The ground is drawn once; on it only the walk moves.
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import COLOURS, Recorded, our_style, quiet_about_glyphs
+from .figure import POINT, Recorded, least_width, our_style, quiet_about_glyphs
 
 # isort: split
-import base64
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from ..core.progress import progress
 from ..errors import HistoryError
 from ..graph.nodes import Node
-from .look import shown
+from .look import LIGHT, TEXT, page_style, shown, svg_style
 from .picture import file_of, write_whole
-from .walk import Stage, set_stage
+from .walk import WALK, Stage, set_stage
 
-DPI, SCALE = 100, 2  # a page's picture is drawn finer, for fine screens
+DPI = 100
 PACE, PAUSE = 80, 1500  # milliseconds for a frame, and for the last
 
 
@@ -69,15 +69,16 @@ def _said(stage: Stage, name: str, at: int) -> str:
 def _gif(stage: Stage, moments: list[Frame]) -> bytes:
     """The walk so far, once for each moment."""
     with our_style():
-        title = stage.panel.set_title("step 0", loc="left", fontsize=10.5)
-        title.set_parse_math(False)
-        (way,) = stage.panel.plot([], [], color=COLOURS[1], linewidth=1.6, zorder=5)
-        (here,) = stage.panel.plot([], [], "o", color=COLOURS[1], markeredgecolor="black", markersize=10, zorder=6)
+        room = int(60 * stage.figure.get_figwidth() / (0.64 * TEXT))  # letters of a line
+        texts = {moment.text: fill(moment.text, room) for moment in moments}
+        title = stage.panel.set_title(max(texts.values(), key=lambda text: text.count("\n")), parse_math=False)
+        (way,) = stage.panel.plot([], [], color=WALK, linewidth=1.6, zorder=5)
+        (here,) = stage.panel.plot([], [], "o", color=WALK, markeredgecolor=LIGHT["ink"], markersize=10, zorder=6)
 
         def show(moment: Frame) -> None:
             way.set_data(*zip(*stage.spots[: moment.reached + 1]))
             here.set_data(*zip(stage.spots[moment.reached]))
-            title.set_text(moment.text)
+            title.set_text(texts[moment.text])
 
         return film(stage, [way, here, title], moments, show)
 
@@ -96,18 +97,32 @@ def film(stage: Stage, moving: Sequence[Any], moments: Sequence[Any], show: Call
             canvas.restore_region(ground)
             show(moment)
             for artist in moving:
-                stage.panel.draw_artist(artist)
-            pictures.append(Image.fromarray(np.array(canvas.buffer_rgba())[..., :3]))
-    # One palette for all, without dithering: what stands still must not flicker.
-    palette = pictures[-1].quantize(colors=128)
-    images = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
-    nearly_white = 250  # Pillow finds the nearest colour only roughly; paper must be white
+                artist.axes.draw_artist(artist)
+            pictures.append(np.array(canvas.buffer_rgba())[..., :3])
+    numbers, colours = _numbered(pictures)
+    images = list(map(Image.fromarray, numbers))
     for image in images:
-        image.putpalette([255 if part >= nearly_white else part for part in image.getpalette() or ()])
+        image.putpalette(colours.astype(np.uint8).tobytes())
     buffer = io.BytesIO()
     paces = [PACE] * (len(images) - 1) + [PAUSE]
     images[0].save(buffer, format="GIF", save_all=True, append_images=images[1:], duration=paces, loop=0)
     return buffer.getvalue()
+
+
+def _numbered(pictures: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Pictures as numbers of colours, and the colours: the 256 that the last has most, so that nothing flickers."""
+
+    def parts(colours: Any) -> Any:
+        return colours[:, None] >> np.array([16, 8, 0]) & 255
+
+    packed = [picture @ np.array([1 << 16, 1 << 8, 1]) for picture in pictures]
+    found, counts = np.unique(packed[-1], return_counts=True)
+    kept, numbers = parts(found[np.argsort(-counts, kind="stable")][:256]), []
+    for each in packed:
+        colours, places = np.unique(each, return_inverse=True)
+        nearest = np.square(parts(colours)[:, None] - kept).sum(axis=2).argmin(axis=1)
+        numbers.append(nearest[places].reshape(each.shape).astype(np.uint8))
+    return numbers, kept
 
 
 def _canvas(stage: Stage) -> Any:
@@ -122,17 +137,24 @@ def _canvas(stage: Stage) -> Any:
 
 
 def _page(stage: Stage, moments: list[Frame]) -> bytes:
-    """The ground as one picture, and the walk as points over it."""
-    with our_style():
-        _canvas(stage)
-        width, height = stage.figure.bbox.width, stage.figure.bbox.height
-        spots = stage.panel.transData.transform(stage.spots)
-    points = [[round(x, 2), round(height - y, 2)] if math.isfinite(y) else None for x, y in spots.tolist()]
-    film = {"points": points, "moments": [[moment.reached, moment.text] for moment in moments], "pace": PACE}
-    picture = base64.b64encode(stage.figure.drawn("png", dpi=SCALE * DPI)).decode()
-    words = {"picture": picture, "width": round(width), "height": round(height), "colour": COLOURS[1]}
+    """The ground as one drawing, and in it, in its own measures, the walk as points."""
+    figure = stage.figure
+    ground = figure.drawn("svg").decode()  # first: it lays the figure out
+    ground = re.sub(r' xmlns\S*="[^"]*"', "", ground[ground.index("<svg ") + len("<svg ") : ground.rindex("</svg>")])
+    scale, width, height = 72 / figure.dpi, *(72 * inches for inches in figure.get_size_inches())
+    spots = (scale * stage.panel.transData.transform(stage.spots)).tolist()
+    points = [[round(x, 2), round(height - y, 2)] if math.isfinite(y) else None for x, y in spots]
+    left, low, wide, high = (scale * each for each in stage.panel.bbox.bounds)
+    told = {"points": points, "moments": [[moment.reached, moment.text] for moment in moments], "pace": PACE}
+    words = {
+        "style": page_style() + svg_style(f'fill="{WALK}" stroke="{WALK}" stroke="{LIGHT["ink"]}"'),
+        "width": str(round(width / POINT)),
+        "least": str(least_width(width / POINT)),
+        "colour": WALK,
+        "ink": LIGHT["ink"],
+        "ground": ground,
+        "panel": f'x="{left:.2f}" y="{height - low - high:.2f}" width="{wide:.2f}" height="{high:.2f}"',
+        "shown": json.dumps(told).replace("<", "\\u003c"),  # a name may hold "</script>"
+    }
     page = Path(__file__).with_name("film.html").read_text(encoding="utf-8")
-    for word, value in words.items():
-        page = page.replace(f"@{word}@", escape(str(value)))
-    # A name may hold "</script>".
-    return page.replace("@shown@", json.dumps(film).replace("<", "\\u003c")).encode()
+    return re.sub(r"@(\w+)@", lambda found: words[found[1]], page).encode()

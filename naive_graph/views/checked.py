@@ -6,7 +6,8 @@ from typing import Any
 
 from ..errors import DrawingError
 from ..graph.report import Report
-from .figure import COLOURS, Plot, our_style
+from .figure import Plot, finished, fitted, label_axes, our_style
+from .look import LIGHT, SERIES, shown
 
 LEAST = 1e-17  # an error of 0 has no place on a scale of tens
 
@@ -16,21 +17,23 @@ def plot_check(report: Report, title: str = "") -> Plot:
     entries = report.worst_entries()
     if not entries:
         raise DrawingError("This gradient check compared nothing: there is nothing to draw.")
-    labels = [f"{each.leaf}, {each.mode}: {each.derivative:.6g}, not {each.difference:.6g}" for each in entries]
+    labels = [
+        f"{fitted(each.leaf, 120)}, {each.mode}: {shown(each.derivative, 6)}, not {shown(each.difference, 6)}"
+        for each in entries
+    ]
     failed = set(report.failures)
     with our_style():
         figure = Plot(figsize=(7.6, 1.2 + 0.27 * len(entries)), layout="constrained")
         panel: Any = figure.subplots()
         lengths = [max(each.relative_error, LEAST) for each in entries]
-        colours = [COLOURS[1] if each in failed else COLOURS[0] for each in entries]
+        colours = [LIGHT["wrong"] if each in failed else SERIES[0][0] for each in entries]
         hatches = ["///" if each in failed else "" for each in entries]
-        panel.barh(range(len(entries)), lengths, color=colours, hatch=hatches, edgecolor="white", left=LEAST)
-        panel.axvline(report.tolerance, color="black", linestyle="--", linewidth=1.2)
+        panel.barh(range(len(entries)), lengths, color=colours, hatch=hatches, edgecolor=LIGHT["ground"], left=LEAST)
+        panel.axvline(report.tolerance, color=LIGHT["ink"], linestyle="--", linewidth=1.2)
         panel.set_xscale("log")
         panel.set_yticks(range(len(entries)), labels)
         for label in panel.get_yticklabels():
             label.set_parse_math(False)
         panel.invert_yaxis()
-        panel.set_xlabel("relative error (dashed: the tolerance)")
-        figure.suptitle(title or f"{report.failed} of {report.count} derivatives fail").set_parse_math(False)
-    return figure
+        label_axes(panel, "relative error (dashed: the tolerance)", "")
+        return finished(figure, title or f"{report.failed} of {report.count} derivatives fail", None)

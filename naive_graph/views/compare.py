@@ -16,10 +16,13 @@ from ..graph.printed import aligned
 from ..training.race import Make, Path, ground_of, race, seven
 from ..training.surfaces import Ground
 from .animate import chosen, film
-from .figure import Plot, Save, add_legend, finished, look_of, our_style
+from .figure import WIDE, Plot, Save, add_legend, finished, fitted, label_axes, look_of, our_style
+from .look import LIGHT, shown
 from .picture import file_of, write_whole
-from .surface import Surface
-from .walk import Stage, Walk, draw_contours
+from .surface import LARGEST, Surface
+from .walk import GOAL, Stage, Walk, draw_contours
+
+ACROSS, LOSS = 2.1, 1.9  # inches: a walk's panel across; up, that of the heights
 
 
 def compare(
@@ -71,52 +74,84 @@ class Comparison:
 
     def table(self) -> str:
         """Where each walk ended, lowest first."""
-        head = ["trainer", "steps", "x", "y", self.name, "to the minimum"]
+        head = ["trainer", "rate", "steps", "x", "y", self.name, "to minimum"]
         return "\n".join(aligned([head, *(self._line(path) for path in sorted(self.paths, key=_end))]))
 
     def _line(self, path: Path) -> list[str]:
         (x, y), distance = path.points[-1], path.distance(self.ground)
         far = "ran away" if path.left else "-" if distance is None else f"{distance:.4g}"
-        return [path.name, str(len(path.points) - 1), f"{x:.5g}", f"{y:.5g}", f"{path.heights[-1]:.5g}", far]
+        return [
+            path.name,
+            _rate(path),
+            str(len(path.points) - 1),
+            f"{x:.5g}",
+            f"{y:.5g}",
+            f"{path.heights[-1]:.5g}",
+            far,
+        ]
 
     def plot(self, title: str = "", save: Save = None) -> Plot:
-        """All walks on the contours of the surface."""
-        stage = self._stage()
+        """Each walk on contours of its own, so that none hides another, and the height of all at each step."""
         with our_style():
-            self._lines(stage)
-            _mark_ends(stage, self)
-            add_legend(stage.figure, stage.handles, stage.texts)
-            return finished(stage.figure, title, save)
+            return finished(self._drawn()[0].figure, title, save)
 
     def animate(self, path: str | os.PathLike[str], frames: int = 40) -> FilePath:
         """The walks as a film, a .gif."""
         target = file_of(path, "This film", [".gif"], HistoryError)
-        stage = self._stage()
         longest = max(len(each.points) for each in self.paths)
         with our_style():
-            lines = self._lines(stage)
-            add_legend(stage.figure, stage.handles, stage.texts)
-            title = stage.panel.set_title("step 0", loc="right", fontsize=10)
+            stage, walks, heights = self._drawn()
+            title = heights[0].axes._left_title
 
             def show(moment: int) -> None:
-                for line, each in zip(lines, self.paths):
-                    line.set_data(*zip(*each.points[: moment + 1]))
+                for walk, height, each in zip(walks, heights, self.paths):
+                    walk.set_data(*zip(*each.points[: moment + 1]))
+                    height.set_data(*zip(*enumerate(each.heights[: moment + 1])))
                 title.set_text(f"step {moment}")
 
-            write_whole(target, film(stage, [*lines, title], chosen(longest, frames), show))
+            write_whole(target, film(stage, [*walks, *heights, title], chosen(longest, frames), show))
         return target
 
-    def _lines(self, stage: Stage) -> list[Any]:
-        """Every walk in the picture, explained."""
-        for place, each in enumerate(self.paths):
-            (line,) = stage.panel.plot(
-                *zip(*each.points), **look_of(place), linewidth=1.6, markersize=5,
-                markevery=max(1, len(each.points) // 12), zorder=4,
-            )  # fmt: skip
-            stage.explain(line, each.name)
-        return stage.handles[-len(self.paths) :]
+    def _drawn(self) -> tuple[Stage, list[Any], list[Any]]:
+        """The picture, and in it the line of each walk and of its heights."""
+        columns = len(self.paths) if len(self.paths) < 4 else min(4, -(-len(self.paths) // 2))
+        rows = -(-len(self.paths) // columns)
+        figure = Plot(figsize=(max(WIDE, ACROSS * columns), 1.0), layout="constrained")
+        grid = figure.add_gridspec(rows + 1, columns)
+        panels = [figure.add_subplot(grid[divmod(place, columns)]) for place in range(len(self.paths))]
+        stage, walks = self._stage(figure, panels), []
+        for place, (panel, each) in enumerate(zip(panels, self.paths)):
+            walks += panel.plot(*zip(*each.points), **_look(place, each), zorder=4)
+            _name(panel, each, 100 * figure.get_figwidth() / columns - 40)
+            if place % columns:
+                panel.set_ylabel("")
+                panel.yaxis.set_tick_params(labelleft=False)
+            if place < columns * (rows - 1):
+                panel.set_xlabel("")
+                panel.xaxis.set_tick_params(labelbottom=False)
+        (left, right), (low, high) = stage.panel.get_xlim(), stage.panel.get_ylim()
+        slant = (high - low) / (right - left)
+        up = 0.5 + min(3.6 / rows, max(1.2, (figure.get_figwidth() / columns - 0.4) * slant))
+        grid.set_height_ratios([up] * rows + [LOSS])
+        figure.set_figheight(rows * up + LOSS + 0.4)
+        _mark_ends(stage, self, panels)
+        heights = self._heights(figure.add_subplot(grid[rows, :]))
+        add_legend(figure, stage.handles, stage.texts)
+        return stage, walks, heights
 
-    def _stage(self) -> Stage:
+    def _heights(self, panel: Any) -> list[Any]:
+        """The height at each step, on a logarithmic axis where it spans several tens."""
+        every = [height for path in self.paths for height in path.heights if 0 <= abs(height) < LARGEST]
+        lines = [panel.plot(each.heights, **_look(place, each))[0] for place, each in enumerate(self.paths)]
+        low, high = min(every, default=0.0), max(every, default=0.0)
+        if 0 <= low < high / 100:
+            panel.set_yscale("log")
+            panel.set_ylim(bottom=max(1e-9 * high, min(height for height in every if height > 0)))
+        label_axes(panel, "step", "")
+        panel.set_title(fitted(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
+        return lines
+
+    def _stage(self, figure: Plot, panels: list[Any]) -> Stage:
         """The contours around all walks. A walk that ran away is cut where the others' picture ends."""
         points = [point for path in self.paths for point in _near(path, self.paths)]
         with Graph.scratch():
@@ -124,10 +159,8 @@ class Comparison:
             f = self.ground.height(x, y)
             way: list[tuple[float, ...]] = [*points]
             walk = Walk(["x", "y"], list(range(len(points))), way, 0)
-            figure = Plot(figsize=(6.4, 5.6), layout="constrained")
-            with our_style():
-                stage = Stage(figure, figure.subplots(), Surface(f, [x, y]), walk, points)
-                draw_contours(stage, self.name)
+            stage = Stage(figure, panels[0], Surface(f, [x, y]), walk, points)
+            draw_contours(stage, self.name, panels)
         return stage
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
@@ -142,6 +175,18 @@ def _end(path: Path) -> float:
     return float("inf") if path.left or height != height else height
 
 
+def _rate(path: Path) -> str:
+    """The learning rate, or its span."""
+    return "-" if path.rates is None else " to ".join(dict.fromkeys(shown(rate) for rate in path.rates))
+
+
+def _name(panel: Any, path: Path, wide: float) -> None:
+    """Above a panel: the trainer, and in a second line its rate, unless the name says it."""
+    rate = f"rate {_rate(path)}" if path.rates else "without a rate"
+    lines = [path.name] if path.rates and _rate(path) in path.name else [path.name, rate]
+    panel.set_title("\n".join(fitted(line, wide) for line in lines)).set_parse_math(False)
+
+
 def _near(path: Path, paths: list[Path]) -> list[tuple[float, float]]:
     """The points of a path, without its last ones if it ran away."""
     start = paths[0].points[0]
@@ -152,9 +197,15 @@ def _near(path: Path, paths: list[Path]) -> list[tuple[float, float]]:
     return [point for point in path.points if all(abs(value - begin) <= reach for value, begin in zip(point, start))]
 
 
-def _mark_ends(stage: Stage, comparison: Comparison) -> None:
-    stage.mark(comparison.paths[0].points[:1], "start", "o", "white", 9)
+def _look(place: int, path: Path) -> dict[str, Any]:
+    """A walk's line, with some marks that tell it from others."""
+    every = max(1, len(path.points) // 8)
+    return {**look_of(place), "linewidth": 1.6, "markersize": 5, "markevery": (every // 2, every)}
+
+
+def _mark_ends(stage: Stage, comparison: Comparison, panels: list[Any]) -> None:
+    stage.mark(comparison.paths[0].points[:1], "start", "o", LIGHT["ground"], 8, panels)
     low, high = stage.panel.get_xlim(), stage.panel.get_ylim()
     inside = [spot for spot in comparison.ground.lowest if low[0] < spot[0] < low[1] and high[0] < spot[1] < high[1]]
     if inside:
-        stage.mark(inside, "minimum", "*", "#f0e442", 15)
+        stage.mark(inside, "minimum", "*", GOAL, 12, panels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import Plot, Save, add_legend, finished, hatched, label_axes, our_style
+from .figure import Plot, Save, add_legend, dressed, finished, hatched, label_axes, our_style
 
 # isort: split
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 from matplotlib.patches import Patch, Rectangle
 
 from ..errors import DrawingError
+from .look import LIGHT
 
-EVEN, ODD, MIXED, NONE = "#56b4e9", "#e69f00", "#d55e00", "#eeeeee"  # which buffer is read
+EVEN, ODD, MIXED, NONE = "variable", "placeholder", "wrong", "constant"  # which buffer is read: a colour of `look`
 HATCHES = {EVEN: "", ODD: "//", MIXED: "xx", NONE: ""}  # colour is never the only sign
 WIDEST = 60  # cycles that can be read
 INCHES = 0.34  # of one cell
@@ -52,8 +53,8 @@ def cycles(
                     _draw_cell(panel, (cycle, row), iteration, colour, str(iteration) not in dirty)
         for phase, span in schedule.phases(iterations).items():
             if span:
-                panel.text((span[0] + span[-1]) / 2, -1.1, phase, ha="center", va="center", fontsize=9.5)
-                panel.axvline(span[-1] + 0.5, color="#999999", linestyle=":", linewidth=1.0)
+                panel.text((span[0] + span[-1]) / 2, -1.1, phase, ha="center", va="center", color=LIGHT["ink"])
+                panel.axvline(span[-1] + 0.5, color=LIGHT["soft"], linestyle=":", linewidth=1.0)
         panel.set_xticks(range(1, count + 1))
         panel.set_yticks(range(len(names)), names)
         panel.grid(visible=False)
@@ -74,11 +75,15 @@ def _colour(schedule: Any, name: str, iteration: int, met: set[str], group_size:
 def _draw_cell(panel: Any, at: tuple[int, int], iteration: int, colour: str, clean: bool) -> None:
     across, down = at
     place = (across - 0.46, down - 0.44), 0.92, 0.88
-    panel.add_patch(Rectangle(*place, facecolor=colour, hatch=HATCHES[colour], edgecolor="white", linewidth=0.5))
+    panel.add_patch(Rectangle(*place, **dressed(colour, HATCHES[colour]), linewidth=0.5))
     if clean:
-        panel.add_patch(Rectangle(*place, fill=False, edgecolor="black", linewidth=1.6, zorder=3))
-    ground = {"boxstyle": "round,pad=0.1", "facecolor": colour, "edgecolor": "none"}  # no hatching behind digits
-    panel.text(across, down, str(iteration), ha="center", va="center", fontsize=8.5, bbox=ground, zorder=4)
+        panel.add_patch(Rectangle(*place, fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, zorder=3))
+    ground = {
+        "boxstyle": "round,pad=0.1",
+        "facecolor": LIGHT[f"{colour}-ground"],
+        "edgecolor": "none",
+    }  # no hatching behind digits
+    panel.text(across, down, str(iteration), ha="center", va="center", color=LIGHT["ink"], bbox=ground, zorder=4)
 
 
 def _explain(figure: Plot, used: Any, group_size: int | None) -> None:
@@ -89,5 +94,8 @@ def _explain(figure: Plot, used: Any, group_size: int | None) -> None:
         NONE: "no weights",
     }
     kinds = [each for each in words if each in used]
-    handles = [*(hatched(each, HATCHES[each]) for each in kinds), Patch(fill=False, edgecolor="black", linewidth=1.6)]
+    handles = [
+        *(hatched(each, HATCHES[each]) for each in kinds),
+        Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6),
+    ]
     add_legend(figure, handles, [*(words[each] for each in kinds), "clean iteration"])

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import os
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
+from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Protocol
 
 from ..errors import HistoryError, MissingToolError
 from ..graph.nodes import Node
+from .lettering import text_width
+from .look import LEAST, LIGHT, LINE, SERIES, TEXT, THEMES, TITLE, shown, svg_style
 from .picture import file_of, write_whole
 
 try:
@@ -26,17 +32,22 @@ try:
     from matplotlib import font_manager
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
+    from matplotlib.ticker import Formatter
 except ImportError:
     raise MissingToolError('A plot needs matplotlib: pip install "naive-graph[plot]".') from None
 
-# Okabe and Ito's palette; line styles and markers differ too, so that colour is never the only sign.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+POINT = 0.72  # of a pixel as shown: a plot has 100 to the inch
+KEY = 44  # pixels that a legend needs beside each text
+WIDE = 5.2  # inches of a plot of one column: it fits the narrowest screen with its text still legible
 LOOK = {
-    "figure.facecolor": "white", "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
-    "grid.color": "#dddddd", "grid.linewidth": 0.6, "font.size": 10.5, "axes.titlesize": 11.5, "lines.linewidth": 1.8,
-    "legend.frameon": False, "axes.axisbelow": True, "svg.hashsalt": "naive_graph",
+    "figure.facecolor": LIGHT["ground"], "axes.facecolor": LIGHT["ground"], "axes.edgecolor": LIGHT["line"],
+    "axes.labelcolor": LIGHT["ink"], "axes.titlecolor": LIGHT["ink"], "legend.labelcolor": LIGHT["ink"],
+    "xtick.color": LIGHT["soft"], "ytick.color": LIGHT["soft"], "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": True, "grid.color": LIGHT["line"], "grid.alpha": 0.3, "grid.linewidth": 0.6, "axes.axisbelow": True,
+    "font.size": POINT * TEXT, "axes.titlesize": POINT * TEXT, "axes.titlelocation": "left", "lines.linewidth": 1.8,
+    "hatch.linewidth": 0.5, "legend.frameon": False, "svg.hashsalt": "naive_graph",
 }  # fmt: skip
 # Fonts with letters that matplotlib's own has not: ideographs, kana, hangul, other scripts.
 OTHER_FONTS = (
@@ -51,7 +62,7 @@ METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "p
 def look_of(place: int) -> dict[str, Any]:
     """How the line at this place among several looks."""
     return {
-        "color": COLOURS[place % len(COLOURS)], "linestyle": STYLES[place % len(STYLES)],
+        "color": SERIES[place % len(SERIES)][0], "linestyle": STYLES[place % len(STYLES)],
         "marker": MARKERS[place % len(MARKERS)],
     }  # fmt: skip
 
@@ -80,17 +91,48 @@ class Plot(Figure):
         return target
 
     def drawn(self, form: str, dpi: int = 100) -> bytes:
-        """The plot in one of the forms, as bytes."""
+        """The plot in one of the forms, as bytes; an SVG follows the reader's theme."""
         buffer = io.BytesIO()
         with our_style(), quiet_about_glyphs():
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
-        return buffer.getvalue()
+        return _themed(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
+
+    def alt(self) -> str:
+        """The plot in a sentence, for those who do not see it."""
+        named = [each for axes in self.axes for each in (axes.get_title(loc="left"), axes.get_ylabel()) if each]
+        across = next((axes.get_xlabel() for axes in reversed(self.axes) if axes.get_xlabel()), "steps")
+        return f"Plot of {', '.join(named) or 'numbers'} against {across}."
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        # A picture of our own: the same bytes in every notebook, also where pyplot was never imported.
-        picture = base64.b64encode(self.drawn("png", dpi=SHOWN_DPI)).decode()
+        # Pictures of our own: the same bytes in every notebook, also where pyplot was never imported.
+        svg, png = (base64.b64encode(self.drawn(form, dpi=SHOWN_DPI)).decode() for form in ("svg", "png"))
         width = round(self.get_figwidth() * 100)
-        return {"image/png": picture, "text/plain": repr(self)}, {"image/png": {"width": width}}
+        style = f"width:100%; max-width:{width}px; min-width:{least_width(width)}px"
+        image = (
+            f'<img class="ng-plot" style="{style}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{svg}">'
+        )
+        themes = f"<style>.ng-plot {{ color-scheme: light dark; }}\n{THEMES.format('.ng-plot')}</style>"
+        html = f'{themes}<div style="overflow-x:auto" tabindex="0">{image}</div>'
+        bundle = {"text/html": html, "image/png": png, "text/plain": repr(self)}
+        return bundle, {"image/png": {"width": width}}
+
+
+def least_width(width: float) -> int:
+    """Shown narrower than this, in pixels, its text could not be read: it scrolls instead."""
+    return math.ceil(width * LEAST / TEXT)
+
+
+def _themed(svg: str) -> str:
+    """The SVG with its colours as attributes, which a style turns into the dark ones, and without idle digits."""
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' style="([^"]*)"', lambda found: _attributes(found[1]), svg)
+    svg = re.sub(r'(<path id="m\w+" d="[^"]*") stroke="[^"]*"', r"\1", svg)  # a mark takes that of where it is used
+    svg = re.sub(r' (d|x|y)="[^"]*"', lambda found: re.sub(r"\s+([LMQCz]) ?|(\.\d)\d+", r"\1\2", found[0]), svg)
+    return svg.replace("<svg ", '<svg class="naive-graph" ', 1).replace("</style>", f"\n{svg_style(svg)}</style>", 1)
+
+
+def _attributes(style: str) -> str:
+    return "".join(' {}="{}"'.format(*map(str.strip, each.split(":", 1))) for each in style.split(";") if each.strip())
 
 
 @contextmanager
@@ -115,45 +157,83 @@ def quiet_about_glyphs() -> Iterator[None]:
 
 
 def label_axes(panel: Any, across: str, up: str) -> None:
-    """Name both axes; a short name stands upright beside its axis."""
-    panel.set_xlabel(_shortened(across)).set_parse_math(False)
+    """Name both axes, as far as they have room; a short name stands upright beside its axis."""
+    wide, high = panel.figure.get_size_inches() * 100 * 0.7
+    panel.set_xlabel(fitted(across, wide)).set_parse_math(False)
     upright = {"rotation": 0, "ha": "right", "va": "center"} if len(up) <= 3 else {}
-    panel.set_ylabel(_shortened(up), **upright).set_parse_math(False)
+    panel.set_ylabel(fitted(up, high), **upright).set_parse_math(False)
+    for axis in (panel.xaxis, panel.yaxis):
+        if axis.isDefault_majfmt:  # and no names of rows
+            axis.set_major_formatter(Ticks())
+
+
+class Ticks(Formatter):
+    """Numbers beside an axis, with as many digits as tell them apart, and a true minus sign."""
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """A text for each number."""
+        near = 1e-3 * min((abs(b - a) for a, b in pairwise(values)), default=0.0)
+        plain = [0.0 if abs(value) < near else value for value in values]
+        true = (n for n in range(5, 17) if all(abs(float(f"{each:.{n}g}") - each) <= near for each in plain))
+        digits = next(true, 17)
+        return [shown(each, digits) for each in plain]
+
+    def __call__(self, value: float, place: int | None = None) -> str:
+        return shown(value)
 
 
 def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> None:
-    """A legend above the panels, where it covers nothing."""
-    texts = [_shortened(text) for text in texts]
-    in_a_row = sum(map(len, texts)) + 7 * len(texts) <= 84
-    columns = len(texts) if in_a_row else max(1, 84 // (7 + max(map(len, texts))))
+    """A legend above the panels, where it covers nothing; the figure grows by its lines."""
+    wide, high = figure.get_size_inches()
+    texts = [fitted(text, 100 * wide - KEY) for text in texts]
+    widths = [text_width(text) + KEY for text in texts]
+    columns = len(texts) if sum(widths) <= 100 * wide else max(1, int(100 * wide / max(widths)))
+    figure.set_size_inches(wide, high + -(-len(texts) // columns) * LINE * 1.2 / 100)
     legend = figure.legend(
         handles, [str(place) for place in range(len(texts))],  # matplotlib would drop a text that begins with _
         loc="outside upper left", alignment="left", ncols=columns, borderaxespad=0.3,
         handletextpad=0.5, columnspacing=1.3,
     )  # fmt: skip
-    for handle, shown, text in zip(handles, legend.get_texts(), texts):
+    for handle, text_shown, text in zip(handles, legend.get_texts(), texts):
         handle.set_label(text)
-        shown.set_text(text)
-        shown.set_parse_math(False)
+        text_shown.set_text(text)
+        text_shown.set_parse_math(False)
 
 
-def hatched(fill: str, hatch: str) -> Patch:
-    """A kind of bar or cell as a legend shows it; hatching, so that colour is not its only sign."""
-    return Patch(facecolor=fill, hatch=hatch, edgecolor="white")
+def dressed(colour: str, hatch: str) -> dict[str, Any]:
+    """How a bar or a cell of this colour of `look` is filled; hatching, so that colour is not its only sign."""
+    return {"facecolor": LIGHT[f"{colour}-ground"], "edgecolor": LIGHT[colour], "hatch": hatch}
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:39]}…"
+def hatched(colour: str, hatch: str) -> Patch:
+    """A kind of bar or cell as a legend shows it."""
+    return Patch(**dressed(colour, hatch))
+
+
+def fitted(text: str, wide: float, size: float = TEXT) -> str:
+    """The text, without its middle where it has more than so many pixels.
+
+    >>> fitted("the loss of the first half of the sentences", 150)
+    'the loss …sentences'
+    """
+    kept = len(text)
+    short = text
+    while kept > 2 and text_width(short, size) > wide:
+        kept -= 1
+        short = f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
+    return short
 
 
 def finished(figure: Plot, title: str, save: Save) -> Plot:
     """The figure with its title, saved if asked for."""
-    wrapped, size = fill(title, 72), 11.5
+    wrapped, size = fill(title, int(100 * figure.get_figwidth() / (0.66 * TITLE))), POINT * TITLE
     if title and figure.legends:  # matplotlib would draw a title of the figure over the legend
         figure.legends[0].set_title(wrapped, prop=font_manager.FontProperties(size=size))
-        figure.legends[0].get_title().set_parse_math(False)
+        figure.legends[0].get_title().set(parse_math=False, color=LIGHT["ink"])
     elif title:
-        figure.suptitle(wrapped, x=0.01, ha="left", fontsize=size).set_parse_math(False)
+        figure.suptitle(wrapped, x=0.01, ha="left", fontsize=size, color=LIGHT["ink"]).set_parse_math(False)
+    if title:
+        figure.set_figheight(figure.get_figheight() + (wrapped.count("\n") + 1) * TITLE * 1.4 / 100)
     if save is not None:
         figure.save(save)
     return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import Plot, Save, add_legend, finished, hatched, label_axes, our_style
+from .figure import WIDE, Plot, Save, add_legend, dressed, finished, hatched, label_axes, our_style
 
 # isort: split
 from collections.abc import Callable, Sequence
@@ -13,21 +13,22 @@ from typing import Any
 from ..errors import DrawingError
 from ..tensor.tasks.engine import DAGExecutionEngine
 from ..tensor.tasks.scheduling import Bar, TaskRun
+from .look import LIGHT
 
 # Colour, hatching and what it is; hatching, so that colour is not the only sign.
 LOOKS = {
-    "F": ("#56b4e9", "", "F, values"),
-    "B": ("#e69f00", "//", "B, contributions"),
-    "G": ("#009e73", "..", "G, gradients"),
+    "F": ("variable", "", "F, values"),
+    "B": ("placeholder", "//", "B, contributions"),
+    "G": ("scope", "..", "G, gradients"),
 }
 FIRINGS = {
-    "copy": ("#cc79a7", "xx", "copy"), "FComp": ("#56b4e9", "", "forward"), "loss": ("#009e73", "..", "loss"),
-    "BComp": ("#e69f00", "//", "backward"),
+    "copy": ("constant", "xx", "copy"), "FComp": ("variable", "", "forward"), "loss": ("scope", "..", "loss"),
+    "BComp": ("placeholder", "//", "backward"),
 }  # fmt: skip
 HIGH = 0.7  # of a bar, in rows
 NARROW = 0.004  # a bar of less, in widths of the plot, is drawn as a line in its colour
 MOST_LEVELS = 25  # whose beginnings are marked; more would hide the bars
-LETTER = 0.011  # the width of a letter, in widths of the plot
+LETTER = 0.014  # the width of a letter, in widths of the plot
 UNITS = ((1.0, "seconds"), (1e-3, "milliseconds"), (1e-6, "microseconds"))
 
 
@@ -57,14 +58,14 @@ def _plotted(bars: Sequence[Any], draw: Callable[[Any, float], list[Any]], title
     seconds, workers = max(bar.end for bar in bars), 1 + max(bar.worker for bar in bars)
     unit, named = next(each for each in UNITS if seconds >= each[0] or each is UNITS[-1])
     with our_style():
-        figure = Plot(figsize=(8.0, 1.4 + 0.6 * workers), layout="constrained")
+        figure = Plot(figsize=(1.4 * WIDE, 1.0 + 0.6 * workers), layout="constrained")
         panel = figure.subplots()
         looks = draw(panel, unit)
         panel.set(xlim=(0.0, 1.01 * seconds / unit), ylim=(workers - 0.5, -0.5))
         panel.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
         panel.grid(visible=False)
         label_axes(panel, f"{named} since the run began", "")
-        add_legend(figure, [hatched(fill, hatch) for fill, hatch, _ in looks], [word for _, _, word in looks])
+        add_legend(figure, [hatched(colour, hatch) for colour, hatch, _ in looks], [word for _, _, word in looks])
         return finished(figure, title, save)
 
 
@@ -72,15 +73,16 @@ def _draw_firings(bars: Sequence[Any], panel: Any, unit: float) -> list[Any]:
     """What each worker of a pipeline did when, in the colour of its kind; where there is room, for which sample."""
     found, seconds = [], max(bar.end for bar in bars)
     for kind, look in FIRINGS.items():
-        mine, (fill, hatch, _) = [bar for bar in bars if bar.operator.startswith(kind)], look
+        mine, (colour, hatch, _) = [bar for bar in bars if bar.operator.startswith(kind)], look
         found += [look] * bool(mine)
-        for wide, edges in ((True, {"hatch": hatch, "edgecolor": "white"}), (False, {"edgecolor": fill})):
+        for wide in (True, False):
+            dress = dressed(colour, hatch) if wide else {"color": LIGHT[colour]}
             for worker in {bar.worker for bar in mine}:
                 those = [bar for bar in mine if bar.worker == worker and _is_wide(bar, seconds) is wide]
                 spans = [(bar.start / unit, (bar.end - bar.start) / unit) for bar in those]
-                panel.broken_barh(spans, (worker - HIGH / 2, HIGH), facecolor=fill, linewidth=0.5, **edges)
+                panel.broken_barh(spans, (worker - HIGH / 2, HIGH), linewidth=0.5, **dress)
         for bar in mine:
-            _write_into(panel, bar, str(bar.iteration), unit, seconds, fill)
+            _write_into(panel, bar, str(bar.iteration), unit, seconds, colour)
     return found
 
 
@@ -88,12 +90,13 @@ def _is_wide(bar: Any, seconds: float) -> bool:
     return bool(bar.end - bar.start >= NARROW * seconds)
 
 
-def _write_into(panel: Any, bar: Any, label: str, unit: float, seconds: float, fill: str) -> None:
+def _write_into(panel: Any, bar: Any, label: str, unit: float, seconds: float, colour: str) -> None:
     """A label in the middle of a bar, if it has room for it."""
     if LETTER * (len(label) + 1) < (bar.end - bar.start) / seconds:
-        ground = {"boxstyle": "round,pad=0.15", "facecolor": fill, "edgecolor": "none"}  # no hatching behind letters
+        ground = {"boxstyle": "round,pad=0.15", "edgecolor": "none"}  # no hatching behind letters
+        ground["facecolor"] = LIGHT[f"{colour}-ground"]
         middle = (bar.start + bar.end) / 2 / unit
-        text = panel.text(middle, bar.worker, label, ha="center", va="center", fontsize=9, bbox=ground)
+        text = panel.text(middle, bar.worker, label, ha="center", va="center", color=LIGHT["ink"], bbox=ground)
         text.set_parse_math(False)
 
 
@@ -103,7 +106,7 @@ def _draw_tasks(run: TaskRun, panel: Any, unit: float) -> list[Any]:
         _draw_bar(panel, run, bar, unit)
     for level in run.graph.levels[1:] if len(run.graph.levels) <= MOST_LEVELS else ():
         begin = min(run.bars[number].start for number in level)
-        panel.axvline(begin / unit, color="#666666", linestyle=":", linewidth=1.0, zorder=0.5)
+        panel.axvline(begin / unit, color=LIGHT["soft"], linestyle=":", linewidth=1.0, zorder=0.5)
     kinds = {task.key.kind for task in run.graph.tasks}
     return [look for kind, look in LOOKS.items() if kind in kinds]
 
@@ -118,10 +121,10 @@ def _checked(run: object) -> TaskRun:
 
 
 def _draw_bar(panel: Any, run: TaskRun, bar: Bar, unit: float) -> None:
-    fill, hatch, _ = LOOKS[run.graph.tasks[bar.task].key.kind]
+    colour, hatch, _ = LOOKS[run.graph.tasks[bar.task].key.kind]
     start, wide = bar.start / unit, (bar.end - bar.start) / unit
     if not _is_wide(bar, run.seconds):
-        panel.barh(bar.worker, wide, HIGH, start, color=fill, edgecolor=fill, linewidth=1.0)
+        panel.barh(bar.worker, wide, HIGH, start, color=LIGHT[colour], linewidth=1.0)
         return
-    panel.barh(bar.worker, wide, HIGH, start, color=fill, hatch=hatch, edgecolor="white", linewidth=0.5)
-    _write_into(panel, bar, run.graph.label(bar.task), unit, run.seconds, fill)
+    panel.barh(bar.worker, wide, HIGH, start, **dressed(colour, hatch), linewidth=0.5)
+    _write_into(panel, bar, run.graph.label(bar.task), unit, run.seconds, colour)

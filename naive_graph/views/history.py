@@ -111,10 +111,10 @@ class History(Sequence[dict[str, float]]):
     def __str__(self) -> str:
         if not self.steps:
             return "an empty history"
-        lines = aligned(self._table())
+        lines: list[list[str] | str] = [*self._table()]
         if len(self) > 12:
             lines.insert(9, f"... {len(self) - 12:,} more")
-        return "\n".join(lines)
+        return "\n".join(aligned(lines))
 
     __repr__ = __str__
 

@@ -1,6 +1,6 @@
 """One look for all that is shown: sizes, spaces, digits, and colours by their meaning, on light and dark ground.
 
-Every view takes them from here: SVG, pages, plots, films and the terminal. A
+Every view takes them from here: SVG, pages, plots and films (what a terminal shows: graph/printed). A
 colour is asked for by what it says, `LIGHT["gradient"]`; a page asks for
 `var(--ng-gradient)`, which follows the reader's theme. An SVG is drawn in the
 light colours, and a style inside it turns each into its dark one where that is
@@ -18,7 +18,6 @@ TITLE, TEXT, SMALL, LEAST = 15, 13, 11, 9  # a title, a label, a remark, and wha
 LINE, LETTER, GAP, RADIUS = 16, 7.4, 14, 6  # of a label: a line's height, a letter's width; between boxes; of corners
 FONT = "Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
 MONOSPACE = "ui-monospace,DejaVu Sans Mono,Menlo,Consolas,monospace"
-WIDTH = 80  # columns of a terminal
 
 # --- numbers ------------------------------------------------------------------
 
@@ -75,6 +74,7 @@ SERIES = (
     ("#7d5a00", "#e6c04a"), ("#6a4fbf", "#b7a4ff"), ("#1a1a1b", "#ececed"),
 )  # fmt: skip
 SHADES = (("#ffffff", "#16181c"), ("#e9f0f7", "#1b232c"), ("#d5e2ef", "#1f2d3b"), ("#c3d5e8", "#24374a"))
+TONES = 12  # of a surface, at most
 COLD, WARM = ("#5aa2d8", "#2a6da3"), ("#eda04e", "#94530f")  # of a heat map: far below zero, and far above
 HEATS = 8  # steps from zero to either
 
@@ -121,6 +121,17 @@ def heat(share: float) -> tuple[str, str]:
     """
     step = round(min(1.0, abs(share)) * HEATS) / HEATS
     return tuple(_mixed(*pair, step) for pair in zip(COLOURS["ground"], WARM if share > 0 else COLD))  # type: ignore[return-value]
+
+
+def shade(share: float) -> tuple[str, str]:
+    """The ground of a surface, light and dark; share: from 0, its lowest, to 1.
+
+    >>> shade(0.0) == COLOURS["ground"], shade(1.0)[0]
+    (True, '#c3d5e8')
+    """
+    step = round(share * TONES) / TONES * (len(SHADES) - 1)
+    below = min(int(step), len(SHADES) - 2)
+    return tuple(_mixed(*pair, step - below) for pair in zip(SHADES[below], SHADES[below + 1]))  # type: ignore[return-value]
 
 
 def _mixed(one: str, other: str, share: float) -> str:
@@ -170,7 +181,8 @@ def page_style(selector: str = ":root", *names: str) -> str:
 
 def svg_style(svg: str, selector: str = "svg.naive-graph") -> str:
     """CSS that turns the light colours of an SVG text into the dark ones, by the reader's theme."""
-    pairs = dict([*COLOURS.values(), *SERIES, *(heat(at / HEATS) for at in range(-HEATS, HEATS + 1))])
+    heats = (heat(at / HEATS) for at in range(-HEATS, HEATS + 1))
+    pairs = dict([*COLOURS.values(), *SERIES, *heats, *(shade(at / TONES) for at in range(TONES + 1))])
     rules = [
         f'{selector} [{what}="{light}"] {{ {what}: light-dark({light}, {dark}); }}\n'
         for light, dark in pairs.items()

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import HistoryError
-from .figure import Plot, Recorded, Save, add_legend, finished, label_axes, look_of, our_style
+from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, look_of, our_style
 
 LARGEST = 1e300  # beyond it matplotlib's own arithmetic overflows
+PANEL = 215  # pixels of a panel's width, where there are several
 FEW = 30  # numbers of which each gets a mark; fewer where lines must be told apart
 
 
@@ -21,8 +22,7 @@ def plot_histories(
     names = _chosen(histories, series)
     titles = _titles(histories, labels)
     with our_style():
-        figure = Plot(figsize=(6.4, 1.2 + 2.3 * len(names)), layout="constrained")
-        panels = [row[0] for row in figure.subplots(len(names), 1, sharex=True, squeeze=False)]
+        figure, panels, columns = _panels(names)
         drawn: dict[int, Any] = {}
         crosses: list[Any] = []
         for panel, name in zip(panels, names):
@@ -31,11 +31,26 @@ def plot_histories(
             for place, values in found:
                 drawn[place] = _draw_line(panel, values, titles, place, log)
                 crosses += _draw_crosses(panel, values, place, log)
-            label_axes(panel, "step" if panel is panels[-1] else "", name)
             panel.set_yscale("log" if log else "linear")
+            label_axes(panel, "step" if panel in panels[-columns:] else "", "")
+            panel.set_title(fitted(name, 100 * figure.get_figwidth() / columns - 60)).set_parse_math(False)
         panels[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         _explain(figure, drawn, titles, crosses, log)
         return finished(figure, title, save)
+
+
+def _panels(names: Sequence[str]) -> tuple[Plot, list[Any], int]:
+    """A panel for each series, side by side where there are many: a dozen stay on one screen."""
+    columns = min(4, -(-len(names) // 4))
+    rows = -(-len(names) // columns)
+    size = WIDE + PANEL / 100 * (columns - 1), 0.5 + rows * min(2.4, max(1.4, 5.6 / rows))
+    figure = Plot(figsize=size, layout="constrained")
+    panels = figure.subplots(rows, columns, sharex=True, squeeze=False).flatten().tolist()
+    for empty in panels[len(names) :]:
+        empty.remove()
+    for panel in panels[: len(names)][-columns:]:  # the lowest of each column
+        panel.xaxis.set_tick_params(labelbottom=True)
+    return figure, panels[: len(names)], columns
 
 
 # --- what is asked for --------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from .figure import COLOURS, Plot, Recorded, Save, add_legend, finished, label_axes, our_style
+from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, our_style
 
 # isort: split
 import math
@@ -12,18 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 from ..errors import HistoryError
 from ..graph.nodes import Node
-from .look import shown
+from .look import LIGHT, SERIES, shade, shown
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
 
 CURVE_POINTS, GRID_POINTS = 400, 70
 DOTS = 80  # more of them would run together
-SHADES = ("#ffffff", "#cfdeec", "#8fb0d0", "#4a7aa8")  # low to high: light where the walk ends, and in print
+WALK, GOAL = SERIES[1][0], LIGHT["placeholder"]
 
 
 @dataclass
@@ -58,10 +57,14 @@ class Stage:
         self.handles.append(handle)
         self.texts.append(text)
 
-    def mark(self, spots: Sequence[tuple[float, float]], text: str, shape: str, colour: str, size: int) -> None:
-        """Explained marks, above all walks."""
-        style = {"color": colour, "markeredgecolor": "black", "markersize": size, "linestyle": "none"}
-        (marks,) = self.panel.plot(*zip(*spots), shape, **style, zorder=5 + len(self.handles))
+    def mark(
+        self, spots: Sequence[tuple[float, float]], text: str, shape: str, colour: str, size: int,
+        panels: Sequence[Any] = (),
+    ) -> None:  # fmt: skip
+        """Explained marks, above all walks; in each of several panels."""
+        style = {"color": colour, "markeredgecolor": LIGHT["ink"], "markersize": size, "linestyle": "none"}
+        for panel in panels or [self.panel]:
+            (marks,) = panel.plot(*zip(*spots), shape, **style, zorder=5 + len(self.handles))
         self.explain(marks, text)
 
 
@@ -82,7 +85,7 @@ def set_stage(history: Recorded, f: Node, x: Node, y: Node | None) -> Stage:
         walk = walk.thinned(surface.affordable(len(walk.points), 200))
     spots = [(point[0], surface.at(*point) if y is None else point[1]) for point in walk.points]
     with our_style():
-        figure = Plot(figsize=(6.4, 4.4) if y is None else (6.4, 5.6), layout="constrained")
+        figure = Plot(figsize=(WIDE, 3.4), layout="constrained")
         stage = Stage(figure, figure.subplots(), surface, walk, spots)
         (_draw_curve if y is None else draw_contours)(stage, f.name or "f")
     return stage
@@ -114,49 +117,57 @@ def _draw_curve(stage: Stage, name: str) -> None:
         margin = 0.05 * (high - low)
         stage.panel.set_ylim(low - margin, high + margin)
         heights = [height if 2 * low - high < height < 2 * high - low else math.nan for height in heights]
-    (curve,) = stage.panel.plot(grid, heights, color="#555555")
+    (curve,) = stage.panel.plot(grid, heights, color=LIGHT["soft"], gid="curve")
     label_axes(stage.panel, stage.walk.names[0], name)
     stage.explain(curve, name)
 
 
-def draw_contours(stage: Stage, name: str) -> None:
-    panel, walk = stage.panel, stage.walk
+def draw_contours(stage: Stage, name: str, panels: Sequence[Any] = ()) -> None:
+    """The ground of a walk in the plane; the same in each of several panels."""
+    walk = stage.walk
     across, up = [point[0] for point in walk.points], [point[1] for point in walk.points]
-    count = stage.surface.affordable(GRID_POINTS**2, 15**2)
+    count = stage.surface.affordable(GRID_POINTS**2 // (2 if panels else 1), 15**2)
     side = math.isqrt(count)
     xs, ys = spread(*window(across, up), side), spread(*window(up, across), side)
     heights = stage.surface.over([(x, y) for y in ys for x in xs])
-    panel.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
-    panel.grid(visible=False)
-    label_axes(panel, *walk.names)
-    slant = (ys[-1] - ys[0]) / (xs[-1] - xs[0])
-    if 1 / 3 < slant < 3:
-        panel.set_aspect("equal")  # only then does the steepest way cross the lines at right angles
-        stage.figure.set_size_inches(min(6.4, max(5.4, 1.5 + 4.9 / slant)), min(6.2, max(3.2, 1.0 + 4.9 * slant)))
-    levels = contour_levels(heights)
-    if len(levels) > 1:
-        _shade(stage, xs, ys, heights, levels, name)
-    else:
-        stage.explain(Patch(facecolor="white", edgecolor="#777777"), f"{name} is level here")
+    slant, levels = (ys[-1] - ys[0]) / (xs[-1] - xs[0]), contour_levels(heights)
+    nothing: Any = {"facecolor": LIGHT["panel"], "edgecolor": LIGHT["line"], "hatch": "///"}
+    for panel in panels or [stage.panel]:
+        panel.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
+        panel.grid(visible=False)
+        label_axes(panel, *walk.names)
+        if 1 / 3 < slant < 3:
+            panel.set_aspect("equal")  # only then does the steepest way cross the lines at right angles
+        if any(map(math.isnan, heights)):
+            panel.patch.set(**nothing)
+        shades = _shade(panel, xs, ys, heights, levels) if len(levels) > 1 else None
+    if not panels:
+        stage.figure.set_figheight(min(4.6, max(2.6, 0.6 + 3.6 * slant)))
+        _explain_shades(stage, shades, levels, name)
     if any(map(math.isnan, heights)):
-        panel.set_facecolor("#d0d0d0")
-        stage.explain(Patch(facecolor="#d0d0d0", edgecolor="#777777"), f"{name} has no value")
+        stage.explain(Patch(**nothing), f"{name} has no value")
 
 
 def _shade(
-    stage: Stage, xs: Sequence[float], ys: Sequence[float], heights: Sequence[float], levels: list[float], name: str
-) -> None:
+    panel: Any, xs: Sequence[float], ys: Sequence[float], heights: Sequence[float], levels: list[float]
+) -> Any:  # fmt: skip
     rows = np.ma.masked_invalid(np.reshape(heights, (len(ys), len(xs))))
-    colours = LinearSegmentedColormap.from_list("heights", SHADES)
-    steps = BoundaryNorm(levels, colours.N, extend="both")
-    shades = stage.panel.contourf(xs, ys, rows, levels=levels, cmap=colours, norm=steps, extend="both")
-    stage.panel.contour(xs, ys, rows, levels=levels, colors="#3b5b7a", linewidths=0.6, linestyles="solid")
+    tones = [shade(place / len(levels))[0] for place in range(len(levels) + 1)]  # light at the foot, where walks end
+    shades = panel.contourf(xs, ys, rows, levels=levels, colors=tones, extend="both", antialiased=True)
+    shades.set(edgecolor=LIGHT["soft"], linewidth=0.4)
+    return shades
+
+
+def _explain_shades(stage: Stage, shades: Any, levels: list[float], name: str) -> None:
+    if shades is None:
+        stage.explain(Patch(facecolor=LIGHT["ground"], edgecolor=LIGHT["line"]), f"{name} is level here")
+        return
     bar = stage.figure.colorbar(
         shades, ax=stage.panel, ticks=levels, spacing="uniform", extendrect=True, extendfrac="auto",
         format=FuncFormatter(lambda level, _: shown(level, 6)), shrink=0.9,
     )  # fmt: skip
-    bar.ax.tick_params(length=0, labelsize=9)
-    bar.ax.set_title(name, fontsize=10.5).set_parse_math(False)
+    bar.ax.tick_params(length=0)
+    bar.ax.set_title(fitted(name, 90), loc="right").set_parse_math(False)
 
 
 # --- the walk -----------------------------------------------------------------
@@ -167,12 +178,12 @@ def _draw_walk(stage: Stage) -> None:
     xs, ys = zip(*stage.spots)
     every = _round_up(-(-len(xs) // DOTS))
     (line,) = stage.panel.plot(
-        xs, ys, color=COLOURS[1], linewidth=1.3, marker="o", markersize=4, markevery=every, zorder=4
+        xs, ys, color=WALK, linewidth=1.3, marker="o", markersize=4, markevery=every, zorder=4, gid="walk"
     )
     apart = every * (stage.walk.steps[1] - stage.walk.steps[0]) if len(xs) > 1 else 1
     stage.explain(line, "walk" if apart == 1 else f"walk, a dot every {apart:,} steps")
-    stage.mark(stage.spots[:1], "start", "o", "white", 8)
-    stage.mark(stage.spots[-1:], "end", "*", COLOURS[4], 14)
+    stage.mark(stage.spots[:1], "start", "o", LIGHT["ground"], 8)
+    stage.mark(stage.spots[-1:], "end", "*", GOAL, 14)
     if stage.walk.left_out:
         nothing = Patch(facecolor="none", edgecolor="none")
         stage.explain(nothing, f"{stage.walk.left_out:,} steps left out, not finite")

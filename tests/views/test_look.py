@@ -32,12 +32,15 @@ def test_numbers_can_be_read_in_every_cell_of_a_heat_map(theme, place):
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_every_line_of_a_plot_is_seen_on_every_shade_of_a_surface(place):
-    pairs = [(line[place], shade[place]) for line in look.SERIES for shade in look.SHADES]
+    shades = [look.shade(step / look.TONES) for step in range(look.TONES + 1)]
+    pairs = [(line[place], shade[place]) for line in look.SERIES for shade in shades]
     assert min(look.contrast(*pair) for pair in pairs) >= 3
 
 
 def test_no_light_colour_has_two_dark_ones():
-    pairs = [*look.COLOURS.values(), *look.SERIES, *(look.heat(step / look.HEATS) for step in range(1, look.HEATS + 1))]
+    heats = (look.heat(step / look.HEATS) for step in range(1, look.HEATS + 1))
+    shades = (look.shade(step / look.TONES) for step in range(look.TONES + 1))
+    pairs = [*look.COLOURS.values(), *look.SERIES, *heats, *shades]
     assert len(dict(pairs)) == len(set(pairs))
 
 

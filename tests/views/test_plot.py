@@ -37,7 +37,7 @@ def legend_of(figure):
 
 def test_each_series_has_a_labelled_panel():
     figure = walk_downhill()[0].plot()
-    assert [axes.get_ylabel() for axes in figure.axes] == ["f", "x"] and figure.axes[-1].get_xlabel() == "step"
+    assert [axes.get_title("left") for axes in figure.axes] == ["f", "x"] and figure.axes[-1].get_xlabel() == "step"
 
 
 def test_a_line_shows_the_recorded_numbers():
@@ -320,7 +320,7 @@ def test_chinese_names_have_a_font_where_one_is_installed():
 
     if not {font.name for font in font_manager.fontManager.ttflist} & set(OTHER_FONTS[:8]):
         pytest.skip("no font with ideographs is installed here")
-    label = recorded(1.0, name="学习率").plot().axes[0].yaxis.label
+    label = recorded(1.0, name="学习率").plot().axes[0]._left_title
     assert set(label.get_fontfamily()) & set(OTHER_FONTS[:8])
 
 
@@ -372,7 +372,7 @@ def test_a_plot_is_saved_as_its_suffix_says(tmp_path, suffix, start):
 def test_a_plot_shows_itself_in_a_notebook_and_stays_open_nowhere():
     figure = recorded(1.0, 2.0).plot()
     bundle, metadata = figure._repr_mimebundle_()
-    assert bundle["image/png"].startswith("iVBOR") and metadata["image/png"]["width"] == 640
+    assert bundle["image/png"].startswith("iVBOR") and metadata["image/png"]["width"] == 520
     from matplotlib import pyplot
 
     assert not pyplot.get_fignums()

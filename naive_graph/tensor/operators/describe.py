@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 
 from ...graph.graph import Graph
+from ...graph.printed import wrapped
 from ..nodes import LeafNode
 from .check import Case
 from .kinds import Elementwise
@@ -19,7 +20,7 @@ def listed() -> str:
     """A line for each operator: its name, its kind, and what it is called elsewhere."""
     rows = [row for name, row in sorted(TABLE.items()) if row.name == name]
     lines = [[row.usage(), row.kind, _elsewhere(row, "onnx"), _elsewhere(row, "tensorflow")] for row in rows]
-    return "\n".join(_columns([["operator", "kind", "ONNX", "TensorFlow"], *lines], (58, 12, 28)))
+    return "\n".join(_columns([["operator", "kind", "ONNX", "TensorFlow"], *lines], (28, 11, 19, 16)))
 
 
 def _elsewhere(row: Row, framework: str) -> str:
@@ -28,9 +29,8 @@ def _elsewhere(row: Row, framework: str) -> str:
 
 def _columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[str]:
     for line in lines:
-        *cells, last = line
-        shown = [each if len(each) <= width else f"{each[: width - 3]}..." for each, width in zip(cells, widths)]
-        yield "  ".join([*(each.ljust(width) for each, width in zip(shown, widths)), last]).rstrip()
+        shown = [each if len(each) <= width else f"{each[: width - 1]}…" for each, width in zip(line, widths)]
+        yield "  ".join(each.ljust(width) for each, width in zip(shown, widths)).rstrip()
 
 
 def described(row: Row) -> str:
@@ -46,7 +46,7 @@ def described(row: Row) -> str:
     for each in row.mappings:
         since = f" (opset {each.since} on)" if each.since > 1 else ""
         parts.append(f"{each.framework}: {each!r}{since}")
-    return "\n".join(parts)
+    return wrapped("\n".join(parts))
 
 
 def _formulas(row: Row) -> Iterator[str]:

@@ -1,0 +1,282 @@
+"""Plots and films, measured: what a person could not read or see in them."""
+
+import io
+import re
+from itertools import combinations
+
+import pytest
+from browsing import serious
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
+from walks import walk_downhill, walk_in_the_plane
+
+from naive_graph import (
+    DAGExecutionEngine,
+    Dense,
+    Graph,
+    History,
+    LeafNode,
+    Sequential,
+    SimpleSGDTrainer,
+    Variable,
+    compare,
+    cycles,
+    draw,
+    expand,
+    gantt,
+    gradcheck,
+    schedule,
+)  # fmt: skip
+from naive_graph.views import look
+from naive_graph.views.figure import least_width
+
+LONG = "the_loss_of_the_second_half_of_sentence_{}"
+
+
+def many(count, name="series {}"):
+    history = History()
+    for step in range(30):
+        history.record(**{name.format(each): 2.4 + 1e-4 * (step * each % 7) for each in range(count)})
+    return history
+
+
+def on_a_walk(name):
+    x, y = Variable(1.0, name=f"across {name}"), Variable(1.0, name=f"up {name}")
+    history = History()
+    for step in range(20):
+        history.record(**{x.name: 1000.0 + step, y.name: -2e-5 * step})
+    f = x**2 + 1e6 * y
+    f.name = name
+    return history.plot_path(f, x), history.plot_path(f, x, y)
+
+
+def checked():
+    x = [Variable(0.3 * at + 0.1, name=LONG.format(at)) for at in range(20)]
+    return draw(gradcheck(sum(each.sin() for each in x), max_rel=1e-10, min_abs=0.0))
+
+
+def ran():
+    w, engine = LeafNode.parameter([[3.0] * 40] * 40, "w"), DAGExecutionEngine(workers=2)
+    engine.backward((w @ w).sum())
+    return gantt(engine)
+
+
+def pipelined():
+    return cycles(schedule(expand(Sequential([Dense(3), Dense(2)], 4, initializer=0.5))), 10, title="A pipeline")
+
+
+PICTURES = {
+    "12 series": lambda: many(12).plot(),
+    "12 series with long names": lambda: many(12, LONG).plot(title=LONG),
+    "12 runs with long names": lambda: many(5).plot(*[many(5)] * 11, labels=[LONG.format(at) for at in range(12)]),
+    "a logarithmic axis": lambda: many(3).plot(log=True, title="log"),
+    "a walk on a curve": lambda: walk_downhill()[0].plot_path(*walk_downhill()[1:]),
+    "a walk with long names": lambda: on_a_walk(LONG)[0],
+    "contours": lambda: (lambda history, *nodes: history.plot_path(*nodes))(*walk_in_the_plane()),
+    "contours with long names": lambda: on_a_walk(LONG)[1],
+    "himmelblau": lambda: compare(f="himmelblau", steps=40).plot(),
+    "rosenbrock": lambda: compare(f="rosenbrock", steps=40).plot(title="Seven"),
+    "12 trainers": lambda: compare(dict.fromkeys(map(LONG.format, range(12)), SimpleSGDTrainer), steps=9).plot(),
+    "a gradient check": checked,
+    "a run of tasks": ran,
+    "a pipeline": pipelined,
+    "2 trainers": lambda: compare({"a": SimpleSGDTrainer, "b": SimpleSGDTrainer}, "ravine", steps=9).plot(),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=PICTURES)
+def drawn(request):
+    with Graph.scratch():
+        figure = PICTURES[request.param]()
+        svg = figure.drawn("svg").decode()
+    FigureCanvasAgg(figure).draw()  # lays it out
+    return figure, svg
+
+
+def texts_of(figure):
+    """Every text that is drawn, with its rectangle."""
+    legends = [text for legend in figure.legends for text in (*legend.get_texts(), legend.get_title())]
+    found = [*figure.texts, *legends]
+    for axes in figure.axes:
+        found += [*axes.texts, axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            found += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+            found += [axis.get_offset_text()]
+    return [(text, text.get_window_extent()) for text in found if text.get_text().strip() and text.get_visible()]
+
+
+def test_no_text_is_smaller_than_can_be_read(drawn):
+    figure, _ = drawn
+    shrunk = least_width(520) / 520
+    assert min(text.get_fontsize() * 100 / 72 for text, _ in texts_of(figure)) * shrunk >= look.LEAST
+
+
+def test_every_text_is_inside_the_picture(drawn):
+    figure, _ = drawn
+    page = figure.bbox.padded(1)
+    assert [
+        text.get_text() for text, (x0, y0, x1, y1) in ((text, box.extents) for text, box in texts_of(figure))
+        if not (page.contains(x0, y0) and page.contains(x1, y1))
+    ] == []  # fmt: skip
+
+
+def test_no_text_touches_another(drawn):
+    figure, _ = drawn
+    pairs = combinations(texts_of(figure), 2)
+    assert [(a.get_text(), b.get_text()) for (a, one), (b, other) in pairs if one.padded(-1).overlaps(other)] == []
+
+
+def test_a_picture_stays_on_one_screen(drawn):
+    figure, _ = drawn
+    assert figure.bbox.width <= 960 and figure.bbox.height <= 760  # of 1280 x 800, beside a notebook's margins
+
+
+def test_every_colour_turns_dark_in_the_dark(drawn):
+    _, svg = drawn
+    used = set(re.findall(r'(?:fill|stroke)="(#[^"]*)"', svg))
+    style = re.search(r"<style.*?</style>", svg, re.DOTALL)[0]
+    assert used and all(f'="{colour}"]' in style for colour in used)
+
+
+def test_a_mark_takes_its_colours_from_where_it_is_used(drawn):
+    _, svg = drawn
+    assert not re.search(r'<path id="m[^>]*(fill|stroke)="#', svg)
+
+
+def test_every_path_has_a_panel_to_itself_and_all_share_one_for_their_heights():
+    walks = compare(f="rosenbrock", steps=30)
+    *panels, heights = walks.plot().axes
+    own = [panel.lines[0].get_xydata().tolist() for panel in panels]
+    assert own == [[list(point) for point in path.points] for path in walks.paths]
+    assert [list(line.get_ydata()) for line in heights.lines] == [path.heights for path in walks.paths]
+    assert [line.get_color() for line in heights.lines] == [panel.lines[0].get_color() for panel in panels]
+
+
+def test_every_trainer_shows_its_rate():
+    titles = [axes.get_title("left") for axes in compare(f="ravine", steps=30).plot().axes[:-1]]
+    rates = ["rate 0.01", "rate 0.001 to 0.01", "rate 0.01", "rate 0.1", "without a rate", "rate 0.01", "rate 0.1"]
+    assert [title.split("\n")[1] for title in titles] == rates
+
+
+def test_a_rate_that_the_name_says_is_not_said_again():
+    (panel, _) = compare({"slow, 0.002": lambda xy: SimpleSGDTrainer(xy, 0.002)}, steps=3).plot().axes
+    assert panel.get_title("left") == "slow, 0.002"
+
+
+def test_ticks_tell_the_truth_with_a_true_minus():
+    from naive_graph.views.figure import Ticks
+
+    assert Ticks().format_ticks([-2.425, 0.0, 2.425]) == ["−2.425", "0", "2.425"]
+    assert Ticks().format_ticks([2.3978951, 2.3978952]) == ["2.3978951", "2.3978952"]
+    assert Ticks().format_ticks([0.1, 0.2, 0.1 + 0.2]) == ["0.1", "0.2", "0.3"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("system", "jupyter", "theme"), [
+    ("light", "", look.LIGHT), ("dark", "", look.DARK), ("light", 'data-jp-theme-light="false"', look.DARK),
+    ("dark", 'data-jp-theme-light="true"', look.LIGHT),
+])  # fmt: skip
+def test_a_notebooks_theme_is_that_of_its_plots(browser, system, jupyter, theme):
+    bundle, _ = many(2).plot()._repr_mimebundle_()
+    with browser.new_page(color_scheme=system, offline=True) as view:
+        view.set_content(f"<body {jupyter} style='margin:0'>{bundle['text/html']}")
+        view.wait_for_function("document.images[0].complete")
+        with Image.open(io.BytesIO(view.screenshot())) as seen:
+            assert "#{:02x}{:02x}{:02x}".format(*seen.convert("RGB").getpixel((1, 1))) == theme["ground"]
+
+
+# --- films, measured in a browser ---
+
+DISTANCE = """() => {
+  const curve = document.querySelector("#curve path"), dot = document.getElementById("here");
+  const length = curve.getTotalLength(), count = 4000, at = [...Array(count + 1).keys()];
+  const line = at.map(k => curve.getPointAtLength(length * k / count));
+  const unit = dot.ownerSVGElement.getScreenCTM().a, found = [];
+  for (let k = 0; k <= +document.getElementById("at").max; k++) {
+    document.getElementById("at").value = k;
+    document.getElementById("at").oninput();
+    const x = dot.cx.baseVal.value, y = dot.cy.baseVal.value;
+    found.push(unit * Math.min(...line.map(p => Math.hypot(p.x - x, p.y - y))));
+  }
+  return found;
+}"""
+PLACES = """() => [...document.querySelectorAll("#axes_1 [id^=xtick_], #axes_1 [id^=ytick_]")].map(tick => {
+  const use = tick.querySelector("use[x]");
+  const said = document.createNodeIterator(tick, NodeFilter.SHOW_COMMENT).nextNode();
+  return [tick.id[0], +said.data.replace("−", "-"), use.x.baseVal.value, use.y.baseVal.value];
+})"""
+SIZES = {"wide": (1280, 800), "tablet": (768, 1024), "phone": (390, 844), "narrow": (320, 568)}
+
+
+def opened(browser, path, size=(1280, 800), scheme="light"):
+    wide, high = size
+    view = browser.new_page(
+        viewport={"width": wide, "height": high}, color_scheme=scheme, reduced_motion="reduce", offline=True
+    )
+    view.goto(path.as_uri())
+    return view
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+def test_in_every_frame_the_dot_is_on_the_curve(tmp_path, browser, size):
+    history, f, x = walk_downhill(steps=60, rate=0.3)
+    with opened(browser, history.animate(f, x, save=tmp_path / "walk.html"), SIZES[size]) as view:
+        distances = view.evaluate(DISTANCE)
+    assert len(distances) == 60 and max(distances) < 0.5
+
+
+@pytest.mark.browser
+def test_in_the_plane_the_dot_is_where_the_axes_say(tmp_path, browser):
+    history, f, x, y = walk_in_the_plane()
+    with opened(browser, history.animate(f, x, y, save=tmp_path / "walk.html")) as view:
+        places = view.evaluate(PLACES)
+        dots = view.evaluate(
+            "() => [...Array(+at.max + 1).keys()].map(k => { at.value = k; show();"
+            " return [+here.getAttribute('cx'), +here.getAttribute('cy')] })"
+        )
+        unit = view.evaluate("() => here.ownerSVGElement.getScreenCTM().a")
+    for which, name in enumerate("xy"):
+        ticks = [(place[1], place[2 + which]) for place in places if place[0] == name]
+        (first, start), (last, end) = ticks[0], ticks[-1]
+        due = [start + (end - start) * (value - first) / (last - first) for value in history[name]]
+        assert max(abs(dot[which] - place) for dot, place in zip(dots, due)) * unit < 0.5
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_film_fits_every_screen_and_follows_its_theme(tmp_path, browser, size, scheme):
+    history, f, x, y = walk_in_the_plane()
+    with opened(browser, history.animate(f, x, y, save=tmp_path / "walk.html"), SIZES[size], scheme) as view:
+        shown = view.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        scale = view.evaluate("() => here.ownerSVGElement.getScreenCTM().a") * 72 / 100
+        ground = view.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        colours = view.evaluate("() => [way, here].map(each => getComputedStyle(each)).map(s => [s.stroke, s.fill])")
+    theme = look.LIGHT if scheme == "light" else look.DARK
+    walked = look.SERIES[1][scheme == "dark"]
+    assert shown and scale * look.TEXT >= look.LEAST and hexed(ground) == theme["ground"]
+    assert [hexed(colours[0][0]), hexed(colours[1][1])] == [walked, walked]
+
+
+@pytest.mark.browser
+def test_a_film_that_scrolls_can_be_used_by_everybody(tmp_path, browser):
+    history, f, x = walk_downhill()
+    with opened(browser, history.animate(f, x, save=tmp_path / "walk.html"), SIZES["narrow"]) as view:
+        assert serious(view) == []
+
+
+def hexed(colour):
+    return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour)[:3])
+
+
+def test_what_stands_still_in_a_gif_keeps_its_exact_colours(tmp_path):
+    history, f, x, y = walk_in_the_plane()
+    with Image.open(history.animate(f, x, y, save=tmp_path / "walk.gif", frames=3)) as film:
+        frames = []
+        for at in range(film.n_frames):
+            film.seek(at)
+            frames.append({colour for count, colour in film.convert("RGB").getcolors(1 << 20) if count > 1500})
+    known = {tuple(bytes.fromhex(look.shade(at / look.TONES)[0][1:])) for at in range(look.TONES + 1)}
+    assert all(frame and frame <= known for frame in frames)
