@@ -13,7 +13,8 @@ from ...tensor.base import TensorNode
 from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
 from ...tensor.operators.properties import LARGEST, Wrong
-from ...tensor.operators.row import Parameter, Row
+from ...tensor.operators.row import Row
+from ...tensor.operators.signature import Parameter, taken
 from ...tensor.operators.table import TABLE
 from .inlining import Step
 from .values import Values
@@ -77,7 +78,7 @@ def properties(values: Values, step: Step, row: Row, mapping: Name) -> dict[str,
     for name, home in mapping.homes(step.opset).items():
         label, value = _property(values, step, row.by_name[name], home, attributes)
         try:
-            row._taken(row.by_name[name], value)
+            taken(row.name, row.by_name[name], value)
         except PropertyError as error:
             raise ImportAttributeError(step.label, label, value, str(error)) from None
         found[name] = value
