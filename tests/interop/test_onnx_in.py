@@ -226,3 +226,9 @@ def test_what_is_known_is_computed_as_the_files_own_opset_says(opset):
     network = from_onnx(model_of(nodes, [("x", [1])], [("y", None)], weights, opset))
     e = np.exp(table)
     assert network(x=[0.0])[0] == pytest.approx(e / (e.sum() if old else e.sum(2, keepdims=True)))
+
+
+def test_what_is_drawn_at_random_is_not_computed_beforehand():
+    nodes = [node("Constant", "", "p", value=stored("p", [0.5])), node("Bernoulli", "p", "r"), node("Add", "x r", "y")]
+    with pytest.raises(ImportModelError, match="RandomUniformLike, of which ONNX makes Bernoulli 'r'"):
+        from_onnx(model_of(nodes, [("x", [1])], [("y", None)]))

@@ -12,7 +12,7 @@ from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, U
 from ...tensor.base import TensorNode
 from ...tensor.operators.row import Row
 from .bodies import has_body, spelt_out
-from .folding import KNOWN_ONLY, check_entries, folded, schema_of, types_like
+from .folding import KNOWN_ONLY, check_entries, folded, is_foldable, schema_of, types_like
 from .inlining import Step
 from .mapped import check_attributes, mapping_of, operands, properties
 from .own import restored
@@ -79,7 +79,7 @@ class Builder(Values):
             raise ImportModelError(f"{step.label} takes {schema.min_input} to {schema.max_input} inputs, not {given}.")
         check_attributes(step, schema)
         inputs = [self.value(name) if name else None for name in step.inputs]
-        if step.op != "Constant" and not any(isinstance(each, TensorNode) for each in inputs):
+        if is_foldable(step) and not any(isinstance(each, TensorNode) for each in inputs):
             return folded(step, inputs)
         if step.op in PREPARED:
             return PREPARED[step.op](self, step)

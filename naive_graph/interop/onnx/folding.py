@@ -34,6 +34,12 @@ def schema_of(op: str, opset: int) -> Any:
         return None
 
 
+def is_foldable(step: Step) -> bool:
+    """Whether onnx computes a step right: not by chance, and not as in another opset than the step's."""
+    flattened = step.opset < 13 and step.op in ("Softmax", "LogSoftmax", "Hardmax")  # of which it has the present form
+    return step.op not in ("Constant", "Bernoulli", "Dropout") and not flattened
+
+
 def folded(step: Step, arrays: Sequence[Any]) -> list[Any]:
     """The arrays that an operator gives for arrays. Raises ImportModelError, before anything large is made."""
     node = helper.make_node(step.op, step.inputs, step.outputs)
