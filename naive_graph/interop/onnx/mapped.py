@@ -34,8 +34,8 @@ def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
 
 def operands(values: Values, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
     """The operands of a row, by their names."""
-    taken = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
-    places = mapping.operands or [place for place in range(len(step.inputs)) if place not in taken]
+    read = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
+    places = mapping.operands or [place for place in range(len(step.inputs)) if place not in read]
     if ALL in places:
         there = [at for at in range(len(step.inputs)) if getattr(values.input(step, at), "size", 0)]  # of entries
         return {row.operand_names[0]: [values.operand(step, at) for at in there]}
