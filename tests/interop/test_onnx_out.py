@@ -145,6 +145,51 @@ def test_images_with_channels_last_are_turned_at_the_ends_alone_and_weights_once
     assert {each.name: [*each.dims] for each in model.graph.initializer} == {"w": [4, 2, 3, 3], "b": [4]}
 
 
+def test_a_residual_network_leaves_as_its_layers():
+    random, table = np.random.default_rng(0), operators()
+
+    def weight(name, *shape):
+        return LeafNode.parameter(random.normal(size=shape), name)
+
+    def layer(x, at, channels):
+        w, scale, bias, mean = (weight(f"{each}{at}", *shape) for each, shape in (
+            ("w", (3, 3, x.shape[-1], channels)), ("g", (channels,)), ("b", (channels,)), ("m", (channels,))
+        ))  # fmt: skip
+        return table["batch_norm"](ng.conv2d(x, w, padding="SAME"), scale, bias, mean, np.ones(channels))
+
+    x = LeafNode.input((2, 6, 6, 3), "x")
+    x.value = random.normal(size=x.shape)
+    with scope("stem"):
+        h = layer(x, 1, 4).relu()
+    with scope("block"):
+        h = (layer(h, 2, 4) + h).relu()
+    y = (table["global_avg_pool2d"](h).reshape(2, 4) @ weight("v", 4, 5)).softmax()
+    model = leaves(y, [y.eval()], {"x": x.value})
+    assert operators_in(model) == [
+        "Transpose", "Conv", "BatchNormalization", "Relu", "Conv", "BatchNormalization", "Add", "Relu",
+        "GlobalAveragePool", "Transpose", "Reshape", "MatMul", "Softmax",
+    ]  # fmt: skip
+    assert [each.name for each in model.graph.node][3:8:2] == ["stem/relu", "block/batch_norm_1", "block/relu"]
+
+
+def test_attention_and_layer_norm_leave_as_themselves():
+    random, table, q = np.random.default_rng(0), operators(), LeafNode.input((2, 4, 6), "q")
+    q.value = random.normal(size=q.shape)
+    w, g, b = (LeafNode.parameter(random.normal(size=each)) for each in ((6, 6), (6,), (6,)))
+    y = table["layer_norm"](table["attention"](q @ w, q, q, causal=True) + q, g, b)
+    model = leaves(y, [y.eval()], {"q": q.value})
+    assert {"Attention", "LayerNormalization"} < {*operators_in(model)} and not model.functions
+
+
+def test_a_recurrent_layer_with_the_batch_first_is_turned_for_runtimes_that_take_time_first():
+    random, x = np.random.default_rng(0), LeafNode.input((2, 4, 3), "x")
+    x.value = random.normal(size=x.shape)
+    w, r = LeafNode.parameter(random.normal(size=(1, 20, 3))), LeafNode.parameter(random.normal(size=(1, 20, 5)))
+    all_, h, c = operators()["lstm"](x, w, r, batch_first=True)
+    model = leaves([all_, h, c], [all_.eval(), h.eval(), c.eval()], {"x": x.value})
+    assert operators_in(model) == ["Transpose", "LSTM", *["Transpose"] * 3]
+
+
 def test_an_embedding_takes_whole_numbers():
     table = LeafNode.parameter(np.arange(12.0).reshape(4, 3), "table")
     ids = LeafNode.input((2,), "ids")
