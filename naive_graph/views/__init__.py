@@ -10,7 +10,7 @@ and `ink` (a layout of our own), `picture`, `draw`.
 Optimisations: `history` (what was recorded), `figure` (our style of plot),
 `plot`, `surface` and `walk` (a walk on its function), `animate` (with film.html
 for a page), `compare`, `gantt`, `cycles`, `checked` (the worst entries of a
-gradcheck).
+gradcheck). `tensorboard/` (the same in TensorBoard).
 
 Steps: `steps/` (the walk through the sweeps), `stepper/` (on a screen).
 """

@@ -12,6 +12,7 @@ pytest.importorskip("onnxruntime")
 from test_onnx_out import off, operators_in, run_by_reference, run_by_runtime  # noqa: E402
 
 from naive_graph import AdamTrainer, from_onnx, softmax_cross_entropy, to_onnx  # noqa: E402
+from naive_graph.classroom.digits import NETWORK, pictures  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
 
 FOLDER = Path(__file__).parent / "networks"
@@ -85,3 +86,14 @@ def test_a_network_is_fine_tuned_here_and_goes_out_again(tmp_path):
     found = run_by_runtime(onnx.load(path), {"x": x})[0]
     assert off(found, network(x)) <= 1e-5
     assert [*found.argmax(1)] == [3, 7]
+
+
+def test_a_dimension_that_came_open_leaves_open():
+    """And what is known of its size alone, stays closed: here nothing is."""
+    network = from_onnx(NETWORK)
+    network(np.zeros((3, 1, 8, 8)))
+    again = from_onnx(modelled(network))
+    assert [each.extents for each in again.slots] == [("batch", 1, 8, 8)]
+    assert [each.extents for each in again.content.outputs] == [("batch", 10)]
+    x = pictures()[0][:7]
+    assert off(again(x), network(x)) <= 1e-6

@@ -1,11 +1,10 @@
 """ONNX files, in and out.
 
 arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
-folding, weights            what is known is computed at once; what is stored stays as it lies until it is used
+folding                     what is known is computed at once
 values, mapped, building    what a step reads; each operator by its row's mapping; a graph of them
 preparing, bodies           operators that need more, or are spelt out
-sized, compiled             a network's nodes for inputs of certain shapes; the same as machine code
-network, backend            `from_onnx`, and what it gives; ONNX's own tests drive it
+network, backend            `from_onnx`, and what it gives; driven by ONNX's own tests
 described                   what is in a file, in words
 own                         our own operators in a file, which come back as what they were
 book, sheet, whole, drawn   what is being written, and as a message when it is; rules on it

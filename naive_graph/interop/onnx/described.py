@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..network import Slot
 from .arrays import type_name
 from .building import own_function, unsupported
 from .inlining import Step
 from .mapped import mapping_of
-from .reading import Content, Slot
+from .reading import Content
 
 WIDE = 79  # columns
 MOST = 20  # weights that are listed

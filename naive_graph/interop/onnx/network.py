@@ -1,148 +1,68 @@
-"""A network that came from a file: its inputs, parameters, outputs and inner nodes as ordinary tensor nodes."""
+"""A network from an ONNX file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 from onnx import ModelProto
 
-from ...errors import FeedError, ImportModelError
-from ...tensor.arrays import as_array
+from ...errors import ImportModelError
 from ...tensor.base import TensorNode
-from ...tensor.index import Shape
 from ...tensor.nodes import LeafNode
-from ...training.model import Model
-from .building import unsupported
-from .compiled import Compiled
+from .. import network
+from ..network import Graph, Sizes, sized
+from ..weights import Weights
+from .building import Builder, unsupported
+from .described import described
+from .folding import check_entries
 from .inlining import check_known
 from .own import learned
-from .reading import Content, Slot, read, sized
-from .sized import Sized
-from .weights import Weight, Weights
+from .reading import Content, read
 
 
-class Network:
-    """What `from_onnx` gives. Called with arrays, it gives the outputs' arrays.
-
-    inputs, outputs: tensor nodes by name. parameters: the weights that are
-    learned, leaves by name. nodes: every inner node by its name in the file, and
-    by the name of its result; of an operator with several results a tuple.
-    model: a Model of the parameters, for trainers and for saving.
-    """
+class Network(network.Network):
+    """What `from_onnx` gives."""
 
     def __init__(self, content: Content, sizes: Mapping[str, int], known: Mapping[str, Any]) -> None:
-        self.name = content.name
-        self.content = content
-        self.sizes, self.known = dict(sizes), dict(known)
-        self.weights = Weights(content.weights, statistics_of(content), learned(content.said))
-        self.built: dict[tuple[Shape, ...], Sized] = {}
-        self.slots = [each for each in content.inputs if each.name not in self.known]
-        if all(map(self._is_sized, self.slots)):
-            self.graph_of(tuple(self._shape(each) for each in self.slots))
+        self.content, self.size, self.known = content, len(content.steps), dict(known)
+        self.said = described(content, content.name)  # while the weights are still there
+        slots = [each for each in content.inputs if each.name not in self.known]
+        weights = Weights(content.weights, statistics_of(content), learned(content.said))
+        super().__init__(content.name, slots, weights, sizes)
 
-    # --- what it is made of ---
+    def summary(self) -> str:
+        """What is in the file: inputs, outputs, operators with their counts, weights with their sizes."""
+        return self.said
 
-    @property
-    def graph(self) -> Sized:
-        """The nodes for the sizes that were used last."""
-        if not self.built:
-            free = [each.name for each in self.slots if not self._is_sized(each)]
-            names = {each for slot in self.slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
-            raise ImportModelError(
-                f"The network's nodes depend on the shapes of {', '.join(free)}, which the file leaves open. Call the "
-                f"network with arrays, or give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(names), 1)})."
-            )
-        return next(reversed(self.built.values()))
+    def advice(self, names: Collection[str]) -> str:
+        slots = [each for each in self.slots if each.name in names]
+        open_ = {each for slot in slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
+        return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
 
-    @property
-    def inputs(self) -> dict[str, LeafNode]:
-        return self.graph.inputs
-
-    @property
-    def outputs(self) -> dict[str, TensorNode]:
-        return self.graph.outputs
-
-    @property
-    def nodes(self) -> dict[str, Any]:
-        return self.graph.nodes
-
-    @property
-    def parameters(self) -> dict[str, Weight]:
-        self.graph  # noqa: B018 - which says what is used
-        return self.weights.learned()
-
-    @cached_property
-    def model(self) -> Model:
-        """A Model that owns the parameters: `AdamTrainer(network.model)`, `network.model.save(path)`."""
-        self.graph  # noqa: B018 - which says what is used
-        return self.weights.model()
-
-    def compiled(self, **how: Any) -> Compiled:
-        """The network as machine code, for inputs of the sizes that were used last, and for its present weights.
-
-        Every entry of every tensor becomes a scalar node, as `lower` does it, and a
-        Program of these runs; how: what that takes (`engine`, `dtype`, `fused`). It
-        takes a second to make, and a small network then runs ten times faster.
-        """
-        return Compiled(self.graph.inputs, self.graph.computed, self._ordered, how)
-
-    # --- building ---
-
-    def _is_sized(self, slot: Slot) -> bool:
-        extents = sized(slot, self.sizes)
-        return extents is not None and all(isinstance(each, int) for each in extents)
-
-    def _shape(self, slot: Slot) -> tuple[int, ...]:
-        return tuple(int(each or 0) for each in sized(slot, self.sizes) or ())
-
-    def graph_of(self, shapes: tuple[Shape, ...]) -> Sized:
-        """The nodes for inputs of these shapes; built once."""
-        graph = self.built.pop(shapes, None)
-        if graph is None:
-            named = {slot.name: shape for slot, shape in zip(self.slots, shapes)}
-            graph = Sized(self.content, self.weights, self.known, named)
-        self.built[shapes] = graph  # the last
-        return graph
-
-    # --- running ---
-
-    def __call__(self, *arrays: Any, **named: Any) -> Any:
-        """The output's array, from an array for each input: in the file's order, or by name. Several: a dict."""
-        given = self._ordered(arrays, named)
-        graph = self.graph_of(tuple(each.shape for each in given))
-        for leaf, array in zip(graph.inputs.values(), given):
-            leaf.value = array
-        found = graph.run()
-        return found if len(found) > 1 else next(iter(found.values()))
-
-    def _ordered(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
-        names = [each.name for each in self.slots]
-        values = {**dict(zip(names, arrays)), **named}
-        if len(arrays) + len(named) != len(names) or values.keys() != set(names):
-            raise FeedError(
-                f"The network takes {', '.join(names) or 'no inputs'}: an array for each, in order or by name."
-            )
-        found = [_array(values[each], f"Input {each!r}") for each in names]
-        for slot, array in zip(self.slots, found):
-            due = slot.extents
-            if due is not None and (len(due) != array.ndim or any(
-                isinstance(each, int) and each != extent for each, extent in zip(due, array.shape)
-            )):  # fmt: skip
-                raise FeedError(f"Input {slot.name!r} has the shape {due}; an array of {array.shape} was given.")
-        return found
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{each.name} {each.extents}" for each in self.slots)
-        return f"<Network {self.name!r} of {len(self.content.steps)} operators: {said}>"
-
-
-def _array(value: Any, who: str) -> Any:
-    truth = isinstance(value, np.ndarray) and value.dtype.kind == "b"
-    return as_array(value.astype(float) if truth else value, who)
+    def build(self, sizes: Sizes) -> Graph:
+        builder = Builder(self.weights)
+        for slot, shape in zip(self.slots, sizes):
+            check_entries(shape, f"Input {slot.name!r}")
+            if 0 in shape:
+                raise ImportModelError(f"Input {slot.name!r} of shape {shape} has no entries. A tensor here has some.")
+            builder.values[slot.name] = LeafNode.input(shape, slot.name)
+            builder.types[slot.name] = slot.type
+        builder.values |= self.known
+        builder.types |= {each.name: each.type for each in self.content.inputs if each.name in self.known}
+        for step in self.content.steps:
+            builder.take(step)
+        values = {each.name: builder.value(each.name) for each in self.content.outputs}
+        outputs = {
+            name: builder.node(name, value) if isinstance(value, np.ndarray) else value
+            for name, value in values.items()
+            if not isinstance(value, np.ndarray) or value.size
+        }
+        found = {name: each for name, each in builder.values.items() if isinstance(each, TensorNode)}
+        inputs = {each.name: builder.values[each.name] for each in self.slots}
+        return Graph(inputs, outputs, found | builder.nodes, values)
 
 
 def statistics_of(content: Content) -> list[str]:

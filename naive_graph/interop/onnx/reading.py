@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,19 +11,12 @@ from onnx import defs
 
 from ...core.files import path_of
 from ...errors import ImportModelError
+from ..network import Slot
 from .arrays import array_of, type_name
 from .inlining import Step, inlined, ordered, text
 
 OLDEST = 7  # opset
 DEFAULT = ("", "ai.onnx")  # both name ONNX's own operators
-
-
-class Slot(NamedTuple):
-    """An input or output: its name, its type of entries, and its extents: numbers, names, or None where unsaid."""
-
-    name: str
-    type: int
-    extents: tuple[int | str | None, ...] | None
 
 
 class Content(NamedTuple):
@@ -57,7 +49,7 @@ def read(source: Any) -> Content:
         raise ImportModelError("The file holds no graph with outputs. Is it a model, and whole?")
     known = {*weights, *(each.name for each in inputs)}
     steps, said = ordered(steps, known, [each.name for each in outputs]), model.metadata_props
-    return Content(graph.name, inputs, weights, steps, outputs, {each.key: each.value for each in said})
+    return Content(text(graph.name), inputs, weights, steps, outputs, {each.key: each.value for each in said})
 
 
 def _parsed(source: Any) -> tuple[Any, Path | None]:
@@ -106,10 +98,3 @@ def _extent(dim: Any) -> int | str | None:
     if which == "dim_param":
         return text(dim.dim_param)
     return dim.dim_value if which and dim.dim_value >= 0 else None  # -1 is written for what is open
-
-
-def sized(slot: Slot, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
-    """The extents, with numbers for the names that are known."""
-    if slot.extents is None:
-        return None
-    return tuple(sizes.get(each, each) if isinstance(each, str) else each for each in slot.extents)

@@ -10,8 +10,8 @@ from onnx import TensorProto
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
+from ..weights import Weight, Weights
 from .inlining import Step
-from .weights import Weight, Weights
 
 
 class Values:

@@ -11,11 +11,12 @@ from onnx import GraphProto, ModelProto, defs, helper
 
 from ...core.files import path_of, write_whole
 from ...core.version import __version__
-from ...errors import ExportError
+from ...errors import ExportError, NaiveGraphError
 from ...graph.nodes import Node
 from ...sequential.network import Network as Layers
 from ...tensor.base import TensorNode
 from ...training.model import Model
+from ..network import Graph
 from .book import DOUBLE, FLOAT, Book
 from .layers import SAID, layered, said
 from .network import Network
@@ -68,7 +69,12 @@ def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
     if isinstance(what, Layers):
         return packed(book, layered(book, what), **{SAID: said(what)})
     if isinstance(what, Network):
-        what = what.outputs
+        present = _present(what)
+        return packed(book, _opened(what, present, dtype, opset, _graph(book, present.outputs)))
+    return packed(book, _graph(book, what))
+
+
+def _graph(book: Book, what: Any) -> GraphProto:
     names = [*what] if isinstance(what, dict) else []
     results = [*what.values()] if names else [*what] if isinstance(what, (list, tuple)) else [what]
     if not all(isinstance(each, str) for each in names):
@@ -84,7 +90,34 @@ def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
         writer.keep(names, results)
     sheet.reserved.update(each.name for each in results if each.name)
     values = writer.results(results)
-    return packed(book, graph(sheet, "naive_graph", values, names or [each.name or "" for each in results]))
+    return graph(sheet, "naive_graph", values, names or [each.name or "" for each in results])
+
+
+def _present(network: Network) -> Graph:
+    """The network's nodes; for one of each size that is open, if it was never called."""
+    extents = [each.extents for each in network.slots]
+    if network.built or any(each is None or None in each for each in extents):
+        return network.graph
+    return network.build(tuple(tuple(each if isinstance(each, int) else 1 for each in some or ()) for some in extents))
+
+
+def _opened(network: Network, present: Graph, dtype: str, opset: int | None, graph: GraphProto) -> GraphProto:
+    """Leaves a dimension open that came open, if all that is written is the same for another size of it."""
+    slots = [(each.extents or (), present.inputs[each.name].shape) for each in network.slots]
+    for name in {each for extents, _ in slots for each in extents if isinstance(each, str)}:
+        sizes = tuple(
+            tuple(size + (name == said) for said, size in zip(extents or shape, shape)) for extents, shape in slots
+        )
+        try:
+            other = _graph(Book(*_checked(dtype, opset)), network.build(sizes).outputs)
+        except NaiveGraphError:  # it has meaning for the sizes at hand alone
+            continue
+        if [*graph.node] == [*other.node] and [*graph.initializer] == [*other.initializer]:
+            for mine, theirs in zip([*graph.input, *graph.output], [*other.input, *other.output]):
+                for dim, another in zip(mine.type.tensor_type.shape.dim, theirs.type.tensor_type.shape.dim):
+                    if another.dim_value != dim.dim_value:
+                        dim.dim_param = name
+    return graph
 
 
 def _checked(dtype: Any, opset: Any) -> tuple[int, int]:

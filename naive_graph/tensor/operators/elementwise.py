@@ -184,19 +184,21 @@ def clip(x: Any, min: MaybeReal = None, max: MaybeReal = None) -> Any:
 
 # --- comparisons: 1 where it holds, else 0; no gradient -----------------------
 
+SHAPES: dict[str, Any] = {"refused": {"incompatible_shape_error": True}}  # where the shapes do not fit
+
 
 def _same(a: Any, b: Any) -> Any:
     unordered = sign(a) - sign(a) + sign(b) - sign(b)  # 0, but NaN for NaN, which equals nothing
     return where(unordered, 0.0, where(less(a, b), 0.0, where(greater(a, b), 0.0, 1.0)))
 
 
-@kinked(onnx=Onnx("Equal"), tensorflow=TensorFlow("Equal"))
+@kinked(onnx=Onnx("Equal"), tensorflow=TensorFlow("Equal", **SHAPES))
 def equal(a: Any, b: Any) -> Any:
     """1 where a and b are equal, else 0."""
     return _same(a, b)
 
 
-@kinked(tensorflow=TensorFlow("NotEqual"))
+@kinked(tensorflow=TensorFlow("NotEqual", **SHAPES))
 def not_equal(a: Any, b: Any) -> Any:
     """1 where a and b differ, else 0."""
     return 1.0 - _same(a, b)

@@ -191,14 +191,32 @@ def spatial(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     (2, 3)
     """
     rows = 2 if _channels_first(attributes) else 1
+    batch, channels = value[0], value[3 if rows == 1 else 1]
+    if len(value) != 4 or (batch, channels) != (1, 1):
+        raise ValueError("windows slide along rows and columns alone")
+    return image_of(value, attributes)
+
+
+def image_of(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The extents of rows and columns in the shape of a batch of images, by the data format."""
+    rows = 2 if _channels_first(attributes) else 1
     return value[rows], value[rows + 1]
+
+
+def some(value: Any, attributes: Mapping[str, Any]) -> Any:
+    """A list that says something; None for an empty one."""
+    return value or None
 
 
 def padded_as(value: Any, attributes: Mapping[str, Any]) -> Any:
     """TensorFlow's padding: VALID, SAME, or explicit ones for the start and end of all four axes."""
-    if value not in ("EXPLICIT", b"EXPLICIT"):
+    if value in ("VALID", "SAME"):
         return value
+    if value != "EXPLICIT":
+        raise ValueError("VALID, SAME or EXPLICIT")
     pads, rows = attributes["explicit_paddings"], 4 if _channels_first(attributes) else 2
+    if len(pads) != 8 or sum(pads) != sum(pads[rows : rows + 4]):
+        raise ValueError("a before and an after for each of four axes, and 0 but for rows and columns")
     return pads[rows], pads[rows + 2], pads[rows + 1], pads[rows + 3]
 
 
@@ -209,7 +227,7 @@ def padded_by(value: Any, attributes: Mapping[str, Any]) -> Any:
 
 
 def _channels_first(attributes: Mapping[str, Any]) -> bool:
-    return attributes.get("data_format", "NHWC") in ("NCHW", b"NCHW")
+    return bool(attributes.get("data_format", "NHWC") == "NCHW")
 
 
 def undone(home: Attribute, value: Any) -> dict[str, Any]:

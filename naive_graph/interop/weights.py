@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor.nodes import LeafNode, LeafType
-from ...training.model import Model
-from ...training.parameters import Parameter
+from ..tensor.nodes import LeafNode, LeafType
+from ..training.model import Model
+from ..training.parameters import Parameter
 
 
 class Weight(LeafNode):

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import FeedError
-from ...program.program import Program
-from ...tensor.base import TensorNode
-from ...tensor.lower import lower
-from ...tensor.nodes import LeafNode
+from ..errors import FeedError
+from ..program.program import Program
+from ..tensor.base import TensorNode
+from ..tensor.lower import lower
+from ..tensor.nodes import LeafNode
 
 
 class Compiled:
