@@ -30,8 +30,9 @@ class Network(network.Network):
         self.content, self.size, self.known = content, len(content.steps), dict(known)
         self.said = described(content, content.name)  # while the weights are still there
         slots = [each for each in content.inputs if each.name not in self.known]
-        weights = Weights(content.weights, statistics_of(content), learned(content.said))
-        super().__init__(content.name, slots, weights, sizes)
+        super().__init__(
+            content.name, slots, Weights(content.weights, statistics_of(content), learned(content.said)), sizes
+        )
 
     def summary(self) -> str:
         """What is in the file: inputs, outputs, operators with their counts, weights with their sizes."""

@@ -101,7 +101,7 @@ def _present(network: Network) -> Graph:
     return network.build(tuple(tuple(each if isinstance(each, int) else 1 for each in some or ()) for some in extents))
 
 
-def _opened(network: Network, present: Graph, dtype: str, opset: int | None, graph: GraphProto) -> GraphProto:
+def _opened(network: Network, present: Graph, dtype: str, opset: int | None, written: GraphProto) -> GraphProto:
     """Leaves a dimension open that came open, if all that is written is the same for another size of it."""
     slots = [(each.extents or (), present.inputs[each.name].shape) for each in network.slots]
     for name in {each for extents, _ in slots for each in extents if isinstance(each, str)}:
@@ -112,12 +112,12 @@ def _opened(network: Network, present: Graph, dtype: str, opset: int | None, gra
             other = _graph(Book(*_checked(dtype, opset)), network.build(sizes).outputs)
         except NaiveGraphError:  # it has meaning for the sizes at hand alone
             continue
-        if [*graph.node] == [*other.node] and [*graph.initializer] == [*other.initializer]:
-            for mine, theirs in zip([*graph.input, *graph.output], [*other.input, *other.output]):
+        if [*written.node] == [*other.node] and [*written.initializer] == [*other.initializer]:
+            for mine, theirs in zip([*written.input, *written.output], [*other.input, *other.output]):
                 for dim, another in zip(mine.type.tensor_type.shape.dim, theirs.type.tensor_type.shape.dim):
                     if another.dim_value != dim.dim_value:
                         dim.dim_param = name
-    return graph
+    return written
 
 
 def _checked(dtype: Any, opset: Any) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from ...graph.handles import CURRENT
 from ...tensor.base import TensorNode, size_of
 from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, Name
+from ...tensor.operators.properties import Wrong
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
 from ..weights import Weight, Weights
@@ -224,7 +225,7 @@ class Builder:
             value = attributes[home.name]
         else:
             value = self.input(step, home.position)
-            if not isinstance(value, Constant) and row.name in PLACED:
+            if not isinstance(value, Constant) and _takes(row.by_name[name].kind, value):
                 return value  # places that are found at run time
             value = _numbers(self.known(step, home.position))
         kind = row.by_name[name].kind
@@ -240,12 +241,19 @@ class Builder:
 
 WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "logical_and",
          "logical_or", "logical_not"}  # fmt: skip
-PLACED = ("gather", "sparse_softmax_cross_entropy_with_logits")
 
 
 def label(step: Step) -> str:
     """How messages speak of a step."""
     return f"{step.op} {step.name!r:.200}"
+
+
+def _takes(kind: Any, node: TensorNode) -> bool:
+    """Whether a property may be known at run time only, as places may."""
+    try:
+        return kind.take(node) is node
+    except (Wrong, NaiveGraphError, TypeError, ValueError):
+        return False
 
 
 def _array(value: Any) -> Any:
