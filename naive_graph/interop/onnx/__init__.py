@@ -2,7 +2,7 @@
 
 arrays, inlining, reading   the numbers in a file; functions spelt out; all that it says, checked
 folding                     what is known is computed at once
-values, mapped, building     what a step reads; each operator by its row's mapping; a graph of them
+values, mapped, building    what a step reads; each operator by its row's mapping; a graph of them
 preparing, bodies           operators that need more, or are spelt out
 network, backend            `from_onnx`, and what it gives; driven by ONNX's own tests
 described                   what is in a file, in words
