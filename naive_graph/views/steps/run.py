@@ -15,6 +15,7 @@ from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, packed
 from ...graph.handles import CURRENT
 from ..picture import Picture
+from ..scene import Wishes, scene
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
 VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known
@@ -96,6 +97,7 @@ def with_lines(picture: Picture) -> Picture:
         if box.id.startswith("row-") and box.kind != "constant":
             symbol, _, name = box.lines[0].partition("  ")
             box.lines[0] = f"{name}: {symbol}" if name else symbol
+            box.said = box.said or box.lines[0]
             box.lines += [VALUE_ROOM, GRAD_ROOM]
     return picture
 
