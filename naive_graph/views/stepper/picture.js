@@ -25,6 +25,7 @@ function picturing(walk, teller, act) {
     if (!svgs.has(key)) {
       const element = parsed(walk.drawings[key].svg, "image/svg+xml");
       element.removeAttribute("height");
+      for (const each of element.querySelectorAll("[tabindex]")) each.removeAttribute("tabindex");  // keys walk
       svgs.set(key, element);
     }
     return svgs.get(key);

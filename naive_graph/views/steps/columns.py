@@ -26,7 +26,7 @@ from ..scene import READABLE
 from . import describe
 from .landscape import VALUED, surface_of
 from .mathml import mathml
-from .packing import Packed, Walk
+from .packing import Packed, Walk, undressed
 from .run import BACKWARD, CONTRIBUTED, GRAD_ROOM, KINDS, TANGENT, UPDATE, VALUE_ROOM, Cast, Run
 from .steps import StepLog
 
@@ -269,6 +269,7 @@ def _rules(cast: Cast, letters: str) -> dict[str, dict[str, Any]]:
 
 def with_room(svg: str) -> str:
     """The drawing with empty texts where values and gradients will stand."""
+    svg = undressed(svg)
     for room, name in ((VALUE_ROOM, "ng-value"), (GRAD_ROOM, "ng-grad")):
         svg = re.sub(rf"<text([^>]*)>{room}</text>", rf'<text class="{name}"\1></text>', svg)
     return svg

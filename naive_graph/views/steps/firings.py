@@ -11,7 +11,7 @@ from ...core.progress import progress
 from ...errors import NodeError
 from ..draw import draw
 from ..scene import ordinal
-from .packing import Packed, Walk
+from .packing import Packed, Walk, undressed
 
 Array = Any
 FEW = 6  # numbers of a sample that are written out
@@ -139,7 +139,7 @@ class FiringLog(Sequence[Firing]):
                 "begins": next(iter(self)).sentence,
                 "fired": [_fired(each) for each in self.fired],
             },
-            "drawings": {"0": {"svg": picture.svg}},
+            "drawings": {"0": {"svg": undressed(picture.svg)}},
             "words": {},
         }
         return Walk(Packed().blob(header), str(header["title"]), len(self), picture)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import zlib
 from array import array
@@ -43,6 +44,11 @@ class Packed:
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors="replace")
         text += b" " * (-len(text) % WORD)
         return zlib.compress(len(text).to_bytes(WORD, "little") + text + bytes(self.body), 6)
+
+
+def undressed(svg: str) -> str:
+    """A drawing without a style of its own: a page lets none in, and has the colours."""
+    return re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
 
 
 def unpacked(blob: bytes) -> tuple[dict[str, Any], bytes]:

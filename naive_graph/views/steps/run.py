@@ -97,6 +97,7 @@ def with_lines(picture: Picture) -> Picture:
         if box.id.startswith("row-") and box.kind != "constant":
             symbol, _, name = box.lines[0].partition("  ")
             box.lines[0] = f"{name}: {symbol}" if name else symbol
+            box.said = box.said or box.lines[0]
             box.lines += [VALUE_ROOM, GRAD_ROOM]
     return picture
 
