@@ -12,6 +12,15 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "lessons"
 LESSONS = sorted(FOLDER.glob("*.ipynb"))
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
+# Drawings, plots and walks: every kind of picture that a lesson shows is in these.
+QUICKLY_SEEN = ("03_", "05_")
+every_lesson_some_quickly = pytest.mark.parametrize(
+    "lesson",
+    [
+        pytest.param(each, id=each.stem, marks=[] if each.name.startswith(QUICKLY_SEEN) else [pytest.mark.slow])
+        for each in LESSONS
+    ],
+)
 
 
 def builder_in(folder: Path = FOLDER) -> Any:

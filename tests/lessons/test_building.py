@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lesson_files import FOLDER, LESSONS, ROOT, builder_in, every_lesson, nbformat, notebook, outputs
+from lesson_files import (
+    FOLDER,
+    ROOT,
+    builder_in,
+    every_lesson,
+    every_lesson_some_quickly,
+    nbformat,
+    notebook,
+    outputs,
+)
 from typed import BLANKS, typed
 
 
@@ -35,15 +48,32 @@ def run_build(builder: Any, *arguments: str) -> tuple[int, str]:
 
 
 @pytest.fixture(scope="module")
-def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which all lessons were built anew. Each lesson has a fresh kernel and an empty folder."""
-    return folder_of_lessons(tmp_path_factory.mktemp("rebuilt"))
+def executed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[Any]]]:
+    """A folder in which all lessons were built anew, and for each lesson the cells that solved it afterwards.
+
+    Each lesson has a fresh kernel and an empty folder. It runs as it is; then the same kernel is given the answers.
+    """
+    folder = tmp_path_factory.mktemp("rebuilt")
+    builder = builder_in()
+    sources = sorted(builder.SOURCES.glob("*.md"))
+    lessons = [(source.stem, book := builder.read(source), answered(book.cells)) for source in sources]
+
+    def run(lesson: tuple[str, Any, list[Any]]) -> tuple[str, list[Any]]:
+        name, book, answers = lesson
+        shown, book.cells = book.cells, book.cells + answers
+        builder.execute(book, name)
+        book.cells, solved = book.cells[: len(shown)], book.cells[len(shown) :]
+        builder.write(book, folder / f"{name}.ipynb")
+        return name, solved
+
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(os.cpu_count()) as pool:
+        patch.setenv("PYTHONPATH", OUR_COPY)
+        return folder, dict(pool.map(run, lessons))
 
 
-def folder_of_lessons(folder: Path, *names: str) -> Path:
-    shutil.copytree(FOLDER / "sources", folder / "sources")
-    assert run_build(builder_in(folder), *names) == (0, "")
-    return folder
+@pytest.fixture
+def rebuilt(executed: tuple[Path, dict[str, list[Any]]]) -> Path:
+    return executed[0]
 
 
 @every_lesson
@@ -54,12 +84,14 @@ def test_a_lesson_stands_alone_and_shows_what_was_committed(lesson: Path, rebuil
     assert fresh == committed
 
 
-@every_lesson
+@every_lesson_some_quickly
 def test_two_builds_give_the_same_bytes(lesson: Path, rebuilt: Path, tmp_path: Path) -> None:
     """The committed notebook is a build as well, and another is made where this machine's fonts draw otherwise."""
     fresh, other = (rebuilt / lesson.name).read_bytes(), lesson
     if other.read_bytes() != fresh:
-        other = folder_of_lessons(tmp_path, lesson.stem) / lesson.name
+        shutil.copytree(FOLDER / "sources", tmp_path / "sources")
+        assert run_build(builder_in(tmp_path), lesson.stem) == (0, "")
+        other = tmp_path / lesson.name
     assert other.read_bytes() == fresh
 
 
@@ -143,35 +175,56 @@ def test_a_lesson_runs_in_the_python_that_builds_it(small: Path) -> None:
 # --- solving -------------------------------------------------------------------
 
 
-def answered(notebook):
-    """The lesson with every waiting cell answered twice: wrong, then right."""
-    cells, code = [], iter(notebook.cells)
-    for cell in code:
-        answers = typed(cell.source) if cell.cell_type == "code" else None
-        if answers is None:
-            cells.append(cell)
-            continue
-        check = [next(code)] if cell.source in BLANKS else []
-        for answer in answers:
-            cells += [nbformat().v4.new_code_cell(each) for each in (answer, *(each.source for each in check))]
-    notebook.cells = cells
-    return notebook
+def names_in(source: str) -> set[str]:
+    """The names that Python reads in a cell; lines for IPython have none."""
+    if source.startswith("%%"):
+        return set()
+    tree = ast.parse(re.sub(r"^[%!].*", "", source, flags=re.MULTILINE))
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-@pytest.mark.parametrize(
-    "lesson",
-    [pytest.param(each, id=each.stem, marks=[pytest.mark.slow] * each.name.startswith("07")) for each in LESSONS],
-)  # lesson 7 learns to read once more, and that takes its time
-def test_a_lesson_is_solved_wrong_first_and_then_right(lesson):
-    builder = builder_in()
-    notebook = answered(builder.read(FOLDER / "sources" / f"{lesson.stem}.md"))
-    builder.execute(notebook, lesson.stem)
-    shown = {"check": [], "predict": []}
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and (kind := cell.source.partition("(")[0]) in shown:
+def waits(source: str) -> bool:
+    return source in BLANKS or source.startswith(("check(", "predict("))
+
+
+def going_on(sources: list[str], due: set[str], whole: bool) -> list[str]:
+    """The cells that wait for a learner, and those that go on with an answer. due: the answers given so far.
+
+    whole: with all cells before the last of them, since the graph that they speak of was cleared.
+    """
+    kept = []
+    for source in sources:
+        due |= {BLANKS[source].name} if source in BLANKS else set()
+        kept.append(waits(source) or bool(due & names_in(source)))
+    later = [place for place, source in enumerate(sources) if kept[place] and not waits(source)]
+    first = later[-1] if whole and later else 0
+    return [source for place, source in enumerate(sources) if kept[place] or place < first]
+
+
+def answered(cells: list[Any]) -> list[Any]:
+    """What solves a lesson after it ran: each waiting cell answered wrong, then right, and what goes on with it."""
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    begins = [place for place, source in enumerate(sources) if "Graph.clear()" in source] + [len(sources)]
+    texts: list[str] = []
+    due: set[str] = set()
+    for begin, end in pairwise(begins):
+        code = iter(going_on(sources[begin:end], due, whole=end < len(sources)))
+        for source in code:
+            check = [next(code)] if source in BLANKS else []
+            for answer in typed(source) or [source]:
+                texts += [answer, *check]
+    return [nbformat().v4.new_code_cell(text) for text in texts]
+
+
+@every_lesson
+def test_a_lesson_is_solved_wrong_first_and_then_right(lesson: Path, executed: Any) -> None:
+    cells = executed[1][lesson.stem]
+    shown: dict[str, list[str]] = {"check": [], "predict": []}
+    for cell in cells:
+        if (kind := cell.source.partition("(")[0]) in shown:
             shown[kind].append(cell.outputs[-1].data["text/plain"])
     for kind, beginning in (("check", "Not yet: "), ("predict", "")):
         wrong, right = shown[kind][::2], shown[kind][1::2]
         assert wrong and all(each.startswith(beginning) and not each.startswith("Right") for each in wrong)
         assert right and all(each.startswith("Right") for each in right)
-    assert "The lesson goes on with a solution" not in str(notebook.cells)
+    assert "The lesson goes on with a solution" not in str(cells)

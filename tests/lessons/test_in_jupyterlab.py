@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip, free_port, jupyter
-from lesson_files import LESSONS, code_cells, outputs
+from lesson_files import LESSONS, QUICKLY_SEEN, code_cells, every_lesson_some_quickly, outputs
 from typed import BLANKS, typed
 
 from naive_graph.cli.lessons import hand_out
@@ -125,17 +125,6 @@ def _is_picture(output: Any) -> bool:
     return "image/png" in data or "<img" in "".join(data.get("text/html", ""))
 
 
-# Drawings, plots and walks: every kind of picture that a lesson shows is in these.
-QUICKLY_SEEN = ("03_", "05_")
-every_lesson_in_a_browser = pytest.mark.parametrize(
-    "lesson",
-    [
-        pytest.param(each, id=each.stem, marks=[] if each.name.startswith(QUICKLY_SEEN) else [pytest.mark.slow])
-        for each in LESSONS
-    ],
-)
-
-
 def kinds_of_picture(lesson: Path) -> set[tuple[str, ...]]:
     shown = [each for each in outputs(lesson) if _is_picture(each) or _is_walk(each)]
     return {(each.output_type, *sorted(each.data), *["walk"] * _is_walk(each)) for each in shown}
@@ -147,7 +136,7 @@ def test_the_lessons_that_are_always_seen_in_a_browser_hold_every_kind_of_pictur
 
 
 @pytest.mark.browser
-@every_lesson_in_a_browser
+@every_lesson_some_quickly
 def test_a_lesson_runs_in_jupyterlab_and_its_pictures_are_seen(lesson: Path, laboratory: Any, browser: Any) -> None:
     address, token, folder = laboratory
     page = browser.new_page(viewport={"width": 1300, "height": 1000})
