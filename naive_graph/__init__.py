@@ -31,7 +31,9 @@ from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
 # Rooms that are entered only when somebody asks for one of these names: they bring tools of their own.
 _ROOMS = {
+    "interop.tensorflow.network": "from_tensorflow",
     "classroom.notebook": "check hint predict solution working",
+    "interop.onnx": "from_onnx sequential_from_onnx to_onnx",
     "sequential.language": "parse",
     "sequential.layers": "Activation AveragePooling2D Conv2D Dense Dropout MaxPooling2D",
     "sequential.model": "Sequential expand",

@@ -160,3 +160,27 @@ class SequentialError(NaiveGraphError, ValueError):
 
 class SequentialWarning(UserWarning):
     """A sequential network is right as it is written, and will not learn."""
+
+
+class ImportModelError(NaiveGraphError, ValueError):
+    """A network of another framework cannot be read; the message names what is wrong in it."""
+
+
+class ImportAttributeError(ImportModelError):
+    """An operator of another framework has an attribute, or a value of one, that has no counterpart here."""
+
+    def __init__(self, op: str, attr: str, value: object, why: str = "") -> None:
+        super().__init__(op, attr, value, why)
+        self.op, self.attr, self.value, self.why = op, attr, value, why
+
+    def __str__(self) -> str:
+        said = f"{self.op}: {self.attr}={self.value!r:.80} has no counterpart here."
+        return f"{said} {self.why}".rstrip()
+
+
+class UnknownOperatorError(ImportModelError):
+    """Operators of another framework that nothing here stands for; the message names them all."""
+
+
+class ExportError(NaiveGraphError, ValueError):
+    """Something cannot be written as a file of another framework."""

@@ -37,6 +37,18 @@ def browser_or_skip() -> Any:
     return sync_playwright
 
 
+def serious(page: Any) -> list[str]:
+    """What axe-core finds in a page that keeps somebody from reading or using it."""
+    axe = pytest.importorskip(
+        "axe_playwright_python", reason="axe-playwright-python, which brings axe-core, is missing"
+    )
+    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")["violations"]
+    return [
+        f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found if each["impact"] in ("serious", "critical")
+    ]
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

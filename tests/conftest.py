@@ -1,12 +1,21 @@
 """Every test starts from an empty graph, and leaves the session's as it was."""
 
 import os
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
 
 from naive_graph import Graph
 from naive_graph.engines.choice import ENGINES, Setting
+
+# Scripts that ask for torch and for TensorFlow, and tests of what is not installed here.
+collect_ignore = ["interop/networks/make.py", "interop/networks/digits.py", "interop/keras_networks.py"]
+collect_ignore_glob = []
+if find_spec("onnx") is None:
+    collect_ignore_glob += ["interop/*onnx*"]
+if find_spec("tensorboard") is None or find_spec("numpy") is None:
+    collect_ignore_glob += ["interop/*tensorflow*", "interop/graphdefs.py"]
 
 settings.register_profile("house", max_examples=40, deadline=None)  # where a law names no number of its own
 settings.load_profile("house")
@@ -26,6 +35,7 @@ QUICK_FILES = {
 }  # fmt: skip
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """Whoever names tests wants to see them at once; starting workers takes some seconds."""
     return 0 if config.args_source.name == "ARGS" else min(4, os.cpu_count() or 1)

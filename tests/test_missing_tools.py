@@ -59,6 +59,7 @@ acts = [
     lambda: Model(seed=1), inherited, asked, lambda: LeafNode.parameter([1.0]), plotted, lambda: draw(f),
     lambda: draw(f).png, lambda: draw(f).dot, lambda: step(f), lambda: step(f)._repr_mimebundle_(),
     lambda: AdamTrainer([x], 0.1).save("{folder}/x.npz"), lambda: DaskEngine(),
+    lambda: History().to_tensorboard("{folder}/run"),
     *(getattr(naive_graph, name) for name in naive_graph.__all__ if name != "DaskEngine"),  # which starts processes
 ]
 for act in acts:
@@ -76,13 +77,15 @@ TENSORS = [
     "lookup", "training.model", "training.parameters", "training.lowered", "tensor.losses", "tensor.lower",
     "tensor.tasks.engine", "views.tensors", "views.tasks",
 ]  # fmt: skip
+BOARDS = ["from_tensorflow", "views.tensorboard.events", "views.tensorboard.graphs"]
 PLOTS = ["compare", "gantt", "views.plot", "views.walk", "views.animate", "views.figure", "views.gantt"]
 
 
 @pytest.mark.parametrize("tools, doors, extra", [
     ({"numpy"}, TENSORS, "tensor"), ({"opt_einsum"}, TENSORS, "tensor"), ({"numpy", "matplotlib"}, PLOTS, "plot"),
-    ({"matplotlib"}, PLOTS, "plot"),
-], ids=["numpy", "opt_einsum", "numpy and matplotlib", "matplotlib"])  # fmt: skip
+    ({"matplotlib"}, PLOTS, "plot"), ({"onnx"}, ["from_onnx", "to_onnx", "interop.onnx"], "onnx"),
+    ({"tensorboard"}, BOARDS, "tensorboard"), ({"tensorboard", "google"}, BOARDS, "tensorboard"),
+], ids=["numpy", "opt_einsum", "numpy and matplotlib", "matplotlib", "onnx", "tensorboard", "google"])  # fmt: skip
 def test_every_door_says_which_extra_to_install(tools, doors, extra):
     program = DOORS.format(tools=tools, doors=doors, extra=extra)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -91,7 +94,9 @@ def test_every_door_says_which_extra_to_install(tools, doors, extra):
 
 @pytest.mark.parametrize("tools", [
     {"numpy"}, {"llvmlite"}, {"opt_einsum"}, {"matplotlib"}, {"PIL"}, {"graphviz", "graphviz_pure"}, {"tqdm"},
-    {"anywidget", "IPython"}, {"dask", "distributed"}, {"numpy", "llvmlite", "opt_einsum", "matplotlib", "tqdm", "PIL"},
+    {"anywidget", "IPython"}, {"dask", "distributed"}, {"onnx"},
+    {"tensorboard", "google"},
+    {"numpy", "llvmlite", "opt_einsum", "matplotlib", "tqdm", "PIL"},
 ], ids=lambda tools: " ".join(sorted(tools)))  # fmt: skip
 def test_without_a_tool_all_names_are_there_and_say_how_to_get_it(tools, tmp_path):
     program = EVERYTHING.format(tools=tools, folder=tmp_path)

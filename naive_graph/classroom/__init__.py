@@ -11,6 +11,7 @@ progress   what a learner has done, in one file
 notebook   check, hint, solution, working, progress, predict
 sentences  small sentences to learn from
 trees      networks that read them
+digits     pictures of digits, and a network from somewhere else that reads them
 
 For a class:
 

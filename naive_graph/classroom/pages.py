@@ -9,19 +9,22 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
+from ..views.look import page_style
 from .grading import Result
 from .judge import exercise_named
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }}
+<style>{style}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: var(--ng-ink); background: var(--ng-ground); }}
 table {{ border-collapse: collapse; }}
-th, td {{ text-align: left; vertical-align: top; padding: 0.3rem 0.8rem 0.3rem 0; border-bottom: 1px solid #ddd; }}
+th, td {{ text-align: left; vertical-align: top; padding: 0.3rem 0.8rem 0.3rem 0; }}
+tr {{ border-bottom: 1px solid var(--ng-line); }}
 td.number {{ text-align: right; white-space: nowrap; }}
-section {{ border-left: 4px solid #c33; padding-left: 1rem; margin: 1.5rem 0; }}
-section.right {{ border-color: #2a7; }}
-pre {{ white-space: pre-wrap; background: #f6f6f6; padding: 0.7rem; }}
+section {{ border-left: 4px solid var(--ng-wrong); padding-left: 1rem; margin: 1.5rem 0; }}
+section.right {{ border-color: var(--ng-right); }}
+pre {{ white-space: pre-wrap; background: var(--ng-panel); padding: 0.7rem; }}
 img, svg {{ max-width: 100%; height: auto; }}
 </style></head><body>
 {body}
@@ -112,7 +115,7 @@ def _students(results: list[Result]) -> str:
 
 
 def _page(title: str, body: Iterable[str]) -> str:
-    return PAGE.format(title=escape(title), body="\n".join(body))
+    return PAGE.format(title=escape(title), style=page_style(), body="\n".join(body))
 
 
 def _points(results: list[Result]) -> str:

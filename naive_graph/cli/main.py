@@ -30,6 +30,8 @@ examples:
       walk through it, forwards and backwards, one event at a time
   naive-graph sequential network.seq
       read networks that are written as text, and show what becomes of them
+  naive-graph import model.onnx -o model.svg
+      print what is in a network from another framework, and draw it
 """
 LESSONS_NOTES = """\
 What you changed is never overwritten: a newer lesson is put beside your own,
@@ -59,6 +61,15 @@ and its names and attributes in ONNX and TensorFlow.
 examples:
   naive-graph operators
   naive-graph operators leaky_relu
+"""
+IMPORT_NOTES = """\
+Inputs, outputs, operators with their counts, weights with their sizes, and all
+that is not supported; then a picture. A file may leave extents open, and name
+them: --size says how large they are.
+
+examples:
+  naive-graph import model.onnx -o model.svg
+  naive-graph import model.onnx --size batch=4
 """
 SEQUENTIAL_NOTES = """\
 Of each network: its layers, shapes and parameters, and the operators and streams
@@ -130,6 +141,10 @@ def _run(words: list[str]) -> int:
         from .draw import draw_expression
 
         return draw_expression(options.expression, options.values, options.output)
+    if options.command == "import":
+        from .import_model import import_model
+
+        return import_model(options.file, options.size, options.output)
     if options.command == "operators":
         from .operators import show_operators
 
@@ -199,6 +214,10 @@ def command_line() -> argparse.ArgumentParser:
     step.add_argument("--save", type=Path, metavar="FILE", help="write one HTML page that shows the walk in a browser")
     step.add_argument("--list", action="store_true", help="list all steps, also in a terminal")
 
+    model = command("import", "print what is in an ONNX file, and draw it", IMPORT_NOTES)
+    model.add_argument("file", type=Path, help="an .onnx file")
+    model.add_argument("-o", "--output", type=Path, default=target, metavar="FILE", help="where to draw it" + USUAL)
+    model.add_argument("--size", action="append", default=[], metavar="NAME=NUMBER", help="how large an open extent is")
     table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
     table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")
     text = command("sequential", "read networks that are written as text", SEQUENTIAL_NOTES)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ..errors import MissingToolError
 
-TOOLS = ("numpy", "llvmlite", "opt_einsum")  # of which a door says how to get them
+TOOLS = ("numpy", "llvmlite", "opt_einsum", "onnx", "tensorboard", "google")  # of which a door says how to get them
 
 
 @contextmanager

@@ -1,4 +1,8 @@
 """Networks from and to other frameworks, by the names that each operator's row carries.
 
-onnx/    `from_onnx`, `to_onnx`, and a Backend for ONNX's own tests
+network      what comes in: inputs, parameters, outputs and inner nodes, by name
+compiled     a network as machine code
+weights      what a file stores, which stays as it lies until it is used
+onnx/        `from_onnx`, `to_onnx`, and a Backend for ONNX's own tests
+tensorflow/  `from_tensorflow`
 """

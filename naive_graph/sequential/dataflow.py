@@ -7,9 +7,9 @@ ends need goes through `copy`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from .layers import Placed
@@ -60,6 +60,7 @@ class Dataflow:
         self.layers = list(layers)
         self.operators: dict[str, Operator] = {}
         self.streams: dict[str, Stream] = {}
+        self.run: Callable[[Any], Any] | None = None  # of a Sequential: what the streams hold at first, and all firings
 
     def add(self, operator: Operator) -> Operator:
         self.operators[operator.name] = operator

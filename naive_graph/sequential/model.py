@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
 from ..views.history import History
 from .dataflow import Dataflow
+from .firing import Fired, Machine, firings
 from .network import Network, Weights
 from .on_dask import on_dask
 from .processes import in_processes
@@ -84,6 +85,21 @@ class Sequential(Network):
             if len(losses) < len(samples):
                 break  # a Ctrl-C
         return history
+
+    def expand(self, decompose: bool = False, grain: int = 1) -> Dataflow:
+        """The network as operators and streams, which can be run and stepped through."""
+        flow = super().expand(decompose, grain)
+        flow.run = lambda feed: self._run(flow, feed)
+        return flow
+
+    def _run(self, flow: Dataflow, feed: Any) -> tuple[dict[str, Any], Iterator[Fired]]:
+        """What lies in the streams at first, and all firings with the weights as they are."""
+        names = self.streams.data, self.streams.labels
+        if not isinstance(feed, Mapping) or set(feed) != set(names):
+            told = f'samples for the streams from outside, feed={{"{names[0]}": ..., "{names[1]}": ...}}'
+            raise SequentialError("ARG_TYPE", f"it is {told}, not {feed!r:.60}.", "feed")
+        feeds = dict(zip(names, self.samples(*(feed[name] for name in names))))
+        return feeds, firings(flow, Machine(self), self.weights, feeds)
 
     def _epoch(
         self, samples: Any, labels: Any, policy: str, workers: str | None, partition: Any

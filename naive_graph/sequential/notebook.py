@@ -12,27 +12,31 @@ import sys
 from typing import Any
 
 from ..errors import SequentialError
+from ..views.look import LIGHT, page_style
 from .fields import METHODS
 from .language import Program, parse
 from .layers import LAYERS
 from .reading import RESERVED
 
 WORD = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|'[^'\n]*'|[A-Za-z_]\w*|\d[\d.eE]*|.", re.DOTALL)
-COLOURS = {"comment": "#6a737d", "text": "#0a6b3d", "word": "#8250a8", "layer": "#0550ae", "number": "#953800"}
+COLOURS = {"comment": "soft", "text": "right", "word": "now", "layer": "queued", "number": "gradient"}
 
 
 def coloured(text: str) -> str:
     """The text as HTML, each word in the colour of its kind.
 
     >>> coloured("add r;")
-    '<pre style="font-family:monospace"><span style="color:#8250a8">add</span> r;</pre>'
+    '<pre style="font-family:monospace"><span style="color:var(--ng-now,#b3261e)">add</span> r;</pre>'
     """
     return '<pre style="font-family:monospace">' + "".join(_painted(each) for each in WORD.findall(text)) + "</pre>"
 
 
 def _painted(word: str) -> str:
     kind = _kind(word)
-    return f'<span style="color:{COLOURS[kind]}">{html.escape(word)}</span>' if kind else html.escape(word)
+    if not kind:
+        return html.escape(word)
+    name = COLOURS[kind]  # where styles are dropped, the colour on light ground stays
+    return f'<span style="color:var(--ng-{name},{LIGHT[name]})">{html.escape(word)}</span>'
 
 
 def _kind(word: str) -> str:
@@ -54,7 +58,8 @@ class Shown:
         self.program = program
 
     def _repr_html_(self) -> str:
-        return coloured(self.program.text())
+        style = page_style(".ng-program", *COLOURS.values())
+        return f'<div class="ng-program"><style>{style}</style>{coloured(self.program.text())}</div>'
 
     def __repr__(self) -> str:
         return self.program.text()

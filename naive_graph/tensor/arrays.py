@@ -39,9 +39,12 @@ def asked(places: object) -> Array:
 
 
 def namespace(array: Array) -> Any:
-    """The module whose functions compute with this array: numpy, torch, jax.numpy or dask.array."""
+    """The module whose functions compute with this array: numpy, torch, jax.numpy or dask.array; or what it names."""
+    library = _library(array)
+    if library == "naive_graph":
+        return array.__array_namespace__()
     return import_module({"torch": "torch", "jax": "jax.numpy", "jaxlib": "jax.numpy", "dask": "dask.array"}.get(
-        _library(array), "numpy"
+        library, "numpy"
     ))  # fmt: skip
 
 

@@ -49,6 +49,7 @@ class TensorNode(Arithmetic):
 
     kind = "tensor"
     sources: tuple[TensorNode, ...] = ()
+    letters: str = ""  # what the learner called the indices of the result, then those that are summed over
     call: Call | None = None  # what the node is the result of, if that has a name
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:

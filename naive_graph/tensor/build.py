@@ -47,7 +47,9 @@ def transform(
             )
     shape = [sizes.get(letter, known.get(letter)) for letter in dst]
     index = TransformIndex(_numbered(dst, ids), _numbered(src, ids))
-    return TransformNode(*index, source, alpha, shape, name)
+    node = TransformNode(*index, source, alpha, shape, name)
+    node.letters = dst + "".join(letter for letter in src if letter not in dst)
+    return node
 
 
 def linear(
@@ -81,7 +83,10 @@ def linear(
     for letter in [*ls, *rs]:
         ids.setdefault(letter, -(len(ids) + 1))
     dst_ids, left_ids, right_ids = ([ids[letter] for letter in letters] for letters in (dst, ls, rs))
-    return LinearNode(op, dst_ids, left_ids, right_ids, left, right, name)
+    node = LinearNode(op, dst_ids, left_ids, right_ids, left, right, name)
+    letter_of = {number: letter for letter, number in ids.items()}
+    node.letters = dst + "".join(letter_of[each] for each in node.index.dummies)
+    return node
 
 
 def nonlinear(f: Callable[..., Any] | Function, *sources: TensorNode, name: str | None = None) -> NonlinearNode:

@@ -20,6 +20,11 @@ Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
 def product(given: list[Factor], dst: Ids) -> Array:
     """The sum, over every id that is not in dst, of the product of the factors."""
+    return contracted(settled(given, dst) or [(np.array(1.0), ())], dst)
+
+
+def settled(given: list[Factor], dst: Ids) -> list[Factor]:
+    """The factors that are arrays, their entries moved as the selections among the factors say."""
     arrays = [(array, ids) for array, ids in given if not isinstance(array, SelectionNode)]
     selections = [(array, ids) for array, ids in given if isinstance(array, SelectionNode)]
     if selections:
@@ -30,7 +35,7 @@ def product(given: list[Factor], dst: Ids) -> Array:
             known[key] = _moves(selections, lying, dst)
         for move in known[key]:
             move(arrays)
-    return contracted(arrays or [(np.array(1.0), ())], dst)
+    return arrays
 
 
 Move = Callable[[list[Factor]], None]  # moves entries of one of the arrays, or writes a selection out
@@ -47,6 +52,12 @@ def _moves(selections: Sequence[tuple[SelectionNode, Ids]], arrays: Sequence[Ids
     while picks:
         moves = ((each, each.move(lying, _used(dst, picks, each))) for each in picks)
         done, move = next((pair for pair in moves if pair[1]), (picks[0], None))
+        if move is None:
+            joins = (each.joining(lying, _used(dst, picks, each)) for each in picks)
+            join = next(filter(None, joins), None)
+            if join:
+                found.append(join)
+                continue
         found.append(move or done.writing(lying))  # none can be done by moving entries: write one out
         picks = [each for each in picks if each is not done]  # tables of places have no ==
     return found
@@ -72,6 +83,20 @@ class Pick(NamedTuple):
             arrays.append((like(arrays[0][0], dense) if arrays else dense, ids))
 
         return write
+
+    def joining(self, lying: list[Ids], kept: set[int]) -> Move | None:
+        """Multiply the arrays that have an axis of this pick, so that one is left to be scattered."""
+        meant = [place for place, ids in enumerate(lying) if not {*self.many, self.one}.isdisjoint(ids)]
+        ids = tuple(dict.fromkeys(each for place in meant for each in lying[place]))
+        if len(meant) < 2 or self.one in ids or kept.intersection(self.many) or not set(self.many) <= set(ids):
+            return None
+        lying[:] = [*(each for place, each in enumerate(lying) if place not in meant), ids]
+
+        def join(arrays: list[Factor]) -> None:
+            product = contracted([arrays[place] for place in meant], ids)
+            arrays[:] = [*(each for place, each in enumerate(arrays) if place not in meant), (product, ids)]
+
+        return join
 
     def move(self, lying: list[Ids], kept: set[int]) -> Move | None:
         """Gather or scatter, if only one array is concerned; None if that cannot be done."""

@@ -168,6 +168,7 @@ VALUES: dict[str, Callable[..., Array]] = {
     "sech_squared": lambda xp, a: 4.0 * (e := xp.exp(-2.0 * abs(a))) / ((1.0 + e) * (1.0 + e)),
     "sigmoid_slope": lambda xp, a: (e := xp.exp(-abs(a))) / ((1.0 + e) * (1.0 + e)),
     "gaussian": lambda xp, a: xp.exp(-a * a),
+    "atan_slope": lambda xp, a: where(xp, abs(a) < 1e150, 1.0 / (1.0 + a * a), 1.0 / a / a),
     "hypot_share": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h),
     "inverse_radius": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h / h),
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),

@@ -45,7 +45,7 @@ class Writing:
 
     def left(self, node: TensorNode) -> str:
         """The entry that the equation gives: `y[i,j]`."""
-        return self.entry(node, self._results(node.rank)).text
+        return self.entry(node, self._named(node)[0]).text
 
     def right(self, node: TensorNode) -> str:
         """What it is equal to."""
@@ -82,6 +82,13 @@ class Writing:
     def _results(self, size: int) -> list[str]:
         return self._letters(RESULT_LETTERS, size)
 
+    def _named(self, node: TensorNode) -> tuple[list[str], list[str]]:
+        """The indices of the result and what is summed over: in the letters that the node was written with, if free."""
+        summed = getattr(node, "DummyIndex", 0)
+        if len(node.letters) == node.rank + summed and not self.taken & {*node.letters}:
+            return list(node.letters[: node.rank]), list(node.letters[node.rank :])
+        return self._results(node.rank), self._letters(DUMMY_LETTERS, summed)
+
     def _letters(self, alphabet: str, size: int) -> list[str]:
         """The alphabet without what names a tensor; then i1, i2 and so on."""
         numbered = (f"{alphabet[0]}{place}" for place in range(1, size + len(self.taken) + 1))
@@ -113,8 +120,8 @@ class Writing:
 
     def _source(self, node: TransformNode | ReductionNode) -> tuple[list[str], Text]:
         """The indices that only the source has, and its entry."""
-        letters = dict(zip(node.index.dst, self._results(node.rank)))
-        summed = self._letters(DUMMY_LETTERS, node.DummyIndex)
+        own, summed = self._named(node)
+        letters = dict(zip(node.index.dst, own))
         rest = iter(summed)
         indices = [letters[each] if each > 0 else next(rest) for each in node.index.src]
         return summed, self.entry(node.sources[0], indices)
@@ -134,8 +141,8 @@ class Writing:
         return ("-" if divisor < 0 else "") + self.style.fraction.format(abs(divisor))
 
     def _total(self, node: LinearNode) -> str:
-        summed = self._letters(DUMMY_LETTERS, node.DummyIndex)
-        letters = dict(zip(node.index.dst, self._results(node.rank))) | dict(zip(node.index.dummies, summed))
+        own, summed = self._named(node)
+        letters = dict(zip(node.index.dst, own)) | dict(zip(node.index.dummies, summed))
         first, second = (
             self.entry(source, [letters[each] for each in ids]) for source, ids in zip(node.sources, node.index[1:])
         )
@@ -147,8 +154,8 @@ class Writing:
 
     def _product(self, node: LinearNode) -> str:
         """A product of two tensors; a selection moves indices, or says where its entry is 1."""
-        dummies = dict(zip(node.index.dummies, self._letters(DUMMY_LETTERS, node.DummyIndex)))
-        letters = dict(zip(node.index.dst, self._results(node.rank))) | dummies
+        own, summed = self._named(node)
+        letters = dict(zip(node.index.dst, own)) | dict(zip(node.index.dummies, summed))
         factors = Factors(letters, node.index.dummies, self.style is TEX).product(node.sources, node.index[1:])
         entries = [self.entry(source, indices) for source, indices in factors.tensors]
         parts = [*factors.conditions, *(each.within(PRODUCT + 1) for each in entries)]

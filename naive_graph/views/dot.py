@@ -4,55 +4,36 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
+from math import dist
 from typing import Any
 
 from ..errors import MissingToolError
 from .folding import by_scope, shared
 from .graphviz_tool import dot_program
-from .lettering import ideographs
-from .look import LIGHT, LOOKS, SMALL, TEXT, TITLE
+from .lettering import ideographs, text_width
+from .look import LIGHT, LINE, SMALL, TEXT, TITLE
+from .routes import MARGIN, TIP, Page, ground
 from .scene import Arrow, Box, Scene
 
-MEASURED = "Helvetica"  # of a list of fonts graphviz would know no measures, and take those of Times
-MARGINS = {"ellipse": "0.04,0.02", "hexagon": "0.02,0.02", "box3d": "0.2,0.1"}  # these shapes have room, or need it
+MEASURED = "DejaVu Sans"  # a font that graphviz has the measures of
+INCH = 72.0
 
 
-def dot_text(scene: Scene, direction: str) -> str:
-    """The scene in the DOT language, as the graphviz package writes it."""
+def dot_text(scene: Scene, direction: str, page: Page | None = None) -> str:
+    """The scene in the DOT language, as the graphviz package writes it; with the places of a page, if there is one."""
     graph = _graphviz().Digraph("naive_graph")
-    graph.attr(
-        rankdir=direction,
-        bgcolor=LIGHT["ground"],
-        fontcolor=LIGHT["ink"],
-        fontname=MEASURED,
-        ranksep="0.45",
-        nodesep="0.25",
-        ordering="in",
-    )
-    graph.attr(
-        "node",
-        fontname=MEASURED,
-        fontsize=str(TEXT),
-        fontcolor=LIGHT["ink"],
-        margin="0.12,0.06",
-        height="0.35",
-        width="0.4",
-    )
-    graph.attr(
-        "edge",
-        fontname=MEASURED,
-        fontsize=str(SMALL),
-        arrowsize="0.7",
-        color=LIGHT["soft"],
-        fontcolor=LIGHT["gradient"],
-    )
+    text = {"fontname": MEASURED, "fontcolor": LIGHT["ink"]}
+    graph.attr(rankdir=direction, bgcolor=LIGHT["ground"], **text, **_page_attributes(page))
+    graph.attr("node", fontsize=str(TEXT), margin="0.12,0.06", height="0.35", width="0.4", **text)
+    text["fontcolor"] = LIGHT["gradient"]  # of partials
+    graph.attr("edge", fontsize=str(SMALL), arrowsize="0.7", color=LIGHT["soft"], **text)
     if heading(scene):
         place, size = ("t", TITLE) if scene.title else ("b", SMALL)
         # At the left, where a picture that scrolls is seen first; \l ends a line that is set so.
         graph.attr(label=_label(heading(scene), "\\l"), labelloc=place, labeljust="l", fontsize=str(size))
-    _add_boxes(graph, scene)
+    _add_boxes(graph, scene, page)
     for arrow in scene.arrows:
-        graph.edge(arrow.source, arrow.target, **_arrow_attributes(arrow))
+        graph.edge(arrow.source, arrow.target, **_arrow_attributes(arrow, page))
     return str(graph.source)
 
 
@@ -61,7 +42,17 @@ def heading(scene: Scene) -> list[str]:
     return ([scene.title] if scene.title else []) + textwrap.wrap(scene.caption, 90)
 
 
-def _add_boxes(graph: Any, scene: Scene) -> None:
+def _page_attributes(page: Page | None) -> dict[str, str]:
+    if page is None:
+        return {}
+    lines = heading(page.scene)
+    wide = max((text_width(line, TITLE if page.title else SMALL) for line in lines), default=0.0)
+    high = LINE * len(lines) / 2
+    label = MARGIN + wide / 2, MARGIN + high if page.title else page.high - MARGIN - high
+    return {"pad": f"{MARGIN / INCH:.3f}", **({"lp": _at(page, label)} if lines else {})}
+
+
+def _add_boxes(graph: Any, scene: Scene, page: Page | None) -> None:
     """The boxes, scope by scope: one cluster for each open scope, nested as the scopes are."""
     place = by_scope(box.scope for box in scene.boxes)
     open_now: tuple[str, ...] = ()
@@ -71,43 +62,83 @@ def _add_boxes(graph: Any, scene: Scene) -> None:
         for name in box.scope[common:]:
             graph.body.append(f'subgraph "cluster_{name}" {{\n')
             attributes = {"label": _label([scene.scope_names[name]]), "id": name, "color": LIGHT["scope"]}
+            attributes |= _frame_attributes(page, name)
             graph.attr("graph", **attributes, style="rounded", fontsize=str(SMALL), labelloc="t", labeljust="l")
         open_now = box.scope
-        graph.node(box.id, id=box.id, label=_label(box.lines), **_box_attributes(box))
+        label = _label(box.lines if page else [*box.lines, *_rows(box)])
+        graph.node(box.id, id=box.id, label=label, **(_box_attributes(box) | _box_place(page, box)))
+        for name, cell, left, top, wide, high in page.cells(box) if page else ():
+            text = {"label": _label([cell.text]), "fontsize": str(SMALL), "margin": "0"}
+            look = {"shape": "box", "style": "filled", "fillcolor": ground(cell)[0], "color": LIGHT["line"]}
+            size = {"width": f"{wide / INCH:.3f}", "height": f"{high / INCH:.3f}", "fixedsize": "true"}
+            at = _at(page, (left + wide / 2, top + high / 2)) if page else ""
+            graph.node(name, id=name, pos=at, penwidth="0.5", **text, **look, **size)
     graph.body += ["}\n"] * len(open_now)
 
 
+def _frame_attributes(page: Page | None, name: str) -> dict[str, str]:
+    if page is None:
+        return {}
+    left, top, right, bottom = page.frames[name]
+    wide = text_width(page.scene.scope_names[name], SMALL)
+    corners = f"{left:.1f},{page.high - bottom:.1f},{right:.1f},{page.high - top:.1f}"
+    return {"bb": corners, "lp": _at(page, (left + 8 + wide / 2, top + 11))}
+
+
 def _box_attributes(box: Box) -> dict[str, str]:
-    look = LOOKS[box.kind]
+    look = box.look
     if look.shape == "plaintext":
         return {"shape": "plaintext", "margin": "0.02", "width": "0.2", "height": "0.2"}
     rounded, outline = look.shape == "rounded", look.outline.replace("solid", "")
-    attributes = {
+    return {
         "shape": "box" if rounded else look.shape,
         "style": ",".join(filter(None, ["filled", "rounded" if rounded else "", outline])),
         "fillcolor": look.fill,
-        "color": look.line,
+        "color": LIGHT["wrong"] if box.wrong else look.line,
         "fontcolor": LIGHT[look.ink],
-        "penwidth": str(look.thickness),
+        "penwidth": str(3 if box.wrong else look.thickness),
+        # Letters that graphviz has no measure of count as spaces there: say how wide the text is.
+        "width": f"{(max(map(text_width, box.lines)) + 14) / INCH:.2f}",
     }
-    if look.shape in MARGINS:
-        attributes["margin"] = MARGINS[look.shape]
-    wide = max(map(ideographs, box.lines))
-    if wide:
-        # Some layouts measure an ideograph as a space: say how wide the text is.
-        attributes["width"] = f"{0.17 * wide + 0.09 * (max(map(len, box.lines)) - wide) + 0.4:.2f}"
-    return attributes
 
 
-def _arrow_attributes(arrow: Arrow) -> dict[str, str]:
+def _rows(box: Box) -> list[str]:
+    """A matrix in lines, for who lays the text out again."""
+    rows: dict[float, list[str]] = {}
+    for cell in box.grid.cells if box.grid else ():
+        rows.setdefault(cell.row, []).append(cell.text)
+    return [",  ".join(row) for row in rows.values()] if any(map(any, rows.values())) else []
+
+
+def _box_place(page: Page | None, box: Box) -> dict[str, str]:
+    if page is None:
+        return {}
+    x, y, wide, high = page.boxes[box.id]
+    sizes = {"width": f"{wide / INCH:.3f}", "height": f"{high / INCH:.3f}", "fixedsize": "true"}
+    return {"pos": _at(page, (x, y)), "labelloc": "t" if box.grid else "c", **sizes}
+
+
+def _arrow_attributes(arrow: Arrow, page: Page | None) -> dict[str, str]:
     attributes = {"id": arrow.id}
-    if arrow.label:  # the two apart would be read as one
-        place = f"{arrow.place}: " if arrow.place else ""
-        attributes["label"] = _label([f" {place}{arrow.label} "])
-    elif arrow.place:
-        attributes["headlabel"] = arrow.place
-        attributes |= {"labelfontcolor": LIGHT["soft"], "labelfontsize": str(SMALL), "labeldistance": "1.6"}
+    if page is None:
+        said = ": ".join(part for part in (arrow.place, arrow.label) if part)  # the two apart would be read as one
+        return attributes | ({"label": _label([f" {said} "])} if said else {})
+    *points, last = page.curves[arrow.id]
+    share = TIP / max(TIP, dist(points[-1], last))  # the line ends where the head begins
+    base = tuple(end + (before - end) * share for before, end in zip(points[-1], last))
+    attributes["pos"] = f"e,{_at(page, last)} " + " ".join(_at(page, point) for point in [*points, base])
+    if arrow.label:
+        attributes |= {"label": _label([arrow.label]), "lp": _at(page, page.labels[arrow.id])}
+    if arrow.place:
+        attributes |= {"headlabel": arrow.place, "head_lp": _at(page, page.places[arrow.id])}
+        attributes |= {"labelfontcolor": LIGHT["soft"], "labelfontsize": str(SMALL)}
     return attributes
+
+
+def _at(page: Page, point: Iterable[float]) -> str:
+    """A point as graphviz counts it: from below."""
+    x, y = point
+    return f"{x:.1f},{page.high - y:.1f}"
 
 
 def _label(lines: Iterable[str], end: str = "") -> Any:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from ..core.plan import absorbed_by, ancestors
@@ -13,12 +16,15 @@ from ..graph.graph import Graph
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node, rows_of
 from ..graph.report import Report
+from .alike import alike_scene
 from .flows import flow_scene
 from .lettering import visible
 from .picture import Picture
-from .scene import Wishes, check_wishes, scene
+from .scene import Scene, Wishes, check_wishes, nearest_first, scene
 
 MOST_LETTERS_OF_A_TITLE = 120
+FOLLOWED = 1_500  # nodes that a page can show and follow one by one
+LARGEST = 50_000  # nodes that are gone through for a picture
 
 
 def draw(
@@ -42,9 +48,12 @@ def draw(
     each local partial on its edge. absorbed: draw also the nodes that a merged
     node took over. fold: True folds every scope into one box, a number those at
     that depth and below, a path (or several) the scopes of that path, False none;
-    without it scopes fold only if there are too many nodes. direction: "LR",
-    "RL", "TB" or "BT". most: how many boxes to show at most; without it up to
-    300, or the 100 nearest the result if there are more. There is one edge for
+    without it scopes fold only if there are too many nodes. Six leaves and more
+    that feed the same folded scopes share a box. direction: "LR", "RL", "TB" or
+    "BT". most: how many boxes to show at most, those nearest the result; without
+    it up to 300, and if there are more, what is computed alike stands in one box
+    with its count. In a notebook a graph of up to 1,500 nodes is there as a
+    whole, to be searched, and its scopes opened and closed. There is one edge for
     each operand position: x * x has two.
 
     Tensor nodes are drawn with their shapes and equations. open: which of them
@@ -84,24 +93,47 @@ def draw(
     if after is not None or feed is not None:
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
     tables = CURRENT.tables
-    wishes = Wishes(values, grads, partials, fold, most)
+    wishes = Wishes(values, grads, partials, fold, most, bundle=True)
     if hasattr(type(what), "expand"):  # a sequential network
         what = what.expand()
     with tables.lock:
-        if _is_tensor(what):
-            from .tensors import tensor_scene  # brings NumPy
-
-            described = tensor_scene(what, wishes, open)
-        elif hasattr(type(what), "levels"):  # of tasks
-            from .tasks import task_scene  # brings NumPy
-
-            described = task_scene(what, wishes)
-        elif hasattr(what, "streams"):  # of a dataflow
-            described = flow_scene(what, wishes)
-        else:
-            described = scene(tables, *_chosen(what, absorbed), wishes)
+        describe, count = _describer(what, absorbed, most, open)
+        described, whole = describe(wishes), None
+        if any(box.kind == "scope" for box in described.boxes) or (described.caption and most is None):
+            with suppress(DrawingError):  # where even a page cannot show it all
+                whole = describe(replace(wishes, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-    return Picture(described, direction)
+    return Picture(described, direction, whole)
+
+
+def _describer(what: Any, absorbed: bool, most: int | None, opened: Any) -> tuple[Callable[[Wishes], Scene], int]:
+    """What describes this thing as it is wished, and how many parts that has."""
+    if _is_tensor(what):
+        from .tensors import tensor_scene  # brings NumPy
+
+        return lambda wishes: tensor_scene(what, wishes, opened), 0
+    if hasattr(type(what), "levels"):  # of tasks
+        from .tasks import task_scene  # brings NumPy
+
+        return lambda wishes: task_scene(what, wishes), len(what)
+    if hasattr(what, "streams"):  # of a dataflow
+        return lambda wishes: flow_scene(what, wishes), len(what.operators)
+    rows, results = _chosen(what, absorbed, most)
+
+    def describe(wishes: Wishes) -> Scene:
+        found = scene(CURRENT.tables, rows, results, wishes)
+        if wishes.most is None and wishes.fold is None and found.caption:  # nobody asked for less
+            return alike_scene(CURRENT.tables, rows, len(found.boxes)) or found
+        return found
+
+    return describe, len(rows)
+
+
+def too_large(count: int) -> DrawingError:
+    return DrawingError(
+        f"This graph has {count:,} nodes, and a picture tells something of up to {LARGEST:,}. Draw the part nearest "
+        "a node with draw(node, most=100), or a smaller case of the same program."
+    )
 
 
 def _is_tensor(what: Any) -> bool:
@@ -110,10 +142,12 @@ def _is_tensor(what: Any) -> bool:
     return isinstance(first, Arithmetic) and not isinstance(first, Node)
 
 
-def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:
+def _chosen(what: Any, absorbed: bool, most: int | None) -> tuple[list[int], list[int]]:
     """The rows to draw, and those among them that are results."""
     tables = CURRENT.tables
     if what is Graph:
+        if len(tables) > LARGEST:
+            raise too_large(len(tables))
         rows = list(range(len(tables))) if absorbed else tables.live_rows()
         fed = set(tables.edges(rows)[0])
         return rows, [row for row in rows if row not in fed]
@@ -121,6 +155,13 @@ def _chosen(what: Any, absorbed: bool) -> tuple[list[int], list[int]]:
     results = rows_of([what] if one else what, "draw")
     if not results:
         raise DrawingError("draw was given no nodes. Give it a node, a list of nodes, or Graph.")
+    if len(tables) > LARGEST:
+        near = nearest_first(results, tables.operands)
+        rows = sorted(islice(near, LARGEST + 1 if most is None else most))
+        if len(rows) > LARGEST:
+            raise too_large(len(tables))
+        if most is not None:
+            return rows, results
     rows = ancestors(tables, results)
     if absorbed:
         rows = sorted({*rows, *(row for _, row, _, _ in absorbed_by(tables, rows))})

@@ -32,6 +32,7 @@ class Folder:
         if not isinstance(fold, bool) and isinstance(fold, int) and fold < 0:
             raise DrawingError(f"fold={fold}: a depth is at least 0, that of the outermost scopes.")
         self.folds = fold is not None and fold is not False and any(scope for _, scope in tables.scopes)
+        self.bundles: dict[int, str] = {}  # leaves that share a box, and its id
         self._ids: dict[Scope, str] = {}
         self._closed: dict[Scope | None, Scope | None] = {}
 
@@ -45,6 +46,8 @@ class Folder:
 
     def box(self, row: int) -> str:
         """The id of the box that shows this row."""
+        if row in self.bundles:
+            return self.bundles[row]
         closed = self.closed(self.tables.scope(row)) if self.folds else None
         return f"{self.prefix}-{row}" if closed is None else self.id(closed)
 

@@ -25,6 +25,7 @@ from .picture import write_whole
 
 if TYPE_CHECKING:
     from .figure import Plot
+    from .tensorboard.events import EventFile
 
 MOST_ENTRIES = 1000  # of an array that become series
 
@@ -47,6 +48,7 @@ class History(Sequence[dict[str, float]]):
 
     def __init__(self) -> None:
         self.steps: list[dict[str, float]] = []
+        self._followers: dict[Path, EventFile] = {}  # files that grow with the history, by folder
         self._nodes: dict[str, weakref.ref[Node]] = {}  # which node a series was taken from, while somebody holds it
 
     def record(self, **series: Any) -> None:
@@ -61,6 +63,8 @@ class History(Sequence[dict[str, float]]):
         for name, value in series.items():
             if isinstance(value, Node):
                 self._nodes[name] = weakref.ref(value)
+        for each in self._followers.values():
+            each.follow(self.steps)
 
     @property
     def names(self) -> list[str]:
@@ -92,7 +96,7 @@ class History(Sequence[dict[str, float]]):
         return thing in self.names if isinstance(thing, str) else thing in self.steps
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"steps": self.steps, "_nodes": {}}  # a copy, or a pickle, keeps the numbers
+        return {"steps": self.steps, "_nodes": {}, "_followers": {}}  # a copy, or a pickle, keeps the numbers
 
     # --- as text ---
 
@@ -153,6 +157,25 @@ class History(Sequence[dict[str, float]]):
             step = {name: _read(cell, f"{path}, row {at}: {name}") for name, cell in zip(names, cells[first:]) if cell}
             history.steps.append(step)
         return history
+
+    def to_tensorboard(self, folder: str | os.PathLike[str], graph: Any = None) -> Path:
+        """Show the series in TensorBoard: write what is recorded, and from now on each step as it is recorded.
+
+        So one call serves before a loop, which `tensorboard --logdir folder` then
+        shows while it runs, and after one. folder: one for each run. graph: what
+        the Graphs tab shows, with scopes as its boxes: a node, tensors, a
+        Sequential, or Graph. Returns the file of events.
+
+        A step is on the disk when `record` returns. Where that fails, HistoryError
+        says why; the step is kept, and the next `record` writes it too.
+        """
+        from .tensorboard.events import EventFile  # brings tensorboard
+
+        place = path_of(folder, HistoryError)
+        if place not in self._followers or graph is not None:
+            self._followers[place] = EventFile(place, graph)
+        self._followers[place].follow(self.steps)
+        return self._followers[place].path
 
     # --- as a picture ---
 

@@ -157,10 +157,11 @@ THEMES = (
 )
 
 
-def page_style(selector: str = ":root") -> str:
-    """CSS that gives what it selects our colours as variables, `var(--ng-ink)`, by the reader's theme."""
-    light = " ".join(f"--ng-{name}: {colour};" for name, colour in LIGHT.items())
-    both = " ".join(f"--ng-{name}: light-dark({light}, {dark});" for name, (light, dark) in COLOURS.items())
+def page_style(selector: str = ":root", *names: str) -> str:
+    """CSS that gives what it selects our colours (or these) as variables, `var(--ng-ink)`, by the reader's theme."""
+    chosen = {name: COLOURS[name] for name in names or COLOURS}
+    light = " ".join(f"--ng-{name}: {light};" for name, (light, _) in chosen.items())
+    both = " ".join(f"--ng-{name}: light-dark({light}, {dark});" for name, (light, dark) in chosen.items())
     return (
         f"{selector} {{ color-scheme: light dark; {light} }}\n"
         f"@supports (color: light-dark(red, red)) {{ {selector} {{ {both} }} }}\n{THEMES.format(selector)}"

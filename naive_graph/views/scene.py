@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from math import isfinite
+from typing import NamedTuple, TypeVar
 
 from ..core.rules import BY_NUMBER, Rule
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..errors import DrawingError
 from .folding import Folder
-from .lettering import visible
-from .look import shown
+from .lettering import text_width, visible
+from .look import LOOKS, SMALL, Look, shown
 
 Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}
 DIRECTIONS = ("LR", "RL", "TB", "BT")
+SPECK = 10.0  # pixels of a cell without a number
 READABLE = 300  # boxes that are drawn whole if nobody says how many
 NEAREST = 100  # boxes that are shown of a larger graph
+MANY_LEAVES = 6  # that share a box
 TOGETHER = 10  # results that are followed back side by side
+
+
+class Cell(NamedTuple):
+    """One entry of a tensor, in its matrix."""
+
+    row: float
+    column: float
+    text: str
+    said: str
+    share: float | None  # of the largest there, from -1 to 1; None if it is no finite number
+    known: bool
+
+
+class Grid(NamedTuple):
+    """A tensor as a matrix."""
+
+    columns: float
+    rows: float
+    cells: list[Cell]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and the height of a cell."""
+        widest = max(text_width(cell.text, SMALL) for cell in self.cells)
+        return (widest + 8, SMALL + 7.0) if widest else (SPECK, SPECK)
 
 
 @dataclass
@@ -30,6 +58,18 @@ class Box:
     kind: str  # constant, variable, placeholder, operator, absorbed, scope or rest
     lines: list[str]
     scope: tuple[str, ...] = ()  # the open scopes around it, outermost first
+    wrong: bool = False  # its value or gradient is no finite number
+    said: str = ""  # what a screen reader says of it; its lines, if nothing
+    grid: Grid | None = None
+    facts: dict[str, str] = field(default_factory=dict)  # what a page needs to follow it
+    layer: int | None = None  # where all boxes of the scene have one, it is their column
+
+    @property
+    def look(self) -> Look:
+        """How its kind looks; around a matrix there are straight sides."""
+        look = LOOKS[self.kind]
+        straight = "rounded" if look.shape == "ellipse" else "box" if look.shape == "hexagon" else look.shape
+        return look._replace(shape=straight) if self.grid else look
 
 
 @dataclass(frozen=True)
@@ -41,6 +81,7 @@ class Arrow:
     target: str
     label: str = ""
     place: str = ""  # which operand it is, where the order matters
+    partial: float | None = None  # the local partial, where it is known
 
 
 @dataclass
@@ -64,6 +105,7 @@ class Wishes:
     partials: bool = False
     fold: object = None
     most: int | None = None
+    bundle: bool = False  # leaves that feed the same folded scopes, and no others, share a box
 
 
 def check_wishes(direction: str, title: str, most: int | None) -> None:
@@ -81,8 +123,11 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
     folder, said = _folder(tables, rows, wishes)
     boxes, more = _kept(tables, folder, rows, results, wishes)
     described = Scene(caption=" ".join(part for part in (said, more) if part))
+    if wishes.bundle and folder.folds:
+        boxes = _leaves_bundled(tables, folder, boxes)
     for name, members in boxes.items():
-        described.boxes.append(scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder))
+        box = scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder)
+        described.boxes.append(leaves_box(tables, box, members) if name in folder.bundles.values() else box)
     described.arrows = _arrows(tables, folder, boxes, wishes)
     described.boxes += stubs(described)
     described.scope_names = folder.names()
@@ -126,6 +171,33 @@ def _kept(
     return {name: [row] for name, row in sorted(near.items(), key=lambda entry: entry[1])}, said
 
 
+def _leaves_bundled(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]]) -> Mapping[str, list[int]]:
+    """The boxes, with leaves in one that feed the same folded scopes and no others: the weights of every step."""
+    fed: dict[int, set[str]] = defaultdict(set)
+    for target, members in boxes.items():
+        for row in members:
+            for operand in tables.operands(row):
+                fed[operand].add(target)
+    alike: dict[tuple[int, frozenset[str]], list[int]] = defaultdict(list)
+    for name, (row, *others) in boxes.items():
+        kind, alone = tables.operators[row], name.startswith("row-") and not others
+        if alone and kind < 0 and fed[row] and all(target.startswith("scope-") for target in fed[row]):
+            alike[kind, frozenset(fed[row])].append(row)
+    for rows in alike.values():
+        folder.bundles |= dict.fromkeys(rows, f"row-{rows[0]}") if len(rows) >= MANY_LEAVES else {}
+    merged: dict[str, list[int]] = {}
+    for members in boxes.values():
+        merged.setdefault(folder.box(members[0]), []).extend(members)
+    return merged
+
+
+def leaves_box(tables: Tables, first: Box, rows: Sequence[int]) -> Box:
+    """Several leaves in one box: how many they are, and what the first are called."""
+    names = [visible(name) for name in map(tables.name, rows) if name]
+    some = ", ".join([*names[:3], *(["…"] if len(names) > 3 else [])])
+    return Box(first.id, first.kind, [f"{len(rows):,} {first.kind}s", *([some] if some else [])], first.scope)
+
+
 def nearest_first(results: Sequence[Item], operands: Callable[[Item], Iterable[Item]]) -> Iterator[Item]:
     """The results and all that they depend on, nearest first; the first results before the others."""
     seen: set[Item] = set()
@@ -148,7 +220,7 @@ def stubs(described: Scene) -> list[Box]:
 def bundled(counts: Mapping[tuple[str, str], int]) -> list[Arrow]:
     """One arrow for several alike."""
     return [
-        Arrow(f"bundle-{source}-{target}", source, target, f"{count}×" if count > 1 else "")
+        Arrow(f"bundle-{source}-{target}", source, target, f"{count:,}×" if count > 1 else "")
         for (source, target), count in counts.items()
     ]
 
@@ -169,13 +241,16 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
     lines = [visible(name)] if name else []
     if kind == "operator":
         lines = [sign(BY_NUMBER[tables.operators[row]]) + (f"  {visible(name)}" if name else "")]
-    if value is not None and (wishes.values or kind == "constant"):  # a Constant is its value
-        lines.append(shown(value))
-    if wishes.grads and grad is not None and not tables.grads_are_blank:
-        lines.append(f"grad {shown(grad)}")
+    value = value if wishes.values or kind == "constant" else None  # a Constant is its value
+    grad = grad if wishes.grads and not tables.grads_are_blank else None
+    lines += [shown(value)] if value is not None else []
+    lines += [f"grad {shown(grad)}"] if grad is not None else []
+    said = [lines[0] if kind == "operator" else f"{kind} {visible(name)}" if name else kind]
+    said += [f"{what} {shown(number)}" for what, number in (("value", value), ("gradient", grad)) if number is not None]
+    wrong = any(number is not None and not isfinite(number) for number in (value, grad))
     if kind == "operator" and tables.is_absorbed(row):
         kind = "absorbed"
-    return Box(f"row-{row}", kind, lines or ["?"], folder.open_path(tables.scope(row)))
+    return Box(f"row-{row}", kind, lines or ["?"], folder.open_path(tables.scope(row)), wrong, ", ".join(said))
 
 
 def sign(rule: Rule) -> str:
@@ -205,12 +280,14 @@ def node_arrows(
 ) -> Iterator[Arrow]:
     """The arrows from nodes that are shown to a node that is shown."""
     rule = BY_NUMBER[tables.operators[row]] if operands else None
-    labels = _partials(tables, row, operands) if wishes.partials else [""] * len(operands)
+    partials = _partials(tables, row, operands)
     ordered = rule is not None and not rule.associative and rule.arity is not None and rule.arity > 1
     for place, (operand, source) in enumerate(zip(operands, sources)):
         if source.startswith("row-"):
             at = ordinal(place) if ordered else ""
-            yield Arrow(f"edge-{operand}-{row}-{place}", source, f"row-{row}", labels[place], at)
+            partial = partials[place]
+            label = shown(partial) if wishes.partials and partial is not None else ""
+            yield Arrow(f"edge-{operand}-{row}-{place}", source, f"row-{row}", label, at, partial)
 
 
 def ordinal(place: int) -> str:
@@ -218,13 +295,14 @@ def ordinal(place: int) -> str:
     return ("1st", "2nd", "3rd")[place] if place < 3 else f"{place + 1}th"
 
 
-def _partials(tables: Tables, row: int, operands: Iterable[int]) -> list[str]:
-    """The local partial for each operand position; blank where it is not known."""
+def _partials(tables: Tables, row: int, operands: Iterable[int]) -> Sequence[float | None]:
+    """The local partial for each operand position; None where it is not known."""
     values = [tables.value(operand) for operand in operands]
     result = tables.value(row)
     rule = BY_NUMBER[tables.operators[row]] if values else None
     if rule is None or result is None or None in values or len(values) != (rule.arity or len(values)):
-        return [""] * len(values)
-    wanted = [tables.operators[operand] != CONSTANT for operand in operands]
-    partials = rule.partials_at(values, result, wanted)
-    return ["" if partial is None else shown(partial) for partial in partials]
+        return [None] * len(values)
+    try:
+        return rule.partials_at(values, result, [tables.operators[operand] != CONSTANT for operand in operands])
+    except Exception:  # a learner's own derivative may raise; its picture is still wanted
+        return [None] * len(values)

@@ -25,4 +25,4 @@ def _box(graph: TaskGraph, number: int) -> Box:
     lines = [visible(graph.label(number))]
     if node.rank:
         lines.append(f"({' × '.join(map(str, node.shape))})")
-    return Box(f"task-{number}", f"task {task.key.kind}", [*lines, f"level {task.level}"])
+    return Box(f"task-{number}", f"task {task.key.kind}", [*lines, f"level {task.level}"], layer=task.level)

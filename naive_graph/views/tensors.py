@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from math import isfinite
 from typing import Any
 
 from ..core.tables import Scope, Tables
@@ -20,6 +21,7 @@ from ..tensor.sides import TEXT, Writing
 from .folding import Folder
 from .lettering import visible
 from .look import shown
+from .matrices import MOST_CELLS, feeds, grid_of
 from .scene import (
     NEAREST,
     READABLE,
@@ -37,7 +39,6 @@ from .scene import (
 
 LEAF_BOXES = {LeafType.INPUT: "placeholder", LeafType.PARAMETER: "variable", LeafType.CONSTANT: "constant"}
 MOST_LETTERS = 60  # of an equation in a box
-MOST_VALUES = 4  # of an evaluated tensor
 
 
 class Drawn:
@@ -77,18 +78,28 @@ class Drawn:
             scalars = [node_box(CURRENT.tables, row, self.wishes, plain) for row in self.rows[node]]
             return [Box(box.id, box.kind, box.lines, (*around, self.frame(node))) for box in scalars]
         kind = LEAF_BOXES[node.leaf_type] if isinstance(node, LeafNode) else "operator"
-        return [Box(name, kind, self._lines(node), around)]
+        value = None if not self.wishes.values else node.value if isinstance(node, LeafNode) else node._value
+        lines, formula = [f"{visible(self.names[node])}  {_shape(node)}"], self._formula(node)
+        grid = grid_of(node, visible(self.names[node]), value)
+        if formula:
+            lines.append(visible(formula, MOST_LETTERS))
+        if value is not None and not node.rank:
+            lines.append(shown(float(value)))
+        elif value is not None and grid is None:
+            lines.append(f"from {shown(float(value.min()))} to {shown(float(value.max()))}")
+        known = {each: f"tensor-{place}" for each, place in self.place.items()}
+        facts = {"feeds": feeds(node, known) if grid else "", "formula": formula, "through": "" if node.name else "yes"}
+        wrong = value is not None and not all(map(isfinite, value.reshape(-1)[:MOST_CELLS]))
+        facts = {what: fact for what, fact in facts.items() if fact}
+        told = ", ".join([*lines, *(cell.text for cell in grid.cells if cell.text)]) if grid else ""
+        return [Box(name, kind, lines, around, wrong, told, grid, facts)]
 
-    def _lines(self, node: TensorNode) -> list[str]:
-        lines = [f"{visible(self.names[node])}  {_shape(node)}"]
-        if node.sources:
-            written = Writing(self.names, TEXT)
-            equation = f"{written.left(node)} = {written.right(node)}"
-            lines.append(visible(re.sub(r"(\w+)_{(.*?)} ", _over, equation), MOST_LETTERS))
-        value = node.value if isinstance(node, LeafNode) else node._value
-        if self.wishes.values and value is not None and node.size <= MOST_VALUES:
-            lines.append(", ".join(shown(float(each)) for each in value.reshape(-1)))
-        return lines
+    def _formula(self, node: TensorNode) -> str:
+        """`y[i] = Σ[j] W[i,j] * x[j]`; nothing for a leaf."""
+        if not node.sources:
+            return ""
+        written = Writing(self.names, TEXT)
+        return re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left(node)} = {written.right(node)}")
 
     def frame(self, node: TensorNode) -> str:
         """The id of the frame around an opened tensor's scalars."""

@@ -27,7 +27,7 @@ def rolled(asked, wanted=()):
     """The plan of what is asked for, rolled up; the values of asked and wanted nodes in it, in their order."""
     rows = [node.row for node in (*asked, *wanted)]
     flat, chosen = flat_of_tables(CURRENT.tables, rows)
-    place = {row: at for at, row in enumerate(chosen.tolist())}
+    place = {row: number for number, row in enumerate(chosen.tolist())}
     flat, moved = dots(flat, np.array([place[row] for row in rows], np.int32))
     at_rows = [int(moved[place[row]]) for row in rows]
     new, now = lanes(flat, np.array(at_rows[len(asked) :], np.int32), np.array(at_rows, np.int32))

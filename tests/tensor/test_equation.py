@@ -55,7 +55,7 @@ def test_its_derivative_is_an_equation_too():
         (lambda a, v: a * 2.5, "2.5 * a[i,j]"),
         (lambda a, v: transform("i->ij", v, sizes={"j": 4}), "v[i]"),
         (lambda a, v: a - v, "a[i,j] - v[j]"),
-        (lambda a, v: linear("ij,j->i", a, v, op="sub"), "sum_{b} (a[i,b] - v[b])"),
+        (lambda a, v: linear("ij,j->i", a, v, op="sub"), "sum_{j} (a[i,j] - v[j])"),
         (lambda a, v: a + 1, "a[i,j] + 1"),
         (lambda a, v: a[:, ::-1], "a[i,2-j]"),
         (lambda a, v: v[1:], "v[i+1]"),

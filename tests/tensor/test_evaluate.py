@@ -271,3 +271,10 @@ def test_softmax_of_a_tensor_runs_along_its_last_axis():
     z = leaf(2, 3)
     assert ng.softmax(z).eval().sum(1) == pytest.approx([1.0, 1.0])
     assert z.log_softmax().eval() == pytest.approx(np.log(z.softmax().eval()))
+
+
+def test_two_arrays_under_one_selection_are_multiplied_before_their_entries_move():
+    x = leaf(6, 7, 8, 9)
+    tiled = x.tile([7, 6, 4, 2])  # its selection, written out, would take 900 GiB
+    slope = gradients((tiled * np.ones(tiled.shape)).sum(), x)
+    assert (slope.eval() == 7 * 6 * 4 * 2).all()

@@ -25,7 +25,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     pages: list[Any] = []
 
     def show(steps: Any, **options: Any) -> Seen:
-        context = browser.new_context(offline=True, **options)
+        context = browser.new_context(offline=True, **{"reduced_motion": "reduce", **options})
         view = context.new_page()
         pages.append(context)
         problems: list[str] = []
@@ -34,6 +34,8 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
         view.on("dialog", lambda dialog: problems.append("a script of the learner's ran"))
         view.goto(steps.save(tmp_path / f"walk{len(pages)}.html").as_uri())
         seen = Seen(view)
+        if seen.root.get_by_role("button", name="show queue (3)").count():
+            seen.press("3")  # every event is told
         seen.problems = problems  # type: ignore[attr-defined]
         return seen
 

@@ -29,6 +29,10 @@ class Seen:
     def click(self, label: str) -> None:
         self.root.get_by_role("button", name=label, exact=True).click()
 
+    def find(self, wish: str) -> None:
+        """Say what to find, without going there."""
+        self.root.get_by_role("combobox", name="find").fill(wish)
+
     @property
     def sentence(self) -> str:
         return str(self.root.locator(".ng-sentence").inner_text())
@@ -40,7 +44,7 @@ class Seen:
             "[Number(g.id.slice(4)), g.querySelector(kind)?.textContent ?? ''])",
             f".ng-{kind}",
         )
-        return {row: text for row, text in found if text}
+        return {row: text.replace("−", "-") for row, text in found if text}
 
     def marked(self, name: str) -> set[str]:
         return set(self.view.evaluate(f"[...document.querySelectorAll('.ng-drawing .ng-{name}')].map(g => g.id)"))

@@ -14,6 +14,7 @@ from naive_graph.errors import DrawingError, NodeError
 from naive_graph.graph.handles import CURRENT
 from naive_graph.views import look
 from naive_graph.views.ink import layered_svg
+from naive_graph.views.routes import paged
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +93,11 @@ def test_a_partial_is_not_taken_for_a_part_of_an_ordinal():
     a, b = Variable(1.0), Variable(2.0)
     y = a - b
     Graph.forward()
-    assert groups(draw(y, partials=True).svg)["edge-0-2-0"] == ["1st: 1"]
+    picture = draw(y, partials=True)
+    assert groups(picture.svg)["edge-0-2-0"] == ["1", "1st"] and "1st: 1" in picture.dot
+    page = paged(picture.scene, "LR")
+    left, wide = page.boxes["row-2"][0], page.boxes["row-2"][2] / 2
+    assert page.labels["edge-0-2-0"][0] < left - wide < page.places["edge-0-2-0"][0]  # one outside, one inside
 
 
 def test_partials_are_blank_before_forward_and_where_operands_are_missing():
@@ -229,7 +234,7 @@ def test_a_graph_too_large_to_read_shows_the_part_nearest_the_result_and_says_so
     y = Variable(1.0)
     for _ in range(2000):
         y = y.sin()
-    drawn = draw(y)
+    drawn = draw(y, most=100)
     assert [box.id for box in drawn.scene.boxes] == [*(f"row-{row}" for row in range(1901, 2001)), "rest-row-1901"]
     assert "100 of 2,001 nodes" in drawn.scene.caption and "most=" in drawn.scene.caption
 
@@ -245,7 +250,7 @@ def test_as_many_boxes_are_shown_as_were_asked_for():
 def test_of_many_results_the_last_are_shown_with_what_they_depend_on():
     for _ in range(500):
         (Variable(1.0) * Variable(2.0)).sin()
-    nodes = [box for box in draw(Graph).scene.boxes if box.kind != "rest"]
+    nodes = [box for box in draw(Graph, most=100).scene.boxes if box.kind != "rest"]
     assert nodes[-1].id == "row-1999" and [box.kind for box in nodes].count("variable") >= 40
 
 
@@ -253,7 +258,7 @@ def test_the_caption_is_in_the_picture_of_either_layout():
     y = Variable(1.0)
     for _ in range(2000):
         y = y.sin()
-    for svg in both(draw(y)):
+    for svg in both(draw(y, most=100)):
         assert "The 100 of 2,001 nodes nearest the result are shown" in " ".join(texts(svg))
 
 
@@ -267,11 +272,63 @@ def test_a_graph_too_large_to_read_folds_its_scopes_first():
     assert len(drawn.scene.boxes) == 5 and "folded" in drawn.scene.caption
 
 
-def test_a_chain_of_a_hundred_thousand_is_drawn():
+def chain(size):
     y = Variable(1.0)
-    for _ in range(100_000):
+    for _ in range(size):
         y = y.sin()
-    assert "of 100,001 nodes" in draw(y).scene.caption
+    return y
+
+
+def test_what_is_computed_alike_stands_in_one_box_with_its_count():
+    w, loss = Variable(0.5, name="w"), 0.0
+    for sample in range(200):
+        loss = loss + (w * float(sample) - 2.0) ** 2
+    lines = [box.lines for box in draw(loss).scene.boxes]
+    assert ["w"] in lines and ["×", "200 alike"] in lines and ["^", "200 alike"] in lines
+    assert len(lines) < 20 and "1,209 nodes" in draw(loss).scene.caption
+
+
+def test_scopes_that_are_alike_stand_in_one_box_with_their_count():
+    h, w = Variable(0.0, name="h"), Variable(1.0, name="w")
+    for step in range(200):
+        with scope(f"cell {step}"):
+            h = (h * w).tanh()
+    assert ["cell …", "198 alike", "2 nodes each"] in [box.lines for box in draw(h).scene.boxes]
+
+
+def test_weights_that_feed_the_same_folded_scopes_share_a_box():
+    weights, x = [Variable(1.0, name=f"w{number}") for number in range(8)], Variable(2.0, name="x")
+    h = x
+    for step in range(3):
+        with scope(f"cell {step}"):
+            for w in weights:
+                h = (h * w).tanh()
+    scene = draw(h, fold=True).scene
+    assert scene.boxes[0].lines == ["8 variables", "w0, w1, w2, …"]
+    assert ["x", "2"] in [box.lines for box in scene.boxes] and len(scene.boxes) == 5
+    assert {arrow.label for arrow in scene.arrows if arrow.source == "row-0"} == {"8×"}
+    assert len(draw(h).scene.boxes) == 9 + 3 * 16
+
+
+def test_a_graph_without_repeated_parts_shows_the_part_nearest_the_result():
+    names = [f"f{number}" for number in range(90)]
+    y = Variable(1.0)
+    for name in names:
+        operator(f"drawn_{name}", lambda a: a, [lambda a, y: 1.0])
+    for _ in range(4):
+        for name in names:
+            y = getattr(y, f"drawn_{name}")()
+    assert "nearest the result" in draw(y).scene.caption
+
+
+def test_a_graph_of_twenty_thousand_is_drawn_and_one_of_a_million_refused_with_advice():
+    drawn = draw(chain(20_000))
+    assert ["sin", "19,998 alike"] in [box.lines for box in drawn.scene.boxes] and drawn.svg
+    with pytest.raises(DrawingError, match=r"draw\(node, most=100\)"):
+        draw(chain(50_001))
+    assert len(draw(chain(50_001), most=5).scene.boxes) == 6
+    with pytest.raises(DrawingError, match="tells something of up to 50,000"):
+        draw(Graph)
 
 
 def test_a_cycle_drawn_by_hand_is_drawn():

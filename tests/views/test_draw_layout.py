@@ -118,7 +118,11 @@ def test_the_name_of_a_frame_stands_on_no_box(recipe, direction):
 
 
 def rectangle(group):
-    x, y, wide, high = (float(group.find(f"{SVG}rect").get(name)) for name in ("x", "y", "width", "height"))
+    shape = group.find(f"{SVG}rect")
+    if shape is None:
+        x, y, wide, high = (float(group.find(f"{SVG}ellipse").get(name)) for name in ("cx", "cy", "rx", "ry"))
+        return (x - wide, x + wide), (y - high, y + high)
+    x, y, wide, high = (float(shape.get(name)) for name in ("x", "y", "width", "height"))
     return (x, x + wide), (y, y + high)
 
 

@@ -1,7 +1,11 @@
 """Pictures of tensors: shapes, equations, folding, and their scalars."""
 
+import json
+import math
+
 import numpy as np
 import pytest
+from measured import Measured
 
 from naive_graph import LeafNode, Variable, conv2d, draw, gradients, linear, lower
 from naive_graph.errors import DrawingError, NodeError
@@ -21,7 +25,7 @@ def lines(picture):
 
 
 def test_a_tensor_is_drawn_with_its_shape_and_equation(y):
-    assert lines(draw(y)) == ["W  (2 × 3)", "x  (3)", "1, 2, 3", "y  (2)", "y[i] = Σ[a] W[i,a] * x[a]"]
+    assert lines(draw(y)) == ["W  (2 × 3)", "x  (3)", "y  (2)", "y[i] = Σ[j] W[i,j] * x[j]"]
 
 
 def test_a_reduction_is_drawn_with_what_it_runs_over():
@@ -44,10 +48,65 @@ def test_selections_are_not_drawn_for_the_equation_says_what_they_do():
     assert len(boxes) == 2
 
 
+def cells(picture, name):
+    """The matrix of a tensor: of each cell its text, from the upper left."""
+    (box,) = (box for box in picture.scene.boxes if box.lines[0].startswith(f"{name}  "))
+    rows = {}
+    for cell in box.grid.cells:
+        rows.setdefault(cell.row, []).append(cell.text)
+    return [rows[row] for row in sorted(rows)]
+
+
+def test_a_tensor_is_a_matrix_of_its_values(y):
+    assert cells(draw(y), "x") == [["1", "2", "3"]]
+    assert cells(draw(y), "W") == [["1", "2", "3"], ["4", "5", "6"]]
+
+
 def test_values_are_shown_once_evaluated(y):
     y.eval()
-    assert "14, 32" in lines(draw(y))
-    assert "14, 32" not in lines(draw(y, values=False))
+    assert cells(draw(y), "y") == [["14", "32"]]
+    assert cells(draw(y, values=False), "y") == [["", ""]]
+
+
+def test_a_cell_is_as_deep_in_colour_as_its_value_is_large():
+    x = LeafNode.parameter([-4.0, 0.0, 2.0, math.nan], "x")
+    (box,) = draw(x).scene.boxes
+    assert [cell.share for cell in box.grid.cells] == [-1.0, 0.0, 0.5, None]
+    assert box.wrong and "x[3] = not a number" in draw(x).svg
+
+
+def test_axes_of_extent_1_are_left_out_of_a_matrix_and_a_third_one_stacks_them():
+    x = LeafNode.parameter(np.arange(12.0).reshape(1, 2, 3, 2, 1), "x")
+    assert cells(draw(x), "x") == [["0", "1"], ["2", "3"], ["4", "5"], ["6", "7"], ["8", "9"], ["10", "11"]]
+
+
+def test_a_tensor_too_large_for_cells_says_between_what_its_values_lie():
+    x = LeafNode.parameter(np.arange(5000.0), "x")
+    assert lines(draw(x)) == ["x  (5000)", "from 0 to 4999"]
+
+
+def fed(picture, name):
+    """Which entries of each source feed each entry of a tensor."""
+    (box,) = (box for box in picture.scene.boxes if box.lines[0].startswith(f"{name}  "))
+    return json.loads(box.facts["feeds"])
+
+
+def test_a_cell_knows_the_cells_that_feed_it(y):
+    assert fed(draw(y), "y") == {"tensor-0": [[0, 1, 2], [3, 4, 5]], "tensor-1": [[0, 1, 2], [0, 1, 2]]}
+    picture = draw(leaf("x", 2, 3).sum(1).exp())
+    assert fed(picture, "t1") == {"tensor-0": [[0, 1, 2], [3, 4, 5]]} and fed(picture, "t2") == {"tensor-1": [[0], [1]]}
+
+
+def test_a_convolution_knows_its_window():
+    picture = draw(conv2d(leaf("x", 1, 3, 3, 1), leaf("w", 2, 2, 1, 1)))
+    reached = {place: {place} for place in range(4)}
+    boxes = {box.id: box for box in picture.scene.boxes}
+    last = list(boxes)[-1]
+    while last != "tensor-0":
+        (before, feeds), *_ = json.loads(boxes[last].facts["feeds"]).items()
+        reached = {place: {each for cell in cells for each in feeds[cell]} for place, cells in reached.items()}
+        last = before
+    assert reached == {0: {0, 1, 3, 4}, 1: {1, 2, 4, 5}, 2: {3, 4, 6, 7}, 3: {4, 5, 7, 8}}
 
 
 def test_an_opened_tensor_shows_its_scalars(y):
@@ -58,6 +117,16 @@ def test_an_opened_tensor_shows_its_scalars(y):
     assert {"+  y[0]", "+  y[1]"} < {box.lines[0] for box in inside}
     assert set(scene.scope_names.values()) == {"y  (2)"}
     assert {"tensor-0", "tensor-1"} < {box.id for box in scene.boxes}
+
+
+def test_an_opened_tensor_stands_in_the_order_of_its_entries(y):
+    lower(y)
+    picture = draw(y, open=True)
+    boxes, tops = Measured(picture.svg).boxes, {}
+    for box in picture.scene.boxes:
+        tops[box.lines[0].removeprefix("+  ")] = boxes[box.id][1]
+    for names in ([f"W[{i},{j}]" for i in (0, 1) for j in (0, 1, 2)], ["x[0]", "x[1]", "x[2]"], ["y[0]", "y[1]"]):
+        assert names == sorted(names, key=tops.__getitem__)
 
 
 def test_all_can_be_opened_at_once(y):

@@ -1,7 +1,8 @@
 """The walk is the sweeps: laws on random graphs, and how a step reads."""
 
-import json
 import math
+from array import array
+from html import unescape
 
 import pytest
 from graphs import any_graph, build, snapshot, tame
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from naive_graph import (
     Constant,
     Graph,
-    Operator,
     PlaceHolder,
     Steps,
     Variable,
@@ -25,11 +25,9 @@ from naive_graph import (
 from naive_graph.core.plan import absorbed_by
 from naive_graph.errors import NodeError, PlaceHolderError
 from naive_graph.graph.handles import CURRENT
-from naive_graph.views.stepper.stops import next_stop
-from naive_graph.views.stepper.widget import answer
 from naive_graph.views.steps.describe import figure, rule_tex
 from naive_graph.views.steps.mathml import mathml
-from naive_graph.views.steps.pages import PAGE, Walk
+from naive_graph.views.steps.packing import unpacked
 from naive_graph.views.steps.state import State
 
 LAWS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -116,6 +114,44 @@ def test_the_queue_is_kahns(recipe):
 
 @LAWS
 @given(any_graph())
+def test_the_head_of_the_queue_acts_there_and_back(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        before = ()
+        for each in step(y, mode="forward" if isinstance(y, Constant) else "both"):
+            acting = {"contributed": each.consumer, "started": None, "enqueued": None}.get(each.kind, each.row)
+            assert acting is None or acting == before[0]
+            before = each.queue
+
+
+@LAWS
+@given(any_graph())
+def test_nothing_is_waited_for_after_the_last_use(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        if isinstance(y, Constant):
+            return
+        steps = step(y)
+        (run,) = (each for each in steps.runs if each.phase == "backward")
+        left = {row: len(run.cast.consumers(row)) for row in run.cast.rows}
+        for each, state in steps.states(range(len(steps) - len(run), len(steps))):
+            if each.kind == "contributed":
+                left[each.row] -= 1
+                assert state.waiting[each.row] <= left[each.row]
+        assert set(state.waiting.values()) == {0}
+
+
+@LAWS
+@given(any_graph())
+def test_no_gradient_is_told_of_a_constant(recipe):
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        if not isinstance(y, Constant):
+            assert not any(isinstance(each.node, Constant) for each in step(y).find(phase="backward"))
+
+
+@LAWS
+@given(any_graph())
 def test_nobody_is_ready_who_still_waits(recipe):
     with Graph.scratch():
         y = build(recipe)[-1]
@@ -198,30 +234,6 @@ def test_a_step_that_is_asked_for_alone_has_the_state_that_walking_leads_to(reci
         *_, (_, walked) = steps.states(range(place + 1))
         (_, leapt), *_ = steps.states(range(place, place + 1))
         assert repr(vars(leapt)) == repr(vars(walked))
-
-
-def stops(each, at, rows):
-    """What a stop means, said of a step."""
-    if at == "bad":
-        return not each.finite
-    if at == "nodes":
-        return each.row in rows or each.consumer in rows
-    acts = each.kind not in ("started", "enqueued") and isinstance(each.node, Operator)
-    return acts and each.node.operator == at.removeprefix("operator:")
-
-
-@LAWS
-@given(any_graph(), st.data())
-def test_the_next_stop_is_the_first_step_beyond_that_stops(recipe, data):
-    with Graph.scratch():
-        y = build(recipe)[-1]
-        steps = step(y, mode="forward" if isinstance(y, Constant) else "both")
-        at = data.draw(st.sampled_from(["bad", "nodes", "operator:add", "operator:mul", "operator:sin"]))
-        rows = data.draw(st.sets(st.integers(0, y.row), max_size=2)) if at == "nodes" else set()
-        start = data.draw(st.integers(0, len(steps) - 1))
-        there = [each.index for each in steps if stops(each, at, rows)]
-        assert next_stop(steps, at, rows, start, 1) == next((index for index in there if index > start), None)
-        assert next_stop(steps, at, rows, start, -1) == next((index for index in there[::-1] if index < start), None)
 
 
 # --- how a step reads ----------------------------------------------------------
@@ -375,7 +387,7 @@ def test_a_walk_can_be_read_after_the_graph_is_gone():
     _, _, steps = downhill()
     Graph.clear()
     assert "iteration 3" in steps[steps.iterations[3]].sentence
-    assert Walk(steps).contents()["drawings"]["0"]["svg"] == ""
+    assert unpacked(steps.walk().blob)[0]["drawings"] == {}
 
 
 def test_one_graph_for_each_sample_is_recorded_too():
@@ -401,73 +413,109 @@ def test_two_recorders_at_once_are_told_apart():
     assert len(outer) == len(inner)
 
 
-# --- pages ----------------------------------------------------------------------
+# --- what a browser is given -----------------------------------------------------
+
+
+def given_to_browser(steps):
+    header, body = unpacked(steps.walk().blob)
+
+    def column(kind, place):
+        found = array(kind)
+        found.frombytes(body[place[0] : place[0] + place[1] * found.itemsize])
+        return found
+
+    return header, column
 
 
 @LAWS
 @given(any_graph())
-def test_pages_hold_the_whole_walk(recipe):
+def test_columns_hold_every_event_of_the_walk(recipe):
+    """Kinds, nodes and numbers, as the browser puts them together again."""
     with Graph.scratch():
         y = build(recipe)[-1]
         steps = step(y, mode="forward" if isinstance(y, Constant) else "both")
-        walk = Walk(steps)
-        told = [each for number in walk.pages() for each in walk.page(number)["steps"]]
-        assert [each["sentence"] for each in told] == [each.sentence for each in steps]
-        json.dumps(walk.contents(), allow_nan=False)
+        header, column = given_to_browser(steps)
+        numbers = iter(column("d", header["numbers"]))
+        patterns = [header["patterns"][which] for which in column("i", header["runs"])]
+        for run, pattern in zip(steps.runs, patterns, strict=True):
+            last, givers = [0] * 7, iter(column("i", pattern["positions"]))
+            kinds, moves = column("B", pattern["kinds"]), column("i", pattern["steps"])
+            for place, (kind, move) in enumerate(zip(kinds, moves, strict=True)):
+                entry = run.entry(place)
+                last[kind] += move
+                node = entry.consumer if entry.consumer >= 0 else entry.row
+                assert (kind, run.cast.rows[last[kind]]) == (entry.kind, node)
+                if entry.consumer >= 0:
+                    assert (next(givers), bits(next(numbers))) == (entry.position, bits(entry.partial))
+                elif kind in (2, 3):
+                    assert bits(next(numbers)) == bits(entry.value)
+        assert next(numbers, None) is None
 
 
-def test_a_page_begins_with_the_state_before_it():
-    x = Variable(1.0, name="x")
-    y = x
-    for _ in range(2000):
-        y = y.sin()
-    steps = step(y)
-    walk = Walk(steps)
-    assert len(walk.pages()) == -(-len(steps) // PAGE)
-    page = walk.page(len(walk.pages()) // 2)
-    *_, (_, state) = steps.states(range(page["first"]))
-    drawn = walk.drawn[0]  # of a large graph, only what is drawn is sent
-    assert 0 < len(drawn) < len(state.values)
-    assert page["state"]["values"] == {str(row): figure(state.values[row]) for row in drawn if row in state.values}
-    assert page["state"]["queue"] == list(state.queue)[:20]
+def test_runs_that_are_alike_are_sent_once():
+    _, _, steps = downhill(20)
+    header, column = given_to_browser(steps)
+    assert len(column("i", header["runs"])) == 60
+    assert [pattern["phase"] for pattern in header["patterns"]] == ["forward", "backward", "update"]
 
 
-def test_a_page_of_a_tangent_walk_begins_with_the_slopes_before_it():
-    x = Variable(1.0, name="x")
-    y = x
-    for _ in range(300):
-        y = y.sin()
-    steps = step(y, mode="tangent")
-    slopes = steps.runs[0].slopes
-    page = Walk(steps).page(1)
-    assert len(page["state"]["values"]) > 200
-    assert page["state"]["grads"] == {row: figure(slopes[int(row)]) for row in page["state"]["values"]}
+def test_values_that_were_set_before_a_reverse_run_are_sent_with_it():
+    x = Variable(3.0, name="x")
+    f = x * x
+    with record() as steps:
+        Graph.forward(f)
+        Graph.backward(f)
+        Graph.backward(f)
+    assert given_to_browser(steps)[0]["values"] == {}
+    assert list(given_to_browser(step(f, mode="backward"))[0]["values"]) == ["0"]
 
 
-def test_a_node_that_no_drawing_shows_is_drawn_with_its_neighbours():
-    x = Variable(1.0, name="x")
-    y = x
+def test_a_graph_that_is_too_large_to_be_drawn_has_no_drawing():
+    y = Variable(1.0, name="x")
     for _ in range(500):
         y = y.sin()
-    steps = step(y, mode="forward")
-    walk = Walk(steps)
-    drawings = walk.contents()["drawings"]
-    assert str(x.row) not in drawings["0"]["boxes"]
-    there = steps.find(node=x)[-1].index
-    shown = walk.page(there // PAGE)["steps"][there % PAGE]["drawing"]
-    assert drawings[shown]["boxes"][str(x.row)] == f"row-{x.row}"
+    assert given_to_browser(step(y))[0]["drawings"] == {}
 
 
-def test_a_widget_asks_for_pages_and_for_stops():
-    x = Variable(0.0, name="x")
-    steps = step(x.log().exp())
-    walk = Walk(steps)
-    asked = {"find": {"at": "bad", "rows": []}, "from": 0, "direction": 1}
-    assert answer(walk, asked) == steps.find(finite=False)[0].index
-    assert answer(walk, asked | {"direction": -1}) is None
-    assert answer(walk, {"page": 0})["first"] == 0
-    assert answer(walk, {"page": 1}) is None
-    assert answer(walk, {"page": "0"}) is None
+def test_the_whole_program_is_given_with_the_place_of_each_node():
+    x = Variable(3.0, name="x")
+    f = x.sin()  # 😀 this very line
+    header, column = given_to_browser(step(f))
+    file, line, (start, end) = header["origins"][column("i", header["casts"][0]["origins"])[-1]]
+    program = header["files"][file]
+    assert program["lines"][line - program["first"]][start:end] == "x.sin()"
+
+
+def test_the_letters_of_a_rule_are_nobodys_name():
+    a, y = Variable(3.0, name="a"), Variable(2.0, name="y")
+    letters = given_to_browser(step(a * y))[0]["casts"][0]["letters"]
+    assert not {"a", "y"} & set(letters)
+
+
+def test_two_weights_that_move_have_a_surface():
+    u, v = Variable(1.0, name="u"), Variable(2.0, name="v")
+    f = u * u + v * v
+    with record() as steps:
+        for _ in range(3):
+            Graph.forward(f)
+            Graph.backward(f)
+            u.value -= 0.1 * u.grad
+            v.value -= 0.1 * v.grad
+    surface = given_to_browser(steps)[0]["surface"]
+    assert surface["names"] == ["u", "v"]
+    assert len(surface["heights"]) == surface["size"] ** 2 and surface["levels"]
+
+
+def test_a_formula_is_the_heading_unless_it_is_long():
+    x = Variable(2.0, name="x")
+    f = (x**2 + 1).log()
+    f.name = "f"
+    heading = given_to_browser(step(f))[0]["heading"]
+    assert heading.startswith("<math") and "log" in heading
+    y = x
+    for _ in range(50):
+        y = y.sin()
+    assert given_to_browser(step(y))[0]["heading"] == ""
 
 
 def test_a_million_events_are_columns_not_objects():
@@ -488,14 +536,28 @@ def test_a_large_graph_is_folded_and_opens_where_the_walk_is():
         with scope(f"layer{layer}"):
             for _ in range(100):
                 y = y.sin()
-    steps = step(y, mode="forward")
-    walk = Walk(steps)
-    drawings = walk.contents()["drawings"]
-    assert set(drawings) == {"0", *(f"0/layer{layer}" for layer in range(4))}
-    there = walk.page(1)["steps"][0]
-    assert there["drawing"] == "0/layer2"
-    assert drawings["0/layer2"]["boxes"][str(there["row"])] == f"row-{there['row']}"
-    assert walk.made["casts"][0]["nodes"][str(there["row"])]["boxes"]["0"].startswith("scope-")
+    header, _ = given_to_browser(step(y, mode="forward"))
+    assert set(header["drawings"]) == {"0", *(f"0/layer{layer}" for layer in range(4))}
+    there = header["casts"][0]["scopes"]["0/layer2"][0]
+    assert f'id="row-{there}"' in unescape(header["drawings"]["0/layer2"]["svg"])
+    assert any(there in rows for rows in header["drawings"]["0"]["folded"].values())
+
+
+# --- tensors -----------------------------------------------------------------------
+
+
+def test_a_tensor_is_lowered_and_all_its_elements_are_walked_through():
+    pytest.importorskip("numpy")
+    from naive_graph import LeafNode, linear, lower
+
+    w, x = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]], "W"), LeafNode.parameter([5.0, 6.0], "x")
+    y = linear("ij,j->i", w, x, name="y")
+    steps = step(y)
+    assert steps.walk().title == f"A walk through {y.label}"
+    state, leaves = last_state(steps), lower(x)
+    assert [state.values[node.row] for node in lower(y)] == [17.0, 39.0]
+    assert [state.grads[node.row] for node in leaves] == [4.0, 6.0]  # of the sum of y
+    assert "d(sum)/d(x[0])" in steps.find(node=leaves[0], kind="finished")[0].arithmetic
 
 
 def test_an_element_of_a_tensor_shows_its_equation():
@@ -504,8 +566,10 @@ def test_an_element_of_a_tensor_shows_its_equation():
 
     y = linear("ij,j->i", LeafNode.parameter(np.ones((2, 2)), "W"), LeafNode.parameter(np.ones(2), "x"), name="y")
     node = lower(y)[1]
-    nodes = Walk(step(node)).contents()["casts"][0]["nodes"]
-    assert nodes[str(node.row)]["tensor"] == {"element": "element y[1]", "equation": "y[i] = sum_{a} W[i,a] * x[a]"}
+    header, _ = given_to_browser(step(node))
+    (tensor,) = [each for each in header["casts"][0]["tensors"] if each[0] <= node.row <= each[1]]
+    assert tensor[3] == "y[i] = sum_{a} W[i,a] * x[a]"
+    assert "y[1]" in header["casts"][0]["names"].values()
 
 
 def test_rules_are_shown_in_mathml():
@@ -525,7 +589,7 @@ def test_a_partial_that_only_takes_numbers_does_not_stop_a_walk():
 
     rounded = operator("rounded_for_a_walk", lambda a: float(round(a)), [lambda a, y: float(a) * 0.0])
     assert rule_tex(RULES["rounded_for_a_walk"], 1)[1] == [r"\frac{d y}{d a}"]
-    assert len(Walk(step(rounded(Variable(2.4)))).contents()["casts"]) == 1
+    assert len(unpacked(step(rounded(Variable(2.4))).walk().blob)[0]["casts"]) == 1
     del RULES["rounded_for_a_walk"]
 
 

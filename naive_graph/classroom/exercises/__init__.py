@@ -17,6 +17,7 @@ passes     8  share, last_uses, slots, runs, run_plan
 partials   9  both_partials, robust_slope, row_slopes, disagreement
 pipelines  10 at_work, versions_read, turn, ends
 windows    11  convolve, input_gradient, kernel_gradient, pool_gradient
+elsewhere  12  channels_last, field_of_view, same_pads
 
 A toml file holds what is said: rules, hints, and a sentence for each mistake. Those of the first ten are in texts.toml.
 """
@@ -25,6 +26,7 @@ from .backward import BACKWARD
 from .counting import COUNT, EDGES, EVALUATE, SENSITIVITIES
 from .downhill import DESCEND, SLOPE
 from .dual import DUAL
+from .elsewhere import CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS
 from .indices import ADD_ROW, INDEX_ARRAYS, SHAPE_OF, SLIDE, TRANSPOSE
 from .lists import CONTRACT, SOFTMAX
 from .orders import DEPENDS_ON, KAHN
@@ -51,4 +53,5 @@ EXERCISES = [
     BOTH_PARTIALS, ROBUST_SLOPE, ROW_SLOPES, DISAGREEMENT,
     AT_WORK, ENDS, VERSIONS_READ, TURN,
     CONVOLVE, INPUT_GRADIENT, KERNEL_GRADIENT, POOL_GRADIENT,
+    CHANNELS_LAST, FIELD_OF_VIEW, SAME_PADS,
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from ..picks import reshape
 from ..selection import Picker, SelectionNode
 from ..sliding import SAME, Window, channels_back, channels_last, imaged, patched, sides, window
 from .examples import example
-from .mapping import Attribute, Fixed, Input, Onnx, Permuted, TensorFlow, padded_as, padded_by, spatial
+from .mapping import Attribute, Fixed, Input, Onnx, Permuted, TensorFlow, image_of, padded_as, padded_by, spatial
 from .moves import Extents
 from .properties import Layout, Maybe, MaybePair, Padding, Pair, Size, Tensor, several
 from .table import tensor_operator
@@ -28,7 +28,7 @@ OF_ONNX: dict[str, Any] = {
 OF_TENSORFLOW: dict[str, Any] = {
     "strides": Attribute("strides", adapt=spatial),
     "padding": Attribute("padding", adapt=padded_as),
-    "dilations": Attribute("dilations", (1, 1), spatial),
+    "dilations": Attribute("dilations", (1, 1, 1, 1), spatial),
     "data_format": Attribute("data_format", "NHWC"),
     "harmless": ("use_cudnn_on_gpu", "explicit_paddings"),
 }
@@ -184,7 +184,7 @@ def _landing(
     ],
     onnx=Onnx("ConvTranspose", operands=[0, Permuted(1, (2, 3, 1, 0)), 2], **OF_ONNX,
               output_padding=Attribute("output_padding", (0, 0)), output_shape=Attribute("output_shape", None)),
-    tensorflow=TensorFlow("Conv2DBackpropInput", operands=[2, 1], output_shape=Input(0, adapt=spatial),
+    tensorflow=TensorFlow("Conv2DBackpropInput", operands=[2, 1], output_shape=Input(0, adapt=image_of),
                           groups=Fixed(1), **OF_TENSORFLOW),
 )  # fmt: skip
 def conv2d_transpose(

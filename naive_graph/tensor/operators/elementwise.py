@@ -27,7 +27,7 @@ from ...core.catalogue import (
     where,
 )
 from .examples import Example, example
-from .mapping import Attribute, Input, Onnx, TensorFlow
+from .mapping import Attribute, Input, Onnx, TensorFlow, single
 from .properties import MaybeReal, one_of
 from .row import Row
 from .table import tensor_operator
@@ -172,8 +172,8 @@ def squared_difference(a: Any, b: Any) -> Any:
 
 @kinked(
     example((2, 3), min=-0.5, max=0.7), example((3,), min=0.0), example((3,), max=0.4), example((2,)),
-    onnx=Onnx("Clip", min=(Attribute("min", -HUGE, until=10), Input(1, None, since=11)),
-              max=(Attribute("max", HUGE, until=10), Input(2, None, since=11))),
+    onnx=Onnx("Clip", min=(Attribute("min", -HUGE, until=10), Input(1, None, single, since=11)),
+              max=(Attribute("max", HUGE, until=10), Input(2, None, single, since=11))),
     tensorflow=TensorFlow("ClipByValue", min=Input(1), max=Input(2)),
 )  # fmt: skip
 def clip(x: Any, min: MaybeReal = None, max: MaybeReal = None) -> Any:
@@ -184,19 +184,21 @@ def clip(x: Any, min: MaybeReal = None, max: MaybeReal = None) -> Any:
 
 # --- comparisons: 1 where it holds, else 0; no gradient -----------------------
 
+SHAPES: dict[str, Any] = {"refused": {"incompatible_shape_error": True}}  # where the shapes do not fit
+
 
 def _same(a: Any, b: Any) -> Any:
     unordered = sign(a) - sign(a) + sign(b) - sign(b)  # 0, but NaN for NaN, which equals nothing
     return where(unordered, 0.0, where(less(a, b), 0.0, where(greater(a, b), 0.0, 1.0)))
 
 
-@kinked(onnx=Onnx("Equal"), tensorflow=TensorFlow("Equal"))
+@kinked(onnx=Onnx("Equal"), tensorflow=TensorFlow("Equal", **SHAPES))
 def equal(a: Any, b: Any) -> Any:
     """1 where a and b are equal, else 0."""
     return _same(a, b)
 
 
-@kinked(tensorflow=TensorFlow("NotEqual"))
+@kinked(tensorflow=TensorFlow("NotEqual", **SHAPES))
 def not_equal(a: Any, b: Any) -> Any:
     """1 where a and b differ, else 0."""
     return 1.0 - _same(a, b)

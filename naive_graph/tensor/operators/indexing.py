@@ -21,7 +21,7 @@ from ..nodes import LeafNode, LinearNode
 from .entrywise import entry
 from .examples import example
 from .kinds import place
-from .mapping import Attribute, Input, Onnx, TensorFlow, element
+from .mapping import Attribute, Element, Input, Onnx, TensorFlow, single
 from .moves import Extents, move, moved, numbered
 from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
 from .table import composition
@@ -131,7 +131,7 @@ def places_nd(x: Extents, places: Any, batch_dims: int) -> Extents:
     example((2, 3), places=[[0, 1], [1, 2]]), example((2, 3, 2), places=[[1, 0]]),
     example((2, 3), places=[[[1]], [[0]]], batch_dims=1), shape=places_nd,
     onnx=Onnx("GatherND", places=Input(1), batch_dims=Attribute("batch_dims", 0, since=12), since=11),
-    tensorflow=TensorFlow("GatherNd", places=Input(1)),
+    tensorflow=TensorFlow("GatherNd", places=Input(1), refused={"bad_indices_policy": ""}),
 )  # fmt: skip
 def gather_nd(x: Tensor, places: KnownPlaces, batch_dims: Count = 0) -> Any:
     """The entries, or slices, at places that name several axes at once."""
@@ -155,7 +155,7 @@ def _hots(x: Extents, depth: int, axis: int) -> Extents:
 @composition(
     example(np.array([0.0, 2.0, 1.0]), depth=3), example(np.array([[1.0, -1.0]]), depth=2, axis=0, on=2.0, off=-1.0),
     shape=_hots, smooth=False,
-    onnx=Onnx("OneHot", depth=Input(1), off=Input(2, adapt=element(0)), on=Input(2, adapt=element(1)),
+    onnx=Onnx("OneHot", depth=Input(1, adapt=single), off=Input(2, adapt=Element(0)), on=Input(2, adapt=Element(1)),
               axis=Attribute("axis", -1), since=9),
     tensorflow=TensorFlow("OneHot", depth=Input(1), on=Input(2), off=Input(3), axis=Attribute("axis", -1)),
 )  # fmt: skip

@@ -26,8 +26,8 @@ def _joined(tensors: list[Extents], axis: int) -> Extents:
 @move(
     example([(2, 3), (2, 1)], axis=1), example([(2,), (3,), (1,)]), shape=_joined,
     onnx=Onnx("Concat", operands=[ALL], axis=Attribute("axis")),
-    tensorflow=[TensorFlow("ConcatV2", operands=[ALL], axis=Input(-1)),
-                TensorFlow("Concat", operands=[ALL], axis=Input(0))],
+    tensorflow=[TensorFlow("ConcatV2", operands=[ALL], axis=Input(-1), harmless=("N",)),
+                TensorFlow("Concat", operands=[ALL], axis=Input(0), harmless=("N",))],
 )  # fmt: skip
 def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     """Tensors one after the other along an axis."""

@@ -11,6 +11,7 @@ where a file leaves the attribute out. Nothing here reads a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 REQUIRED = "required"  # there is no default: a file states it
@@ -142,9 +143,14 @@ def _written(home: Home) -> str:
 # --- adapters: (value, all attributes) -> the property ------------------------
 
 
-def element(place: int) -> Adapter:
+@dataclass(frozen=True)
+class Element:
     """Element i of a list."""
-    return lambda value, attributes: value[place]
+
+    place: int
+
+    def __call__(self, value: Any, attributes: Mapping[str, Any]) -> Any:
+        return value[self.place]
 
 
 def equals(text: str) -> Adapter:
@@ -152,9 +158,14 @@ def equals(text: str) -> Adapter:
     return lambda value, attributes: value == text
 
 
-def called(ours: Mapping[Any, Any]) -> Adapter:
-    """What a value is called here."""
-    return lambda value, attributes: ours[value]
+@dataclass(frozen=True)
+class Called:
+    """What a value is called here, by what it is called there."""
+
+    ours: Mapping[Any, Any]
+
+    def __call__(self, value: Any, attributes: Mapping[str, Any]) -> Any:
+        return self.ours[value]
 
 
 def truth(value: Any, attributes: Mapping[str, Any]) -> bool:
@@ -167,6 +178,12 @@ def as_list(value: Any, attributes: Mapping[str, Any]) -> list[Any]:
     return [value]
 
 
+def single(value: Any, attributes: Mapping[str, Any]) -> Any:
+    """A number, from an array of one."""
+    number = value.item() if hasattr(value, "item") else value
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 def spatial(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     """The elements for rows and columns of a list for all four axes, by the data format.
 
@@ -174,14 +191,32 @@ def spatial(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     (2, 3)
     """
     rows = 2 if _channels_first(attributes) else 1
+    batch, channels = value[0], value[3 if rows == 1 else 1]
+    if len(value) != 4 or (batch, channels) != (1, 1):
+        raise ValueError("windows slide along rows and columns alone")
+    return image_of(value, attributes)
+
+
+def image_of(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The extents of rows and columns in the shape of a batch of images, by the data format."""
+    rows = 2 if _channels_first(attributes) else 1
     return value[rows], value[rows + 1]
+
+
+def some(value: Any, attributes: Mapping[str, Any]) -> Any:
+    """A list that says something; None for an empty one."""
+    return value or None
 
 
 def padded_as(value: Any, attributes: Mapping[str, Any]) -> Any:
     """TensorFlow's padding: VALID, SAME, or explicit ones for the start and end of all four axes."""
-    if value not in ("EXPLICIT", b"EXPLICIT"):
+    if value in ("VALID", "SAME"):
         return value
+    if value != "EXPLICIT":
+        raise ValueError("VALID, SAME or EXPLICIT")
     pads, rows = attributes["explicit_paddings"], 4 if _channels_first(attributes) else 2
+    if len(pads) != 8 or sum(pads) != sum(pads[rows : rows + 4]):
+        raise ValueError("a before and an after for each of four axes, and 0 but for rows and columns")
     return pads[rows], pads[rows + 2], pads[rows + 1], pads[rows + 3]
 
 
@@ -192,4 +227,17 @@ def padded_by(value: Any, attributes: Mapping[str, Any]) -> Any:
 
 
 def _channels_first(attributes: Mapping[str, Any]) -> bool:
-    return attributes.get("data_format", "NHWC") in ("NCHW", b"NCHW")
+    return bool(attributes.get("data_format", "NHWC") == "NCHW")
+
+
+def undone(home: Attribute, value: Any) -> dict[str, Any]:
+    """The attributes that are read as this property. Raises KeyError where there are none.
+
+    >>> undone(Attribute("pads", (0, 0, 0, 0), padded_by), "SAME")
+    {'auto_pad': 'SAME_UPPER'}
+    """
+    if home.adapt is padded_by and isinstance(value, str):
+        return {"auto_pad": "SAME_UPPER" if value == "SAME" else value}
+    if isinstance(home.adapt, Called):
+        return {home.name: {ours: theirs for theirs, ours in home.adapt.ours.items()}[value]}
+    return {home.name: int(value) if home.adapt is truth else value}

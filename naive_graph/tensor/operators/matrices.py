@@ -51,8 +51,9 @@ def _product(a: Extents, b: Extents, transpose_a: bool, transpose_b: bool) -> Ex
     example((3, 2), (3,), transpose_a=True), shape=_product,
     onnx=Onnx("MatMul"),
     tensorflow=[TensorFlow("MatMul", transpose_a=Attribute("transpose_a", False),
-                           transpose_b=Attribute("transpose_b", False), harmless=("a_is_sparse", "b_is_sparse")),
-                *(TensorFlow(each, transpose_a=Attribute("adj_x", False), transpose_b=Attribute("adj_y", False))
+                           transpose_b=Attribute("transpose_b", False), harmless=("grad_a", "grad_b")),
+                *(TensorFlow(each, transpose_a=Attribute("adj_x", False), transpose_b=Attribute("adj_y", False),
+                             harmless=("grad_x", "grad_y"))
                   for each in ("BatchMatMul", "BatchMatMulV2"))],
 )  # fmt: skip
 def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Any:
@@ -183,7 +184,8 @@ def _together(tensors: list[Extents]) -> Extents:
 @composition(
     example([(2, 3), (2, 3), (3,)]), example([(2,)]), shape=_together,
     onnx=Onnx("Sum", operands=[ALL]),
-    tensorflow=[TensorFlow("AddN", operands=[ALL], harmless=("N",)), TensorFlow("AccumulateNV2", operands=[ALL])],
+    tensorflow=[TensorFlow("AddN", operands=[ALL], harmless=("N",)),
+                TensorFlow("AccumulateNV2", operands=[ALL], harmless=("N", "shape"))],
 )  # fmt: skip
 def add_n(tensors: Tensors) -> Any:
     """The sum of all tensors, left to right."""

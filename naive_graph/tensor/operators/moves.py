@@ -13,7 +13,7 @@ from .. import arithmetic, picks
 from ..base import TensorNode
 from .examples import Example, example
 from .kinds import places
-from .mapping import Attribute, Input, Onnx, TensorFlow
+from .mapping import Attribute, Input, Onnx, TensorFlow, some
 from .properties import (
     Axes,
     MaybeWholes,
@@ -107,7 +107,7 @@ def _squeezed(x: Extents, axes: Any) -> Extents:
 @move(
     example((1, 2, 1)), example((1, 2, 1), axes=[-1]), shape=_squeezed, method=False,
     onnx=Onnx("Squeeze", axes=(Attribute("axes", None, until=12), Input(1, None, since=13))),
-    tensorflow=TensorFlow("Squeeze", axes=Attribute("squeeze_dims", None)),
+    tensorflow=TensorFlow("Squeeze", axes=Attribute("squeeze_dims", (), some)),
 )  # fmt: skip
 def squeeze(x: Tensor, axes: Axes = None) -> Any:
     """The tensor without axes of extent 1: these, or all."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from ...core.catalogue import abs as magnitude
-from ...core.catalogue import pow, reciprocal, sqrt, square
+from ...core.catalogue import pow, reciprocal, sqrt, square, where
 from ...errors import ShapeError
 from .. import reduce
+from ..arithmetic import broadcast
 from ..base import TensorNode
 from ..nodes import LinearNode, OpType
 from ..picks import pick, reshape
 from .entrywise import entry
 from .examples import example
 from .kinds import place, places
-from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, truth
+from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, single, truth
 from .moves import Extents
 from .properties import Axes, Axis, Layout, Least0, Maybe, Rate, Size, Tensor, one_of
 from .table import tensor_operator
@@ -206,9 +207,10 @@ def _same_axis(x: Extents, axis: int) -> Extents:
     onnx=Onnx("LpNormalization", axis=Attribute("axis", -1), p=Attribute("p", 2)),
 )  # fmt: skip
 def lp_norm(x: Tensor, axis: Axis = -1, p: Annotated[int, one_of(1, 2)] = 2) -> Any:
-    """x over its norm along an axis: the sum of magnitudes, or the root of the sum of squares."""
+    """x over its norm along an axis: the sum of magnitudes, or the root of the sum of squares; 0 where that is 0."""
     at = [place(axis, x.rank)]
-    return x / (reduce.sum(magnitude(x), at, True) if p == 1 else sqrt(reduce.sum(square(x), at, True)))
+    total = broadcast(reduce.sum(magnitude(x) if p == 1 else square(x), at, True), x.shape)
+    return entry(lambda x, t: where(t, x / (t if p == 1 else sqrt(t)), 0.0), x, total)
 
 
 def _local(x: Extents, data_format: str) -> Extents:
@@ -238,7 +240,7 @@ def _masked(x: Extents, mask: Any) -> Extents:
 
 @tensor_operator(
     shape=_masked, examples=[example((2, 3), (2, 3), rate=0.25), example((3,)), example((2,), (2,), rate=1.0)],
-    onnx=Onnx("Dropout", operands=[0], rate=(Attribute("ratio", 0.5, until=11), Input(1, 0.5, since=12)),
+    onnx=Onnx("Dropout", operands=[0], rate=(Attribute("ratio", 0.5, until=11), Input(1, 0.5, single, since=12)),
               harmless=("seed",)),
 )  # fmt: skip
 def dropout(x: Tensor, mask: Maybe = None, rate: Rate = 0.5) -> Any:

@@ -11,7 +11,7 @@ from .. import arithmetic, picks
 from ..nodes import LeafNode, TransformNode
 from .examples import example
 from .kinds import place, places
-from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, called, truth
+from .mapping import Attribute, Called, Fixed, Input, Onnx, TensorFlow, single, truth
 from .moves import Extents, move, moved, numbered
 from .properties import Axes, Axis, Tensor, Wholes, one_of
 
@@ -39,6 +39,8 @@ def tile(x: Tensor, repeats: Wholes) -> Any:
 
 
 # --- paddings -----------------------------------------------------------------
+
+OF_ONNX = {each: each for each in ("constant", "reflect", "edge", "wrap")}  # it lacks "symmetric"
 
 
 def _amounts(x: Extents, pads: Extents, axes: Any) -> dict[int, tuple[int, int]]:
@@ -70,12 +72,13 @@ def _turned(value: Any, attributes: Any) -> Any:
     example((2, 3), pads=[2, 1], mode="edge", axes=[1]), example((3,), pads=[2, 4], mode="wrap"),
     example((3,), pads=[2, 3], mode="symmetric"), example((2, 4), pads=[0, -1, 1, -1]), shape=_padded,
     onnx=Onnx("Pad", pads=(Attribute("pads", until=10), Input(1, since=11)),
-              value=(Attribute("value", 0.0, until=10), Input(2, 0.0, since=11)),
-              mode=Attribute("mode", "constant"), axes=(Fixed(None, until=17), Input(3, None, since=18))),
+              value=(Attribute("value", 0.0, until=10), Input(2, 0.0, single, since=11)),
+              mode=Attribute("mode", "constant", Called(OF_ONNX)),
+              axes=(Fixed(None, until=17), Input(3, None, since=18))),
     tensorflow=[TensorFlow("Pad", pads=Input(1, adapt=_turned)),
                 TensorFlow("PadV2", pads=Input(1, adapt=_turned), value=Input(2)),
                 TensorFlow("MirrorPad", pads=Input(1, adapt=_turned), mode=Attribute(
-                    "mode", adapt=called({"REFLECT": "reflect", "SYMMETRIC": "symmetric"})))],
+                    "mode", adapt=Called({"REFLECT": "reflect", "SYMMETRIC": "symmetric"})))],
 )  # fmt: skip
 def pad(
     x: Tensor,
@@ -124,7 +127,7 @@ def _matrices(x: Extents) -> Extents:
 
 @move(
     example((2, 3)), example((2, 3, 3), upper=False, k=-1), shape=_matrices,
-    onnx=Onnx("Trilu", upper=Attribute("upper", 1, truth), k=Input(1, 0), since=14),
+    onnx=Onnx("Trilu", upper=Attribute("upper", 1, truth), k=Input(1, 0, single), since=14),
 )  # fmt: skip
 def trilu(x: Tensor, upper: bool = True, k: int = 0) -> Any:
     """The entries on and above (or below) the k-th diagonal of each matrix; 0 elsewhere."""

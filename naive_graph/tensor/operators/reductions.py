@@ -18,7 +18,7 @@ from ..picks import pick
 from .entrywise import entry
 from .examples import example
 from .kinds import place, reduced_shape
-from .mapping import Attribute, Fixed, Input, Onnx, TensorFlow, truth
+from .mapping import Attribute, Element, Fixed, Input, Onnx, TensorFlow, single, truth
 from .properties import Axis, Size, Tensor
 from .row import Row
 from .table import tensor_operator
@@ -191,7 +191,7 @@ def _top(x: tuple[int, ...], k: int, axis: int) -> list[tuple[int, ...]]:
 
 @tensor_operator(
     shape=_top, smooth=False, examples=[example((5,), k=2), example((2, 4, 2), k=3, axis=1, largest=False)],
-    onnx=Onnx("TopK", k=(Attribute("k", until=9), Input(1, since=10)), axis=Attribute("axis", -1),
+    onnx=Onnx("TopK", k=(Attribute("k", until=9), Input(1, adapt=Element(0), since=10)), axis=Attribute("axis", -1),
               largest=Attribute("largest", 1, truth, since=11), harmless=("sorted",)),
     tensorflow=TensorFlow("TopKV2", k=Input(1), harmless=("sorted",)),
 )  # fmt: skip
@@ -249,7 +249,7 @@ def _to_place(chosen: TensorNode, axis: int) -> TensorNode:
 @tensor_operator(
     shape=same_along,
     examples=[example((2, 3), axis=1), example((3,), axis=0, exclusive=True), example((2, 3, 2), axis=1, reverse=True)],
-    onnx=Onnx("CumSum", axis=Input(1), exclusive=Attribute("exclusive", 0, truth),
+    onnx=Onnx("CumSum", axis=Input(1, adapt=single), exclusive=Attribute("exclusive", 0, truth),
               reverse=Attribute("reverse", 0, truth), since=11),
     tensorflow=TensorFlow("Cumsum", axis=Input(1), exclusive=Attribute("exclusive", False),
                           reverse=Attribute("reverse", False)),

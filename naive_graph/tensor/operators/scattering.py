@@ -23,6 +23,9 @@ from .table import composition
 
 Reduction = Annotated[str, one_of("none", "add", "mul", "max", "min")]
 NOTHING = {"mul": 1.0, "max": -np.inf, "min": np.inf}
+OF_TENSORFLOW: dict[str, Any] = {
+    "operands": [0, 2], "places": Input(1), "refused": {"bad_indices_policy": ""},
+}  # fmt: skip
 JOIN: dict[str, Any] = {"mul": lambda a, b: a * b, "max": maximum, "min": minimum}
 
 
@@ -98,8 +101,8 @@ def _scattered_nd(x: Extents, updates: Extents, places: Any) -> Extents:
     example((3,), (2,), places=[[2], [2]], reduction="max"), shape=_scattered_nd, smooth=False,
     onnx=Onnx("ScatterND", operands=[0, 2], places=Input(1), reduction=Attribute("reduction", "none", since=16),
               since=11),
-    tensorflow=[TensorFlow("TensorScatterUpdate", operands=[0, 2], places=Input(1), reduction=Fixed("none")),
-                TensorFlow("TensorScatterAdd", operands=[0, 2], places=Input(1), reduction=Fixed("add"))],
+    tensorflow=[TensorFlow("TensorScatterUpdate", **OF_TENSORFLOW, reduction=Fixed("none")),
+                TensorFlow("TensorScatterAdd", **OF_TENSORFLOW, reduction=Fixed("add"))],
 )  # fmt: skip
 def scatter_nd(x: Tensor, updates: Tensor, places: KnownPlaces, reduction: Reduction = "none") -> Any:
     """x with updates (entries, or slices) put at places that name several axes at once."""

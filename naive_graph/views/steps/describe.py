@@ -8,11 +8,26 @@ from collections.abc import Sequence
 from ...core.arithmetics.text import TEX, Text
 from ...core.rules import Rule
 from ..scene import ordinal
-from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, STARTED, Cast, Entry, Run
+from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, KINDS, MOVED, READ, STARTED, Cast, Entry, Run
 
 MOST_TERMS = 6  # of a running sum
 PLACES = {1: ("",), 2: ("left", "right")}
-DONE = {READ: "has its value", EVALUATED: "is computed", FINISHED: "is done", MOVED: "moves"}
+# What is said of a step; the browser fills in the same words.
+WORDS = {
+    "started": "{phase} begins{iteration}.",
+    "free": "{who} is ready. It waits for nothing: it joins the queue.",
+    "enqueued": "{who} is ready. Its operands are known: it joins the queue.",
+    "enqueued back": "{who} is ready. All that use it have passed on their share: it joins the queue.",
+    "read": "{who} has its value: {said}.",
+    "evaluated": "{who} is computed: {said}.",
+    "finished": "{who} is done: {said}.",
+    "moved": "{who} moves: {said}.",
+    "contributed": "{giver} hands to {who}{side}: incoming gradient times local partial, {said}.",
+    "untaken": "{giver} hands nothing to {who}{side}: {said}.",
+    "branch": "branch not taken: {share}",
+    "product": "{incoming} * {partial} = {share}",
+    "side": " as its {place} operand",
+}
 
 
 def figure(value: float) -> str:
@@ -51,10 +66,10 @@ def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
         if rule is not None:
             text = computed(rule, run.operands_values(entry.row, known), entry.value)
         return text if slope is None else f"{text}, slope {figure(slope)}"
-    if entry.kind == CONTRIBUTED and not entry.taken:
-        return f"branch not taken: {figure(entry.contribution)}"  # whatever the partial is, even infinite
     if entry.kind == CONTRIBUTED:
-        return f"{figure(entry.incoming)} * {figure(entry.partial)} = {figure(entry.contribution)}"
+        words = WORDS["product" if entry.taken else "branch"]  # whatever the partial of no branch is, even infinite
+        incoming, partial, share = map(figure, (entry.incoming, entry.partial, entry.contribution))
+        return words.format(incoming=incoming, partial=partial, share=share)
     if entry.kind == FINISHED:
         return f"{slope_name(run, entry.row)} = {figure(entry.value)}"
     if entry.kind == MOVED:
@@ -96,36 +111,39 @@ def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
     cast, said = run.cast, arithmetic(run, entry, known)
     who = cast.label(entry.row)
     if entry.kind == STARTED:
-        return f"{run.phase.capitalize()} begins{f', iteration {run.iteration}' if run.iteration else ''}."
+        iteration = f", iteration {run.iteration}" if run.iteration else ""
+        return WORDS["started"].format(phase=run.phase.capitalize(), iteration=iteration)
     if entry.kind == ENQUEUED:
-        waited = "All that use it have passed on their share" if run.phase == BACKWARD else "Its operands are known"
-        first = not cast.operands(entry.row) if run.phase != BACKWARD else entry.row in cast.targets
-        reason = "It waits for nothing" if first else waited
-        return f"{who} is ready. {reason}: it joins the queue."
+        back = run.phase == BACKWARD
+        first = entry.row in cast.targets if back else not cast.operands(entry.row)
+        return WORDS["free" if first else "enqueued back" if back else "enqueued"].format(who=who)
     if entry.kind == CONTRIBUTED:
         place = place_of(cast, entry.consumer, entry.position)
-        side = f" as its {place} operand" if place else ""
-        if not entry.taken:
-            return f"{cast.label(entry.consumer)} hands nothing to {who}{side}: {said}."
-        return f"{cast.label(entry.consumer)} hands to {who}{side}: incoming gradient times local partial, {said}."
-    return f"{who} {DONE[entry.kind]}: {said}."
+        side, giver = WORDS["side"].format(place=place) if place else "", cast.label(entry.consumer)
+        return WORDS["contributed" if entry.taken else "untaken"].format(giver=giver, who=who, side=side, said=said)
+    return WORDS[KINDS[entry.kind]].format(who=who, said=said)
 
 
 # --- rules in TeX ---------------------------------------------------------------
 
 
-def rule_tex(rule: Rule, count: int) -> tuple[str, list[str]]:
+def letters_of(count: int, letters: str = "abcdefgh") -> list[str]:
+    """A letter for each operand; numbered ones for many."""
+    return list(letters[:count]) if count <= len(letters) else [f"{letters[0]}_{{{at + 1}}}" for at in range(count)]
+
+
+def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") -> tuple[str, list[str]]:
     """The rule over letters, and its partial for each position.
 
     A learner's partial that only takes numbers is shown as what it is: dy/da.
     """
-    names = list("abcdefgh"[:count]) if count <= 8 else [f"a_{{{place + 1}}}" for place in range(count)]
-    letters, result = [Text(letter, 5, TEX) for letter in names], Text("y", 5, TEX)
-    whole = rule(*letters)
+    names = letters_of(count, letters)
+    symbols, result = [Text(letter, 5, TEX) for letter in names], Text(y, 5, TEX)
+    whole = rule(*symbols)
     try:
-        partials = rule.partials_at(letters, result, [True] * count)
+        partials = rule.partials_at(symbols, result, [True] * count)
         short = [figure(each).removesuffix(".0") if isinstance(each, float) else each for each in partials]
         written = ["0" if each is None else str(each) for each in short]
     except Exception:  # whatever a learner's function does when it meets letters
-        written = [rf"\frac{{d y}}{{d {name}}}" for name in names]
-    return f"y = {whole}", written
+        written = [rf"\frac{{d {y}}}{{d {name}}}" for name in names]
+    return f"{y} = {whole}", written

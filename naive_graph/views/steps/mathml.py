@@ -68,8 +68,9 @@ class _Reader:
             self.group()  # its letters were read as tokens; the text itself is kept
             text = re.sub(r"\\(.)", r"\1", next(self.texts, ""))
             return f"<mtext>{escape(text)}</mtext>"
-        if token in (r"\left", r"\right"):
-            return f"<mo>{escape(next(self.tokens, ''))}</mo>"
+        if token == r"\left":  # one thing with its brackets: a power stands on the whole
+            opening, (inside, _) = self._bracket(), self.items(r"\right")
+            return f"<mrow>{opening}{''.join(inside)}{self._bracket()}</mrow>"
         if token in GREEK:
             return f"<mi>{GREEK[token]}</mi>"
         if token in SIGNS:
@@ -78,6 +79,10 @@ class _Reader:
             return f"<mi>{escape(token[1:])}</mi>"
         kind = "mn" if token[0].isdigit() else "mi" if token.isalpha() else "mo"
         return f"<{kind}>{escape(token)}</{kind}>"
+
+    def _bracket(self) -> str:
+        bracket = next(self.tokens, "")
+        return "" if bracket == "." else f"<mo>{escape(SIGNS.get(bracket, bracket))}</mo>"
 
     def _cases(self) -> str:
         """Lines of two cells after a brace."""

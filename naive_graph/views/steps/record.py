@@ -9,16 +9,17 @@ from typing import Any
 from ...core.arithmetics.dual import Dual
 from ...core.plan import Plan, plan_for
 from ...core.progress import many
+from ...core.rules import Arithmetic
 from ...core.sweep import Contributed, Finished, forward, reverse
 from ...core.tables import CONSTANT
 from ...engines.choice import watched
 from ...errors import NodeError
 from ...graph.derive import leaf_values
 from ...graph.handles import CURRENT
-from ...graph.nodes import Constant, Node, PlaceHolder, rows_of
+from ...graph.nodes import Node, rows_of
 from ...graph.running import checked_feed
 from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
-from .shown import Steps
+from .shown import Firings, Steps
 
 MODES = ("both", "forward", "backward", "tangent")
 
@@ -78,14 +79,15 @@ class Recorder:
     ) -> list[Any]:
         """The adjoint of each step, and the events kept."""
         run = self._begin(BACKWARD, self._cast(plan))
-        run.values = dict(zip(plan.rows, values))
+        run.values, constants = dict(zip(plan.rows, values)), run.cast.constants
         self.differentiated = True
         adjoints, branches = [], Branches(plan, seeds)
         most = 2 * len(plan) + len(plan.operand_steps)
         for event in many(reverse(plan, values, seeds, wanted), "step backward", most):
             if isinstance(event, Contributed) and not branches.lead_to(event):
                 run.untaken.add(len(run))
-            run.log.add_event(event)
+            if event.row not in constants:  # nothing was asked for there, so 0.0 would say too much
+                run.log.add_event(event)
             if isinstance(event, Finished):
                 adjoints.append(event.adjoint)
         adjoints.reverse()  # the sweep ran backwards
@@ -152,15 +154,19 @@ def record() -> Iterator[Steps]:
             recorder.finish()
 
 
-def step(
-    f: Node, mode: str = "both", wrt: Node | None = None, feed: Mapping[PlaceHolder, float] | None = None
-) -> Steps:
+def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) -> Any:
     """Walk through f one event at a time: forward, then backward. In a notebook the walk shows itself.
 
     mode: "both", "forward", "backward" (the values taken as computed) or
     "tangent": forward mode, in which the slope along the leaf `wrt` (the first
     Variable if none is named) flows with the values. feed: numbers for
     PlaceHolders. The walk has columns of its own; the graph stays as it is.
+
+    A tensor is lowered first, and its elements are walked through together;
+    what flows back is the gradient of their sum.
+
+    Of a Sequential, or its dataflow, each step is the firing of an operator.
+    feed: samples for the streams from outside, {"data": ..., "label": ...}.
 
     >>> from naive_graph import Variable
     >>> x = Variable(3.0, name="x")
@@ -174,21 +180,33 @@ def step(
     """
     if not isinstance(mode, str) or mode not in MODES:
         raise NodeError(f"step runs in mode {', '.join(map(repr, MODES))}, not {mode!r}.")
-    (row,) = rows_of([f], "step")
-    if isinstance(f, Constant) and mode != "forward":
+    if hasattr(type(f), "expand"):  # a sequential network
+        f = f.expand()
+    if hasattr(f, "streams"):
+        return Firings(f, feed)
+    title = ""
+    if isinstance(f, Arithmetic) and not isinstance(f, Node):
+        from ...tensor.lower import lower  # brings NumPy
+
+        tensor: Any = f
+        title = f"A walk through {tensor.label}"
+        rows = list(dict.fromkeys(map(int, lower(tensor).rows.flat)))
+    else:
+        rows = rows_of([f], "step")
+    if mode != "forward" and all(CURRENT.tables.operators[row] == CONSTANT for row in rows):
         raise NodeError("step: a Constant does not vary, so there is nothing to walk back. Step through an Operator.")
     tables, recorder = CURRENT.tables, Recorder()
     with tables.lock:
-        plan = plan_for(tables, [row])
+        plan = plan_for(tables, rows)
         values: list[Any] = leaf_values(plan, checked_feed({} if feed is None else feed))
         if mode == "tangent":
             _set_off(plan, values, wrt)
         recorder.evaluate(plan, values)
         if mode in ("both", "backward"):
-            recorder.differentiate(plan, values, {plan.targets[0]: 1.0}, plan.varies())
+            recorder.differentiate(plan, values, dict.fromkeys(plan.targets, 1.0), plan.varies())
         if mode == "backward":
             del recorder.runs[0]
-        return Steps(recorder.runs)
+        return Steps(recorder.runs, title)
 
 
 def _set_off(plan: Plan, values: list[Any], wrt: Node | None) -> None:

@@ -9,17 +9,15 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ...core.origin import Origin
-from ...core.plan import Plan
+from ...core.plan import Plan, ancestors
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, packed
-from ...graph.handles import CURRENT, handle
-from ..draw import draw
+from ...graph.handles import CURRENT
 from ..picture import Picture
-from ..scene import Wishes, scene
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
-VALUE_ROOM, GRAD_ROOM = "0000value", "000000000grad"  # lines that keep room in a box for what becomes known
+VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known
 KINDS = ("started", "enqueued", "read", "evaluated", "contributed", "finished", "moved")
 STARTED, ENQUEUED, READ, EVALUATED, CONTRIBUTED, FINISHED, MOVED = range(len(KINDS))
 
@@ -54,6 +52,11 @@ class Cast:
         """The line of Python that made the node."""
         return None if row < 0 else self.then.origin(row)
 
+    @cached_property
+    def constants(self) -> set[int]:
+        """The rows that no derivative flows to."""
+        return {row for row, varies in zip(self.rows, self.plan.varies()) if not varies}
+
     def scopes(self) -> list[Scope]:
         """Every scope that a node was made in, in the order of their first node."""
         found = dict.fromkeys(map(self.then.scope, sorted(self.rows))) if len(self.then.scopes) > 1 else {}
@@ -76,14 +79,9 @@ class Cast:
         """The drawn graph with no values on it, but room for them; None once the graph is gone."""
         if not self.is_there():
             return None
-        picture = draw([handle(self.tables, row) for row in self.targets], values=False, grads=False, fold=fold)
+        wishes = Wishes(values=False, grads=False, fold=fold)
+        picture = Picture(scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes))
         return with_lines(picture) if room else picture
-
-    def close_up(self, rows: Sequence[int]) -> Picture | None:
-        """A drawing of these rows alone, with room for values; what else feeds them is left out."""
-        if not self.is_there():
-            return None
-        return with_lines(Picture(scene(self.tables, rows, rows, Wishes(values=False, grads=False, fold=False))))
 
     def is_there(self) -> bool:
         """Whether the rows can still be drawn: their graph is the one at hand, and was not cleared or cut."""
@@ -92,9 +90,12 @@ class Cast:
 
 
 def with_lines(picture: Picture) -> Picture:
-    """The picture with room in its boxes for what becomes known."""
+    """The picture with room in its boxes for what becomes known, and `a: sin` for `sin  a`, which reads as sin(a)."""
+    picture.scene.caption = ""  # how `draw` would show more
     for box in picture.scene.boxes:
         if box.id.startswith("row-") and box.kind != "constant":
+            symbol, _, name = box.lines[0].partition("  ")
+            box.lines[0] = f"{name}: {symbol}" if name else symbol
             box.lines += [VALUE_ROOM, GRAD_ROOM]
     return picture
 

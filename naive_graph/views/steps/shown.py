@@ -4,26 +4,46 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ...errors import NodeError
 from ..picture import file_of, write_whole
 from ..stepper.page import page
 from ..stepper.widget import bundle, show
+from .columns import Columns
+from .firings import FiringLog
+from .packing import Walk
 from .steps import StepLog
 
 
-class Steps(StepLog):
-    """All steps of a walk. `steps[12]`, `steps.find(...)`, `steps.save("walk.html")`; in a notebook it shows itself."""
+class Walked(Protocol):
+    """What says what a browser shows of it."""
 
-    def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
+    def walk(self, title: str = "") -> Walk: ...
+
+
+class Shown:
+    """What every walk can do."""
+
+    def save(self: Walked, path: str | os.PathLike[str], title: str = "") -> Path:
         """Write the walk as one HTML page that needs nothing else: no network, no Python."""
         target = file_of(path, "A walk", (".html", ".htm"), NodeError)
-        write_whole(target, page(self, title).encode())
+        write_whole(target, page(self.walk(title)).encode())
         return target
 
-    def _ipython_display_(self) -> None:
-        show(self)
+    def _ipython_display_(self: Walked) -> None:
+        show(self.walk(), repr(self))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return bundle(self)
+    def _repr_mimebundle_(self: Walked, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return bundle(self.walk(), repr(self))
+
+
+class Steps(Shown, StepLog):
+    """All steps of a walk. `steps[12]`, `steps.find(...)`, `steps.save("walk.html")`; in a notebook it shows itself."""
+
+    def walk(self, title: str = "") -> Walk:
+        return Columns(self, title).walk()
+
+
+class Firings(Shown, FiringLog):
+    """All firings of a dataflow's run: `steps[12].streams`, `steps.save("walk.html")`; it shows itself in notebooks."""

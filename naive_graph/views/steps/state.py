@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Run
+from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, MOVED, READ, UPDATE, Cast, Run
 
 COMPUTED = (READ, EVALUATED)
 
@@ -19,16 +19,25 @@ class State:
     queue: OrderedDict[int, None] = field(default_factory=OrderedDict)  # of ready rows; both ends are near
     waiting: dict[int, int] = field(default_factory=dict)  # operands (forward) or uses (backward) still to come
     terms: dict[int, list[int]] = field(default_factory=dict)  # where in the run each row's contributions stand
+    handed: set[int] = field(default_factory=set)  # operand positions that the acting row of a reverse sweep served
+    back: Cast | None = None  # whose reverse sweep this is
+
+    @property
+    def ready(self) -> list[int]:
+        """The queue, in the order in which its rows act: on the way back that is the order of forward, reversed."""
+        if self.back is None:
+            return list(self.queue)
+        return sorted(self.queue, key=self.back.step_of.__getitem__, reverse=True)
 
     def begin(self, run: Run) -> None:
         """A new run: what it will compute is blank again."""
         cast = run.cast
-        self.queue = OrderedDict()
+        self.queue, self.handed, self.back = OrderedDict(), set(), cast if run.phase == BACKWARD else None
         if run.phase == UPDATE:
             return
         self.values, self.grads, self.terms = dict(run.values), {}, {}
         before = cast.consumers if run.phase == BACKWARD else cast.operands
-        self.waiting = {row: len(before(row)) for row in cast.rows}
+        self.waiting = {row: len(before(row)) for row in cast.rows if not (self.back and row in cast.constants)}
 
     def take(self, run: Run, place: int) -> list[int]:
         """Take one step; returns the rows that now wait for one thing less."""
@@ -44,15 +53,23 @@ class State:
         elif kind == CONTRIBUTED:
             self.grads[row] = value
             self.terms.setdefault(row, []).append(place)
+            self.handed.add(log.positions[place])
+            return self._told([row])
         elif kind == FINISHED:
             self.grads[row] = value
-            return self._done(row, run.cast.operands(row))
+            others = [each for at, each in enumerate(run.cast.operands(row)) if at not in self.handed]
+            self.handed.clear()
+            return self._done(row, others)
         elif kind == MOVED:
             self.values[row] = value
         return []
 
     def _done(self, row: int, waiting: list[int]) -> list[int]:
         self.queue.pop(row, None)  # a leaf that nobody uses was never in it
-        for each in waiting:
+        return self._told(waiting)
+
+    def _told(self, waiting: list[int]) -> list[int]:
+        told = [each for each in waiting if each in self.waiting]
+        for each in told:
             self.waiting[each] -= 1
-        return waiting
+        return told

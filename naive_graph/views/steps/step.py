@@ -37,7 +37,7 @@ class Step:
     arithmetic: str
     running: str
     sentence: str
-    queue: tuple[int, ...]
+    queue: tuple[int, ...]  # its head is the node that acts, or acts next
     degrees: dict[int, int]  # rows whose count of what they wait for changed, and what it is now
     label: str
     origin: Origin | None
@@ -73,7 +73,7 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
         arithmetic=describe.arithmetic(run, entry, state.values),
         running=describe.running(run, entry.row, terms, entry.value) if contributed else "",
         sentence=describe.sentence(run, entry, state.values),
-        queue=tuple(state.queue),
+        queue=tuple(state.ready),
         degrees={row: state.waiting[row] for row in changed},
         label=cast.label(entry.row),
         origin=cast.origin(entry.row),

@@ -24,8 +24,9 @@ def _whole(starts: Sequence[tuple[Run, int]], at: int) -> int:
 class StepLog(Sequence[Step]):
     """All steps of a walk, as a sequence."""
 
-    def __init__(self, runs: list[Run]) -> None:
+    def __init__(self, runs: list[Run], title: str = "") -> None:
         self.runs = runs
+        self.title = title
 
     def __len__(self) -> int:
         return sum(map(len, self.runs))

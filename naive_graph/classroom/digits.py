@@ -1,0 +1,27 @@
+"""Small pictures of digits, and a network that somebody else trained on others of them.
+
+The pictures: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits,
+UCI Machine Learning Repository, 1998. The network was trained with PyTorch.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+NETWORK = Path(__file__).with_name("digits.onnx")
+FILE = Path(__file__).with_name("digits.txt")
+
+
+def pictures() -> tuple[Any, Any]:
+    """400 pictures that the network never saw, an array 400 x 1 x 8 x 8 of ink from 0 to 1, and the digit of each.
+
+    >>> ink, digits = pictures()
+    >>> ink.shape, digits[:5].tolist()
+    ((400, 1, 8, 8), [2, 8, 2, 6, 6])
+    """
+    lines = FILE.read_text(encoding="ascii").splitlines()
+    ink = np.array([[int(letter, 17) for letter in line[2:]] for line in lines]) / 16
+    return ink.reshape(-1, 1, 8, 8), np.array([int(line[0]) for line in lines])

@@ -1,0 +1,149 @@
+"""Lesson 12: a network from somewhere else has other habits.
+
+A picture is a list of channels, each a list of rows of numbers; here it is a
+list of rows of pixels, each a list of a number for each channel.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from ..cases import list_cases
+from ..exercise import Exercise
+
+
+def channels_last(
+    picture: Any, *, reshaped: str = "", order: str = "", only_first: str = "", listed: str = "",
+) -> Any:  # fmt: skip
+    """Return the picture with its channels last: result[i][j][c] is picture[c][i][j].
+
+    picture: a list of channels, each a list of rows of numbers.
+    """
+    channels = len(picture)
+    rows = len(picture[0])
+    columns = len(picture[0][0])
+    if reshaped:
+        flat = [number for channel in picture for row in channel for number in row]
+        return [[flat[(i * columns + j) * channels :][:channels] for j in range(columns)] for i in range(rows)]
+    if order:
+        if order == "rows_last":
+            return [[[picture[c][i][j] for i in range(rows)] for j in range(columns)] for c in range(channels)]
+        return [[[picture[c][i][j] for j in range(columns)] for c in range(channels)] for i in range(rows)]
+    if only_first:
+        channels = 1
+    if listed:
+        return [[picture[0][i][j] for j in range(columns)] for i in range(rows)]
+    return [[[picture[c][i][j] for c in range(channels)] for j in range(columns)] for i in range(rows)]
+
+
+def same_pads(
+    size: Any, kernel: Any, stride: Any, *, no_stride: str = "", at_start: str = "", negative: str = "",
+    halves: str = "", total: str = "", rounded_down: str = "",
+) -> Any:  # fmt: skip
+    """How many zeros stand before and behind a line of `size` numbers, as [before, behind], if padding is "SAME"?
+
+    A window of `kernel` numbers moves by `stride`. The result has as many
+    numbers as size / stride, rounded up. There are just enough zeros for that.
+    If their number is odd, the one more stands behind.
+    """
+    if no_stride:
+        stride = 1
+    places = (size + stride - 1) // stride
+    if rounded_down:
+        places = size // stride
+    zeros = (places - 1) * stride + kernel - size
+    if not negative:
+        zeros = max(zeros, 0)
+    before = zeros // 2
+    if at_start:
+        before = zeros - before
+    if halves:
+        return [before, before]
+    if total:
+        return [zeros, zeros] if total == "twice" else [0, zeros]
+    return [before, zeros - before]
+
+
+def field_of_view(
+    layers: Any, *, forwards: str = "", no_strides: str = "", product: str = "", sums: str = "", own_stride: str = "",
+) -> Any:  # fmt: skip
+    """How many numbers along a line does one number of the last layer see?
+
+    layers: for each layer, the first one first, a pair (kernel, stride): a
+    window of `kernel` numbers that moves by `stride`. Without layers it sees 1.
+    """
+    seen = 1
+    for kernel, stride in layers if forwards else reversed(layers):
+        if no_strides:
+            stride = 1
+        if product:
+            seen = seen * kernel
+        elif sums:
+            seen = seen * stride + kernel
+        elif own_stride:
+            seen = seen + (kernel - 1) * stride
+        else:
+            seen = (seen - 1) * stride + kernel
+    return seen
+
+
+# --- cases ----------------------------------------------------------------------
+
+
+def _pictures() -> Iterator[tuple[Any, ...]]:
+    chance = random.Random(23)
+    sizes = ((1, 1, 1), (2, 1, 1), (1, 2, 2), (1, 1, 2), (2, 2, 2), (2, 1, 3), (3, 2, 1), (3, 2, 4), (4, 3, 3))
+    for channels, rows, columns in sizes:
+        yield ([[[int(chance.random() * 90) for _ in range(columns)] for _ in range(rows)] for _ in range(channels)],)
+
+
+def _lines() -> Iterator[tuple[Any, ...]]:
+    yield from ((n, k, s) for n in range(1, 10) for k in range(1, 6) for s in range(1, 5))
+    yield from ((28, 5, 1), (32, 3, 2), (224, 7, 2), (100, 2, 10))
+
+
+def _stacks() -> Iterator[tuple[Any, ...]]:
+    yield ([],)
+    pairs = [(k, s) for k in (1, 2, 3, 5) for s in (1, 2, 3)]
+    yield from (([pair],) for pair in pairs)
+    yield from (([one, other],) for one in pairs[1:] for other in pairs[3:])
+    yield ([(3, 1), (2, 2), (3, 1), (2, 2)],)
+    yield ([(7, 2), (3, 2), (3, 1), (3, 1), (3, 2)],)
+
+
+CHANNELS_LAST = Exercise(
+    channels_last,
+    lambda: list_cases(
+        "picture",
+        _pictures(),
+        {
+            "there are several channels": lambda picture: len(picture) > 1,
+            "the picture is not square": lambda picture: len(picture[0]) != len(picture[0][0]),
+        },
+    ),
+)
+SAME_PADS = Exercise(
+    same_pads,
+    lambda: list_cases(
+        "size kernel stride",
+        _lines(),
+        {
+            "the stride is more than 1": lambda size, kernel, stride: stride > 1,
+            "the kernel is even": lambda size, kernel, stride: kernel % 2 == 0,
+            "the stride is more than the kernel": lambda size, kernel, stride: stride > kernel,
+        },
+    ),
+)
+FIELD_OF_VIEW = Exercise(
+    field_of_view,
+    lambda: list_cases(
+        "layers",
+        _stacks(),
+        {
+            "there are several layers": lambda layers: len(layers) > 1,
+            "a layer moves by more than 1": lambda layers: any(stride > 1 for _, stride in layers),
+        },
+    ),
+)

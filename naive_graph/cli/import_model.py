@@ -1,0 +1,45 @@
+"""`naive-graph import model.onnx`: what is in a network of another framework, and a picture of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core.imports import door
+from ..errors import DrawingError, ImportModelError
+from .draw import SUFFIXES
+
+
+def import_model(path: Path, given: Sequence[str], output: Path) -> int:
+    """Print what a file holds, and draw it. Raises ImportModelError, after printing, for what is not supported."""
+    with door("ONNX files need", "onnx"):
+        from ..interop.onnx.described import described
+        from ..interop.onnx.network import from_onnx
+        from ..interop.onnx.reading import read
+        from ..views.draw import draw
+    if output.suffix.lower() not in SUFFIXES:
+        raise DrawingError(f"'{output}' does not end in .svg, .png or .dot. Choose one: -o graph.svg")
+    sizes = _sizes(given)
+    content = read(path)
+    print(described(content, path.name), flush=True)
+    named = [each for slot in content.inputs for each in slot.extents or () if isinstance(each, str)]
+    open_ = [each for each in dict.fromkeys(named) if each not in sizes]
+    network = from_onnx(path, sizes={**dict.fromkeys(open_, 1), **sizes})
+    picture = draw(*network.outputs.values(), values=False, grads=False, fold=True, direction="TB")
+    print()
+    if open_:
+        print(f"note: {', '.join(open_)} {'is' if len(open_) == 1 else 'are'} taken as 1. Say --size {open_[0]}=4")
+    picture.save(output)
+    print(f"written: {output}")
+    return 0
+
+
+def _sizes(given: Sequence[str]) -> dict[str, int]:
+    """{"batch": 4} for ["batch=4"]."""
+    sizes: dict[str, int] = {}
+    for word in given:
+        name, equals, number = (part.strip() for part in word.rpartition("="))
+        if not equals or not number.isdecimal() or not 0 < int(number) < 2**31:
+            raise ImportModelError(f"'{word}' is no size for a name. Write it like batch=4.")
+        sizes[name] = int(number)
+    return sizes

@@ -1,0 +1,205 @@
+"""A network that came from a file: its inputs, parameters, outputs and inner nodes as ordinary tensor nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import FeedError, ImportModelError
+from ..tensor.arrays import as_array
+from ..tensor.base import TensorNode, check_tensors
+from ..tensor.differentiate import ancestors
+from ..tensor.evaluate import computed, operand, written_out
+from ..tensor.nodes import LeafNode
+from ..tensor.recipes import Recipe, missing, recipes
+from ..training.model import Model
+from .compiled import Compiled
+from .weights import Weight, Weights
+
+Sizes = tuple[tuple[int, ...], ...]
+FEW = 8  # names in a message
+
+
+class Slot(NamedTuple):
+    """An input or output: its name, its type of entries, and its extents: numbers, names, or None where unsaid."""
+
+    name: str
+    type: int
+    extents: tuple[int | str | None, ...] | None
+
+
+def sized(slot: Slot, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
+    """The extents, with numbers for the names that are known."""
+    if slot.extents is None:
+        return None
+    return tuple(sizes.get(each, each) if isinstance(each, str) else each for each in slot.extents)
+
+
+class Network:
+    """What `from_onnx` or `from_tensorflow` gives. Called with arrays, it gives the outputs' arrays.
+
+    inputs, outputs: tensor nodes by name. parameters: the weights that are
+    learned, leaves by name. nodes: every inner node by its name in the file, and
+    by the name of its result; of an operator with several results a tuple.
+    model: a Model of the parameters, for trainers and for saving.
+    """
+
+    size = 0  # how many operators it is made of
+
+    def __init__(self, name: str, slots: Sequence[Slot], weights: Weights, sizes: Mapping[str, int]) -> None:
+        self.name, self.slots, self.weights, self.sizes = name, list(slots), weights, dict(sizes)
+        self.built: dict[Sizes, Graph] = {}
+        if all(map(self._is_sized, self.slots)):
+            self.graph_of(tuple(self._shape(each) for each in self.slots))
+
+    def build(self, sizes: Sizes) -> Graph:
+        """The nodes for inputs of these shapes."""
+        raise NotImplementedError
+
+    def advice(self, names: Collection[str]) -> str:
+        """How to say the shapes of these inputs."""
+        raise NotImplementedError
+
+    # --- what it is made of ---
+
+    @property
+    def graph(self) -> Graph:
+        """The nodes for the sizes that were used last."""
+        if not self.built:
+            free = [each.name for each in self.slots if not self._is_sized(each)]
+            raise ImportModelError(
+                f"The network's nodes depend on the shapes of {', '.join(free)}, which the file leaves open. Call the "
+                f"network with arrays, or {self.advice(free)}."
+            )
+        return next(reversed(self.built.values()))
+
+    @property
+    def inputs(self) -> dict[str, LeafNode]:
+        return self.graph.inputs
+
+    @property
+    def outputs(self) -> dict[str, TensorNode]:
+        return self.graph.outputs
+
+    @property
+    def nodes(self) -> dict[str, Any]:
+        return self.graph.nodes
+
+    @property
+    def parameters(self) -> dict[str, Weight]:
+        self.graph  # noqa: B018 - which says what is used
+        return self.weights.learned()
+
+    @cached_property
+    def model(self) -> Model:
+        """A Model that owns the parameters: `AdamTrainer(network.model)`, `network.model.save(path)`."""
+        self.graph  # noqa: B018 - which says what is used
+        return self.weights.model()
+
+    def compiled(self, **how: Any) -> Compiled:
+        """The network as machine code, for inputs of the sizes that were used last, and for its present weights.
+
+        Every entry of every tensor becomes a scalar node, as `lower` does it, and a
+        Program of these runs; how: what that takes (`engine`, `dtype`, `fused`). It
+        takes a second to make, and a small network then runs ten times faster.
+        """
+        return Compiled(self.graph.inputs, self.graph.computed, self._ordered, how)
+
+    # --- building ---
+
+    def _is_sized(self, slot: Slot) -> bool:
+        extents = sized(slot, self.sizes)
+        return extents is not None and all(isinstance(each, int) for each in extents)
+
+    def _shape(self, slot: Slot) -> tuple[int, ...]:
+        return tuple(int(each or 0) for each in sized(slot, self.sizes) or ())
+
+    def graph_of(self, sizes: Sizes) -> Graph:
+        """The nodes for inputs of these shapes; built once."""
+        graph = self.built.pop(sizes, None) or self.build(sizes)
+        self.built[sizes] = graph  # the last
+        return graph
+
+    # --- running ---
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """The output's array, from an array for each input: in the file's order, or by name. Several: a dict."""
+        given = self._ordered(arrays, named)
+        graph = self.graph_of(tuple(each.shape for each in given))
+        for leaf, array in zip(graph.inputs.values(), given):
+            leaf.value = array
+        found = graph.run()
+        return found if len(found) > 1 else next(iter(found.values()))
+
+    def _ordered(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        names = [each.name for each in self.slots]
+        values = {**dict(zip(names, arrays)), **named}
+        if len(arrays) + len(named) != len(names) or values.keys() != set(names):
+            raise FeedError(
+                f"The network takes {', '.join(names) or 'no inputs'}: an array for each, in order or by name."
+            )
+        found = [_array(values[each], f"Input {each!r}") for each in names]
+        for slot, array in zip(self.slots, found):
+            due = slot.extents
+            if due is not None and (len(due) != array.ndim or any(
+                isinstance(each, int) and each != extent for each, extent in zip(due, array.shape)
+            )):  # fmt: skip
+                raise FeedError(f"Input {slot.name!r} has the shape {due}; an array of {array.shape} was given.")
+        return found
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{each.name} {each.extents}" for each in self.slots)
+        return f"<Network {self.name!r} of {self.size} operators: {said}>"
+
+
+class Graph:
+    """The nodes of a network, for inputs of certain shapes. values: the outputs, those that are known as arrays."""
+
+    def __init__(
+        self,
+        inputs: dict[str, LeafNode],
+        outputs: dict[str, TensorNode],
+        nodes: dict[str, Any],
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.inputs, self.outputs, self.nodes = inputs, outputs, nodes
+        self.values = dict(outputs if values is None else values)
+        self.computed = {name: each for name, each in self.values.items() if isinstance(each, TensorNode)}
+        self.inner = [each for each in ancestors([*self.computed.values()]) if each.sources]
+
+    @cached_property
+    def plan(self) -> list[Recipe]:
+        """How all outputs are computed, found once."""
+        found: list[Recipe] = []
+        done: set[TensorNode] = set()
+        for target in self.computed.values():
+            found += recipes(missing(target, done.__contains__), target)
+            done.update(each.node for each in found)
+        return found
+
+    def run(self) -> dict[str, Any]:
+        """The outputs' arrays, from the inputs' present ones; inner nodes are evaluated with them."""
+        check_tensors("A network", self.computed.values())
+        for each in self.inner:
+            each._value = None
+        with np.errstate(all="ignore"):  # values follow IEEE 754
+            for recipe in self.plan:
+                recipe.node._value = computed(recipe, operand)
+        return {
+            name: written_out(operand(each)) if isinstance(each, TensorNode) else each
+            for name, each in self.values.items()
+        }
+
+
+def _array(value: Any, who: str) -> Any:
+    truth = isinstance(value, np.ndarray) and value.dtype.kind == "b"
+    return as_array(value.astype(float) if truth else value, who)
+
+
+def listed(names: Collection[Any]) -> str:
+    """Names in a message, the first few of many."""
+    shown = ", ".join(map(repr, [*names][:FEW])) or "nothing"
+    return shown if len(names) <= FEW else f"{shown} and {len(names) - FEW:,} more"

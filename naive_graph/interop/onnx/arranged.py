@@ -1,0 +1,186 @@
+"""Calls of rows as operators of ONNX, and what stands otherwise there: axes, ranks, what must be said besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...tensor.base import Call, TensorNode
+from .drawn import LAST, common_order
+from .sheet import Extents, Order, Sheet, Value
+from .stated import Statement, Unfit, require
+
+Around = Callable[[Statement, Sequence[Extents], str, str], list[Value]]
+Of = Callable[[TensorNode], Value]
+AROUND: dict[str, Around] = {}  # by a row's name, or its kind
+
+
+def emitted(
+    sheet: Sheet,
+    call: Call,
+    results: Sequence[TensorNode],
+    value: Callable[[TensorNode], Value],
+    label: str,
+    scope: str,
+) -> list[Value] | None:
+    """The results of a call as one operator of ONNX; None if there is none that says it."""
+    row, shapes = call.operator, [each.shape for each in results]
+    operands = [value(each) if isinstance(each, TensorNode) else each and [*map(value, each)]
+                for each in call.operands]  # fmt: skip
+    properties = {name: value(each) if isinstance(each, TensorNode) else each
+                  for name, each in {**call.properties, **_ended(call)}.items()}  # fmt: skip
+    around = AROUND.get(row.name) or AROUND.get(row.kind) or Statement.emit
+    for mapping in row.mappings:
+        if mapping.framework == "onnx" and mapping.since <= sheet.book.opset <= (mapping.until or sheet.book.opset):
+            try:
+                return around(Statement(sheet, call, mapping, operands, properties), shapes, label, scope)
+            except Unfit:
+                continue
+    return None
+
+
+def _ended(call: Call) -> dict[str, Any]:
+    """A slice by its ends, where it was given by its sizes."""
+    if call.operator.name != "slice" or call.properties["sizes"] is None:
+        return {}
+    begin, sizes = call.properties["begin"], call.properties["sizes"]
+    ends = [b + size if b + size or b >= 0 else LAST for b, size in zip(begin, sizes)]
+    return {"end": [LAST if size == -1 else end for end, size in zip(ends, sizes)], "sizes": None}
+
+
+def around(*names: str) -> Callable[[Around], Around]:
+    """Enter what writes the rows of these names or kinds."""
+
+    def define(function: Around) -> Around:
+        AROUND.update(dict.fromkeys(names, function))
+        return function
+
+    return define
+
+
+# --- by kind ------------------------------------------------------------------
+
+
+@around("elementwise")
+def _elementwise(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    """Nothing is turned between images that all lie turned."""
+    values = [each for each in said.inputs.values() if isinstance(each, Value)]
+    require(said.operator != "PRelu" or values[0].shape == shapes[0])  # it spreads the slope alone
+    order = common_order(values) if len(values) == len(said.inputs) else None
+    if order is not None:
+        said.orders.update({place: order for place, each in said.inputs.items() if each.shape})
+    return said.emit(shapes, label, scope, [order])
+
+
+@around("reduction")
+def _reduction(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    axes = said.call.properties["axes"]
+    require(axes is None or len(axes))  # none at all would mean all there
+    return said.emit(shapes, label, scope)
+
+
+@around("window")
+def _image(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    """Windows: of four axes there, with the channels before the space."""
+    properties, sheet, (shape,) = said.call.properties, said.sheet, shapes
+    require(not properties.get("ceil_mode") or sheet.book.opset >= 22)  # before, ONNX counted otherwise
+    said.inputs[0] = _widened(sheet, said.inputs[0])
+    order = (0, 3, 1, 2) if properties["data_format"] == "NHWC" else None
+    if order is not None:
+        said.orders[0] = order
+    wide = (int(np.prod(shape[:-3], dtype=int)), *shape[-3:])
+    return _narrowed(sheet, said, wide, shapes, label, scope, [order])
+
+
+@around("attention")
+def _attention(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    """Batch and heads lead there."""
+    (shape,) = shapes
+    require(len(shape) <= 4)
+    for place in range(3):
+        said.inputs[place] = _widened(said.sheet, said.inputs[place])
+    return _narrowed(said.sheet, said, (*[1] * (4 - len(shape)), *shape), shapes, label, scope)
+
+
+def _widened(sheet: Sheet, x: Value) -> Value:
+    """The value with four axes: what leads is made one axis, or axes of extent 1 are put before."""
+    lead, tail = x.shape[:-3], x.shape[-3:]
+    return sheet.reshape(x, (*[1] * (3 - len(tail)), int(np.prod(lead, dtype=int)), *tail))
+
+
+def _narrowed(
+    sheet: Sheet, said: Statement, wide: Extents, shapes: Sequence[Extents], label: str, scope: str,
+    turned: Sequence[Order | None] = (),
+) -> list[Value]:  # fmt: skip
+    """The result of four axes, in the shape that it has here."""
+    if tuple(wide) == tuple(shapes[0]):
+        return said.emit(shapes, label, scope, turned)
+    (found,) = said.emit([wide], "", scope, turned)
+    return sheet.emit("Reshape", [found, np.array(shapes[0], dtype=np.int64)], shapes, label, scope=scope)
+
+
+# --- by name ------------------------------------------------------------------
+
+
+@around("batch_norm", "instance_norm", "group_norm", "depth_to_space", "space_to_depth")
+def _channelled(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    """Channels stand after the batch there."""
+    require(not said.call.properties.get("training"))  # runtimes have it for training alone
+    if said.call.properties["data_format"] == "NCHW":
+        return said.emit(shapes, label, scope)
+    rank = len(shapes[0])
+    order = (0, rank - 1, *range(1, rank - 1))
+    said.orders[0] = order
+    return said.emit(shapes, label, scope, [order])
+
+
+@around("local_response_norm")
+def _local(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    require(len(shapes[0]) == 4)  # runtimes have it for images alone
+    return _channelled(said, shapes, label, scope)
+
+
+@around("mean_variance_norm")
+def _spelt(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    """The axes are said even if they are the usual ones: ONNX's definition of it lacks them."""
+    axes = said.call.properties["axes"]
+    said.attributes["axes"] = list(range(len(shapes[0])) if axes is None else axes)
+    return said.emit(shapes, label, scope)
+
+
+@around("matmul")
+def _product(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    for place, turn in enumerate(("transpose_a", "transpose_b")):
+        if said.call.properties[turn]:
+            own = said.inputs[place].straight
+            said.orders[place] = (*own[:-2], own[-1], own[-2])
+    return said.emit(shapes, label, scope)
+
+
+@around("one_hot")
+def _hot(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    said.inputs[0] = said.inputs[0].whole()
+    return said.emit(shapes, label, scope)
+
+
+@around("nll_loss", "softmax_cross_entropy_loss")
+def _classes(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    """Classes stand along axis 1 there."""
+    rank = len(said.inputs[0].shape)
+    require(rank > 1)
+    axis = said.call.properties["axis"] % rank
+    rest = [each for each in range(rank) if each != axis]
+    said.orders[0] = (rest[0], axis, *rest[1:])
+    return said.emit(shapes, label, scope)
+
+
+@around("rnn", "gru", "lstm")
+def _recurrent(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
+    """Time first, which all runtimes know."""
+    said.attributes["hidden_size"] = shapes[0][-1]
+    if not said.attributes.pop("layout", 0):
+        return said.emit(shapes, label, scope)
+    said.orders.update({place: (1, 0, 2) for place in (0, 5, 6) if place in said.inputs})
+    return said.emit(shapes, label, scope, [(1, 2, 0, 3), *[(1, 0, 2)] * (len(shapes) - 1)])

@@ -1,0 +1,48 @@
+"""Bodies: many of ONNX's operators are functions of others, which ONNX itself spells out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from onnx import FunctionProto, TypeProto, helper
+
+from ...errors import ImportModelError
+from .folding import bound, schema_of
+from .inlining import Step, inlined
+
+Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # a value's type of entries and its shape
+
+
+def has_body(step: Step) -> bool:
+    """Whether ONNX says what an operator is made of."""
+    return bool(_versions(schema_of(step.op, step.opset), step.opset))
+
+
+def _versions(schema: Any, opset: int) -> list[int]:
+    said = [] if schema is None else schema.context_dependent_function_opset_versions + schema.function_opset_versions
+    return [each for each in said if each <= opset]
+
+
+def spelt_out(step: Step, typed: Typed) -> list[Step]:
+    """The steps that an operator is made of, for inputs of these types and shapes. Raises ImportModelError."""
+    schema = schema_of(step.op, step.opset)
+    node = helper.make_node(step.op, step.inputs, step.outputs, name=step.name)
+    node.attribute.extend(bound(step.attributes))
+    version = max(_versions(schema, step.opset))
+    if version in schema.context_dependent_function_opset_versions:
+        types = [_type(*typed(name)) if name else TypeProto() for name in step.inputs]
+        text = schema.get_context_dependent_function_with_opset_version(
+            version, node.SerializeToString(), [each.SerializeToString() for each in types]
+        )
+    else:
+        text = schema.get_function_with_opset_version(version)
+    function = FunctionProto.FromString(text) if isinstance(text, bytes) else text
+    if not function.node:
+        raise ImportModelError(f"{step.label}: ONNX does not say what it is made of, for these inputs.")
+    function.domain, function.name = "", step.op
+    return inlined([node], [function], {"": step.opset})
+
+
+def _type(data_type: int, shape: Iterable[int]) -> TypeProto:
+    return helper.make_tensor_type_proto(data_type, list(shape))

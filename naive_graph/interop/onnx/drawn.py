@@ -1,0 +1,242 @@
+"""Scalar rules on a sheet: one operator of ONNX each; those that it lacks as local functions of their composition.
+
+What a rule computes on arrays stands in one place (tensor/entries.py), written
+in the functions that array libraries share. Here is one more such library,
+which computes nothing: it writes operators of ONNX.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...core.numpys import rule_for
+from ...core.rules import RULES, Arithmetic, Rule
+from ...errors import NaiveGraphError
+from ...tensor.entries import VALUES
+from ...tensor.operators.table import TABLE
+from .book import BOOL, Book, Refused
+from .own import told
+from .sheet import Fed, Order, Sheet, Value
+from .whole import function
+
+LAST = 2**31 - 1  # beyond the ends of all axes
+
+
+class Drawn:
+    """A value on a sheet, as an array."""
+
+    __array_ufunc__ = None  # so that NumPy leaves sums and products with its arrays to this
+
+    def __init__(self, value: Value) -> None:
+        self.value, self.sheet = value, value.sheet
+        self.shape, self.ndim, self.dtype = value.shape, len(value.shape), float
+
+    def __array_namespace__(self) -> Library:
+        return Library(self.sheet)
+
+    def _on(self, operator: str, *others: Any) -> Drawn:
+        return Drawn(entrywise(self.sheet, operator, [self, *others]))
+
+    def astype(self, kind: Any) -> Drawn:
+        return self
+
+    def reshape(self, *shape: Any) -> Drawn:
+        return Drawn(self.sheet.reshape(self.value, shape[0] if isinstance(shape[0], (tuple, list)) else shape))
+
+    def transpose(self, order: Sequence[int]) -> Drawn:
+        return Drawn(self.sheet.transpose(self.value, order))
+
+    def __getitem__(self, place: tuple[int, ...]) -> Drawn:
+        """The entry at a place that every axis has a number in."""
+        flat = self.sheet.reshape(self.value, (math.prod(self.shape),))
+        at = np.array(np.ravel_multi_index(place, self.shape) if place else 0)
+        return Drawn(self.sheet.emit("Gather", [flat, at], [()])[0])
+
+    def __ne__(self, other: object) -> Any:
+        if other is self:
+            return self._on("IsNaN")
+        truth = isinstance(other, (int, float)) and other == 0 and any(kind == BOOL for kind, _ in self.value.forms)
+        return self if truth else self._on("Equal", other)._on("Not")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+OPERATORS = {
+    "add": "Add", "sub": "Sub", "mul": "Mul", "truediv": "Div", "pow": "Pow", "neg": "Neg", "abs": "Abs",
+    "lt": "Less", "gt": "Greater", "le": "LessOrEqual", "ge": "GreaterOrEqual", "eq": "Equal", "and": "And", "or": "Or",
+}  # fmt: skip
+
+
+def _define(name: str, operator: str) -> None:
+    """The methods of one of Python's operators."""
+
+    def method(self: Drawn, *other: Any) -> Drawn:
+        return self._on(operator, *other)
+
+    def reflected(self: Drawn, other: Any) -> Drawn:
+        return Drawn(entrywise(self.sheet, operator, [other, self]))
+
+    setattr(Drawn, f"__{name}__", method)
+    setattr(Drawn, f"__r{name}__", reflected)
+
+
+for _name, _operator in OPERATORS.items():
+    _define(_name, _operator)
+
+
+class Library:
+    """The functions of an array library that rules and selections call. NumPy's names; ONNX's operators."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet, self.__name__ = sheet, "onnx"
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        rule = RULES[rule_for(name)[0]]
+        return lambda *operands: Drawn(applied(self.sheet, rule, operands))
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        return Drawn(entrywise(self.sheet, "Where", [condition, a, b]))
+
+    def take(self, x: Drawn, places: Any, axis: int) -> Drawn:
+        places = np.asarray(places)
+        shape = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+        steps = np.unique(np.diff(places)) if places.ndim == 1 else places[:0]
+        if len(steps) == 1 and steps[0]:
+            last = places[-1] + steps[0]
+            ends = ([places[0]], [last if last >= 0 else -LAST], [axis], steps)
+            return Drawn(self.sheet.emit("Slice", [x.value, *map(np.array, ends)], [shape])[0])
+        return Drawn(self.sheet.emit("Gather", [x.value, places], [shape], axis=axis)[0])
+
+    def full_like(self, pattern: Any, value: float) -> Drawn:
+        return Drawn(self.sheet.constant(float(value)))
+
+    # --- rules that ONNX lacks, with all their digits ---
+
+    def square(self, a: Any) -> Any:
+        return a * a
+
+    def expm1(self, a: Any) -> Any:
+        return self.tanh(0.5 * a) * (self.exp(a) + 1.0)
+
+    def log1p(self, a: Any) -> Any:
+        return self.where(abs(a) < 0.5, 2.0 * self.arctanh(a / (a + 2.0)), self.log(1.0 + a))
+
+    def hypot(self, a: Any, b: Any) -> Any:
+        a, b = abs(a), abs(b)
+        large, small = self.maximum(a, b), self.minimum(a, b)
+        slope = small / large
+        return self.where((large == 0.0) | (large == math.inf), large, large * self.sqrt(1.0 + slope * slope))
+
+    def arctan2(self, a: Any, b: Any) -> Any:
+        left, below = ((each < 0.0) | (1.0 / each < 0.0) for each in (b, a))  # of -0.0, too
+        turned = self.where(left, self.where(below, -math.pi, math.pi), 0.0)
+        return self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b)) + turned
+
+
+def drawn(sheet: Sheet, operand: Any) -> Value:
+    """What a rule is given, as a value: a value, something drawn, a number or an array of numbers or truth values."""
+    if isinstance(operand, (Drawn, Value)):
+        return operand.value if isinstance(operand, Drawn) else operand
+    array = np.asarray(operand)
+    return sheet.constant(array if array.dtype == bool else array.astype(float))
+
+
+def entrywise(
+    sheet: Sheet, operator: str, operands: Sequence[Any], label: str = "", scope: str = "", **attributes: Any
+) -> Value:
+    """One operator of ONNX, entry by entry, its operands spread as NumPy does."""
+    values = [drawn(sheet, each) for each in operands]
+    if not any(each.shape for each in values):  # scalar nodes
+        return sheet.emit(operator, values, [()], label, scope=scope, **attributes)[0]
+    order = common_order(values)
+    orders = [order if each.shape else None for each in values]
+    shape = np.broadcast_shapes(*(each.shape for each in values))
+    return sheet.emit(operator, values, [shape], label, scope=scope, orders=orders, turned=[order], **attributes)[0]
+
+
+def common_order(values: Sequence[Value]) -> Order | None:
+    """In which order of axes all lie, if they do not lie straight: then nothing is turned."""
+    large = [each for each in values if each.shape]
+    if not large or len({each.shape for each in large}) > 1:
+        return None
+    lying = [{order for _, order in each.forms} for each in large]
+    common = set.intersection(*lying)
+    return None if large[0].straight in common else next(iter(common), None)
+
+
+# --- rules --------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def onnx_name(rule: Rule, opset: int) -> str | None:
+    """ONNX's operator that is the rule, in this opset."""
+    mappings = TABLE[rule.name].mappings if rule.name in TABLE else []
+    return next((each.operator for each in mappings if each.framework == "onnx" and each.since <= opset), None)
+
+
+def applied(sheet: Sheet, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
+    """A rule, as one operator of ONNX or as a call of its function. Raises Refused."""
+    name = onnx_name(rule, sheet.book.opset)
+    if name is None:
+        return _called(sheet, rule, [drawn(sheet, each) for each in operands], label or rule.name, scope)
+    if rule.arity is None and len(operands) != 2:
+        if rule.name == "add":
+            return entrywise(sheet, "Sum", operands, label, scope)
+        first, *rest = operands
+        for place, each in enumerate(rest):  # ONNX multiplies two at a time
+            last = place == len(rest) - 1
+            first = entrywise(sheet, name, [first, each], label if last else "", scope)
+        return drawn(sheet, first)
+    return entrywise(sheet, name, operands, label, scope)
+
+
+def _called(sheet: Sheet, rule: Rule, values: Sequence[Value], label: str, scope: str) -> Value:
+    key = rule.name, len(values)
+    if key not in sheet.book.named:
+        sheet.book.named[key] = _function(sheet.book, rule, len(values))
+    shape = np.broadcast_shapes(*(each.shape for each in values))
+    return sheet.call(sheet.book.named[key], values, [shape], label, scope)[0]
+
+
+def _function(book: Book, rule: Rule, count: int) -> str:
+    """The name of the rule's local function."""
+    inside = Sheet(book, inside=True)
+    letters = [Drawn(Fed(inside, (), f"x_{place}")) for place in range(count)]
+    if rule.name in VALUES:
+        result: Any = VALUES[rule.name](Library(inside), *letters)
+    else:
+        result = _composition(rule, [Pencil(each) for each in letters])
+    said = told(rule.name, letters, letters, {})
+    return book.enter(function(inside, rule.name, [drawn(inside, result)], said))
+
+
+class Pencil(Arithmetic):
+    """An operand of a learner's rule, which draws what is done with it."""
+
+    __slots__ = ("drawn",)
+
+    def __init__(self, given: Drawn) -> None:
+        self.drawn = given
+
+    def apply(self, rule: Rule, *operands: Any) -> Pencil:
+        given = [each.drawn if isinstance(each, Pencil) else float(each) for each in operands]
+        return Pencil(Drawn(applied(self.drawn.sheet, rule, given)))
+
+
+def _composition(rule: Rule, letters: Sequence[Pencil]) -> Any:
+    """What a learner's rule computes, if it is made of rules. Raises Refused."""
+    try:
+        result = rule.value(*letters)
+        return result.drawn if isinstance(result, Pencil) else float(result)
+    except Refused:
+        raise
+    except (TypeError, ValueError, NaiveGraphError):
+        raise Refused(
+            f"operator '{rule.name}' computes with Python's own functions, which no file can hold. Write its value "
+            "with naive_graph's functions (exp, log, where ...)"
+        ) from None

@@ -1,0 +1,187 @@
+"""Steps: the nodes of a graph, with those of the model's own functions in their place, in an order that works."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...errors import ImportModelError, UnknownOperatorError
+from .own import is_ours
+
+MOST_STEPS = 100_000
+DEEPEST = 100  # functions within functions, as protobuf allows graphs within graphs
+OWN = ("", "ai.onnx")
+
+
+class Step(NamedTuple):
+    """The application of an operator: in a graph, or in a function that a graph calls."""
+
+    op: str
+    domain: str
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: dict[str, Any]  # AttributeProto by name; of an operator of our own, what its function says
+    opset: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.op} {self.name!r}"
+
+
+class _Body(NamedTuple):
+    """Nodes that are being gone through: of the graph, or of a function that was called."""
+
+    nodes: Iterator[Any]
+    names: dict[str, str]  # what the caller calls the values in it; empty for the graph itself
+    prefix: str
+    attributes: Mapping[str, Any]
+    opsets: Mapping[str, int]
+
+
+Key = tuple[str, str]  # a function's domain and name
+
+
+def inlined(nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int]) -> list[Step]:
+    """One step for each node, functions replaced by what they are made of. Raises ImportModelError."""
+    known = {(each.domain, each.name): each for each in functions}
+    _check_size(nodes, known)
+    stack = [_Body(iter(nodes), {}, "", {}, opsets)]
+    found: list[Step] = []
+    while stack:
+        body = stack[-1]
+        node = next(body.nodes, None)
+        if node is None:
+            stack.pop()
+            continue
+        step = _step(node, body)
+        function = known.get((node.domain, node.op_type))
+        if function is None:
+            found.append(step)
+        elif is_ours(function):
+            found.append(step._replace(attributes={"function": function}))
+        else:
+            stack.append(_called(function, step))
+    return found
+
+
+def _check_size(nodes: Iterable[Any], known: Mapping[Key, Any]) -> None:
+    """Raises ImportModelError if the nodes are too many, or too deep, with all functions spelt out."""
+    top = ("", "")
+    calls = {top: [(each.domain, each.op_type) for each in nodes]}
+    sizes: dict[Key, int] = {}
+    waiting, opened = [top], set[Key]()
+    while waiting:
+        key = waiting[-1]
+        if key not in calls:
+            calls[key] = [(each.domain, each.op_type) for each in known[key].node]
+        inner = [each for each in calls[key] if each in known and each not in sizes]
+        if not inner:
+            sizes[key] = len(calls[key]) + sum(sizes.get(each, 0) for each in calls[key])
+            opened.discard(waiting.pop())
+        elif len(opened) >= DEEPEST or not opened.isdisjoint(inner) or key in inner:
+            raise ImportModelError(f"Function {key[1]!r} is called {len(opened)} functions deep, or in a circle.")
+        else:
+            opened.add(key)
+            waiting += inner
+        if sizes.get(key, 0) > MOST_STEPS:
+            raise ImportModelError(f"The graph has more than {MOST_STEPS:,} nodes, with its functions spelt out.")
+
+
+def text(name: Any) -> str:
+    """A name as protobuf gives it: bytes where it is no text. Raises ImportModelError."""
+    if not isinstance(name, str):
+        raise ImportModelError(f"A name in the file is no text: {name!r:.60}.")
+    return name
+
+
+def _step(node: Any, body: _Body) -> Step:
+    def called(name: str) -> str:
+        return body.names.get(name, body.prefix + text(name)) if name else ""
+
+    attributes = {}
+    for each in node.attribute:
+        given = each
+        if each.ref_attr_name:
+            given = body.attributes.get(each.ref_attr_name)
+        if given is not None:
+            attributes[text(each.name)] = _apart(given)
+    outputs = tuple(map(called, node.output))
+    name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
+    domain = "" if node.domain in OWN else text(node.domain)
+    opset = body.opsets.get(domain, 0 if domain else 1)
+    return Step(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
+
+
+def _apart(attribute: Any) -> Any:
+    """A copy of an attribute: as a part of the file's message it would keep all of that, weights and all, alive."""
+    copied = type(attribute)()
+    copied.CopyFrom(attribute)
+    return copied
+
+
+def _called(function: Any, call: Step) -> _Body:
+    opsets = {("" if each.domain in OWN else each.domain): each.version for each in function.opset_import}
+    if len(call.inputs) > len(function.input) or len(call.outputs) > len(function.output):
+        raise ImportModelError(f"{call.label} has more inputs or outputs than its function.")
+    inputs = (*call.inputs, *[""] * (len(function.input) - len(call.inputs)))
+    names = {own: outer for own, outer in zip(function.output, call.outputs) if outer}
+    names |= dict(zip(function.input, inputs))  # an input that is left out is left out inside
+    defaults = {each.name: each for each in function.attribute_proto}
+    return _Body(iter(function.node), names, f"{call.name}/", defaults | call.attributes, opsets)
+
+
+def ordered(steps: Sequence[Step], known: set[str], wanted: Sequence[str]) -> list[Step]:
+    """The steps, each after those that it needs. Raises ImportModelError for a circle, or a value that nobody gives."""
+    makers: dict[str, int] = {}
+    for at, step in enumerate(steps):
+        for each in filter(None, step.outputs):
+            if each in makers or each in known:
+                raise ImportModelError(
+                    f"{step.label} gives {each!r}, which is given already. Each value has one source."
+                )
+            makers[each] = at
+    for step in steps:
+        for each in filter(None, step.inputs):
+            if each not in makers and each not in known:
+                raise ImportModelError(f"{step.label} needs {each!r}, which nothing gives.")
+    for each in wanted:
+        if each not in makers and each not in known:
+            raise ImportModelError(f"Output {each!r} is given by nothing.")
+    return _sorted(steps, makers)
+
+
+def _sorted(steps: Sequence[Step], makers: Mapping[str, int]) -> list[Step]:
+    waits = [len({makers[each] for each in step.inputs if each in makers}) for step in steps]
+    users: list[list[int]] = [[] for _ in steps]
+    for at, step in enumerate(steps):
+        for maker in {makers[each] for each in step.inputs if each in makers}:
+            users[maker].append(at)
+    ready = deque(at for at, count in enumerate(waits) if not count)
+    order: list[int] = []
+    while ready:
+        at = ready.popleft()
+        order.append(at)
+        for user in users[at]:
+            waits[user] -= 1
+            if not waits[user]:
+                ready.append(user)
+    if len(order) < len(steps):
+        circle = [steps[at].label for at, count in enumerate(waits) if count]
+        raise ImportModelError(f"These nodes wait for each other in a circle: {', '.join(circle[:5])}.")
+    if all(makers[each] < at for at, step in enumerate(steps) for each in step.inputs if each in makers):
+        return list(steps)  # as it was written
+    return [steps[at] for at in order]
+
+
+def check_known(steps: Iterable[Step], supported: Any) -> None:
+    """Raises UnknownOperatorError that names all operators that nothing here stands for."""
+    missing: dict[str, str] = {}
+    for step in steps:
+        why = supported(step)
+        if why:
+            missing.setdefault(f"{step.domain}.{step.op}".lstrip("."), why)
+    if missing:
+        said = ", ".join(f"{op} ({why})" if why != "unknown" else op for op, why in sorted(missing.items()))
+        raise UnknownOperatorError(f"There is nothing here for these operators of ONNX: {said}.")

@@ -1,0 +1,201 @@
+"""From operators that follow each other back to the layers of a Sequential."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from ...errors import ImportModelError, SequentialError, SequentialWarning
+from ...sequential.fields import Field, fitted, whole
+from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D
+from ...sequential.model import Sequential
+from ...sequential.network import Streams
+from .inlining import Step
+from .layers import SAID
+from .mapped import plain
+from .own import DOMAIN
+from .reading import Content, read
+
+
+def sequential_from_onnx(source: Any) -> Sequential:
+    """A Sequential from an ONNX file whose operators are layers one after the other, as `to_onnx` of one writes them.
+
+    Pictures stand in the file with their channels before their rows, and here
+    with their channels last; the weights are laid out for that. Raises
+    ImportModelError, which names all that is no layer.
+
+    >>> from naive_graph import Dense
+    >>> from naive_graph.interop.onnx.writing import modelled
+    >>> line = Sequential([Dense(2), Dense(1)], 3, initializer=0.5)
+    >>> sequential_from_onnx(modelled(line)).predict([1.0, 2.0, 3.0]).tolist()
+    [4.0]
+    """
+    content = read(source)
+    reader = Reader(content)
+    for step in content.steps:
+        reader.take(step)
+    reader.tell()
+    network = _network(content, reader)
+    for mine, found in zip(network.weights, reader.weights):
+        for name, array in found.items():
+            mine[name][...] = array
+    return network
+
+
+KEY = f"{DOMAIN}.{SAID}"
+
+
+class Reader:
+    """Goes from operator to operator, which must follow each other, and notes the layers."""
+
+    def __init__(self, content: Content) -> None:
+        self.content = content
+        self.layers: list[Layer] = []
+        self.weights: list[dict[str, Any]] = []
+        self.strange: dict[str, None] = {}
+        if len(content.inputs) != 1 or len(content.outputs) != 1 or not content.inputs[0].extents:
+            raise ImportModelError("A Sequential has one input, whose shape is known, and one output.")
+        self.at = content.inputs[0].name
+        turned = any(each.op == "Transpose" for each in content.steps[:1])
+        extents = [each if isinstance(each, int) else 0 for each in content.inputs[0].extents[1:]]
+        ours = KEY in content.said  # whether channels stand before rows now:
+        self.first = len(extents) == 3 and not turned and not ours
+        self.shape = (*extents[1:], extents[0]) if self.first else tuple(extents)
+        self.input_shape = self.shape
+
+    def take(self, step: Step) -> None:
+        """One operator. What is no layer is noted, and told of at the end."""
+        how = READ.get(step.op, _unknown) if not step.domain else _unknown
+        follows = step.inputs[:1] == (self.at,) and len(step.outputs) == 1
+        try:
+            known = follows and how(self, step)
+        except (SequentialError, KeyError, TypeError, ValueError):  # its sizes, or attributes, fit no layer
+            known = False
+        if not known:
+            self.strange.setdefault(step.label)
+        self.at = next(iter(step.outputs), "")
+
+    def tell(self) -> None:
+        if self.at != self.content.outputs[0].name:
+            self.strange.setdefault(f"what comes after {self.content.outputs[0].name!r}")
+        if self.strange:
+            raise ImportModelError(
+                f"A Sequential has no layer for {', '.join([*self.strange][:10])}. Its layers, one after the other, "
+                "are Gemm, Conv, MaxPool, AveragePool, Relu, Sigmoid, Softmax and Dropout; from_onnx reads others."
+            )
+
+    def said(self, step: Step, **usual: Any) -> Any:
+        """The step's attributes, if all but these are what they usually are; else None."""
+        found = {name: plain(step, each) for name, each in step.attributes.items()}
+        odd = {name for name, each in found.items() if name in USUAL and each not in USUAL[name]}
+        return None if odd - usual.keys() else {**usual, **found}
+
+    def array(self, step: Step, place: int) -> Any:
+        """A weight; None if it is left out, or no weight."""
+        name = step.inputs[place] if place < len(step.inputs) else ""
+        return self.content.weights.get(name)
+
+    def add(self, layer: Layer, **weights: Any) -> bool:
+        """Note a layer, if the weights have its shapes."""
+        due = layer.weight_shapes(self.shape)
+        if {name: each.shape for name, each in weights.items()} != due:
+            return False
+        self.shape = layer.output_shape(self.shape)
+        self.layers.append(layer)
+        self.weights.append(weights)
+        return True
+
+
+USUAL: dict[str, Any] = {
+    "alpha": [1.0], "beta": [1.0], "transA": [0], "group": [1], "ceil_mode": [0], "count_include_pad": [0, 1],
+    "auto_pad": ["NOTSET", "VALID"], "dilations": [[1, 1]], "storage_order": [0], "seed": range(2**63),
+}  # fmt: skip
+
+
+def _unknown(reader: Reader, step: Step) -> bool:
+    return False
+
+
+def _turn(reader: Reader, step: Step) -> bool:
+    perm = plain(step, step.attributes["perm"]) if "perm" in step.attributes else None
+    if perm not in ([0, 3, 1, 2], [0, 2, 3, 1]) or (perm == [0, 3, 1, 2]) == reader.first:
+        return False
+    reader.first = not reader.first
+    return True
+
+
+def _lay_out(reader: Reader, step: Step) -> bool:
+    """Flattened; a Reshape that does the same may say it, too."""
+    if step.op == "Flatten":
+        return plain(step, step.attributes["axis"]) == 1 if "axis" in step.attributes else True
+    shape = reader.array(step, 1)
+    return shape is not None and len(shape) == 2 and shape[1] in (-1, prod(reader.shape))
+
+
+def _read_dense(reader: Reader, step: Step) -> bool:
+    said, w, b = reader.said(step, transB=0), reader.array(step, 1), reader.array(step, 2)
+    if said is None or w is None or w.ndim != 2 or (b is None) != (len(step.inputs) < 3):
+        return False
+    w = w.T if said["transB"] else w
+    if reader.first and len(reader.shape) == 3 and len(w) == prod(reader.shape):
+        rows, columns, channels = reader.shape
+        w = w.reshape(channels, rows, columns, -1).transpose(1, 2, 0, 3).reshape(w.shape)
+    biases = {} if b is None else {"b": b.reshape(-1)}
+    return reader.add(Dense(w.shape[1], use_bias=int(b is not None)), W=w, **biases)
+
+
+def _read_conv2d(reader: Reader, step: Step) -> bool:
+    said, w, b = reader.said(step, strides=[1, 1], pads=[0] * 4), reader.array(step, 1), reader.array(step, 2)
+    if not reader.first or said is None or w is None or w.ndim != 4 or said["pads"][:2] != said["pads"][2:]:
+        return False
+    biases = {} if b is None else {"b": b}
+    layer = Conv2D(
+        len(w), w.shape[2:], strides=tuple(said["strides"]), use_bias=len(biases), padding=tuple(said["pads"][:2])
+    )
+    return reader.add(layer, W=w, **biases)
+
+
+def _read_pooled(reader: Reader, step: Step) -> bool:
+    said = reader.said(step, strides=[1, 1], pads=[0] * 4)
+    if not reader.first or said is None or said["strides"] != said["kernel_shape"] or any(said["pads"]):
+        return False
+    kind = MaxPooling2D if step.op == "MaxPool" else AveragePooling2D
+    return reader.add(kind(tuple(said["kernel_shape"])))
+
+
+def _read_activation(reader: Reader, step: Step) -> bool:
+    rank = len(reader.shape) + 1
+    axis = plain(step, step.attributes["axis"]) if "axis" in step.attributes else -1
+    channels = 1 if reader.first and rank == 4 else rank - 1
+    return (step.op != "Softmax" or axis % rank == channels) and reader.add(Activation(step.op.lower()))
+
+
+def _read_dropout(reader: Reader, step: Step) -> bool:
+    rate = 0.5 if len(step.inputs) < 2 else reader.array(step, 1)
+    return len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(rate))))
+
+
+READ: dict[str, Callable[[Reader, Step], bool]] = {
+    "Transpose": _turn, "Flatten": _lay_out, "Reshape": _lay_out, "Gemm": _read_dense, "Conv": _read_conv2d,
+    "MaxPool": _read_pooled, "AveragePool": _read_pooled, "Dropout": _read_dropout,
+    "Identity": lambda reader, step: True, **dict.fromkeys(("Relu", "Sigmoid", "Softmax"), _read_activation),
+}  # fmt: skip
+
+
+def _network(content: Content, reader: Reader) -> Sequential:
+    """The layers with the training that the file says, or with the usual one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SequentialWarning)
+        try:
+            held = json.loads(content.said[KEY])
+            training = [tuple(each) if isinstance(each, list) else each for each in held["training"]]
+            network = Sequential.of(reader.layers, training, {}, Streams(*map(str, held["streams"])))
+            network.seed = fitted("sequential", Field("seed", whole(0)), held["seed"])
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            network = Sequential(reader.layers, reader.input_shape)
+    if network.input_shape != reader.input_shape:
+        raise ImportModelError(f"The file says that samples are {network.input_shape}, and has {reader.input_shape}.")
+    return network

@@ -1,0 +1,150 @@
+"""By the mappings that rows carry: which inputs are operands, and where each property is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, OperatorNameError, PropertyError
+from ...tensor.base import TensorNode
+from ...tensor.operators.kinds import OfRule
+from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
+from ...tensor.operators.properties import LARGEST, Wrong
+from ...tensor.operators.row import Row
+from ...tensor.operators.signature import Parameter, taken
+from ...tensor.operators.table import TABLE
+from .inlining import Step
+from .values import Values
+
+
+def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
+    """The row that stands for an operator in this opset, and how it is called there."""
+    try:
+        row = TABLE.named("onnx", op)
+    except OperatorNameError:
+        return None
+    for each in row.mappings:
+        if each.framework == "onnx" and each.operator == op and each.since <= opset <= (each.until or opset):
+            return row, each
+    return None
+
+
+def operands(values: Values, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+    """The operands of a row, by their names."""
+    read = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
+    places = mapping.operands or [place for place in range(len(step.inputs)) if place not in read]
+    if ALL in places:
+        there = [at for at in range(len(step.inputs)) if getattr(values.input(step, at), "size", 0)]  # of entries
+        return {row.operand_names[0]: [values.operand(step, at) for at in there]}
+    if (isinstance(row, OfRule) and row.rule.arity != 1) or row.name in ("maximum", "minimum"):
+        return _chained(values, step, row)
+    if len(places) > len(row.operand_names):
+        raise ImportModelError(f"{step.label}: {row.usage()} takes fewer operands than its {len(places)} inputs.")
+    return {name: _turned(values, step, each) for name, each in zip(row.operand_names, places)}
+
+
+def _turned(values: Values, step: Step, place: int | Permuted) -> Any:
+    """An operand, its axes in our order."""
+    if not isinstance(place, Permuted):
+        return values.operand(step, place)
+    x = values.operand(step, place.position)
+    if x is not None and x.rank != len(place.order):
+        raise ImportModelError(f"{step.label}: {step.inputs[place.position]!r} has {x.rank} axes, not 4.")
+    return None if x is None else TABLE["transpose"](x, list(place.order))
+
+
+def _chained(values: Values, step: Step, row: Row) -> dict[str, Any]:
+    """Two operands of a rule: all but the last input, joined by it, and the last."""
+    each = [values.operand(step, place) for place in range(len(step.inputs))]
+    if len(each) == 1:
+        return dict(zip(row.operand_names, each * 2))
+    while len(each) > len(row.operand_names):
+        each[:2] = [row(*each[:2])]
+    return dict(zip(row.operand_names, each))
+
+
+def properties(values: Values, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+    """The properties of a row, by their names. Raises ImportAttributeError."""
+    attributes = {name: plain(step, each) for name, each in step.attributes.items()}
+    for name, value in attributes.items():
+        if name not in mapping.attributes(step.opset):
+            raise ImportAttributeError(step.label, name, value)
+        if name in mapping.refused and value != mapping.refused[name]:
+            raise ImportAttributeError(step.label, name, value, f"Only {mapping.refused[name]!r} has.")
+    found = {}
+    for name, home in mapping.homes(step.opset).items():
+        label, value = _property(values, step, row.by_name[name], home, attributes)
+        try:
+            taken(row.name, row.by_name[name], value)
+        except PropertyError as error:
+            raise ImportAttributeError(step.label, label, value, str(error)) from None
+        found[name] = value
+    return found
+
+
+def _property(
+    values: Values, step: Step, parameter: Parameter, home: Any, attributes: Mapping[str, Any]
+) -> tuple[str, Any]:
+    """Where a property is found, and its value."""
+    if isinstance(home, Fixed):
+        return "value", home.value
+    if isinstance(home, Extent):
+        shape = values.operand(step, home.input).shape
+        return "shape", tuple(shape[axis] for axis in home.axes)
+    if isinstance(home, Attribute):
+        label, value = home.name, attributes.get(home.name, home.default)
+    else:
+        label, given = f"input {home.position}", values.input(step, home.position)
+        if not (isinstance(given, TensorNode) and _takes(parameter, given)):
+            given = values.known(step, home.position)
+        value = home.default if given is None else _numbers(given)
+    if isinstance(value, str) and value == REQUIRED and label not in attributes:
+        raise ImportAttributeError(step.label, label, None, "It must be there.")
+    return label, value if home.adapt is None or value is None else home.adapt(value, attributes)
+
+
+def check_attributes(step: Step, schema: Any) -> None:
+    """Attributes are those of the operator, and of its types. Raises ImportAttributeError."""
+    for name, each in step.attributes.items():
+        if name not in schema.attributes:
+            raise ImportAttributeError(step.label, name, plain(step, each), f"{step.op} has none of this name.")
+        if each.type != schema.attributes[name].type.value:
+            raise ImportAttributeError(step.label, name, plain(step, each), "It is of another type.")
+    for name, said in schema.attributes.items():
+        if said.required and name not in step.attributes:
+            raise ImportAttributeError(step.label, name, None, "It must be there.")
+
+
+def _takes(parameter: Parameter, node: TensorNode) -> bool:
+    """Whether a property may be known at run time only, as places may."""
+    try:
+        return parameter.kind is not None and parameter.kind.take(node) is node
+    except (Wrong, NaiveGraphError, TypeError, ValueError):
+        return False
+
+
+def _numbers(array: Any) -> Any:
+    """A known array as a property takes it."""
+    if isinstance(array, TensorNode):
+        return array
+    if array.dtype.kind in "iu":
+        array = np.clip(array.astype(np.int64), -LARGEST, LARGEST)  # as in `plain`
+    return array.item() if array.ndim == 0 else array
+
+
+def plain(step: Step, attribute: Any) -> Any:
+    """An attribute as a number, a text or a list."""
+    value = helper.get_attribute_value(attribute)
+    try:
+        if isinstance(value, bytes):
+            return value.decode()
+        if attribute.type == attribute.INTS:
+            return [max(-LARGEST, min(each, LARGEST)) for each in value]  # ends beyond all ends are written so
+        if attribute.type in (attribute.FLOATS, attribute.STRINGS):
+            return [each.decode() if isinstance(each, bytes) else each for each in value]
+    except UnicodeDecodeError:
+        raise ImportAttributeError(step.label, attribute.name, value, "It is no text.") from None
+    return value

@@ -1,0 +1,131 @@
+"""A network from an ONNX file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto
+
+from ...errors import ImportModelError
+from ...tensor.base import TensorNode
+from ...tensor.nodes import LeafNode
+from .. import network
+from ..network import Graph, Sizes, sized
+from ..weights import Weights
+from .building import Builder, unsupported
+from .described import described
+from .folding import check_entries
+from .inlining import check_known
+from .own import learned
+from .reading import Content, read
+
+
+class Network(network.Network):
+    """What `from_onnx` gives."""
+
+    def __init__(self, content: Content, sizes: Mapping[str, int], known: Mapping[str, Any]) -> None:
+        self.content, self.size, self.known = content, len(content.steps), dict(known)
+        self.said = described(content, content.name)  # while the weights are still there
+        slots = [each for each in content.inputs if each.name not in self.known]
+        super().__init__(
+            content.name, slots, Weights(content.weights, statistics_of(content), learned(content.said)), sizes
+        )
+
+    def summary(self) -> str:
+        """What is in the file: inputs, outputs, operators with their counts, weights with their sizes."""
+        return self.said
+
+    def advice(self, names: Collection[str]) -> str:
+        slots = [each for each in self.slots if each.name in names]
+        open_ = {each for slot in slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
+        return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
+
+    def build(self, sizes: Sizes) -> Graph:
+        builder = Builder(self.weights)
+        for slot, shape in zip(self.slots, sizes):
+            check_entries(shape, f"Input {slot.name!r}")
+            if 0 in shape:
+                raise ImportModelError(f"Input {slot.name!r} of shape {shape} has no entries. A tensor here has some.")
+            builder.values[slot.name] = LeafNode.input(shape, slot.name)
+            builder.types[slot.name] = slot.type
+        builder.values |= self.known
+        builder.types |= {each.name: each.type for each in self.content.inputs if each.name in self.known}
+        for step in self.content.steps:
+            builder.take(step)
+        values = {each.name: builder.value(each.name) for each in self.content.outputs}
+        outputs = {
+            name: builder.node(name, value) if isinstance(value, np.ndarray) else value
+            for name, value in values.items()
+            if not isinstance(value, np.ndarray) or value.size
+        }
+        found = {name: each for name, each in builder.values.items() if isinstance(each, TensorNode)}
+        inputs = {each.name: builder.values[each.name] for each in self.slots}
+        return Graph(inputs, outputs, found | builder.nodes, values)
+
+
+def statistics_of(content: Content) -> list[str]:
+    """The weights that stand where the running mean and variance do."""
+    return [name for step in content.steps if step.op == "BatchNormalization" for name in step.inputs[3:5]]
+
+
+def from_onnx(
+    source: str | os.PathLike[str] | bytes | ModelProto,
+    sizes: Mapping[str, int] | None = None,
+    known: Mapping[str, Any] | None = None,
+) -> Network:
+    """A network from an ONNX file of opset 7 on, as tensor nodes: to look at, differentiate, train and run.
+
+    source: a path, the bytes of a file, or a ModelProto. sizes: numbers for
+    dimensions that the file only names, as {"batch": 8}; without them the nodes
+    are made when the network is first called, for the arrays that it is given,
+    and made anew for arrays of another shape; the parameters stay the same. known:
+    arrays for inputs that must be known beforehand, such as a shape.
+
+    Weights keep the type that they have in the file until they are used, and
+    are float64 from then on, as is all arithmetic. Those with more than one
+    number, but for running means and variances, are parameters. What the file
+    computes from shapes alone is computed now. Raises ImportModelError,
+    UnknownOperatorError and ImportAttributeError, which name what is wrong.
+
+    >>> import onnx.parser
+    >>> network = from_onnx(onnx.parser.parse_model(
+    ...     '<ir_version: 8, opset_import: ["": 17]> bent (float[n] x) => (float[n] y) { y = Relu(x) }'
+    ... ))
+    >>> network(x=[-1.0, 2.0]).tolist(), network.nodes["y"].operator.name
+    ([0.0, 2.0], 'relu')
+    """
+    for what, given in (("sizes", sizes), ("known", known)):
+        if given is not None and not isinstance(given, Mapping):
+            raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {given!r:.60}.")
+    content = read(source)
+    check_known(content.steps, unsupported)
+    _check_sizes(content, sizes or {})
+    names = [each.name for each in content.inputs]
+    for name in known or {}:
+        if name not in names:
+            raise ImportModelError(f"known={{{name!r}: ...}}: there is no such input. There are {', '.join(names)}.")
+    return Network(content, sizes or {}, {name: as_known(each, name) for name, each in (known or {}).items()})
+
+
+def _check_sizes(content: Content, sizes: Mapping[str, int]) -> None:
+    names = {each for slot in content.inputs for each in slot.extents or () if isinstance(each, str)}
+    for name, size in sizes.items():
+        if name not in names:
+            said = f"There are {', '.join(sorted(names))}." if names else "It names none."
+            raise ImportModelError(f"sizes={{{name!r}: ...}}: the file names no such dimension. {said}")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ImportModelError(f"sizes={{{name!r}: {size!r:.60}}}: a size is a whole number from 1 on.")
+
+
+def as_known(value: Any, name: str) -> Any:
+    """An input that is given beforehand, as an array of numbers or truth values. Raises ImportModelError."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.empty(0, object)
+    if array.dtype.kind not in "biuf":
+        raise ImportModelError(f"known={{{name!r}: ...}} takes an array of numbers, not {value!r:.60}.")
+    return array

@@ -1,0 +1,79 @@
+"""Our own operators in a file: a local function says which of the table's it is, and how it was called.
+
+So a file that left from here comes back as what it was. Elsewhere, and where
+the table lacks the operator, its composition stands for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import FunctionProto
+
+from ...errors import NaiveGraphError
+from ...tensor.base import TensorNode
+from ...tensor.operators.kinds import OfRule
+from ...tensor.operators.table import TABLE
+
+DOMAIN = "naive_graph"  # of the operators that ONNX lacks
+PARAMETERS = f"{DOMAIN}.parameters"  # by which a file says which weights are learned
+
+
+def told(operator: str, inputs: Sequence[Any], operands: Sequence[Any], properties: Mapping[str, Any]
+) -> dict[str, str]:  # fmt: skip
+    """What a function says of itself. operands: of the call, by their places among the inputs."""
+    said = {"operator": operator}
+    if any(isinstance(each, TensorNode) for each in properties.values()):
+        return said  # what was found at run time is no property of a call that can be made again
+
+    def place(operand: Any) -> Any:
+        if isinstance(operand, (list, tuple)):
+            return [place(each) for each in operand]
+        return None if operand is None else next(at for at, each in enumerate(inputs) if each is operand)
+
+    plain = {name: each.tolist() if isinstance(each, np.ndarray) else each for name, each in properties.items()}
+    return said | {"operands": json.dumps(place(list(operands))), "properties": json.dumps(plain)}
+
+
+def restored(function: Any, inputs: Sequence[Any], name: str) -> Any:
+    """The results of the operator that a function says it is, applied to its inputs. Raises NaiveGraphError."""
+    operator, operands, properties = _said(function)
+    given = [None if at is None else [inputs[each] for each in at] if isinstance(at, list) else inputs[at]
+             for at in operands]  # fmt: skip
+    row = TABLE[operator]
+    if isinstance(row, OfRule):
+        return row(*given, name=name)
+    return row(**dict(zip(row.operand_names, given)), **properties, name=name)
+
+
+def is_ours(function: Any) -> bool:
+    """Whether a function says how to call an operator of the table, and uses nothing besides its operands."""
+    if function.domain != DOMAIN:
+        return False
+    try:
+        operator, operands, properties = _said(function)
+        row = TABLE[operator]
+        places = {at for each in operands for at in (each if isinstance(each, list) else [each]) if at is not None}
+        return places == set(range(len(function.input))) and properties.keys() <= set(row.property_names)
+    except (NaiveGraphError, KeyError, TypeError, ValueError, RecursionError):
+        return False
+
+
+def learned(said: Mapping[str, str]) -> set[str] | None:
+    """The names of the weights that are parameters; None if the file does not say."""
+    try:
+        names = json.loads(said[PARAMETERS])
+        return {each for each in names if isinstance(each, str)} if isinstance(names, list) else None
+    except (KeyError, ValueError, RecursionError):
+        return None
+
+
+def _said(function: FunctionProto) -> tuple[str, list[Any], dict[str, Any]]:
+    said = {each.key.removeprefix(f"{DOMAIN}."): each.value for each in function.metadata_props}
+    operands, properties = json.loads(said["operands"]), json.loads(said["properties"])
+    if not isinstance(operands, list) or not isinstance(properties, dict):
+        raise ValueError
+    return said["operator"], operands, properties

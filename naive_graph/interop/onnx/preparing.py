@@ -1,0 +1,198 @@
+"""Operators of ONNX that are more than a row with its mapping: what is done to their inputs and results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from ...errors import ImportAttributeError
+from ...tensor import arithmetic, reduce
+from ...tensor.base import TensorNode
+from ...tensor.nodes import LeafNode
+from ...tensor.operators.table import TABLE
+from .arrays import REFUSED, array_of, type_name
+from .building import Builder, cast_to, prepared
+from .inlining import Step
+from .mapped import plain
+
+FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
+
+
+def attributes_of(step: Step) -> dict[str, Any]:
+    return {name: plain(step, each) for name, each in step.attributes.items()}
+
+
+def without(step: Step, *attributes: str) -> Step:
+    return step._replace(attributes={name: each for name, each in step.attributes.items() if name not in attributes})
+
+
+# --- what is known of any tensor ----------------------------------------------
+
+
+@prepared("Constant")
+def constant(builder: Builder, step: Step) -> Sequence[Any]:
+    (name, value), *_ = attributes_of(step).items() or [("value", None)]
+    if name == "value" and value is not None:
+        return [array_of(value)]
+    if name not in ("value_int", "value_ints", "value_float", "value_floats"):
+        raise ImportAttributeError(step.label, name, value, "Numbers are read.")
+    return [np.asarray(value, np.int64 if "int" in name else np.float32)]
+
+
+@prepared("Shape")
+def shape(builder: Builder, step: Step) -> Sequence[Any]:
+    said, x = attributes_of(step), builder.input(step, 0)
+    return [np.array(x.shape[said.get("start", 0) : said.get("end")], np.int64)]
+
+
+@prepared("Size")
+def size(builder: Builder, step: Step) -> Sequence[Any]:
+    return [np.array(builder.input(step, 0).size, np.int64)]
+
+
+@prepared("Cast", "CastLike")
+def cast(builder: Builder, step: Step) -> Sequence[Any]:
+    """Entries are float64 whatever they are there. What rounds, or wraps around, has no counterpart."""
+    x, old, new = builder.input(step, 0), builder.type(step, 0), cast_to(builder, step)
+    if type_name(new) in REFUSED:
+        raise ImportAttributeError(step.label, "to", type_name(new), "Numbers and truth values are read.")
+    if isinstance(x, np.ndarray):
+        with np.errstate(invalid="ignore"):
+            return [x.astype(helper.tensor_dtype_to_np_dtype(new))]
+    x = builder.operand(step, 0)
+    if new == TensorProto.BOOL:
+        return [x if old == new else TABLE["not_equal"](x, 0.0, name=step.name)]
+    if new in FLOATS or old == TensorProto.BOOL or (old not in FLOATS and new == TensorProto.INT64):
+        return [x]
+    raise ImportAttributeError(step.label, "to", type_name(new), "Entries with fractions stay what they are.")
+
+
+# --- shapes -------------------------------------------------------------------
+
+
+@prepared("Reshape")
+def reshape(builder: Builder, step: Step) -> Sequence[Any]:
+    """A 0 stands for the extent that was there."""
+    said, x = attributes_of(step), builder.operand(step, 0)
+    wanted = [int(each) for each in np.ravel(builder.known(step, 1))]
+    if not said.get("allowzero"):
+        wanted = [x.shape[at] if extent == 0 and at < x.rank else extent for at, extent in enumerate(wanted)]
+    return builder.applied(step, TABLE["reshape"], {"x": x, "shape": wanted})
+
+
+@prepared("Softmax", "LogSoftmax", "Hardmax")
+def flattening(builder: Builder, step: Step) -> Sequence[Any]:
+    """Before opset 13 the axes from `axis` on were one."""
+    if step.opset >= 13:
+        return builder.by_row(step)
+    x, axis = builder.operand(step, 0), attributes_of(step).get("axis", 1)
+    flat = TABLE["flatten_to_matrix"](x, axis)
+    (y,) = builder.by_row(without(step, "axis"), x=flat, axis=1)
+    return [TABLE["reshape"](y, x.shape)]
+
+
+@prepared("Split")
+def split(builder: Builder, step: Step) -> Sequence[Any]:
+    """Without sizes: equal parts, one for each output. A part of no entries is known."""
+    said, given = attributes_of(step), builder.known(step, 1)
+    sizes = said.get("split") if given is None else given.tolist()
+    if sizes is None:
+        return builder.by_row(step, parts=said.get("num_outputs", len(step.outputs)))
+    if 0 not in sizes:
+        return builder.by_row(step)
+    parts = iter(builder.by_row(step, sizes=[each for each in sizes if each]))
+    x, axis = builder.operand(step, 0), said.get("axis", 0)
+    empty = np.zeros([0 if at == axis % x.rank else extent for at, extent in enumerate(x.shape)], np.float32)
+    return [next(parts) if each else empty for each in sizes]
+
+
+@prepared(*(f"Reduce{each}" for each in ("Sum", "Mean", "Max", "Min", "Prod", "LogSumExp", "L1", "L2", "SumSquare",
+                                         "LogSum")))  # fmt: skip
+def reduction(builder: Builder, step: Step) -> Sequence[Any]:
+    """No axes mean all of them, or with noop_with_empty_axes none."""
+    said = attributes_of(step)
+    axes = said.get("axes") if "axes" in said else builder.known(step, 1)
+    if axes is not None and np.size(axes):
+        return builder.by_row(without(step, "noop_with_empty_axes"))
+    none = () if said.get("noop_with_empty_axes") else None
+    step = without(step, "noop_with_empty_axes")._replace(inputs=step.inputs[:1])
+    return builder.by_row(step, axes=none)
+
+
+# --- windows along one axis ---------------------------------------------------
+
+PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, "output_shape": 1}
+
+
+@prepared("Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool",
+          "GlobalLpPool", "DepthToSpace", "SpaceToDepth")  # fmt: skip
+def windows(builder: Builder, step: Step) -> Sequence[Any]:
+    """A sequence is an image of one row; what has more than two axes of space has no counterpart."""
+    x = builder.operand(step, 0)
+    if x.rank == 4:
+        return builder.by_row(step)
+    if x.rank != 3:
+        raise ImportAttributeError(step.label, "rank of input 0", x.rank, "Sequences and images are read.")
+    return along_one_axis(builder, step, x)
+
+
+def along_one_axis(builder: Builder, step: Step, x: TensorNode) -> Sequence[Any]:
+    changed = {}
+    for name, each in step.attributes.items():
+        copied = type(each)()
+        copied.CopyFrom(each)
+        if name in PAIRED:
+            copied.ints[:] = [PAIRED[name], *each.ints]
+        elif name == "pads":
+            if len(each.ints) != 2:
+                raise ImportAttributeError(step.label, name, list(each.ints), "A number before and one after are due.")
+            copied.ints[:] = [0, each.ints[0], 0, each.ints[1]]
+        changed[name] = copied
+    inner = step._replace(attributes=changed, inputs=tuple(f"{each}/image" if each else each for each in step.inputs))
+    for place, name in enumerate(inner.inputs):
+        if name:
+            value = builder.operand(step, place)
+            builder.values[name] = arithmetic.expand_dims(value, 2) if place < 2 else value
+    (y, *_) = builder.by_row(inner)
+    return [arithmetic.squeeze(y, 2)]
+
+
+# --- layers with several results ----------------------------------------------
+
+
+@prepared("BatchNormalization")
+def batch_norm(builder: Builder, step: Step) -> Sequence[Any]:
+    """In training there are the running mean and variance as well."""
+    said, x = attributes_of(step), builder.operand(step, 0)
+    y = builder.by_row(step)
+    if not said.get("training_mode"):
+        return y
+    axes, momentum = [at for at in range(x.rank) if at != 1], said.get("momentum", 0.9)
+    mean = reduce.mean(x, axes)
+    centred: Any = x - arithmetic.broadcast(reduce.mean(x, axes, True), x.shape)
+    now = (mean, reduce.mean(centred * centred, axes))
+    before = [builder.operand(step, place) for place in (3, 4)]
+    return [*y, *(momentum * old + (1.0 - momentum) * new for old, new in zip(before, now))]
+
+
+@prepared("Dropout")
+def dropout(builder: Builder, step: Step) -> Sequence[Any]:
+    """x, and a mask that keeps all: a network is read to be used. What drops at random has no counterpart."""
+    x, training = builder.operand(step, 0), builder.known(step, 2)
+    ratio = builder.known(step, 1) if step.opset >= 12 else attributes_of(step).get("ratio")
+    if training is not None and training.any() and (ratio is None or np.any(ratio)):
+        raise ImportAttributeError(step.label, "training_mode", True, "Set it to False, or ratio to 0.")
+    kept = LeafNode.constant(np.ones(x.shape)) if len(step.outputs) > 1 else None
+    return [TABLE["identity"](x, name=step.name), kept]
+
+
+@prepared("Attention")
+def attention(builder: Builder, step: Step) -> Sequence[Any]:
+    """The row has no heads in one axis, no groups of heads, no truth values as masks, and no past."""
+    q, k = (builder.operand(step, place) for place in (0, 1))
+    masked = builder.input(step, 3) is not None
+    plain_ = q.rank == 4 and q.shape[1] == k.shape[1] and not (masked and builder.type(step, 3) == TensorProto.BOOL)
+    return builder.by_row(step) if plain_ and not any(step.inputs[4:]) else builder.by_body(step)

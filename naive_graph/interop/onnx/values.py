@@ -1,0 +1,71 @@
+"""What a step reads: values by name, as arrays that are known or as tensor nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from ...errors import ImportModelError
+from ...tensor.base import TensorNode
+from ...tensor.nodes import LeafNode
+from ..weights import Weight, Weights
+from .inlining import Step
+
+
+class Values:
+    """The values of a graph, by name: arrays that are known, weights, and tensor nodes."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.weights = weights
+        self.values: dict[str, Any] = {}
+        self.types: dict[str, int] = {}
+        self.nodes: dict[str, Any] = {}  # by the names of steps
+        self.constants: dict[str, LeafNode] = {}
+
+    def value(self, name: str) -> Any:
+        """An array that is known, or a node. Raises ImportModelError for a result that no row gives."""
+        if name in self.weights:
+            return self.weights[name]
+        if name not in self.values:
+            raise ImportModelError(f"{name!r} is a further result of its operator, which is not given here.")
+        return self.values[name]
+
+    def input(self, step: Step, place: int) -> Any:
+        """One input; None if it is left out."""
+        name = step.inputs[place] if -len(step.inputs) <= place < len(step.inputs) else ""
+        return self.value(name) if name else None
+
+    def operand(self, step: Step, place: int) -> Any:
+        """One input as a tensor node; None if it is left out."""
+        value = self.input(step, place)
+        if isinstance(value, Weight):
+            self.weights.used[step.inputs[place]] = value
+        return self.node(step.inputs[place], value) if isinstance(value, np.ndarray) else value
+
+    def node(self, name: str, array: Any) -> LeafNode:
+        """A known array as a constant."""
+        if name not in self.constants:
+            if not array.size or array.dtype.kind not in "biuf":
+                raise ImportModelError(
+                    f"{name!r} of shape {array.shape} and type {array.dtype} is no tensor of numbers."
+                )
+            self.constants[name] = LeafNode.constant(array.astype(np.float64), name)
+        return self.constants[name]
+
+    def known(self, step: Step, place: int) -> Any:
+        """One input as an array; None if it is left out. Raises ImportModelError if it is not known yet."""
+        value = self.input(step, place)
+        if isinstance(value, Weight):
+            return np.asarray(value._value)
+        if isinstance(value, TensorNode):
+            name = step.inputs[place]
+            raise ImportModelError(
+                f"{step.label}: {name!r} must be known before the network runs. If it is an input, give it: "
+                f"from_onnx(..., known={{{name!r}: ...}})."
+            )
+        return value
+
+    def type(self, step: Step, place: int) -> int:
+        return self.types.get(step.inputs[place], int(TensorProto.FLOAT))

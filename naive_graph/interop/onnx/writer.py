@@ -1,0 +1,236 @@
+"""The writer: nodes of tensors and of numbers, put on a sheet one by one.
+
+A call of an operator of the table leaves as ONNX's operator of its row's
+mapping; one that ONNX lacks as a local function, which carries its name and
+what it is composed of. What no call stands for leaves as it is: the kinds of
+node, and scalar nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.rules import Rule
+from ...errors import ExportError
+from ...graph.nodes import Node
+from ...tensor.base import Call, TensorNode
+from ...tensor.nodes import LeafNode, LeafType
+from ...tensor.operators.kinds import OfRule
+from ...tensor.operators.moves import transpose
+from ...tensor.operators.row import Row
+from ...tensor.selection import SelectionNode
+from ...training.model import ParameterLeaf
+from .arranged import emitted
+from .book import Refused
+from .drawn import applied
+from .own import told
+from .plain import plain
+from .scalars import Scalars
+from .sheet import Fed, Held, Sheet, Turned, Value
+from .whole import function
+
+MOST_SAID = 10  # things that a message names
+
+
+class Writer:
+    """Writes nodes on a sheet. root: the scope of the whole sheet, which nodes need not say."""
+
+    def __init__(self, sheet: Sheet, values: dict[TensorNode, Value] | None = None, root: str = "") -> None:
+        self.sheet, self.root = sheet, root
+        self.values: dict[TensorNode, Value] = values or {}
+        self.inner: dict[TensorNode, Call | None] = {}  # of a composition's results, the calls inside
+        self.sources: dict[Any, Value] = {}  # of parameters, by their part of a model
+        self.refused: dict[str, None] = {}
+        self.scalars = Scalars(sheet, self.refused)
+
+    def results(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
+        """The values of nodes. Raises ExportError for all that cannot leave."""
+        found = self.put(nodes)
+        if self.refused:
+            reasons = [*self.refused]
+            more = f"; and {len(reasons) - MOST_SAID} more" if len(reasons) > MOST_SAID else ""
+            raise ExportError(f"Nothing was written: {'; '.join(reasons[:MOST_SAID])}{more}.")
+        return found
+
+    def put(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
+        """The values of nodes; what cannot leave is noted."""
+        for each in nodes:
+            getattr(each, "home" if isinstance(each, TensorNode) else "row")  # which refuses a stale node
+        tensors = [each for each in nodes if isinstance(each, TensorNode)]
+        for each in self.needed(tensors):
+            self.write(each)
+        self.scalars([each for each in nodes if isinstance(each, Node)])
+        return [self.of(each) for each in nodes]
+
+    def keep(self, names: Iterable[str], results: Sequence[TensorNode | Node]) -> None:
+        """Keep the names of results free, but for those that inputs and parameters have."""
+        needed = self.needed(each for each in results if isinstance(each, TensorNode))
+        taken = {each.name for each in needed if _stays(each)}
+        self.sheet.taken.update({name: 1 for name in names if name not in taken})
+
+    def of(self, node: Any) -> Value:
+        """The value of something that was written: a node, a number or an array."""
+        if isinstance(node, SelectionNode):
+            return self.sheet.constant(node.dense())
+        if isinstance(node, Node):
+            return self.scalars([node])[0]
+        return self.values[node] if isinstance(node, TensorNode) else self.sheet.constant(np.asarray(node, float))
+
+    # --- what needs what ---
+
+    def needed(self, results: Iterable[TensorNode]) -> list[TensorNode]:
+        """All nodes that are written for these, sources first."""
+        found: dict[TensorNode, None] = {}
+        waiting = list(results)
+        while waiting:
+            each = waiting.pop()
+            if each not in found and each not in self.values and not isinstance(each, SelectionNode):
+                found[each] = None
+                waiting.extend(self.reads(each))
+        return sorted(found, key=lambda each: each.serial)
+
+    def reads(self, node: TensorNode) -> list[TensorNode]:
+        """The tensors that a node is written from."""
+        call = self.call(node)
+        if call is None:
+            return list(node.sources)
+        found = flat([*call.operands, *call.properties.values()])
+        return found + (self.outside(node, call, found) if isinstance(call.operator, Row) else [])
+
+    def call(self, node: TensorNode) -> Call | None:
+        """The call that a node is written as; None if it is written as what it is."""
+        return self.inner.get(node, node.call)
+
+    def outside(self, node: TensorNode, call: Call, given: Sequence[TensorNode]) -> list[TensorNode]:
+        """What a row's composition uses besides its operands: parameters, or what a learner's function closes over."""
+        found: dict[TensorNode, None] = {}
+        seen = set(given)
+        waiting = list(call.results or (node,))
+        while waiting:
+            each = waiting.pop()
+            if each in seen or isinstance(each, SelectionNode):
+                continue
+            seen.add(each)
+            if each.serial < call.first or _stays(each):
+                found[each] = None
+            else:
+                waiting.extend(each.sources)
+        return sorted(found, key=lambda each: each.serial)
+
+    # --- writing ---
+
+    def write(self, node: TensorNode) -> None:
+        """Write one node, or all results of the call that it is of."""
+        if node in self.values:
+            return
+        call = self.call(node)
+        results = (node,) if call is None or not isinstance(call.operator, Row) else call.results or (node,)
+        try:
+            if isinstance(node, LeafNode):
+                found = [self.leaf(node)]
+            elif call is None:
+                found = [self.plain(node)]
+            elif isinstance(call.operator, Rule):
+                found = [self.rule(node, call)]
+            else:
+                found = self.row(results, call)
+        except Refused as refused:
+            self.refused[str(refused)] = None
+            found = [self.sheet.constant(0.0)] * len(results)
+        self.values.update(zip(results, found))
+
+    def plain(self, node: TensorNode) -> Value:
+        before = len(self.sheet.nodes)
+        value = plain(self.sheet, node, self.of)
+        if node.name and len(self.sheet.nodes) > before:
+            self.sheet.call_it(value, node.name)
+        return value
+
+    def leaf(self, leaf: LeafNode) -> Value:
+        label = leaf.name or ("input", "parameter", "constant")[leaf.leaf_type]
+        if isinstance(leaf, ParameterLeaf):
+            return self.parameter(leaf)
+        if leaf.nodes is not None:
+            flat = [self.sheet.reshape(each, (1,)) for each in self.scalars(leaf.nodes)]
+            joined = self.sheet.emit("Concat", flat, [(len(flat),)], label, axis=0)[0]
+            return self.sheet.reshape(joined, leaf.shape)
+        if leaf.leaf_type == LeafType.INPUT:
+            return Fed(self.sheet, leaf.shape, label)
+        if leaf.value is None:
+            raise Refused(f"{leaf.label} has no value. Set it: t.value = an array of shape {leaf.shape}")
+        return Held(self.sheet, np.asarray(leaf.value), label, leaf.leaf_type == LeafType.PARAMETER)
+
+    def parameter(self, leaf: ParameterLeaf) -> Value:
+        """A model's parameter, once for all leaves that read it; of a table its rows."""
+        source = leaf.source
+        if source not in self.sources:
+            self.sources[source] = Held(self.sheet, source.values, source.name, True)
+        whole = self.sources[source]
+        if leaf.rows is None:
+            return whole
+        return self.sheet.emit("Gather", [whole, np.asarray(leaf.rows)], [leaf.shape], axis=0)[0]
+
+    def rule(self, node: TensorNode, call: Call) -> Value:
+        operands = [self.of(each) for each in call.operands]
+        return applied(self.sheet, call.operator, operands, node.name or "", self.scope(node, call))
+
+    def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
+        named = None if call.results else results[0].name
+        label = named or (call.operator.name if self.sheet.inside else call.name or call.operator.name)
+        scope = self.scope(results[0], call)
+        if call.operator is transpose and not named:
+            perm = call.properties["perm"] or range(results[0].rank)[::-1]
+            return [Turned(self.of(call.operands[0]), [each % results[0].rank for each in perm], label)]
+        if isinstance(call.operator, OfRule):
+            return [applied(self.sheet, call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
+        found = emitted(self.sheet, call, results, self.of, label, scope)
+        return self.composed(results, call, label, scope) if found is None else found
+
+    def composed(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
+        """A call of the local function that the row's composition is."""
+        inside = Sheet(self.sheet.book, inside=True)
+        names = [name for name, each in zip(call.operator.operand_names, call.operands) for _ in flat([each])]
+        fed: dict[TensorNode, Fed] = {}
+        for place, each in enumerate(self.reads(results[0])):
+            if each not in fed:
+                fed[each] = Fed(inside, each.shape, names[place] if place < len(names) else "outside")
+        around = scope_of(results[0], call)
+        writer = Writer(inside, {**fed}, f"{around}/{call.name}" if around else call.name or "")
+        writer.inner = dict.fromkeys(results, call.within)
+        values = writer.put(results)
+        self.refused.update(writer.refused)
+        said = told(call.operator.name, [*fed], call.operands, call.properties)
+        name = self.sheet.book.enter(function(inside, call.operator.name, values, said))
+        shapes = [each.shape for each in results]
+        return self.sheet.call(name, [self.of(each) for each in fed], shapes, label, scope)
+
+    def scope(self, node: TensorNode, call: Call) -> str:
+        """The path of the scopes on this sheet around a call."""
+        path = scope_of(node, call)
+        return path if not self.root else path[len(self.root) + 1 :] if path.startswith(f"{self.root}/") else ""
+
+
+def _stays(node: TensorNode) -> bool:
+    """Whether a leaf belongs to the model, though a composition made it."""
+    return isinstance(node, LeafNode) and node.leaf_type != LeafType.CONSTANT
+
+
+def scope_of(node: TensorNode, call: Call) -> str:
+    """The path of the scopes around a call."""
+    path = node.scope.path if node.scope else ""
+    own = call.name or ""
+    return path.removesuffix(own).rstrip("/") if path == own or path.endswith(f"/{own}") else path
+
+
+def flat(operands: Iterable[Any]) -> list[TensorNode]:
+    """The tensors among operands and properties, those in lists too."""
+    found: list[TensorNode] = []
+    for each in operands:
+        if isinstance(each, (list, tuple)):
+            found.extend(x for x in each if isinstance(x, TensorNode))
+        elif isinstance(each, TensorNode):
+            found.append(each)
+    return found

@@ -1,0 +1,154 @@
+"""`to_onnx`: what was computed here, as a file that other frameworks read."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from onnx import GraphProto, ModelProto, defs, helper
+
+from ...core.files import path_of, write_whole
+from ...core.version import __version__
+from ...errors import ExportError, NaiveGraphError
+from ...graph.nodes import Node
+from ...sequential.network import Network as Layers
+from ...tensor.base import TensorNode
+from ...training.model import Model
+from ..network import Graph
+from .book import DOUBLE, FLOAT, Book
+from .layers import SAID, layered, said
+from .network import Network
+from .own import DOMAIN
+from .sheet import Held, Sheet
+from .whole import graph
+from .writer import Writer
+
+KINDS = {"float32": FLOAT, "float64": DOUBLE}
+OLDEST, NEWEST = 18, 26  # opsets; what runtimes read today
+OPSET = 24
+NEWEST_IR = 13
+
+
+def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", opset: int | None = None) -> Path:
+    """Write an ONNX file of what was computed; whole, or not at all.
+
+    what: a tensor node, a scalar node, or several, in a list or by name in a dict,
+    which become the results; what from_onnx gave; a Model, whose parameters
+    become results; or a Sequential. dtype: "float32" or
+    "float64". opset: from 18 to 26, of which 24 if none is given. Parameters
+    leave under their names, inputs stay inputs. Raises ExportError, which names
+    all that cannot leave.
+
+    >>> import tempfile
+    >>> from naive_graph import LeafNode
+    >>> x = LeafNode.input((2, 2), "x")
+    >>> y = (x @ LeafNode.parameter([[1.0, 0.0], [2.0, 1.0]], "W")).softmax(name="y")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     to_onnx(y, folder + "/model.onnx").name
+    'model.onnx'
+    """
+    target = path_of(path, ExportError)
+    write_whole(target, modelled(what, dtype, opset).SerializeToString(), ExportError)
+    return target
+
+
+def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> ModelProto:
+    """What `to_onnx` writes, as a message of protobuf."""
+    try:
+        return _modelled(what, dtype, opset)
+    except UnicodeEncodeError as error:
+        raise ExportError(f"The name {error.object!r:.60} is no text that a file can hold. Choose another.") from None
+
+
+def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
+    book = Book(*_checked(dtype, opset))
+    if isinstance(what, Model):
+        return packed(book, _parameters(book, what))
+    if isinstance(what, Layers):
+        return packed(book, layered(book, what), **{SAID: said(what)})
+    if isinstance(what, Network):
+        present = _present(what)
+        return packed(book, _opened(what, present, dtype, opset, _graph(book, present.outputs)))
+    return packed(book, _graph(book, what))
+
+
+def _graph(book: Book, what: Any) -> GraphProto:
+    names = [*what] if isinstance(what, dict) else []
+    results = [*what.values()] if names else [*what] if isinstance(what, (list, tuple)) else [what]
+    if not all(isinstance(each, str) for each in names):
+        raise ExportError(f"The results of a dict are called by texts, not by {names!r:.60}.")
+    if not results or not all(isinstance(each, (TensorNode, Node)) for each in results):
+        raise ExportError(
+            "to_onnx takes a tensor node, a scalar node, several in a list or dict, a Model or a Sequential, "
+            f"not {' '.join(repr(what).split()):.60}."
+        )
+    sheet = Sheet(book)
+    writer = Writer(sheet)
+    if names:
+        writer.keep(names, results)
+    sheet.reserved.update(each.name for each in results if each.name)
+    values = writer.results(results)
+    return graph(sheet, "naive_graph", values, names or [each.name or "" for each in results])
+
+
+def _present(network: Network) -> Graph:
+    """The network's nodes; for one of each size that is open, if it was never called."""
+    extents = [each.extents for each in network.slots]
+    if network.built or any(each is None or None in each for each in extents):
+        return network.graph
+    return network.build(tuple(tuple(each if isinstance(each, int) else 1 for each in some or ()) for some in extents))
+
+
+def _opened(network: Network, present: Graph, dtype: str, opset: int | None, written: GraphProto) -> GraphProto:
+    """Leaves a dimension open that came open, if all that is written is the same for another size of it."""
+    slots = [(each.extents or (), present.inputs[each.name].shape) for each in network.slots]
+    for name in {each for extents, _ in slots for each in extents if isinstance(each, str)}:
+        sizes = tuple(
+            tuple(size + (name == said) for said, size in zip(extents or shape, shape)) for extents, shape in slots
+        )
+        try:
+            other = _graph(Book(*_checked(dtype, opset)), network.build(sizes).outputs)
+        except NaiveGraphError:  # it has meaning for the sizes at hand alone
+            continue
+        if [*written.node] == [*other.node] and [*written.initializer] == [*other.initializer]:
+            for mine, theirs in zip([*written.input, *written.output], [*other.input, *other.output]):
+                for dim, another in zip(mine.type.tensor_type.shape.dim, theirs.type.tensor_type.shape.dim):
+                    if another.dim_value != dim.dim_value:
+                        dim.dim_param = name
+    return written
+
+
+def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
+    if not isinstance(dtype, str) or dtype not in KINDS:
+        raise ExportError(f'dtype is "float32" or "float64", not {dtype!r:.60}.')
+    newest = min(NEWEST, defs.onnx_opset_version())
+    chosen = min(OPSET, newest) if opset is None else opset
+    if not isinstance(chosen, int) or isinstance(chosen, bool) or not OLDEST <= chosen <= newest:
+        raise ExportError(f"opset is a whole number from {OLDEST} to {newest}, not {opset!r:.60}.")
+    return KINDS[dtype], chosen
+
+
+def packed(book: Book, written: GraphProto, **told: str) -> ModelProto:
+    """A graph as a model, with the functions that it calls."""
+    opsets = [helper.make_opsetid("", book.opset)]
+    if book.functions:
+        opsets.append(helper.make_opsetid(DOMAIN, 1))
+    version = min(NEWEST_IR, max(10, helper.find_min_ir_version_for(opsets, ignore_unknown=True)))
+    model = helper.make_model(
+        written, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
+        functions=list(book.functions.values()),
+    )  # fmt: skip
+    for key, text in {**told, "parameters": json.dumps(book.learned)}.items():
+        model.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
+    return model
+
+
+def _parameters(book: Book, model: Model) -> GraphProto:
+    """The weights of a model, each of them a result too."""
+    sheet = Sheet(book)
+    values = [Held(sheet, each.values, each.name, True) for each in model]
+    names = [each.form() for each in values]
+    infos = [helper.make_tensor_value_info(name, book.real, each.shape) for name, each in zip(names, values)]
+    return helper.make_graph([], "naive_graph", [], infos, sheet.weights)

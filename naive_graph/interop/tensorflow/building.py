@@ -1,0 +1,282 @@
+"""Building: each step becomes the operator that its row's mapping names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.records import Scope
+from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, OperatorNameError
+from ...graph.handles import CURRENT
+from ...tensor.base import TensorNode, size_of
+from ...tensor.nodes import LeafNode, LeafType
+from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, Name
+from ...tensor.operators.properties import Wrong
+from ...tensor.operators.row import Row
+from ...tensor.operators.table import TABLE
+from ..weights import Weight, Weights
+from .folding import folded, small
+from .steps import Step
+from .values import Type
+
+LONGEST, DEEPEST = 1000, 50  # a path of scopes
+MOST_ENTRIES, MOST_IN_ALL = 2**25, 2**28  # of a tensor, and of all: 2 gigabytes of float64
+Special = Callable[["Builder", Step], Sequence[Any]]
+SPECIAL: dict[str, Special] = {}  # operators that are no row, or more than one; see special.py
+
+
+def special(*ops: str) -> Callable[[Special], Special]:
+    """Enter a function of (builder, step) that gives the results of these operators."""
+
+    def define(function: Special) -> Special:
+        SPECIAL.update(dict.fromkeys(ops, function))
+        return function
+
+    return define
+
+
+def mapping_of(op: str) -> tuple[Row, Name] | None:
+    """The row that stands for an operator, and what it says of it."""
+    try:
+        row = TABLE.named("tensorflow", op)
+    except OperatorNameError:
+        return None
+    return row, next(each for each in row.mappings if (each.framework, each.operator) == ("tensorflow", op))
+
+
+class Constant:
+    """A number or an array that is known; it becomes a leaf where it is an operand of a tensor."""
+
+    def __init__(self, name: str, array: Any, leaf: Any = None) -> None:
+        self.name, self.array, self.leaf = name, array, leaf
+
+    @property
+    def learned(self) -> bool:
+        return isinstance(self.leaf, Weight) and self.leaf.leaf_type == LeafType.PARAMETER
+
+
+class Builder:
+    """The results of steps, by name: constants that are known, and tensor nodes."""
+
+    def __init__(self, weights: Weights, constants: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> None:
+        self.weights, self.constants, self.shapes = weights, constants, shapes
+        self.results: dict[str, Sequence[Any]] = {}
+        self.inputs: dict[str, LeafNode] = {}
+        self.whole: set[TensorNode] = set()  # what is a whole number or a truth value to TensorFlow
+        self.scopes: dict[str, Scope | None] = {"": CURRENT.tables.scope_now}
+        self.entries = 0
+
+    # --- what a step reads ---
+
+    def input(self, step: Step, place: int) -> Any:
+        """One input: a Constant, or a node."""
+        if not -len(step.inputs) <= place < len(step.inputs):
+            raise ImportModelError(f"{label(step)} has {len(step.inputs)} inputs, and needs another.")
+        name, at = step.inputs[place]
+        if at >= len(self.results[name]) or self.results[name][at] is None:
+            raise ImportModelError(f"{label(step)} takes result {at} of {name!r}, which is not given here.")
+        return self.results[name][at]
+
+    def known(self, step: Step, place: int) -> Any:
+        """One input as an array. Raises ImportModelError if it is known at run time only."""
+        value = self.input(step, place)
+        if isinstance(value, Constant):
+            return value.array
+        raise ImportModelError(
+            f"{label(step)}: its input {step.inputs[place][0]!r} must be known before the graph runs. If it is a "
+            "Placeholder, let it be a Const."
+        )
+
+    def operand(self, step: Step, place: int) -> TensorNode:
+        """One input as a tensor node."""
+        return self.node(self.input(step, place))
+
+    def node(self, value: Any) -> TensorNode:
+        """A node, or the leaf that a constant becomes."""
+        if not isinstance(value, Constant):
+            return value  # type: ignore[no-any-return]
+        if isinstance(value.leaf, Weight):
+            self.weights.used[value.leaf.name or ""] = value.leaf
+        elif value.leaf is None:
+            if not value.array.size:
+                raise ImportModelError(f"{value.name!r} has the shape {value.array.shape}: a tensor here has entries.")
+            self.count(value.array.shape, value.name)
+            value.leaf = LeafNode.constant(value.array.astype(np.float64), value.name)
+            if value.array.dtype.kind != "f":
+                self.whole.add(value.leaf)
+        return value.leaf  # type: ignore[no-any-return]
+
+    # --- what a step becomes ---
+
+    def take(self, step: Step) -> None:
+        """Give a step its results. Raises ImportModelError, which names it."""
+        self.enter(step.name)
+        try:
+            found = SPECIAL[step.op](self, step) if step.op in SPECIAL else self.by_row(step)
+        except ImportModelError:
+            raise
+        except (NaiveGraphError, MemoryError) as error:
+            raise ImportModelError(f"{label(step)}: {error}") from None
+        self.results[step.name] = found
+
+    def enter(self, name: str) -> None:
+        """What is made next stands in the scope of a name: `dense/MatMul` in `dense`."""
+        path = name.rpartition("/")[0]
+        if len(path) > LONGEST or path.count("/") > DEEPEST:
+            path = ""
+        if path not in self.scopes:
+            at, outer = 0, self.scopes[""]
+            while at < len(path):
+                end = path.find("/", at)
+                end = len(path) if end < 0 else end
+                inner = path[:end]
+                if inner not in self.scopes:
+                    self.scopes[inner] = Scope(path[at:end] or "/", outer)
+                at, outer = end + 1, self.scopes[inner]
+        if CURRENT.tables.scope_now is not self.scopes[path]:
+            CURRENT.tables.enter(self.scopes[path])
+
+    def by_row(self, step: Step) -> Sequence[Any]:
+        """The results of the row that stands for a step."""
+        row, mapping = mapping_of(step.op) or _none(step)
+        properties = self.properties(step, row, mapping)
+        operands = self.operands(step, row, mapping)
+        values = [x for each in operands.values() for x in (each if isinstance(each, list) else [each])]
+        if all(isinstance(each, Constant) and not each.learned for each in values):
+            arrays = {name: _array(value) for name, value in operands.items()} | properties
+            if small(row, arrays):
+                return [Constant(step.name, each) for each in folded(row, arrays, label(step))]
+        return self.applied(step, row, operands | properties)
+
+    def applied(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
+        """The nodes that a row gives, which have the name of the step."""
+        given = {name: self._tensors(name, value, row) for name, value in values.items()}
+        bound = row.bound((), given)
+        shapes = row.result_shape(bound) if row.shape or row.kind == "elementwise" else ()
+        for each in shapes if isinstance(shapes, list) else [shapes]:
+            self.count(each, label(step))
+        found = row.built(bound, step.name)
+        results = found if isinstance(found, tuple) else (found,)
+        self._mark(row, given, results)
+        return results
+
+    def _tensors(self, name: str, value: Any, row: Row) -> Any:
+        if name not in row.operand_names or value is None:
+            return value
+        return [self.node(each) for each in value] if isinstance(value, list) else self.node(value)
+
+    def _mark(self, row: Row, given: Mapping[str, Any], results: Sequence[TensorNode]) -> None:
+        """Whole numbers that are moved or added are whole numbers."""
+        operands = [given[name] for name in row.operand_names if given.get(name) is not None]
+        first = operands[-1] if row.name == "where" else operands[0]
+        first = first[0] if isinstance(first, list) else first
+        if row.name in WHOLE or first in self.whole:
+            self.whole.update(results)
+        elif row.name == "top_k":
+            self.whole.add(results[1])
+
+    def count(self, shape: Sequence[int], what: str) -> None:
+        """Raises ImportModelError if there would be too many entries in all."""
+        size = size_of(shape)
+        self.entries += size
+        if size > MOST_ENTRIES or self.entries > MOST_IN_ALL:
+            raise ImportModelError(
+                f"{what} would have the shape {tuple(shape)}, which is too large: a tensor has up to "
+                f"{MOST_ENTRIES:,} entries, and all have up to {MOST_IN_ALL:,}. Give it smaller arrays, or shapes."
+            )
+
+    # --- operands and properties ---
+
+    def operands(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+        count = len(step.inputs)
+        taken = {home.position % max(1, count) for home in mapping.homes().values() if isinstance(home, Input)}
+        places = [place for place in range(count) if place not in taken]
+        if mapping.operands and ALL in mapping.operands:
+            return {row.operand_names[0]: [self.input(step, place) for place in places]}
+        if mapping.operands:
+            places = [each for each in mapping.operands if isinstance(each, int)]
+        if len(places) > len(row.operand_names):
+            raise ImportModelError(f"{label(step)} has {count} inputs, more than {row.usage()} takes.")
+        found = {name: self.input(step, place) for name, place in zip(row.operand_names, places)}
+        return {name: None if _left_out(value) and row.by_name[name].operand.optional else value
+                for name, value in found.items()}  # fmt: skip
+
+    def properties(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+        attributes = {home.name: _plain(home.default) for home in mapping.homes().values()
+                      if isinstance(home, Attribute) and home.default != REQUIRED}  # fmt: skip
+        for name, value in step.attributes.items():
+            attributes[name] = value
+            if name not in mapping.attributes() and not name.startswith("_") and not _types(value):
+                raise ImportAttributeError(label(step), name, value, f"{step.op} has no such attribute.")
+            if name in mapping.refused and value != mapping.refused[name]:
+                raise ImportAttributeError(label(step), name, value, f"Only {mapping.refused[name]!r} has.")
+        homes = sorted(mapping.homes().items(), key=lambda each: each[0] != "data_format")  # the others ask for it
+        return {name: self._property(step, row, name, home, attributes) for name, home in homes}
+
+    def _property(self, step: Step, row: Row, name: str, home: Any, attributes: Mapping[str, Any]) -> Any:
+        if isinstance(home, Fixed):
+            return home.value
+        where = home.name if isinstance(home, Attribute) else f"input {home.position}"
+        if isinstance(home, Attribute):
+            if home.name not in attributes:
+                raise ImportAttributeError(label(step), where, None, "It must be there.")
+            value = attributes[home.name]
+        else:
+            value = self.input(step, home.position)
+            if not isinstance(value, Constant) and _takes(row.by_name[name].kind, value):
+                return value  # places that are found at run time
+            value = _numbers(self.known(step, home.position))
+        kind = row.by_name[name].kind
+        assert kind is not None
+        try:
+            adapted = value if home.adapt is None else home.adapt(value, attributes)
+            kind.take(adapted)
+        except Exception as error:  # an adapter meets what the file says
+            why = f"Due is {kind.what}{f': {error}' if str(error) and not isinstance(error, KeyError) else ''}."
+            raise ImportAttributeError(label(step), where, value, why) from None
+        return adapted
+
+
+WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "logical_and",
+         "logical_or", "logical_not"}  # fmt: skip
+
+
+def label(step: Step) -> str:
+    """How messages speak of a step."""
+    return f"{step.op} {step.name!r:.200}"
+
+
+def _takes(kind: Any, node: TensorNode) -> bool:
+    """Whether a property may be known at run time only, as places may."""
+    try:
+        return kind.take(node) is node
+    except (Wrong, NaiveGraphError, TypeError, ValueError):
+        return False
+
+
+def _array(value: Any) -> Any:
+    return [each.array for each in value] if isinstance(value, list) else None if value is None else value.array
+
+
+def _plain(default: Any) -> Any:
+    return list(default) if isinstance(default, tuple) else default
+
+
+def _left_out(value: Any) -> bool:
+    """The mean and variance of a batch normalisation that trains are empty."""
+    return isinstance(value, Constant) and not value.array.size
+
+
+def _types(value: Any) -> bool:
+    return isinstance(value, Type) or (isinstance(value, list) and bool(value) and isinstance(value[0], Type))
+
+
+def _numbers(array: Any) -> Any:
+    """An array as a property takes it."""
+    return array.item() if array.ndim == 0 else array
+
+
+def _none(step: Step) -> Any:
+    raise ImportModelError(f"{label(step)} has no row here.")

@@ -1,0 +1,53 @@
+"""A GraphDef from a file, or from what somebody holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import text_format
+from google.protobuf.message import DecodeError
+from tensorboard.compat.proto import graph_pb2
+
+from ...core.files import path_of
+from ...errors import ImportModelError
+
+TEXTS = (".pbtxt", ".txt", ".prototxt")
+FREEZE = (
+    "A SavedModel, or a checkpoint, is frozen first: TensorFlow's convert_variables_to_constants_v2 gives a GraphDef, "
+    "whose SerializeToString() is the file."
+)
+
+
+def graph_of(source: Any) -> Any:
+    """The GraphDef that is meant: a path, bytes, or a GraphDef of any package. Raises ImportModelError."""
+    if hasattr(source, "SerializeToString"):
+        return _parsed(source.SerializeToString(), "What was given", False)
+    if isinstance(source, bytes):
+        return _parsed(source, "What was given", False)
+    path = path_of(source, ImportModelError)
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise ImportModelError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from None
+    return _parsed(data, str(path), path.suffix.lower() in TEXTS)
+
+
+def _parsed(data: bytes, what: str, is_text: bool) -> Any:
+    graph = graph_pb2.GraphDef()
+    try:
+        if is_text:
+            text_format.Parse(data.decode(), graph)
+        else:
+            graph.ParseFromString(data)
+    except (DecodeError, text_format.ParseError, ValueError, RecursionError) as error:
+        said = " ".join(str(error).split())[:120]
+        raise ImportModelError(f"{what} is no GraphDef{' in text' * is_text}: {said}. {FREEZE}") from None
+    if not graph.node:
+        raise ImportModelError(f"{what} holds no nodes. {FREEZE}")
+    return graph
+
+
+def is_a_graph(path: Path) -> bool:
+    """Whether a file is named as TensorFlow's graphs are."""
+    return path.suffix.lower() in (".pb", *TEXTS)

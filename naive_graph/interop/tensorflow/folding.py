@@ -1,0 +1,96 @@
+"""Arithmetic with shapes: operators of numbers that are known, computed while a graph is read.
+
+Whole numbers stay whole, and lists may be empty, which tensors cannot be. What
+is not in the table is computed by the row itself, on float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...errors import ImportModelError
+from ...tensor.base import size_of
+from ...tensor.nodes import LeafNode
+from ...tensor.operators.row import Row
+
+MOST = 2**16  # entries that are folded; more are left to the graph
+
+
+def _axes(given: Any) -> Any:
+    return None if given is None else tuple(np.ravel(given).tolist())
+
+
+def _sum(x: Any, axes: Any, keepdims: bool) -> Any:
+    return np.sum(x, _axes(axes), x.dtype, keepdims=keepdims)
+
+
+def _prod(x: Any, axes: Any, keepdims: bool) -> Any:
+    return np.prod(x, _axes(axes), x.dtype, keepdims=keepdims)
+
+
+def _slice(x: Any, begin: Any, sizes: Any) -> Any:
+    ends = (extent if size == -1 else start + size for start, size, extent in zip(begin, sizes, x.shape))
+    return x[tuple(map(slice, begin, ends))]
+
+
+def _div(a: Any, b: Any) -> Any:
+    """Whole numbers are divided towards zero."""
+    return a / b if a.dtype.kind == "f" else (np.sign(a) * np.sign(b) * (abs(a) // abs(b))).astype(a.dtype)
+
+
+FOLDED: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "neg": np.negative, "abs": np.abs,
+    "maximum": np.maximum, "minimum": np.minimum, "greater": np.greater, "less": np.less,
+    "greater_equal": np.greater_equal, "less_equal": np.less_equal, "equal": np.equal, "not_equal": np.not_equal,
+    "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_not": np.logical_not, "where": np.where,
+    "identity": lambda x: x,
+    "reshape": lambda x, shape: np.reshape(x, shape),
+    "transpose": lambda x, perm: np.transpose(x, perm),
+    "squeeze": lambda x, axes: np.squeeze(x, _axes(axes)),
+    "expand_dims": lambda x, axes: np.expand_dims(x, _axes(axes)),
+    "concat": lambda tensors, axis: np.concatenate(tensors, axis),
+    "stack": lambda tensors, axis: np.stack(tensors, axis),
+    "slice": _slice,
+    "gather": lambda x, places, axis=0, batch_dims=0: np.take(x, places, axis),
+    "reduce_sum": _sum,
+    "reduce_prod": _prod,
+    "reduce_max": lambda x, axes, keepdims: np.max(x, _axes(axes), keepdims=keepdims),
+    "reduce_min": lambda x, axes, keepdims: np.min(x, _axes(axes), keepdims=keepdims),
+}  # fmt: skip
+
+
+def small(row: Row, values: Mapping[str, Any]) -> bool:
+    """Whether what a row gives of these arrays is small enough to be computed at once."""
+    given = [x for each in values.values() for x in (each if isinstance(each, list) else [each])]
+    shapes = [each.shape for each in given if isinstance(each, np.ndarray)]
+    grown = prod(map(int, np.ravel(values["repeats"]))) if row.name == "tile" else 1
+    if row.kind == "elementwise":
+        try:
+            return size_of(np.broadcast_shapes(*shapes)) <= MOST
+        except ValueError:
+            return False  # the row says what is wrong
+    return sum(map(size_of, shapes)) * grown <= MOST and row.name not in ("expand", "pad", "one_hot")
+
+
+def folded(row: Row, values: Mapping[str, Any], label: str) -> list[Any]:
+    """What a row gives of arrays and properties. Raises ImportModelError."""
+    kind = next((each.dtype for each in values.values() if hasattr(each, "dtype")), np.dtype(np.float64))
+    try:
+        with np.errstate(all="ignore"):
+            operands = [values[each] for each in row.operand_names if each in values]
+            properties = {each: value for each, value in values.items() if each in row.property_names}
+            if row.name in FOLDED:
+                return [np.asarray(FOLDED[row.name](*operands, **properties))]
+            found = row(*map(_leaf, operands), **properties)
+    except (ValueError, TypeError, IndexError) as error:  # NumPy's; those of a row are ValueErrors too
+        raise ImportModelError(f"{label} cannot be computed: {error}") from None
+    several = found if isinstance(found, tuple) else [found]
+    return [each.eval().astype(kind) for each in several]
+
+
+def _leaf(value: Any) -> Any:
+    return [_leaf(each) for each in value] if isinstance(value, list) else LeafNode.constant(np.asarray(value, float))

@@ -1,0 +1,85 @@
+"""from_tensorflow: a frozen graph of TensorFlow as tensor nodes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import ImportModelError
+from ...graph.handles import CURRENT
+from ...tensor.base import TensorNode
+from ...tensor.operators import every  # noqa: F401 - all rows
+from .. import network
+from ..network import Graph, Sizes
+from ..weights import Weights
+from .building import Builder, Constant
+from .reading import Content, read
+
+
+class Network(network.Network):
+    """What `from_tensorflow` gives."""
+
+    def __init__(self, name: str, content: Content) -> None:
+        self.content, self.size = content, len(content.steps)
+        weights = [name for name, each in content.arrays.items() if each.dtype.kind == "f" and each.ndim and each.size]
+        stored = {name: content.arrays.pop(name) for name in weights}
+        super().__init__(name, content.slots, Weights(stored, content.statistics), {})
+
+    def build(self, sizes: Sizes) -> Graph:
+        shapes = {slot.name: shape for slot, shape in zip(self.slots, sizes)}
+        builder, outer = Builder(self.weights, self.content.arrays, shapes), CURRENT.tables.scope_now
+        try:
+            for step in self.content.steps:
+                builder.take(step)
+            outputs = {written: _output(builder, *place) for written, place in self.content.outputs.items()}
+        finally:
+            CURRENT.tables.enter(outer)
+        found = {step.name: _known_by(builder.results[step.name]) for step in self.content.steps}
+        inputs = {slot.name: builder.inputs[slot.name] for slot in self.slots}
+        return Graph(inputs, outputs, {name: each for name, each in found.items() if each is not None})
+
+    def advice(self, names: Collection[str]) -> str:
+        return f"say them: from_tensorflow(..., shapes={dict.fromkeys(names, (1, 28, 28, 1))})"
+
+
+def _output(builder: Builder, name: str, place: int) -> TensorNode:
+    found = builder.results[name]
+    if place >= len(found):
+        raise ImportModelError(f"Node {name!r} gives {len(found)} results here; there is no {name}:{place}.")
+    return builder.node(found[place])
+
+
+def _known_by(results: Sequence[Any]) -> Any:
+    """A step's node, or several; None where it is a constant that no tensor reads."""
+    nodes = [each.leaf if isinstance(each, Constant) else each for each in results]
+    if None in nodes or not nodes:
+        return None
+    return nodes[0] if len(nodes) == 1 else tuple(nodes)
+
+
+def from_tensorflow(
+    source: Any,
+    *,
+    outputs: str | Sequence[str] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    parameters: Iterable[str] | None = None,
+) -> Network:
+    """Read a frozen graph: a .pb file, a .pbtxt in text, bytes, or a GraphDef.
+
+    outputs: which nodes are asked for, as `dense/Softmax` or `split:1`; without
+    it, those that no other node takes. What they do not need is not looked at.
+    shapes: of Placeholders that the file leaves open; without them the nodes are
+    made when the network is first called, for the arrays that it is given, and
+    made anew for arrays of another shape; the parameters stay the same.
+    parameters: the names of the Consts that are learned; without it, those of
+    floats with an axis, but for the mean and variance of a FusedBatchNorm.
+
+    Nodes keep their names, and stand in the scopes that these name. What is
+    computed from shapes alone is computed now; a PlaceholderWithDefault is its
+    default. Raises ImportModelError, ImportAttributeError, or
+    UnknownOperatorError, which names all operators that are missing.
+    """
+    name = Path(source).stem if isinstance(source, (str, os.PathLike)) else "graph"
+    return Network(name, read(source, outputs, shapes, parameters))

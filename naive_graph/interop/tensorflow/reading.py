@@ -1,0 +1,141 @@
+"""What a frozen graph says: inputs, weights, steps and outputs, checked and nothing built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
+from ...tensor.base import checked_shape
+from ..network import Slot, listed
+from . import otherwise, special  # noqa: F401 - they enter what needs more than its row
+from .building import SPECIAL, label, mapping_of
+from .files import FREEZE, graph_of
+from .steps import Step, ordered, steps_of
+from .values import Type, dtype, tensor
+
+VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
+SILENT = ("Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault")  # that nothing reads, and are no result
+PASSING = ("Identity", "Snapshot", "(passed on)")
+
+
+class Content(NamedTuple):
+    """What a file says."""
+
+    slots: list[Slot]
+    arrays: dict[str, Any]  # of Consts
+    statistics: set[str]  # Consts that are not learned
+    steps: list[Step]
+    outputs: dict[str, tuple[str, int]]  # the node and the place among its results, as an output is written
+
+
+def read(source: Any, outputs: Any, shapes: Any, parameters: Any) -> Content:
+    """What a path, the bytes of a file, or a GraphDef says. Raises ImportModelError."""
+    graph = graph_of(source)
+    steps = steps_of(graph)
+    wanted = _wanted(steps, [node.name for node in graph.node], outputs)
+    order = ordered(steps, list(dict.fromkeys(name for name, _ in wanted.values())))
+    _check_known(order)
+    given = _shapes(steps, shapes)
+    slots = [_slot(step, given.get(step.name)) for step in order if step.op == "Placeholder"]
+    arrays = {step.name: _array(step) for step in order if step.op == "Const"}
+    fixed = _fixed(steps, order, arrays, parameters)
+    order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # its bytes are read
+    return Content(slots, arrays, fixed, order, wanted)
+
+
+def _wanted(steps: Mapping[str, Step], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
+    """The node and the place among its results, for each output as it is written."""
+    if outputs is None:
+        read = {name for step in steps.values() for name, _ in step.inputs}
+        found = [name for name in top if name not in read and steps[name].op not in SILENT]
+        if not found:
+            raise ImportModelError("The graph has no node that no other takes. Say what is asked for: outputs='y'.")
+        return {name: (name, 0) for name in found}
+    wanted = {}
+    for written in _texts(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
+        name, _, place = written.partition(":")
+        if name not in steps or not (place or "0").isdecimal():
+            raise ImportModelError(f"There is no node {written!r} in this graph.{_near(name, steps)}")
+        wanted[written] = (name, int(place or 0))
+    if not wanted:
+        raise ImportModelError("outputs names nothing. Leave it out for all nodes that no other takes.")
+    return wanted
+
+
+def _texts(given: Any, what: str) -> list[str]:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
+        raise ImportModelError(f"{what}, not {given!r:.60}.")
+    return list(names)
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known)[:10_000], 1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _check_known(order: Iterable[Step]) -> None:
+    """All operators are here. Raises UnknownOperatorError, which names those that are not."""
+    missing: dict[str, list[str]] = {}
+    for step in order:
+        if step.op not in SPECIAL and mapping_of(step.op) is None:
+            missing.setdefault(step.op, []).append(step.name)
+    if missing:
+        said = "; ".join(f"{op} ({listed(names[:2])}{' ...' * (len(names) > 2)})" for op, names in missing.items())
+        hint = f" Variables hold no numbers in a graph. {FREEZE}" if missing.keys() & set(VARIABLES) else ""
+        raise UnknownOperatorError(f"There is nothing here for these operators of TensorFlow: {said}.{hint}")
+
+
+def _shapes(steps: Mapping[str, Step], shapes: Any) -> dict[str, tuple[int, ...]]:
+    """The shapes that were given, by Placeholder."""
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise ImportModelError(f"shapes are given by name, {{'x': (1, 28, 28, 1)}}, not as {shapes!r:.60}.")
+    for each in shapes or ():
+        if each not in steps or steps[each].op != "Placeholder":
+            raise ImportModelError(f"There is no Placeholder {each!r} in this graph.{_near(str(each), steps)}")
+    return {name: checked_shape(shape) for name, shape in (shapes or {}).items()}
+
+
+def _slot(step: Step, given: Sequence[int] | None) -> Slot:
+    """A Placeholder: extents that the file leaves open are None."""
+    kind = step.attributes.get("dtype", Type(1))
+    dtype(kind, label(step))
+    stated = step.attributes.get("shape")
+    if stated is not None and not isinstance(stated, list):
+        raise ImportAttributeError(label(step), "shape", stated, "Due is a shape.")
+    if given is not None and stated is not None:
+        if len(given) != len(stated) or any(due not in (-1, each) for due, each in zip(stated, given)):
+            raise ImportModelError(f"{label(step)} has the shape {stated} in the file; shapes says {tuple(given)}.")
+    extents = given if given is not None else stated
+    if extents is None or -1 in extents:
+        return Slot(step.name, kind.number, None if extents is None else tuple(x if x >= 0 else None for x in extents))
+    try:
+        return Slot(step.name, kind.number, checked_shape(extents))
+    except ShapeError as error:
+        raise ImportModelError(f"{label(step)}: {error}") from None
+
+
+def _array(step: Step) -> Any:
+    value = step.attributes.get("value")
+    if not hasattr(value, "tensor_shape"):
+        raise ImportAttributeError(label(step), "value", value, "It must be there, a tensor.")
+    return tensor(value, label(step))
+
+
+def _fixed(steps: Mapping[str, Step], order: Iterable[Step], arrays: Mapping[str, Any], parameters: Any) -> set[str]:
+    """The Consts that are not learned: means and variances of batches, or all but those that are named."""
+    if parameters is not None:
+        learned = _texts(parameters, "parameters are the names of Consts")
+        for each in learned:
+            if each not in arrays or arrays[each].dtype.kind != "f" or not arrays[each].ndim:
+                raise ImportModelError(f"There is no Const {each!r} of floats with an axis.{_near(each, arrays)}")
+        return arrays.keys() - set(learned)
+    found = set()
+    for step in order:
+        for name, _ in step.inputs[3:5] if step.op.startswith("FusedBatchNorm") else ():
+            while steps[name].op in PASSING and steps[name].inputs:
+                name = steps[name].inputs[0][0]
+            found.add(name)
+    return found

@@ -1,0 +1,161 @@
+"""The nodes of a GraphDef as steps, its functions unfolded. Nothing here recurses."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...errors import ImportModelError
+from ..network import listed
+from .values import attribute
+
+# What functions may unfold to: a file of a kilobyte can mean 2**100 nodes, or a name of a terabyte.
+DEEPEST, MOST_STEPS, LONGEST_NAME = 500, 100_000, 2000
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+PASSED = "(passed on)"  # the operator of steps whose results are what they are given: a call, or an argument
+# Inside a function a result is asked for by a name: "top:indices:0". Those of operators that have several:
+RESULTS: dict[str, Sequence[str]] = {
+    **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), ("y", "batch_mean", "batch_variance")),
+    "TopKV2": ("values", "indices"),
+    "SoftmaxCrossEntropyWithLogits": ("loss", "backprop"),
+    "SparseSoftmaxCrossEntropyWithLogits": ("loss", "backprop"),
+}
+
+
+class Step(NamedTuple):
+    """A node: what it applies, to which results of which nodes, with which attributes."""
+
+    name: str
+    op: str
+    inputs: Sequence[tuple[str, int]]
+    attributes: Mapping[str, Any]
+
+
+class Body:
+    """The nodes of the graph, or of a function in the place of one call."""
+
+    def __init__(self, nodes: Sequence[Any], functions: Mapping[str, Any]) -> None:
+        self.nodes, self.functions = nodes, functions
+        self.prefix, self.depth, self.attributes = "", 0, dict[str, Any]()
+        self.results: dict[str, Sequence[str]] = {}  # the names of results, by node
+
+    def steps(self) -> Iterator[Step]:
+        for node in self.nodes:
+            inputs = [self.source(each) for each in node.input if not each.startswith("^")]
+            yield Step(self.prefix + node.name, node.op, inputs, {key: self.bound(x) for key, x in node.attr.items()})
+
+    def bound(self, value: Any) -> Any:
+        """An attribute, which in a function may stand for one of the call."""
+        kind = value.WhichOneof("value")
+        if kind == "placeholder":
+            return self.attributes.get(value.placeholder)
+        return value.func.name if kind == "func" else attribute(value)
+
+    def source(self, written: str) -> tuple[str, int]:
+        """The node and the place among its results: `x`, `x:1`; in a function `argument`, `x:result:0`."""
+        name, _, place = written.partition(":")
+        if self.depth and ":" in place:
+            result, _, place = place.partition(":")
+            names = self.results.get(name, ())
+            first = names.index(result) if result in names else 0
+        else:
+            first = 0
+        if place and not (place.isascii() and place.isdecimal() and len(place) < 10):
+            raise ImportModelError(f"The input {written!r} of a node is not written as 'node:1'.")
+        return self.prefix + name, first + int(place or 0)
+
+
+def steps_of(graph: Any) -> dict[str, Step]:
+    """All steps by name. Raises ImportModelError for a name that is taken twice, or leads nowhere."""
+    functions = {each.signature.name: each for each in graph.library.function}
+    found: dict[str, Step] = {}
+    waiting = deque([Body(graph.node, functions)])
+    while waiting:
+        body = waiting.popleft()
+        for step in body.steps():
+            function = functions.get(str(step.attributes.get("f")) if step.op in CALLS else step.op)
+            if function is not None:
+                inner = _called(step, function, body)
+                waiting.append(inner)
+                for argument, source in zip(function.signature.input_arg, step.inputs):
+                    _enter(Step(inner.prefix + argument.name, PASSED, [source], {}), found, inner.depth)
+                returned = [inner.source(function.ret[each.name]) for each in function.signature.output_arg]
+                step = Step(step.name, PASSED, returned, {})
+            _enter(step, found, body.depth)
+    for step in found.values():
+        lost = [name for name, _ in step.inputs if name not in found]
+        if lost:
+            raise ImportModelError(f"Node {step.name!r} takes {listed(lost)}, and no node is called so.")
+    return found
+
+
+def _called(step: Step, function: Any, body: Body) -> Body:
+    """The body of a function in the place of a call. Raises ImportModelError if the call does not fit it."""
+    signature = function.signature
+    if len(step.inputs) != len(signature.input_arg) or any(each.number_attr for each in signature.input_arg):
+        raise ImportModelError(
+            f"Node {step.name!r} gives {len(step.inputs)} inputs to function {signature.name!r}, which takes "
+            f"{len(signature.input_arg)}, each a tensor."
+        )
+    inner = Body(function.node_def, body.functions)
+    inner.prefix, inner.depth = f"{step.name}/", body.depth + 1
+    inner.attributes = {**{each.name: attribute(each.default_value) for each in signature.attr}, **step.attributes}
+    inner.results = {node.name: _names(node, body.functions) for node in function.node_def}
+    return inner
+
+
+def _names(node: Any, functions: Mapping[str, Any]) -> Sequence[str]:
+    """What a node's results are called."""
+    function = functions.get(node.attr["f"].func.name if node.op in CALLS else node.op)
+    return RESULTS.get(node.op, ()) if function is None else [each.name for each in function.signature.output_arg]
+
+
+def _enter(step: Step, found: dict[str, Step], depth: int) -> None:
+    if not step.name or step.name in found:
+        raise ImportModelError(f"Two nodes are called {step.name!r}, or one has no name. Each needs one of its own.")
+    if depth and (depth > DEEPEST or len(found) >= MOST_STEPS or len(step.name) > LONGEST_NAME):
+        raise ImportModelError(
+            f"Functions call functions until there are {len(found):,} nodes, {depth:,} deep: that is not unfolded. "
+            f"It began with {step.name.partition('/')[0]!r:.80}. Inline or simplify them in TensorFlow."
+        )
+    found[step.name] = step
+
+
+def ordered(steps: Mapping[str, Step], wanted: Sequence[str]) -> list[Step]:
+    """The steps that these need, and they, sources first. Raises ImportModelError for a cycle."""
+    needed, waiting = dict.fromkeys(wanted), list(wanted)
+    while waiting:
+        for name, _ in steps[waiting.pop()].inputs:
+            if name not in needed:
+                needed[name] = None
+                waiting.append(name)
+    readers: dict[str, list[str]] = {name: [] for name in needed}
+    missing = {}
+    for name in needed:
+        sources = {source for source, _ in steps[name].inputs}
+        missing[name] = len(sources)
+        for source in sources:
+            readers[source].append(name)
+    ready = deque(name for name in steps if missing.get(name) == 0)
+    order = []
+    while ready:
+        order.append(steps[name := ready.popleft()])
+        for reader in readers[name]:
+            missing[reader] -= 1
+            if not missing[reader]:
+                ready.append(reader)
+    if len(order) < len(needed):
+        raise ImportModelError(f"The graph runs in a circle: {_circle(steps, {n for n, c in missing.items() if c})}.")
+    return order
+
+
+def _circle(steps: Mapping[str, Step], stuck: set[str]) -> str:
+    """One of the circles among steps that wait for each other, written out."""
+    at, seen = next(iter(stuck)), dict[str, None]()
+    while at not in seen:
+        seen[at] = None
+        at = next(name for name, _ in steps[at].inputs if name in stuck)
+    path = [*seen]
+    path = path[path.index(at) :][::-1]
+    return listed([*path, path[0]])

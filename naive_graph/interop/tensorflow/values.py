@@ -1,0 +1,108 @@
+"""Attributes and tensors of a GraphDef, as values of Python and NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from tensorboard.compat.proto import types_pb2
+
+from ...errors import ImportAttributeError, ImportModelError
+
+MOST_REPEATED = 2**24  # entries of a tensor that a file states by one value
+# A type's name in TensorFlow, what it is to NumPy, and the field that lists its values.
+TYPES = {
+    "DT_FLOAT": (np.float32, "float_val"), "DT_DOUBLE": (np.float64, "double_val"), "DT_HALF": (np.float16, "half_val"),
+    "DT_BFLOAT16": (np.float32, "half_val"), "DT_INT8": (np.int8, "int_val"), "DT_INT16": (np.int16, "int_val"),
+    "DT_INT32": (np.int32, "int_val"), "DT_INT64": (np.int64, "int64_val"), "DT_UINT8": (np.uint8, "int_val"),
+    "DT_UINT16": (np.uint16, "int_val"), "DT_UINT32": (np.uint32, "uint32_val"), "DT_UINT64": (np.uint64, "uint64_val"),
+    "DT_BOOL": (np.bool_, "bool_val"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type as an attribute: its number in TensorFlow. It is no number, which other attributes are."""
+
+    number: int
+
+    def __repr__(self) -> str:
+        return type_name(self.number)
+
+
+def type_name(number: int) -> str:
+    """What TensorFlow calls a type: DT_FLOAT."""
+    return str(types_pb2.DataType.Name(number)) if number in types_pb2.DataType.values() else f"type {number}"
+
+
+def dtype(of: Any, op: str, attribute: str = "dtype") -> Any:
+    """NumPy's type. Raises ImportAttributeError for strings, complex numbers and the like."""
+    if not isinstance(of, Type) or repr(of) not in TYPES:
+        raise ImportAttributeError(op, attribute, of, f"Due is one of {', '.join(TYPES)}.")
+    return np.dtype(TYPES[repr(of)][0])
+
+
+def attribute(value: Any) -> Any:
+    """An AttrValue as Python's: numbers, texts, lists, shapes as lists (-1 where unknown); a Type for a type."""
+    kind = value.WhichOneof("value")
+    if kind == "type":
+        return Type(value.type)
+    if kind == "s":
+        return _text(value.s)
+    if kind == "shape":
+        return extents(value.shape)
+    if kind == "list":
+        return _list(value.list)
+    return None if kind is None else getattr(value, kind)
+
+
+def _text(data: bytes) -> Any:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _list(values: Any) -> list[Any]:
+    if values.type:
+        return [Type(each) for each in values.type]
+    if values.shape:
+        return [extents(each) for each in values.shape]
+    return [*values.i, *values.f, *values.b, *map(_text, values.s)]
+
+
+def extents(shape: Any) -> list[int] | None:
+    """The extents of a shape, -1 where one is unknown; None if not even their number is known."""
+    return None if shape.unknown_rank else [each.size for each in shape.dim]
+
+
+def tensor(proto: Any, where: str) -> Any:
+    """The array of a TensorProto. Raises ImportModelError if its values do not fit its shape, or its type."""
+    shape = extents(proto.tensor_shape)
+    if shape is None or min(shape, default=0) < 0:
+        raise ImportModelError(f"{where}: its shape {shape} is not known, and a constant's must be.")
+    kind = dtype(Type(proto.dtype), where)
+    size = prod(shape)
+    try:
+        found = _stated(proto, type_name(proto.dtype), kind)
+        if proto.tensor_content or len(found) == size:
+            return found.reshape(shape)
+        if len(found) < size <= MOST_REPEATED:  # the last value stands for all that are left out
+            rest = found[-1] if len(found) else kind.type(0)
+            return np.concatenate([found, np.broadcast_to(rest, size - len(found))]).reshape(shape)
+    except (ValueError, OverflowError) as error:
+        raise ImportModelError(f"{where}: its values do not fit {kind.name} and shape {shape}: {error}.") from None
+    raise ImportModelError(f"{where}: {len(found):,} values cannot be a tensor of shape {shape}, which has {size:,}.")
+
+
+def _stated(proto: Any, name: str, kind: Any) -> Any:
+    """The values that a TensorProto lists, or whose bytes it holds, in one row."""
+    halves = TYPES[name][1] == "half_val"
+    if proto.tensor_content:
+        found = np.frombuffer(proto.tensor_content, "<u2" if name == "DT_BFLOAT16" else kind.newbyteorder("<"))
+    else:
+        found = np.array(getattr(proto, TYPES[name][1]), np.uint16 if halves else kind)
+        found = found.view(np.float16) if name == "DT_HALF" else found
+    return (found.astype(np.uint32) << 16).view(np.float32) if name == "DT_BFLOAT16" else found

@@ -1,0 +1,89 @@
+"""Weights of an imported network: kept as they lie in the file until somebody asks for their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..tensor.nodes import LeafNode, LeafType
+from ..training.model import Model
+from ..training.parameters import Parameter
+
+
+class Weight(LeafNode):
+    """A parameter. Its array has the file's own type until its numbers are asked for, and is float64 from then on."""
+
+    source: Parameter | None = None  # of a Model, once there is one
+
+    def __init__(self, array: Any, name: str, leaf_type: LeafType) -> None:
+        super().__init__(leaf_type, array.shape, name=name)
+        self._value = array
+
+    @property
+    def value(self) -> Any:
+        """The present numbers."""
+        if self.source is not None:
+            return self.source.values
+        array: Any = self._value
+        if array.dtype != np.float64:
+            array = self._value = array.astype(np.float64)
+        return array
+
+    @value.setter
+    def value(self, value: object) -> None:
+        if self.source is not None:
+            self.source.values = value
+        else:
+            LeafNode.value.fset(self, value)  # type: ignore[attr-defined]
+
+    def receive(self, gradient: Any) -> None:
+        if self.source is not None:
+            self.source.receive(gradient)
+
+
+class Weights:
+    """All that a file stores, by name: arrays, and those of more than one number with fractions as leaves.
+
+    statistics: names of weights that are not learned, as running means are not.
+    parameters: names of those that are, single numbers too, if the file says so.
+    """
+
+    def __init__(
+        self, arrays: dict[str, Any], statistics: Iterable[str] = (), parameters: Collection[str] | None = None
+    ) -> None:
+        self.arrays = arrays
+        self.statistics, self.parameters = set(statistics), parameters
+        self.leaves: dict[str, Weight] = {}
+        self.used: dict[str, Weight] = {}  # that stand in an expression
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.arrays or name in self.leaves
+
+    def __getitem__(self, name: str) -> Any:
+        """A leaf; an array of whole numbers or truth values, and a single number, are known as they are."""
+        if name not in self.leaves:
+            array, said = self.arrays[name], name in (self.parameters or ())
+            if array.dtype.kind != "f" or not array.size or not (array.ndim or said):
+                return array
+            stays = name in self.statistics if self.parameters is None else not said
+            kind = LeafType.CONSTANT if stays else LeafType.PARAMETER
+            self.leaves[name] = Weight(self.arrays.pop(name), name, kind)
+        return self.leaves[name]
+
+    def learned(self) -> dict[str, Weight]:
+        """Those that a trainer moves."""
+        return {name: each for name, each in self.used.items() if each.leaf_type == LeafType.PARAMETER}
+
+    def model(self) -> Model:
+        """A Model that owns the learned weights from now on, in one array of float64."""
+        model, learned = Model(), self.learned()
+        model.held = np.concatenate([np.zeros(0), *(np.ravel(each.value) for each in learned.values())])
+        model.gradients = np.zeros(len(model.held))
+        start = 0
+        for name, leaf in learned.items():
+            leaf.source = Parameter(model, start, leaf.shape, name)
+            model.weights.append(leaf.source)
+            leaf._value, start = leaf.source.held, leaf.source.end
+        return model

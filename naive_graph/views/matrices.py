@@ -1,0 +1,100 @@
+"""Tensors as matrices: a cell for each entry, coloured by its value, and which entries feed which."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..tensor.base import TensorNode, entry_name
+from ..tensor.nodes import NonlinearNode
+from ..tensor.selection import SelectionNode
+from .look import shown
+from .scene import Cell, Grid
+
+MOST_CELLS, LONGEST = 1024, 64  # of a tensor that is drawn entry by entry; rows or columns of it
+MOST_WRITTEN, WIDEST = 64, 8  # cells with numbers in them, and how many of them side by side
+MOST_TERMS = 20_000  # products of a sum that are followed
+DIGITS = 3
+APART = 0.4  # cells between the matrices that a tensor of three axes or more is made of
+
+
+def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
+    """The tensor as a matrix, or as several below each other; None if it is a number, or too large to be drawn."""
+    extents = [extent for extent in node.shape if extent > 1] or [1] * bool(node.rank)
+    if not extents or node.size > MOST_CELLS:
+        return None
+    high, wide = extents[-2] if len(extents) > 1 else 1, extents[-1]
+    beside = extents[-3] if len(extents) > 3 else 1  # matrices in a row; of three axes they stand below each other
+    below = prod(extents[:-2]) // beside
+    columns, rows = beside * (wide + APART) - APART, below * (high + APART) - APART
+    if columns > LONGEST or rows > LONGEST:
+        return None
+    numbers = None if value is None else np.asarray(value, dtype=float).reshape(-1)
+    written = numbers is not None and wide <= WIDEST and node.size <= MOST_WRITTEN
+    largest = 0.0 if numbers is None else float(np.max(np.abs(numbers), initial=0.0, where=np.isfinite(numbers)))
+    cells = []
+    for place in range(node.size):
+        block, row = divmod(place // wide, high)
+        at = block // beside * (high + APART) + row, block % beside * (wide + APART) + place % wide
+        number = None if numbers is None else float(numbers[place])
+        said = entry_name(name, node.shape, place) + ("" if number is None else f" = {shown(number, 6)}")
+        text = _short(number) if written and number is not None else ""
+        share = None if number is None or not np.isfinite(number) else number / largest if largest else 0.0
+        cells.append(Cell(*at, text, said, share, number is not None))
+    return Grid(columns, rows, cells)
+
+
+def _short(number: float) -> str:
+    return shown(number, DIGITS) if np.isfinite(number) else "NaN" if number != number else shown(number)[:4]
+
+
+def feeds(node: TensorNode, boxes: dict[TensorNode, str]) -> str:
+    """As JSON, for each source that has a box: which of its entries each entry of the node is computed from."""
+    if not node.sources or node.size > MOST_CELLS:
+        return ""
+    if isinstance(node, NonlinearNode):
+        own = [[place] for place in range(node.size)]
+        return json.dumps({boxes[each]: own for each in node.sources if each in boxes})
+    pairs = _met(node) if hasattr(node, "index") else None
+    found: dict[str, list[list[int]]] = {}
+    for source, (to, fro) in zip(node.sources, pairs or ()):
+        if source in boxes and source.size <= MOST_CELLS:
+            lists = found.setdefault(boxes[source], [[] for _ in range(node.size)])
+            for one, other in sorted({*zip(to.tolist(), fro.tolist())}):
+                lists[one].append(other)
+    return json.dumps(found, separators=(",", ":")) if found else ""
+
+
+def _met(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
+    """For each source the flat places of the node, and those of the source that they meet."""
+    dst, *sources = _apart(node.index)
+    extents: dict[object, int] = {}
+    for ids, shape in zip((dst, *sources), (node.shape, *(each.shape for each in node.sources))):
+        extents |= dict(zip(ids, shape))
+    if prod(extents.values()) > MOST_TERMS:
+        return None
+    places = dict(zip(extents, np.indices(list(extents.values())).reshape(len(extents), -1)))
+    kept = np.ones(prod(extents.values()), dtype=bool)
+    for ids, source in zip(sources, node.sources):
+        if isinstance(source, SelectionNode) and source.size <= MOST_TERMS:
+            kept &= source.dense()[tuple(places[each] for each in ids)] != 0
+    flat = [
+        _flat([places[each][kept] for each in ids], shape, int(kept.sum()))
+        for ids, shape in zip((dst, *sources), (node.shape, *(each.shape for each in node.sources)))
+    ]
+    return [(flat[0], each) for each in flat[1:]]
+
+
+def _apart(index: Iterable[tuple[int, ...]]) -> list[list[object]]:
+    """The ids of the result and of each source; a negative one of a transform belongs to its side alone."""
+    arrays = list(index)
+    local = len(arrays) == 2
+    return [[(side, each) if local and each < 0 else each for each in ids] for side, ids in enumerate(arrays)]
+
+
+def _flat(places: list[np.ndarray], shape: tuple[int, ...], count: int) -> np.ndarray:
+    return np.ravel_multi_index(places, shape) if shape else np.zeros(count, dtype=int)

@@ -1,0 +1,66 @@
+// What every part of the stepper needs: elements, figures as Python writes them, and the walk out of its bytes.
+// Every text of the learner's is put in as text, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function make(tag, attributes = {}, ...children) {
+  const element = tag.startsWith("svg:") ? document.createElementNS(SVG, tag.slice(4)) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+function button(text, label, act, more = {}) {
+  return make("button", { type: "button", title: label, "aria-label": label, onclick: act, ...more }, text);
+}
+
+/** Drawings and formulas, made in Python with every text escaped; what could act is taken out all the same. */
+function parsed(text, type) {
+  const root = new DOMParser().parseFromString(text, type).documentElement;
+  for (const each of root.querySelectorAll("script, foreignObject, a, use, image, style, animate, set")) each.remove();
+  for (const each of [root, ...root.querySelectorAll("*")]) {
+    for (const name of each.getAttributeNames()) if (/^on|href|^style$/i.test(name)) each.removeAttribute(name);
+  }
+  return document.importNode(root, true);
+}
+
+/** A number as Python writes it, shortened to six digits where that is long. */
+function figure(value) {
+  if (Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  const scientific = (text) => {  // 1.5e-7 as 1.5e-07
+    const [digits, power] = text.split("e");
+    const short = digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
+    return `${short}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  };
+  const power = value === 0 ? 0 : Number(value.toExponential().split("e")[1]);
+  let text = Object.is(value, -0) ? "-0" : power < -4 || power >= 16 ? scientific(value.toExponential())
+    : String(value);
+  if (/^-?\d+$/.test(text)) text += ".0";
+  if (text.length <= 8) return text;
+  const short = value.toExponential(5), rounded = Number(short.split("e")[1]);
+  return rounded < -4 || rounded >= 6 ? scientific(short) : String(Number(short));
+}
+
+/** Words with their blanks filled in. */
+const filled = (words, blanks) => words.replace(/\{(\w+)\}/g, (_, name) => blanks[name]);
+
+const ordinal = (place) => ["1st", "2nd", "3rd"][place] ?? `${place + 1}th`;
+
+/** The first that fit, and how many more there are. */
+function some(things, most) {
+  return things.length <= most ? [things, 0] : [things.slice(0, most), things.length - most];
+}
+
+/** A walk out of its bytes (see views/steps/packing.py): its header, and a way to read its columns. */
+async function unpacked(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const whole = await new Response(stream).arrayBuffer();
+  const end = 8 + new DataView(whole).getUint32(0, true);
+  const walk = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 8, end - 8)));
+  walk.column = (Type, [place, count]) => new Type(whole, end + place, count);
+  return walk;
+}

@@ -1,0 +1,77 @@
+// What stands beside the drawing: the step in figures, the queue, charts, the learner's program, all values.
+
+const MANY_CHIPS = 24;
+
+function paneling(walk, teller, go) {
+  let view = null;
+  const steps = make("div", { class: "ng-now-panel" }), program = make("div", { class: "ng-program" });
+  const queue = make("ol", { class: "ng-queue" }), ready = make("h3", {}),
+    queued = make("div", { hidden: true }, ready, queue);
+  const table = make("div", { tabindex: 0, role: "group", "aria-label": "values and gradients" });
+  const all = make("details", { class: "ng-all", ontoggle: () => view && list() },
+    make("summary", {}, "all values as a table"), table);
+  const charts = charting(walk, teller, go);
+  const box = make("div", { class: "ng-panel", tabindex: 0, role: "group", "aria-label": "the step in figures" },
+    steps, queued, ...(charts ? [charts.box] : []), program, all);
+
+  function show(now, level) {
+    view = now;
+    steps.replaceChildren(...view.panel(level).map(([title, children]) => make("div", {}, make("h3", {}, title),
+      ...children)));
+    line(view.place());
+    wait(level);
+    charts?.show(view.index);
+    if (all.open) list();
+  }
+
+  /** The queue as chips: the first acts next; a click goes to where one acts. */
+  function wait(level) {
+    queued.hidden = level !== 2 || !teller.levels;
+    const [shown, more] = some(view.queue, MANY_CHIPS);
+    const when = view.kind === "contributed" ? "now" : "next";
+    ready.textContent = shown.length ? `ready: ${view.queue.length}; the first acts ${when}` : "nobody is ready";
+    queue.replaceChildren(...shown.map((row) => make("li", {}, button(teller.called(row),
+      `go to where ${teller.called(row)} acts`, () => go(teller.turn(row, view.index))))),
+      ...(more ? [make("li", {}, `… ${more} more`)] : []));
+  }
+
+  let written = null;  // the program that is shown
+
+  /** The learner's program, with the line and the part of it that made the node. */
+  function line(place) {
+    const file = place && walk.files[place[0]];
+    program.hidden = !file?.lines.length;
+    if (program.hidden) return;
+    if (written !== file) {
+      written = file;
+      const lines = make("ol", { start: file.first }, ...file.lines.map((text) => make("li", {}, text)));
+      program.replaceChildren(make("h3", {}, "the program"),
+        make("div", { tabindex: 0, role: "group", "aria-label": "the program" }, lines));
+    }
+    for (const each of program.querySelectorAll("li[aria-current]")) {
+      each.removeAttribute("aria-current");
+      each.replaceChildren(each.textContent);
+    }
+    const item = program.querySelectorAll("li")[place[1] - file.first];
+    if (!item || view.kind === "started") return;
+    const letters = [...item.textContent];  // as Python counts them
+    const [start, end] = place[2].length ? place[2] : [0, letters.length];
+    item.setAttribute("aria-current", "true");
+    item.replaceChildren(letters.slice(0, start).join(""), make("mark", {}, letters.slice(start, end).join("")),
+      letters.slice(end).join(""));
+    const box = item.parentNode.parentNode, top = item.offsetTop;
+    const seen = top >= box.scrollTop && top + item.offsetHeight <= box.scrollTop + box.clientHeight;
+    if (!seen) box.scrollTop = top - box.clientHeight / 2;
+  }
+
+  /** Every number of the drawing as a table, for those who do not see it. */
+  function list() {
+    const rows = view.table().map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name),
+      ...cells.map((each) => make("td", {}, each))));
+    const head = [walk.flow ? "stream" : "node", walk.flow ? "samples" : "value",
+      walk.flow ? "the first" : view.slope].map((name) => make("th", { scope: "col" }, name));
+    table.replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
+  }
+
+  return { box, show };
+}

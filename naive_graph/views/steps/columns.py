@@ -1,0 +1,274 @@
+"""The steps of sweeps as columns for a browser: what differs from run to run, and once what does not.
+
+Runs over one plan tell the same events with other numbers. So the events of a
+kind of run are sent once, as a *pattern*; of each run only its numbers. A
+contribution is `incoming * partial`, and a sum is the sum of what arrived: the
+browser has the factors and terms, and is sent no product.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate, compress, pairwise
+from typing import Any
+
+from ...core.arithmetics.text import tex_name
+from ...core.tables import Scope
+from ...graph.handles import handle
+from ..folding import around, path
+from ..ink import layered_svg
+from ..picture import Picture
+from ..scene import READABLE
+from . import describe
+from .landscape import VALUED, surface_of
+from .mathml import mathml
+from .packing import Packed, Walk
+from .run import BACKWARD, CONTRIBUTED, GRAD_ROOM, KINDS, TANGENT, UPDATE, VALUE_ROOM, Cast, Run
+from .steps import StepLog
+
+MOST_OPENED = 12  # drawings with one scope open, of a graph that is drawn folded
+QUICK = 120  # boxes that graphviz lays out in less than a second
+MOST_FOLDED = 5000  # nodes of a graph that is drawn folded
+MOST_LINES = 400  # of the learner's program
+LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets
+LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, and for the result
+
+
+class Columns:
+    """The columns of one walk as they are gathered."""
+
+    def __init__(self, log: StepLog, title: str = "") -> None:
+        self.log, self.packed = log, Packed()
+        self.casts = list(dict.fromkeys(run.cast for run in log.runs))
+        self.number_of = {cast: number for number, cast in enumerate(self.casts)}
+        self.kinds: dict[str, int] = {}
+        self.origins: dict[tuple[int, int], int] = {}
+        self.places: list[list[Any]] = []  # of origins: file, line, columns
+        self.files: dict[str, int] = {}
+        self.pictures: list[Picture] = []
+        self.title = title or log.title or self._title()
+
+    def _title(self) -> str:
+        if not self.casts:
+            return "An empty walk"
+        first = self.casts[0]
+        return "A walk through " + ", ".join(first.called(row) for row in first.targets[:3])
+
+    def walk(self) -> Walk:
+        header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], "words": describe.WORDS}
+        header["drawings"] = drawings = dict[str, Any]()
+        header["casts"] = [self._cast(cast, drawings) for cast in self.casts]
+        header |= self._runs()
+        header |= {"kinds": list(self.kinds), "kind_names": KINDS, "origins": self.places, "files": self._files()}
+        header["heading"] = self._heading()
+        header["surface"] = surface_of(self.log)
+        still = self.casts[0].picture(room=False) if self.pictures else None
+        return Walk(self.packed.blob(header), self.title, len(self.log), still)
+
+    # --- runs ---
+
+    def _runs(self) -> dict[str, Any]:
+        patterns: dict[Any, int] = {}
+        described: list[dict[str, Any]] = []
+        which, iterations, numbers = array("i"), array("i"), array("d")
+        odd: dict[str, dict[int, Any]] = {"untaken": {}, "values": {}, "still": {}}
+        last: Run | None = None
+        for number, run in enumerate(self.log.runs):
+            log, cast = run.log, run.cast
+            key = self.number_of[cast], run.phase, bytes(log.kinds), log.rows.tobytes(), log.positions.tobytes()
+            if key not in patterns:
+                patterns[key] = len(described)
+                described.append(self._pattern(run))
+            which.append(patterns[key])
+            iterations.append(run.iteration)
+            numbers.extend(_numbers(run))
+            if run.untaken:
+                odd["untaken"][number] = sorted(run.untaken)
+            if run.phase == TANGENT:
+                odd["still"][number] = [cast.step_of[row] for row, slope in run.slopes.items() if slope is None]
+            if run.values and not _continues(last, run):
+                odd["values"][number] = self.packed.add(array("d", (run.values[row] for row in cast.rows)))
+            last = run if run.phase not in (UPDATE, BACKWARD) else last
+        added: dict[str, array[Any]] = {"runs": which, "iterations": iterations, "numbers": numbers}
+        return {"patterns": described, **{name: self.packed.add(each) for name, each in added.items()}, **odd}
+
+    def _pattern(self, run: Run) -> dict[str, Any]:
+        """The events of a run: kinds, steps of the plan (of a contribution, who gives), and operand positions.
+
+        A step is told as its distance from the last one of its kind, which
+        mostly is 1: so a million of them are small.
+        """
+        log, step_of = run.log, run.cast.step_of
+        last, steps = [0] * len(KINDS), array("i")
+        for kind, row, consumer in zip(log.kinds, log.rows, log.consumers):
+            step = step_of.get(consumer if kind == CONTRIBUTED else row, 0)
+            steps.append(step - last[kind])
+            last[kind] = step
+        positions = array("i", (at for kind, at in zip(log.kinds, log.positions) if kind == CONTRIBUTED))
+        return {
+            "cast": self.number_of[run.cast],
+            "phase": run.phase,
+            "kinds": self.packed.add(array("B", log.kinds)),
+            "steps": self.packed.add(steps),
+            "positions": self.packed.add(positions),
+        }
+
+    # --- casts ---
+
+    def _cast(self, cast: Cast, drawings: dict[str, Any]) -> dict[str, Any]:
+        """The nodes of a plan, their rules and their drawings."""
+        plan, then, names = cast.plan, cast.then, {}
+        kinds = array("i", (self.kinds.setdefault(then.kind(row), len(self.kinds)) for row in cast.rows))
+        for step, row in enumerate(cast.rows):
+            if (name := then.name(row)) is not None:
+                names[step] = name
+        drawn = self._drawings(cast)
+        drawings |= drawn
+        # A letter of a rule must not look like the name of a node.
+        taken = set(names.values())
+        free, last = ([each for each in letters if each not in taken] for letters in (LETTERS, RESULTS))
+        letters = [*free[:8], last[0]]
+        return {
+            "rows": self.packed.add(array("i", cast.rows)),
+            "kinds": self.packed.add(kinds),
+            "starts": self.packed.add(array("i", plan.starts)),
+            "operands": self.packed.add(array("i", plan.operand_steps)),
+            "origins": self.packed.add(array("i", map(self._origin, (then.origin(row) for row in cast.rows)))),
+            "names": names,
+            "quoted": {step: repr(name) for step, name in names.items() if repr(name) != f"'{name}'"},
+            "targets": list(plan.targets),
+            "tensors": [] if not then.blocks else self._tensors(cast),
+            "rules": _rules(cast, "".join(letters)),
+            "letters": letters,
+            "drawings": list(drawn),
+            "scopes": self._scopes(cast, drawn),
+        }
+
+    def _origin(self, origin: Any) -> int:
+        key = id(origin.code), origin.instruction
+        if key not in self.origins:
+            self.origins[key] = len(self.places)
+            file = self.files.setdefault(origin.filename, len(self.files))
+            self.places.append([file, origin.line, list(origin.columns or ())])
+        return self.origins[key]
+
+    def _files(self) -> list[dict[str, Any]]:
+        """The learner's programs; of a long one, the part that made nodes."""
+        found = []
+        for name, number in self.files.items():
+            lines = [line.rstrip("\n") for line in linecache.getlines(name)]
+            used = sorted(line for file, line, _ in self.places if file == number)
+            first = 0 if len(lines) <= MOST_LINES else max(0, used[0] - 1 - MOST_LINES // 4)
+            found.append({"first": first + 1, "lines": lines[first : first + MOST_LINES]})
+        return found
+
+    def _tensors(self, cast: Cast) -> list[list[Any]]:
+        """Of each tensor that was lowered: its first and last row, and what it is called and computed by."""
+        found: dict[Any, list[Any]] = {}
+        rows = sorted(cast.rows)
+        for block in dict.fromkeys(cast.then.block(row) for row in rows):
+            if block is not None:
+                tensor = block.owner.tensor
+                ends = bisect_left(rows, block.first), bisect_left(rows, block.first + block.size)
+                found[block] = [rows[ends[0]], rows[ends[1] - 1], tensor.label, tensor.equation()]
+        return list(found.values())
+
+    # --- drawings ---
+
+    def _drawings(self, cast: Cast) -> dict[str, Any]:
+        """The graph, and of a folded one also each scope opened; none where it is too large to be laid out."""
+        scopes = cast.scopes()
+        if not cast.is_there() or len(cast.rows) > (MOST_FOLDED if scopes else READABLE):
+            return {}
+        base = str(self.number_of[cast])
+        found = {base: self._kept(cast, cast.picture())}
+        if any(box.kind == "scope" for box in self.pictures[-1].scene.boxes):
+            for scope in scopes[:MOST_OPENED]:
+                kept = {path(each) for each in around(scope)}
+                fold = sorted({path(each) for other in scopes for each in around(other)} - kept)
+                found[f"{base}/{path(scope)}"] = self._kept(cast, cast.picture(fold or False))
+        return found
+
+    def _kept(self, cast: Cast, picture: Picture | None) -> dict[str, Any]:
+        """A drawing, and which folded box each row is in."""
+        assert picture is not None and picture.scene.box_of is not None
+        self.pictures.append(picture)
+        box_of = {row: picture.scene.box_of(row) for row in cast.rows}
+        folded: dict[str, list[int]] = {}
+        for row, box in box_of.items():
+            if box.startswith("scope-"):
+                folded.setdefault(box, []).append(row)
+        small = len(picture.scene.boxes) <= QUICK
+        svg = picture.svg if small else layered_svg(picture.scene, picture.direction)
+        return {"svg": with_room(svg), "folded": folded}
+
+    def _scopes(self, cast: Cast, drawn: dict[str, Any]) -> dict[str, list[int]]:
+        """Which rows are seen best in the drawing with their scope open."""
+        found: dict[str, list[int]] = {}
+        for row in cast.rows if len(drawn) > 1 else ():
+            scope: Scope | None = cast.then.scope(row)
+            key = f"{self.number_of[cast]}/{path(scope)}" if scope is not None else ""
+            if key in drawn:
+                found.setdefault(key, []).append(row)
+        return found
+
+    def _heading(self) -> str:
+        """The formula of the first graph's result as MathML; empty where it is long, or the graph is gone."""
+        cast = next(iter(self.casts), None)
+        if cast is None or not cast.is_there() or len(cast.rows) > READABLE or len(cast.targets) != 1:
+            return ""
+        node = handle(cast.tables, cast.targets[0])
+        text, tex = node.formula(), node.formula("tex")
+        # Brackets grow with what they hold.
+        deep = max(accumulate((letter == "(") - (letter == ")") for letter in text))
+        if "\n" in text or len(text) > LONGEST or deep > DEEPEST:
+            return ""
+        return mathml(f"{tex_name(cast.called(node.row))} = {tex}")
+
+
+def _numbers(run: Run) -> Iterator[float]:
+    """What a run computed, event by event: values, with slopes in a tangent run; partials; of a move both values."""
+    log = run.log
+    partials, values = log.numbers[0], log.numbers[3]
+    if run.phase == BACKWARD:
+        return compress(partials, (kind == CONTRIBUTED for kind in log.kinds))
+    chosen = [place for place, kind in enumerate(log.kinds) if kind in VALUED]
+    if run.phase == TANGENT:
+        return (each for at in chosen for each in (values[at], run.slopes.get(log.rows[at]) or 0.0))
+    if run.phase == UPDATE:
+        return (each for at in chosen for each in (run.before[log.rows[at]], values[at]))
+    return (values[at] for at in chosen)
+
+
+def _continues(last: Run | None, run: Run) -> bool:
+    """Whether a reverse run has the values that the last forward run left."""
+    if last is None or last.cast is not run.cast:
+        return False
+    known = {
+        row: value for row, kind, value in zip(last.log.rows, last.log.kinds, last.log.numbers[3]) if kind in VALUED
+    }
+    return len(known) == len(run.values) and all(repr(run.values[row]) == repr(known[row]) for row in known)
+
+
+def _rules(cast: Cast, letters: str) -> dict[str, dict[str, Any]]:
+    """Each rule and its partials, by the operator's name and its number of operands."""
+    rules: dict[str, dict[str, Any]] = {}
+    for (start, end), rule in zip(pairwise(cast.plan.starts), cast.plan.rules):
+        key = "" if rule is None else f"{rule.name}/{end - start}"
+        if rule is not None and key not in rules:
+            whole, partials = describe.rule_tex(rule, end - start, letters[:-1], letters[-1])
+            names = describe.letters_of(end - start, letters[:-1])
+            shown = [mathml(f"∂ {letters[-1]} / ∂ {name} = {each}") for name, each in zip(names, partials[:8])]
+            rules[key] = {"value": mathml(whole), "partials": shown, "infix": rule.infix}
+    return rules
+
+
+def with_room(svg: str) -> str:
+    """The drawing with empty texts where values and gradients will stand."""
+    for room, name in ((VALUE_ROOM, "ng-value"), (GRAD_ROOM, "ng-grad")):
+        svg = re.sub(rf"<text([^>]*)>{room}</text>", rf'<text class="{name}"\1></text>', svg)
+    return svg

@@ -1,0 +1,168 @@
+"""A dataflow's firings as a walk: each step is one operator that took samples from its streams and gave others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...core.progress import progress
+from ...errors import NodeError
+from ..draw import draw
+from ..scene import ordinal
+from .packing import Packed, Walk
+
+Array = Any
+FEW = 6  # numbers of a sample that are written out
+HELD = 4  # samples of a stream that are written out
+
+
+class Fired(Protocol):
+    """What one firing took and gave, as the one loop that runs operators tells it."""
+
+    operator: str
+    iteration: int
+    taken: Mapping[str, Array]
+    given: Mapping[str, Array]
+    gradients: Mapping[str, Array]
+    loss: float | None
+
+
+class Flow(Protocol):
+    """What can be stepped: operators, streams, and a run that tells what the streams hold at first and all firings."""
+
+    operators: Mapping[str, Any]
+    streams: Mapping[str, Any]
+    run: Callable[[Any], tuple[Mapping[str, Sequence[Array]], Iterable[Fired]]]
+
+
+@dataclass(frozen=True)
+class Firing:
+    """One step: an operator's firing, and what lies in each stream after it. Step 0 is before the first."""
+
+    index: int
+    operator: str
+    iteration: int
+    taken: Mapping[str, Array]
+    given: Mapping[str, Array]
+    gradients: Mapping[str, Array]
+    loss: float | None
+    streams: Mapping[str, tuple[Array, ...]]
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def brief(array: Array) -> str:
+    """A sample in a few figures.
+
+    >>> import numpy as np
+    >>> brief(np.array([1.0, 2.5])), brief(np.zeros((8, 8)))
+    ('[1, 2.5]', '[0, 0, 0, 0, 0, 0, ...] (8 x 8)')
+    """
+    numbers = [f"{float(each):.5g}" for each in array.reshape(-1)[:FEW]]
+    short = array.size > FEW
+    extents = " x ".join(map(str, array.shape))
+    return f"[{', '.join([*numbers, *['...'] * short])}]" + (f" ({extents})" if short or array.ndim > 1 else "")
+
+
+def told(fired: Fired) -> str:
+    """A firing in one sentence."""
+
+    def listed(samples: Mapping[str, Array]) -> str:
+        return " and ".join(f"{name} = {brief(sample)}" for name, sample in samples.items()) or "nothing"
+
+    loss = "" if fired.loss is None else f" The loss is {fired.loss:.6g}."
+    times = f" for the {ordinal(fired.iteration - 1)} time" if fired.iteration > 1 else ""
+    return f"{fired.operator} fires{times}. It takes {listed(fired.taken)}, and gives {listed(fired.given)}.{loss}"
+
+
+class FiringLog(Sequence[Firing]):
+    """All firings of a run, as a sequence."""
+
+    def __init__(self, flow: Flow, feed: Any) -> None:
+        run = getattr(flow, "run", None)
+        if run is None:
+            raise NodeError(
+                "step: this dataflow has no weights to fire with. Expand a Sequential: step(expand(model))."
+            )
+        fed, fired = run(feed)
+        self.flow = flow
+        self.fed = {name: tuple(samples) for name, samples in fed.items()}
+        self.fired = list(progress(fired, label="firings"))
+
+    def __len__(self) -> int:
+        return 1 + len(self.fired)
+
+    def __getitem__(self, place: Any) -> Any:
+        """A step by its number; a slice as a list of steps."""
+        chosen = range(len(self))[place]
+        if isinstance(chosen, range):
+            return [self[each] for each in chosen]
+        return next(each for each in self if each.index == chosen)
+
+    def __iter__(self) -> Iterator[Firing]:
+        streams = {name: deque(self.fed.get(name, ())) for name in self.flow.streams}
+        samples = len(next(iter(self.fed.values()), ()))
+        begins = f"{samples} sample{'s' * (samples != 1)} in {' and '.join(self.fed)}: nothing has fired."
+        yield Firing(0, "", 0, {}, {}, {}, None, _contents(streams), begins)
+        for index, each in enumerate(self.fired, 1):
+            for name in each.taken:
+                streams[name].popleft()
+            for name, sample in each.given.items():
+                streams[name].append(sample)
+            found = (each.operator, each.iteration, each.taken, each.given, each.gradients, each.loss)
+            yield Firing(index, *found, _contents(streams), told(each))
+
+    def table(self, first: int = 0, count: int = 60) -> str:
+        """The firings as lines of text."""
+        return "\n".join(f"{each.index:5}  {each.sentence}" for each in self[first : first + count])
+
+    def __repr__(self) -> str:
+        return f"<{len(self.fired):,} firings of {len(self.flow.operators)} operators>"
+
+    def walk(self, title: str = "") -> Walk:
+        """The firings as a browser shows them."""
+        picture = draw(self.flow)
+        boxes = {box.id for box in picture.scene.boxes}
+        arrows = {arrow.id for arrow in picture.scene.arrows}
+        box_of = {name: name if name in boxes else name.partition(".")[0] for name in self.flow.operators}
+        header = {
+            "title": title or "A dataflow, one firing after another",
+            "flow": {
+                "operators": {name: [box_of[name], each.kind] for name, each in self.flow.operators.items()},
+                "streams": {each.name: _stream(each, box_of, arrows) for each in self.flow.streams.values()},
+                "held": HELD,
+                "fed": {name: [brief(each) for each in samples] for name, samples in self.fed.items()},
+                "begins": next(iter(self)).sentence,
+                "fired": [_fired(each) for each in self.fired],
+            },
+            "drawings": {"0": {"svg": picture.svg}},
+            "words": {},
+        }
+        return Walk(Packed().blob(header), str(header["title"]), len(self), picture)
+
+
+def _contents(streams: Mapping[str, Iterable[Array]]) -> dict[str, tuple[Array, ...]]:
+    return {name: tuple(samples) for name, samples in streams.items()}
+
+
+def _stream(stream: Any, box_of: Mapping[str, str], arrows: set[str]) -> list[str]:
+    """Who writes a stream, who reads it, and the arrow that shows it; empty if it runs inside a folded box."""
+    ends = [box_of.get(stream.writer, ""), box_of.get(stream.reader, "")]
+    shown = (f"stream-{stream.name}", f"bundle-{ends[0]}-{ends[1]}")
+    return [stream.writer, stream.reader, next((name for name in shown if name in arrows), "")]
+
+
+def _fired(fired: Fired) -> dict[str, Any]:
+    return {
+        "operator": fired.operator,
+        "time": fired.iteration,
+        "taken": list(fired.taken),
+        "given": {name: brief(sample) for name, sample in fired.given.items()},
+        "gradients": {name: brief(each) for name, each in fired.gradients.items()},
+        "loss": None if fired.loss is None else f"{fired.loss:.6g}",
+        "text": told(fired),
+    }

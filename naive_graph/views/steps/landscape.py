@@ -1,0 +1,52 @@
+"""The result over the plane of two weights: what a training loop that moved two walks over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...errors import NaiveGraphError
+from ...graph.handles import handle
+from ..surface import Surface, contour_levels, spread, window
+from .run import BACKWARD, EVALUATED, MOVED, READ, UPDATE, Run
+from .steps import StepLog
+
+GRID = 40  # points along each side
+VALUED = frozenset((READ, EVALUATED, MOVED))  # events that say what a node is now
+
+
+def surface_of(log: StepLog) -> dict[str, Any] | None:
+    """The result over the plane of two weights, where a loop moved two: heights on a grid, and levels for lines."""
+    moved = {row: run.cast for run in log.runs if run.phase == UPDATE for row in run.before}
+    runs = [run for run in log.runs if run.phase not in (UPDATE, BACKWARD)]
+    cast = runs[0].cast if runs else None
+    if len(moved) != 2 or cast is None or len(cast.targets) != 1 or not cast.is_there():
+        return None
+    rows = sorted(moved)
+    paths = [[value for run in runs for value in _values_of(run, row)] for row in rows]
+    try:
+        surface = Surface(handle(cast.tables, cast.targets[0]), [handle(cast.tables, row) for row in rows])
+        size = int(surface.affordable(GRID * GRID, 100) ** 0.5)
+        ends = window(paths[0], paths[1]), window(paths[1], paths[0])
+        axes = [spread(low, high, size) for low, high in ends]
+        heights = surface.over([(x, y) for y in axes[1] for x in axes[0]])
+        levels = contour_levels(heights)
+    except (NaiveGraphError, ValueError, OverflowError, IndexError):
+        return None  # of a graph that needs to be fed, or a walk that leaves the finite numbers
+    shown = [None if height != height else float(f"{height:.6g}") for height in heights]
+    return {
+        "rows": rows,
+        "names": [cast.called(row) for row in rows],
+        "ends": ends,
+        "size": size,
+        "heights": shown,
+        "levels": levels,
+    }
+
+
+def _values_of(run: Run, row: int) -> Iterator[float]:
+    """What a row was in a run."""
+    log = run.log
+    return (
+        log.numbers[3][at] for at, (kind, each) in enumerate(zip(log.kinds, log.rows)) if each == row and kind in VALUED
+    )

@@ -1,0 +1,52 @@
+"""A walk as bytes: what a browser needs, in a header and packed columns, deflated."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zlib
+from array import array
+from dataclasses import dataclass
+from typing import Any
+
+from ..picture import Picture
+
+WORD = 8  # every column begins at a multiple of so many bytes, as arrays in a browser must
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What is shown: one blob for the browser, and a picture where no script runs."""
+
+    blob: bytes
+    title: str
+    count: int
+    picture: Picture | None
+
+
+class Packed:
+    """Columns, one behind the other; each is known by where it begins and how many numbers it has."""
+
+    def __init__(self) -> None:
+        self.body = bytearray()
+
+    def add(self, numbers: array[Any]) -> list[int]:
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        place = len(self.body)
+        self.body += numbers.tobytes()
+        self.body += bytes(-len(self.body) % WORD)
+        return [place, len(numbers)]
+
+    def blob(self, header: dict[str, Any]) -> bytes:
+        """The length of the header, the header as JSON, the columns."""
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors="replace")
+        text += b" " * (-len(text) % WORD)
+        return zlib.compress(len(text).to_bytes(WORD, "little") + text + bytes(self.body), 6)
+
+
+def unpacked(blob: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header of a blob, and its columns."""
+    whole = zlib.decompress(blob)
+    end = WORD + int.from_bytes(whole[:WORD], "little")
+    return json.loads(whole[WORD:end]), whole[end:]

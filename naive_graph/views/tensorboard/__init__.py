@@ -1,0 +1,12 @@
+"""What TensorBoard shows of an optimisation, without TensorFlow.
+
+events      files of series that grow while a loop runs
+graphs      the Graphs tab: a graph as a GraphDef
+names       scopes as its boxes
+tensors     the same of tensor nodes
+"""
+
+from ...core.imports import door
+
+with door("TensorBoard's files need", "tensorboard"):
+    import tensorboard.compat.proto as _proto  # noqa: F401

@@ -1,0 +1,109 @@
+"""Event files, as TensorBoard reads them: records of what was noted at each step.
+
+Every step is on the disk when `record` returns, so that an exception, a Ctrl-C
+or a kill loses nothing, and TensorBoard shows it while the loop still runs.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from tensorboard.compat.proto import event_pb2, summary_pb2
+from tensorboard.summary.writer.record_writer import RecordWriter
+
+from ...core.files import path_of
+from ...core.imports import uninterrupted
+from ...errors import HistoryError
+from .graphs import graph_def
+
+NUMBERS = count()
+TOGETHER = 1000  # steps that are written at once
+
+
+class EventFile:
+    """A file of events in a folder of its own run, and how many of a history's steps it holds."""
+
+    def __init__(self, folder: Any, graph: Any = None) -> None:
+        self.folder = path_of(folder, HistoryError)
+        drawn = None if graph is None else graph_def(graph).SerializeToString()
+        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(NUMBERS)}"
+        self.path, self.steps = self.folder / name, 0
+        # What an earlier run left in the folder is no longer shown: this one begins at step 0.
+        began = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+        events = [_event(file_version="brain.Event:2"), _event(session_log=began)]
+        if drawn is not None:
+            events.append(_event(graph_def=drawn))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with open(self.path, "xb"):
+                pass
+        except (OSError, ValueError) as error:
+            raise self._failure(error) from None
+        self._append(events)
+
+    def follow(self, steps: Sequence[dict[str, float]]) -> None:
+        """Write the steps that are not in the file yet. Raises HistoryError; what was not written is, next time."""
+        while self.steps < len(steps):
+            end = min(len(steps), self.steps + TOGETHER)
+            events = [_scalars(at, steps[at]) for at in range(self.steps, end)]
+            with uninterrupted():  # else a step could be written twice
+                self._append(events)
+                self.steps = end
+
+    def _append(self, events: Sequence[Any]) -> None:
+        """All of these at the end of the file, or none."""
+        records = _Records()
+        for each in events:
+            RecordWriter(records).write(each.SerializeToString())
+        try:
+            with open(self.path, "r+b", buffering=0) as file:
+                _write(file, bytes(records.data))
+        except OSError as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: Any) -> HistoryError:
+        """What is said of a file that cannot be written; the history itself has all that was recorded."""
+        why = getattr(error, "strerror", None) or error
+        return HistoryError(
+            f"Cannot write TensorBoard's file in {self.folder}: {why}. The history holds every step; make room and go "
+            "on, or call history.to_tensorboard(folder) with another folder."
+        )
+
+
+class _Records:
+    """What a RecordWriter writes to."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+
+
+def _write(file: Any, data: bytes) -> None:
+    """Append all of it. A disk that is full, or a Ctrl-C, leaves the file as it was: a torn record would end it."""
+    start = file.seek(0, os.SEEK_END)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[file.write(rest) :]
+    except BaseException:
+        file.truncate(start)
+        raise
+
+
+def _event(**what: Any) -> Any:
+    return event_pb2.Event(wall_time=time.time(), **what)
+
+
+def _scalars(at: int, step: dict[str, float]) -> Any:
+    """The event of one step, each series under its name. TensorBoard keeps float32."""
+    event = _event(step=at, summary=summary_pb2.Summary())
+    for name, number in step.items():
+        event.summary.value.add(tag=name, simple_value=number)
+    return event

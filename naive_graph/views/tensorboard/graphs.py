@@ -1,0 +1,80 @@
+"""A graph as TensorBoard draws it: a GraphDef, whose names say in which boxes a node stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tensorboard.compat.proto import graph_pb2, types_pb2
+
+from ...core.plan import ancestors
+from ...core.records import Scope
+from ...core.rules import BY_NUMBER, Arithmetic
+from ...errors import HistoryError
+from ...graph.graph import Graph
+from ...graph.handles import CURRENT
+from ...graph.nodes import Node, rows_of
+from ..scene import KIND_NAMES
+from .names import Item, names_of
+
+MOST = 20_000  # nodes, beyond which a browser takes minutes
+
+
+def graph_def(what: Any) -> Any:
+    """The GraphDef of a node, of several, of tensors, of a Sequential, or of the whole Graph. Raises HistoryError."""
+    items = list(_items(what))
+    if len(items) > MOST:
+        raise HistoryError(
+            f"A graph of {len(items):,} nodes is too large for TensorBoard, which shows up to {MOST:,}. Give it "
+            "tensors before they are lowered, or a part."
+        )
+    graph = graph_pb2.GraphDef()
+    graph.versions.producer = 22  # shapes are stated
+    names = names_of(items)
+    for item in items:
+        op = "Const" if item.op == "constant" else item.op  # which TensorBoard draws small
+        node = graph.node.add(name=names[item.key], op=op, input=[names[each] for each in item.sources])
+        shape = node.attr["_output_shapes"].list.shape.add()
+        for extent in item.shape:
+            shape.dim.add(size=extent)
+        node.attr["dtype"].type = types_pb2.DT_DOUBLE
+        for key, value in item.notes.items():
+            node.attr[key].s = str(value).encode()
+    return graph
+
+
+def _items(what: Any) -> Iterator[Item]:
+    what = what.expand() if hasattr(type(what), "expand") else what
+    first = what[0] if isinstance(what, (list, tuple)) and what else what
+    if hasattr(what, "streams"):
+        return _of_flow(what)
+    if isinstance(first, Arithmetic) and not isinstance(first, Node):
+        from .tensors import items_of  # brings NumPy
+
+        return items_of(what)
+    if what is not Graph and not isinstance(first, Node):
+        raise HistoryError(f"TensorBoard draws a node, tensors, a Sequential or Graph, not {what!r:.60}.")
+    return _of_rows(CURRENT.tables.live_rows() if what is Graph else ancestors(CURRENT.tables, rows_of(what, "graph=")))
+
+
+def _of_rows(rows: Iterable[int]) -> Iterator[Item]:
+    """The nodes of the scalar graph."""
+    tables = CURRENT.tables
+    for row in rows:
+        kind, value = tables.operators[row], tables.value(row)
+        op = KIND_NAMES.get(kind) or BY_NUMBER[kind].name
+        notes = {} if value is None else {"value": repr(value)}
+        yield Item(row, tables.name(row) or op, op, tables.scope(row), tables.operands(row), (), notes)
+
+
+def _of_flow(flow: Any) -> Iterator[Item]:
+    """The operators of a dataflow; a splitjoin is a box."""
+    boxes = {name.partition(".")[0]: Scope(name.partition(".")[0]) for name in flow.operators if "." in name}
+    for each in flow.streams.values():
+        if not each.writer:
+            yield Item(f"in {each.name}", each.name, "stream", None, (), each.shape)
+    for name, operator in flow.operators.items():
+        streams = [flow.streams[each] for each in operator.inputs]
+        shape = flow.streams[operator.outputs[0]].shape if operator.outputs else ()
+        sources = [each.writer or f"in {each.name}" for each in streams]
+        yield Item(name, name.rpartition(".")[2], operator.kind, boxes.get(name.partition(".")[0]), sources, shape)

@@ -1,0 +1,66 @@
+"""Names that say in which boxes of the Graphs tab a node stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...core.records import Scope
+
+
+class Item(NamedTuple):
+    """A node of any kind: what it is known by, its name, what it applies, its scope, and what it reads."""
+
+    key: Any
+    name: str
+    op: str
+    scope: Scope | None
+    sources: Sequence[Any]
+    shape: Sequence[int] = ()
+    notes: Mapping[str, Any] = {}
+
+
+class Place(NamedTuple):
+    """A scope: its path in the Graphs tab, where two of one name differ, and the path that was written."""
+
+    path: str = ""
+    written: str = ""
+
+
+def names_of(items: Sequence[Item]) -> dict[Any, str]:
+    """A path for each node. Two of one name, and two scopes of one name, get numbers."""
+    counts: dict[str, int] = {}
+    places: dict[Scope | None, Place] = {None: Place()}
+    found = {}
+    for item in items:
+        around, scope = list[Scope](), item.scope
+        while scope is not None and scope not in places:
+            around.append(scope)
+            scope = scope.parent
+        for each in reversed(around):
+            outer = places[each.parent]
+            own = _within(outer, each.name)
+            written = f"{outer.written}/{own}" if outer.written else own
+            places[each] = Place(_unique(f"{outer.path}/{own}".lstrip("/"), counts), written)
+        outer = places[item.scope]
+        found[item.key] = _unique(f"{outer.path}/{_within(outer, item.name)}".lstrip("/"), counts)
+    return found
+
+
+def _within(outer: Place, name: str) -> str:
+    """A name in the box of a scope: without the scope's path, with which imported names begin."""
+    clean = re.sub(r"[^A-Za-z0-9_.\-/]", "_", name).strip("/_") or "node"
+    if clean == outer.written:
+        return clean.rpartition("/")[2]
+    return clean.removeprefix(f"{outer.written}/") if outer.written else clean
+
+
+def _unique(name: str, counts: dict[str, int]) -> str:
+    """The name, or the name with a number; counts: how often each was asked for."""
+    free = name
+    while free in counts:
+        counts[name] += 1
+        free = f"{name}_{counts[name]}"
+    counts[free] = 0
+    return free

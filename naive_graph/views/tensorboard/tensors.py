@@ -1,0 +1,35 @@
+"""Tensor nodes as TensorBoard draws them: each with its shape, and the properties of its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...tensor.base import TensorNode, check_tensors
+from ...tensor.differentiate import ancestors
+from ...tensor.nodes import LeafNode, LinearNode
+from ...tensor.selection import SelectionNode
+from .names import Item
+
+
+def items_of(what: Any) -> Iterator[Item]:
+    """All tensors that these are made of; how entries are picked is a property, and no node."""
+    results = [what] if isinstance(what, TensorNode) else list(what)
+    check_tensors("graph=", results)
+    for node in ancestors(results):
+        if not isinstance(node, SelectionNode):
+            sources = [each for each in node.sources if not isinstance(each, SelectionNode)]
+            notes = {"kind": node.kind, **(node.properties if node.call else {})}
+            yield Item(node, node.name or _applied(node), _applied(node), node.scope, sources, node.shape, notes)
+
+
+def _applied(node: TensorNode) -> str:
+    """What the node applies, in a word: its operator's name, or what it does with entries."""
+    if isinstance(node, LeafNode):
+        return node.leaf_type.name.lower()
+    if node.call:
+        return str(node.call.operator.name)
+    if isinstance(node, LinearNode):
+        return node.op.name
+    function = getattr(node, "function", None)
+    return getattr(node, "rule", None) or (function.name if function else node.kind)

@@ -1,0 +1,138 @@
+"""Networks to and from other frameworks: how long files take.
+
+    python tests/benchmarks/interop.py writing
+    python tests/benchmarks/interop.py reading
+    python tests/benchmarks/interop.py running
+
+writing: to_onnx of a network of 10 million weights, beside onnx.save of the same
+model; of LeNet's like with its gradients; and of 30,000 scalar nodes.
+reading: from_onnx of a network of 10 million weights, beside onnx.load, and what
+it holds, before and after its first run. running: the networks of
+tests/interop/networks, on arrays and compiled, beside onnxruntime on one thread.
+Seconds are the least of interleaved rounds.
+"""
+
+import ctypes
+import gc
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy
+
+import numpy as np
+import onnx
+
+from naive_graph import Graph, LeafNode, conv2d, from_onnx, max_pool2d, to_onnx
+from naive_graph.interop.onnx.writing import modelled
+
+ROUNDS = 5
+
+
+def least(*tasks, rounds=ROUNDS):
+    """The least seconds of each task, in interleaved rounds."""
+    found = [float("inf")] * len(tasks)
+    for _ in range(rounds):
+        for place, task in enumerate(tasks):
+            start = perf_counter()
+            task()
+            found[place] = min(found[place], perf_counter() - start)
+    return found
+
+
+def wide(layers=10, width=1000):
+    """A network of layers * width**2 weights."""
+    random, y = np.random.default_rng(0), LeafNode.input((1, width), "x")
+    for layer in range(layers):
+        y = (y @ LeafNode.parameter(random.normal(size=(width, width)), f"W{layer}")).relu()
+    return y
+
+
+def convolutional():
+    """A small convolutional network, and its gradients by the weights."""
+    random, x = np.random.default_rng(0), LeafNode.input((2, 16, 16, 1), "x")
+    first, second = (LeafNode.parameter(random.normal(size=(5, 5, *ends)), name)
+                     for ends, name in (((1, 4), "first"), ((4, 8), "second")))  # fmt: skip
+    y = max_pool2d(conv2d(x, first, padding="SAME").tanh(), 2)
+    y = max_pool2d(conv2d(y, second).tanh(), 2).reshape(2, 32).softmax()
+    return [y, *y.sum().gradients([first, second])]
+
+
+def scalars(count=10_000):
+    f = Graph.Variable(0.5, name="x")
+    for _ in range(count):
+        f = (f * 0.5).sin() + 1.0
+    return f
+
+
+def writing():
+    with TemporaryDirectory() as folder:
+        network = wide()
+        model = modelled(network)
+        ours, theirs = least(
+            lambda: to_onnx(network, f"{folder}/ours.onnx"), lambda: onnx.save(model, f"{folder}/theirs.onnx")
+        )
+        print(f"10 million weights: to_onnx {ours:.2f} s, onnx.save {theirs:.2f} s, ratio {ours / theirs:.2f}")
+        for name, what in (("a small convolutional network with gradients", convolutional()), ("scalars", scalars())):
+            count = len(modelled(what).graph.node)
+            (seconds,) = least(lambda what=what: to_onnx(what, f"{folder}/ours.onnx"))
+            print(f"{name}: {count:,} operators, {seconds:.3f} s, {1e6 * seconds / count:.0f} us each")
+
+
+def held():
+    """Megabytes of memory that this process holds; None where nothing says."""
+    file = Path("/proc/self/statm")
+    if not file.exists():
+        return float("nan")
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    return int(file.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def reading():
+    with TemporaryDirectory() as folder:
+        path = f"{folder}/wide.onnx"
+        to_onnx(wide(), path)
+        from_onnx(path)  # what is loaded once
+        before = held()
+        network = from_onnx(path)
+        came = held() - before
+        network(np.ones((1, 1000)))
+        print(f"10 million weights of float32 hold {came:.0f} MB, and {held() - before:.0f} MB once they are used")
+        del network
+        ours, theirs = least(lambda: from_onnx(path), lambda: onnx.load(path))
+        print(f"from_onnx {1e3 * ours:.0f} ms, onnx.load {1e3 * theirs:.0f} ms, ratio {ours / theirs:.2f}")
+
+
+def running():
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    for path in sorted((Path(__file__).parent.parent / "interop" / "networks").glob("*.onnx")):
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        beside(path, partial(session.run, None), "int" in session.get_inputs()[0].type)
+
+
+def beside(path, run, whole):
+    """A network on arrays and as machine code, beside onnxruntime."""
+    network = from_onnx(path, sizes={"batch": 8} if path.stem == "mlp" else None)
+    (leaf,) = network.inputs.values()
+    x = np.random.default_rng(0).integers(0, 5, leaf.shape) if whole else np.ones(leaf.shape, np.float32)
+    tasks = partial(run, {"x": x}), partial(network, x), partial(network.compiled(), x)
+    theirs, arrays, compiled = (1e6 * each for each in least(*tasks, rounds=1000))
+    print(f"{path.stem} {leaf.shape}: onnxruntime {theirs:.0f} us; on arrays {arrays:.0f} us, {arrays / theirs:.1f} "
+          f"times that; compiled {compiled:.0f} us, {compiled / theirs:.1f} times")  # fmt: skip
+
+
+COMMANDS = {"writing": writing, "reading": reading, "running": running}
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        COMMANDS[sys.argv[1]]()
+    else:
+        print(__doc__)

@@ -1,0 +1,332 @@
+"""Broken and hostile files: an error names what is wrong, soon, and nothing is half built."""
+
+import contextlib
+import os
+import time
+import tracemalloc
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+from onnx import TensorProto, helper
+from onnx_models import FLOAT, INT64, function, mlp, model_of, node, stored
+
+from naive_graph import Graph, from_onnx
+from naive_graph.errors import ImportAttributeError, ImportModelError, UnknownOperatorError
+
+HUGE = 2**62
+
+
+@contextmanager
+def refused(match, kind=ImportModelError):
+    """An error of ours that says this, soon and within 50 MB, that leaves the graph as it was."""
+    before, start = len(Graph.node_list), time.perf_counter()
+    tracemalloc.start()
+    try:
+        with pytest.raises(kind, match=match):
+            yield
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+    assert time.perf_counter() - start < 10.0 and len(Graph.node_list) == before
+
+
+def unary(op, **attributes):
+    return model_of([node(op, "x", "y", name="n", **attributes)], [("x", [2, 3])], [("y", None)])
+
+
+# --- files --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.9, 0.99])
+def test_a_truncated_file_is_refused(tmp_path, part):
+    data = mlp().SerializeToString()
+    path = tmp_path / "cut.onnx"
+    path.write_bytes(data[: int(len(data) * part)])
+    with refused("no ONNX file, or not all of one|needs|nothing|is it a model"):
+        from_onnx(path)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00" * 100, b"PK\x03\x04 a zip", os.urandom(0) + b"\xff" * 1000])
+def test_what_is_no_model_is_refused(data):
+    with refused("ONNX file|Is it a model"):
+        from_onnx(data)
+
+
+@pytest.mark.parametrize("path", ["no/such/file.onnx", ".", 7, None, "a\0b"])
+def test_a_path_that_leads_nowhere_is_named(path):
+    with refused("Cannot read|path"):
+        from_onnx(path)
+
+
+@pytest.mark.parametrize("opset", [1, 6, 99])
+def test_an_opset_that_is_not_read_is_named(opset):
+    with refused(f"opset {opset}"):
+        from_onnx(mlp(opset=opset))
+
+
+# --- numbers ------------------------------------------------------------------
+
+
+def test_bytes_that_do_not_fit_a_shape_are_refused():
+    model = mlp()
+    model.graph.initializer[0].raw_data += b"1234"
+    with refused("'W1' of shape .* needs 48 bytes; 52 are there"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize("dims", [[HUGE], [HUGE, HUGE], [-1, 3], [2**31, 2**31, 0]])
+def test_a_weight_whose_shape_nothing_holds_is_refused(dims):
+    model = mlp()
+    del model.graph.initializer[0].dims[:]
+    model.graph.initializer[0].dims.extend(dims)
+    with refused("'W1'"):
+        from_onnx(model)
+
+
+def test_numbers_one_by_one_must_fit_as_well():
+    model = mlp()
+    tensor = TensorProto(name="W1", data_type=FLOAT, dims=[HUGE], float_data=[1.0, 2.0])
+    model.graph.initializer[0].CopyFrom(tensor)
+    with refused("'W1'"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize("kind", [TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.UNDEFINED, 99])
+def test_a_weight_that_is_no_number_is_refused(kind):
+    model = mlp()
+    model.graph.initializer[0].data_type = kind
+    with refused("'W1'|number 99"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize("shape", [[HUGE, 3], [2**14, 2**14, 2**14]])
+def test_an_input_that_nothing_holds_is_refused(shape):
+    with refused("more than"):
+        from_onnx(model_of([node("Relu", "x", "y")], [("x", shape)], [("y", None)]))
+
+
+@pytest.mark.parametrize("op, given", [
+    ("ConstantOfShape", [HUGE]), ("ConstantOfShape", [2**20, 2**20]), ("ConstantOfShape", [HUGE, HUGE]),
+])  # fmt: skip
+def test_a_constant_that_nothing_holds_is_refused(op, given):
+    model = model_of([node(op, "s", "c"), node("Add", "x c", "y")], [("x", [1])], [("y", None)],
+                     [stored("s", given, np.int64)])  # fmt: skip
+    with refused(op):
+        from_onnx(model)
+
+
+def test_a_range_that_nothing_holds_is_refused():
+    weights = [stored(name, each, np.int64) for name, each in (("a", 0), ("b", HUGE), ("c", 1))]
+    with refused("Range"):
+        from_onnx(model_of([node("Range", "a b c", "y")], [], [("y", None, INT64)], weights))
+
+
+@pytest.mark.parametrize("op", ["Expand", "Tile", "Reshape"])
+def test_a_tensor_that_is_spread_too_far_is_refused(op):
+    model = model_of([node(op, "x s", "y", name="far")], [("x", [1])], [("y", None)], [stored("s", [2**50], np.int64)])
+    with refused("far"):
+        from_onnx(model)
+
+
+def test_known_arrays_are_not_spread_too_far_either():
+    weights = [stored("a", np.zeros((20_000, 1)), np.int64), stored("b", np.zeros((1, 20_000)), np.int64)]
+    with refused("outer"):
+        from_onnx(model_of([node("Add", "a b", "y", name="outer")], [], [("y", None, INT64)], weights))
+
+
+# --- numbers in files beside the model ----------------------------------------
+
+
+def beside(tmp_path, location, **said):
+    """A model in a folder, whose W1 lies elsewhere."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "w.bin").write_bytes(np.arange(12, dtype=np.float32).tobytes())
+    (tmp_path / "outside.bin").write_bytes(bytes(48))
+    model = mlp(2)
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, each in {"location": location, **said}.items():
+        tensor.external_data.add(key=key, value=str(each))
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    return folder / "m.onnx"
+
+
+def test_numbers_beside_the_model_are_read(tmp_path):
+    network = from_onnx(beside(tmp_path, "w.bin", offset=0, length=48))
+    assert network.parameters["W1"].value.tolist() == np.arange(12.0).reshape(3, 4).tolist()
+
+
+@pytest.mark.parametrize("location", ["../outside.bin", "/etc/passwd", "..", ".", "", "none.bin", "a\0b", "x" * 5000])
+def test_numbers_outside_the_folder_are_refused(tmp_path, location):
+    with refused("'W1' lies in"):
+        from_onnx(beside(tmp_path, location))
+
+
+def test_a_link_does_not_lead_out_of_the_folder(tmp_path):
+    path = beside(tmp_path, "link.bin")
+    (path.parent / "link.bin").symlink_to(tmp_path / "outside.bin")
+    with refused("'W1' lies in"):
+        from_onnx(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    path = beside(tmp_path, "pipe")
+    os.mkfifo(path.parent / "pipe")
+    with refused("'W1' lies in"):
+        from_onnx(path)
+
+
+@pytest.mark.parametrize("said", [
+    {"offset": 1}, {"offset": -4}, {"length": 44}, {"length": HUGE}, {"offset": HUGE}, {"offset": "x"},
+    {"length": "1e2"},
+])  # fmt: skip
+def test_a_place_in_a_file_that_does_not_fit_is_refused(tmp_path, said):
+    with refused("'W1'"):
+        from_onnx(beside(tmp_path, "w.bin", **said))
+
+
+def test_a_model_without_a_folder_has_no_files_beside_it(tmp_path):
+    with refused("Give a path"):
+        from_onnx(beside(tmp_path, "w.bin").read_bytes())
+
+
+# --- graphs -------------------------------------------------------------------
+
+
+def test_a_circle_is_named():
+    with refused("circle: Relu 'one', Relu 'two'"):
+        from_onnx(model_of([node("Relu", "b", "a", name="one"), node("Relu", "a", "b", name="two")], [], [("a", None)]))
+
+
+def test_nodes_may_stand_in_any_order():
+    nodes = [node("Relu", "a", "y"), node("Neg", "x", "a")]
+    assert from_onnx(model_of(nodes, [("x", [2])], [("y", [2])]))(x=[1.0, -2.0]).tolist() == [0.0, 2.0]
+
+
+def test_too_few_and_too_many_inputs_are_refused():
+    for given in ("x", "x x x x"):
+        with refused("Gemm 'g' takes 2 to 3 inputs"):
+            from_onnx(model_of([node("Gemm", given, "y", name="g")], [("x", [2, 2])], [("y", None)]))
+    bare = node("Add", "x x", "y", name="sum")
+    bare.input[0] = ""
+    with refused("Add 'sum' takes 2"):
+        from_onnx(model_of([bare], [("x", [2])], [("y", None)]))
+
+
+def test_a_value_that_nothing_gives_is_named():
+    with refused("'nowhere', which nothing gives"):
+        from_onnx(model_of([node("Relu", "nowhere", "y")], [], [("y", None)]))
+    with refused("Output 'z'"):
+        from_onnx(model_of([node("Relu", "x", "y")], [("x", [1])], [("z", None)]))
+
+
+def test_a_value_that_two_give_is_named():
+    with refused("'y', which is given already"):
+        from_onnx(model_of([node("Relu", "x", "y"), node("Neg", "x", "y")], [("x", [1])], [("y", None)]))
+
+
+def test_shapes_that_do_not_fit_name_the_node():
+    nodes = [node("MatMul", "x x", "y", name="product")]
+    with refused("MatMul 'product': .*inner extents 3 and 2"):
+        from_onnx(model_of(nodes, [("x", [2, 3])], [("y", None)]))
+
+
+def test_all_unknown_operators_are_named_at_once():
+    nodes = [node("Relu", "x", "a"), node("NonMaxSuppression", "a a", "b"), node("GridSample", "b b", "c"),
+             node("Own", "c", "y", domain="mine")]  # fmt: skip
+    with refused("GridSample, NonMaxSuppression, mine.Own", UnknownOperatorError):
+        from_onnx(model_of(nodes, [("x", [1])], [("y", None)]))
+
+
+@pytest.mark.parametrize("op", ["If", "Loop", "Scan"])
+def test_control_flow_is_refused_by_name(op):
+    branch = helper.make_graph([node("Relu", "x", "z")], "branch", [], [])
+    attributes = {"then_branch": branch, "else_branch": branch} if op == "If" else {"body": branch}
+    with refused(op, UnknownOperatorError):
+        from_onnx(
+            model_of([node(op, "c", "y", **attributes)], [("x", [1]), ("c", [], TensorProto.BOOL)], [("y", None)])
+        )
+
+
+def test_an_operator_that_is_younger_than_the_file_is_refused():
+    with refused(r"Gelu", UnknownOperatorError):
+        from_onnx(unary("Gelu"))
+
+
+def test_an_attribute_without_a_counterpart_is_named():
+    nodes = [node("RNN", "x w r", "y", name="rnn", hidden_size=2, clip=3.0)]
+    weights = [stored("w", np.ones((1, 2, 2))), stored("r", np.ones((1, 2, 2)))]
+    with refused("RNN 'rnn': clip=3.0", ImportAttributeError) as _:
+        from_onnx(model_of(nodes, [("x", [1, 1, 2])], [("y", None)], weights))
+    with pytest.raises(ImportAttributeError) as caught:
+        from_onnx(unary("Relu", steepness=3))
+    assert (caught.value.op, caught.value.attr, caught.value.value) == ("Relu 'n'", "steepness", 3)
+
+
+def test_a_shape_that_is_not_known_yet_is_asked_for():
+    inputs = [("x", [2, 3]), ("s", [1], INT64)]
+    model = model_of([node("Reshape", "x s", "y", name="r")], inputs, [("y", None)])
+    with refused("known={'s'"):
+        from_onnx(model)
+    assert from_onnx(model, known={"s": [6]})(x=np.ones((2, 3))).shape == (6,)
+    with refused("no such input"):
+        from_onnx(model, known={"t": [6]})
+
+
+# --- functions within functions -----------------------------------------------
+
+
+def nested(depth, twice=False):
+    functions = [
+        function(f"f{at}", [node(f"f{at + 1}", "x", "y" if not twice else "h", domain="own"),
+                            *([node(f"f{at + 1}", "h", "y", domain="own")] if twice else [])])
+        for at in range(depth)
+    ]  # fmt: skip
+    functions.append(function(f"f{depth}", [node("Neg", "x", "y")]))
+    return model_of([node("f0", "x", "y", domain="own")], [("x", [2])], [("y", [2])], functions=functions)
+
+
+def test_functions_are_spelt_out():
+    assert from_onnx(nested(3))(x=[1.0, 2.0]).tolist() == [-1.0, -2.0]
+    assert from_onnx(nested(3, twice=True))(x=[1.0, 2.0]).tolist() == [1.0, 2.0]
+
+
+def test_a_hundred_thousand_nested_functions_are_refused():
+    data = nested(100_000).SerializeToString()
+    start = time.perf_counter()
+    with pytest.raises(ImportModelError, match="functions deep"):
+        from_onnx(data)
+    assert time.perf_counter() - start < 10.0
+
+
+def test_functions_that_double_each_other_are_refused():
+    with refused("more than 100,000 nodes"):
+        from_onnx(nested(60, twice=True))
+
+
+def test_a_function_that_calls_itself_is_refused():
+    own = function("f", [node("f", "x", "y", domain="own")])
+    with refused("functions deep"):
+        from_onnx(model_of([node("f", "x", "y", domain="own")], [("x", [2])], [("y", [2])], functions=[own]))
+
+
+def test_a_chain_of_five_thousand_nodes_is_built_and_run():
+    nodes = [node("Neg", f"v{at}", f"v{at + 1}") for at in range(5000)]
+    network = from_onnx(model_of(nodes, [("v0", [1])], [("v5000", [1])]))
+    assert network(v0=[3.0]).tolist() == [3.0]
+
+
+def test_a_file_with_any_bytes_changed_is_read_or_refused():
+    data, rng = mlp(2).SerializeToString(), np.random.default_rng(3)
+    for _ in range(500):
+        changed = bytearray(data)
+        for place in rng.integers(0, len(data), 3):
+            changed[place] = rng.integers(256)
+        with contextlib.suppress(ImportModelError):
+            from_onnx(bytes(changed))

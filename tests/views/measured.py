@@ -1,0 +1,168 @@
+"""What can be measured in an SVG of ours: who crosses, overlaps, leaves its box, or is too small."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from itertools import combinations, pairwise, product
+
+from pictures import SVG
+
+from naive_graph.views.lettering import text_width
+
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+
+
+class Measured:
+    """The boxes, arrows and texts of a picture, as points and rectangles (left, top, right, bottom)."""
+
+    def __init__(self, svg):
+        self.boxes, self.lines, self.tips, self.labels, self.texts = {}, {}, {}, {}, {}
+        self.sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)"', svg)]
+        for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
+            name, kind = group.get("id"), group.get("class", "").split()[:1]
+            texts = [_text(each) for each in group.iter(f"{SVG}text")]
+            if kind == ["node"]:
+                self.boxes[name] = _around(_points(group))
+                self.texts[name] = texts
+            elif kind == ["edge"]:
+                path = next(group.iter(f"{SVG}path"))
+                self.lines[name] = _curve(_pairs(path.get("d")))
+                heads = [_pairs(each.get("points")) for each in group.iter(f"{SVG}polygon")]
+                self.tips[name] = _around(heads[0]) if heads else _grown((*self.lines[name][-1],) * 2, 4)
+                self.labels[name] = texts
+
+    def crossings(self):
+        """Pairs of arrows that cross. Those that leave or reach one box side by side do not count."""
+        found = 0
+        for (_, one), (_, other) in combinations(self.lines.items(), 2):
+            apart = all(_far(a, b) > 8 for a, b in product((one[0], one[-1]), (other[0], other[-1])))
+            found += apart and _meet(one, other)
+        return found
+
+    def overlaps(self):
+        """Boxes on boxes, arrows through boxes, labels on boxes, labels and arrowheads, in words."""
+        wrong = [f"{a} on {b}" for (a, x), (b, y) in combinations(self.boxes.items(), 2) if _touch(x, y)]
+        for (edge, line), (box, place) in product(self.lines.items(), self.boxes.items()):
+            inner, near = _grown(place, -4), _grown(place, 9)
+            ends = _holds(near, line[0]) or _holds(near, line[-1])
+            if not ends and any(_holds(inner, point) for point in line):
+                wrong.append(f"{edge} runs through {box}")
+        labels = [(name, text) for name, texts in self.labels.items() for text in texts if not self._inside(text)]
+        others = [*self.boxes.items(), *((f"the tip of {name}", tip) for name, tip in self.tips.items())]
+        wrong += [f"label of {a} on {b}" for (a, x), (b, y) in product(labels, others) if _touch(x, y)]
+        wrong += [f"label of {a} on that of {b}" for (a, x), (b, y) in combinations(labels, 2) if _touch(x, y)]
+        return wrong
+
+    def _inside(self, text):
+        """Whether a label is an ordinal, which stands within its box."""
+        return any(_holds(_grown(box, 1), text[:2]) and _holds(_grown(box, 1), text[2:]) for box in self.boxes.values())
+
+    def spills(self):
+        """Boxes whose text does not fit into them."""
+        return [
+            name for name, texts in self.texts.items()
+            for text in texts if text[0] < self.boxes[name][0] - 0.5 or text[2] > self.boxes[name][2] + 0.5
+        ]  # fmt: skip
+
+    def short(self):
+        """Arrows that end away from every outline."""
+        return [
+            name
+            for name, tip in self.tips.items()
+            if not any(_touch(_grown(tip, 3), box) for box in self.boxes.values())
+        ]
+
+    def fused(self):
+        """Pairs of arrows from different boxes that run as one for 40 pixels and more."""
+        fine = {name: _every(line, 3.0)[3:-3] for name, line in self.lines.items()}
+        return [
+            (one, other)
+            for one, other in combinations(fine, 2)
+            if _far(self.lines[one][0], self.lines[other][0]) > 40
+            and sum(any(_far(a, b) < 2.5 for b in fine[other]) for a in fine[one]) > 13
+        ]
+
+    def least(self):
+        return min(self.sizes, default=99)
+
+
+def _pairs(text):
+    numbers = [float(each) for each in NUMBER.findall(text)]
+    return list(zip(numbers[::2], numbers[1::2]))
+
+
+def _points(group):
+    found = []
+    for shape in group:
+        if shape.tag == f"{SVG}ellipse":
+            x, y, wide, high = (float(shape.get(name)) for name in ("cx", "cy", "rx", "ry"))
+            found += [(x - wide, y - high), (x + wide, y + high)]
+        elif shape.tag == f"{SVG}rect":
+            x, y, wide, high = (float(shape.get(name)) for name in ("x", "y", "width", "height"))
+            found += [(x, y), (x + wide, y + high)]
+        elif shape.tag in (f"{SVG}polygon", f"{SVG}path", f"{SVG}polyline"):
+            found += _pairs(shape.get("points") or shape.get("d"))
+    return found or [corner for each in group.iter(f"{SVG}text") for corner in (_text(each)[:2], _text(each)[2:])]
+
+
+def _around(points):
+    xs, ys = zip(*points)
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _text(element):
+    size, words = float(element.get("font-size", 13)), (element.text or "").strip()
+    x, y, wide = float(element.get("x")), float(element.get("y")), text_width(words, size)
+    left = x - {"middle": wide / 2, "end": wide}.get(element.get("text-anchor"), 0.0)
+    return left, y - 0.75 * size, left + wide, y + 0.15 * size
+
+
+def _curve(points):
+    """Points on a path of straight lines (two points) or cubic curves."""
+    if len(points) % 3 == 2:
+        points = points[1:]
+    if len(points) < 4:
+        return points
+    drawn = [points[0]]
+    for at in range(0, len(points) - 3, 3):
+        a, b, c, d = points[at : at + 4]
+        for step in range(1, 9):
+            t = step / 8
+            weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+            drawn.append(tuple(sum(w * p[i] for w, p in zip(weights, (a, b, c, d))) for i in (0, 1)))
+    return drawn
+
+
+def _every(line, step):
+    """Points on a line, so far from each other."""
+    found = []
+    for a, b in pairwise(line):
+        count = max(1, int(_far(a, b) / step))
+        found += [(a[0] + (b[0] - a[0]) * at / count, a[1] + (b[1] - a[1]) * at / count) for at in range(count)]
+    return found
+
+
+def _meet(one, other):
+    return any(_cross(a, b, c, d) for (a, b), (c, d) in product(pairwise(one), pairwise(other)))
+
+
+def _cross(a, b, c, d):
+    def side(p, q, r):
+        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+
+    return side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
+
+
+def _far(a, b):
+    return abs(a[0] - b[0]) + abs(a[1] - b[1])
+
+
+def _touch(a, b):
+    return a[0] < b[2] - 1 and b[0] < a[2] - 1 and a[1] < b[3] - 1 and b[1] < a[3] - 1
+
+
+def _grown(place, by):
+    return place[0] - by, place[1] - by, place[2] + by, place[3] + by
+
+
+def _holds(place, point):
+    return place[0] < point[0] < place[2] and place[1] < point[1] < place[3]

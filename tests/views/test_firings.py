@@ -1,0 +1,84 @@
+"""The walk of a dataflow is its run: every firing a step, and in each stream what the run would have there."""
+
+import re
+from collections import deque
+
+import numpy as np
+import pytest
+
+from naive_graph import Activation, Dense, Sequential, expand, step
+from naive_graph.errors import SequentialError, ShapeError
+from naive_graph.sequential.firing import Machine, firings
+from naive_graph.views.steps.firings import brief
+from naive_graph.views.steps.packing import unpacked
+
+NETWORK = Sequential([Dense(3), Activation("relu"), Dense(2)], 4, initializer="glorotUniform")
+FEED = {"data": [[1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 0.0, -1.0]], "label": [[1.0, 0.0], [0.0, 1.0]]}
+
+
+def ran(flow):
+    """The firings of a run that nobody watches, with what lies in each stream after each."""
+    feeds = dict(zip(FEED, NETWORK.samples(*FEED.values())))
+    streams = {name: deque(feeds.get(name, ())) for name in flow.streams}
+    for fired in firings(flow, Machine(NETWORK), NETWORK.weights, feeds):
+        for name in fired.taken:
+            streams[name].popleft()
+        for name, sample in fired.given.items():
+            streams[name].append(sample)
+        yield fired, {name: [each.tolist() for each in samples] for name, samples in streams.items()}
+
+
+def lies(firing):
+    return {name: [each.tolist() for each in samples] for name, samples in firing.streams.items()}
+
+
+@pytest.mark.parametrize("decompose", [False, True])
+def test_the_steps_are_the_firings_of_the_run(decompose):
+    flow = expand(NETWORK, decompose)
+    steps = step(flow, feed=FEED)
+    told = [(each.operator, each.iteration) for each in steps[1:]]
+    assert told == [(fired.operator, fired.iteration) for fired, _ in ran(flow)]
+    for each, (fired, streams) in zip(steps[1:], ran(flow)):
+        assert lies(each) == streams
+        assert {name: a.tolist() for name, a in each.given.items()} == {n: a.tolist() for n, a in fired.given.items()}
+        assert each.loss == fired.loss
+
+
+def test_before_the_first_firing_the_samples_wait_outside():
+    first = step(NETWORK, feed=FEED)[0]
+    assert {name: len(samples) for name, samples in first.streams.items() if samples} == {"data": 2, "label": 2}
+    assert first.sentence == "2 samples in data and label: nothing has fired."
+
+
+def test_at_the_end_the_samples_lie_in_the_last_stream():
+    last = step(NETWORK, feed=FEED)[-1]
+    assert {name: len(samples) for name, samples in last.streams.items() if samples} == {"res": 2}
+
+
+def test_stepping_leaves_the_weights_as_they_were():
+    before = [{name: array.copy() for name, array in layer.items()} for layer in NETWORK.weights]
+    step(NETWORK, feed=FEED)
+    assert all(np.array_equal(a[name], b[name]) for a, b in zip(before, NETWORK.weights) for name in a)
+
+
+def test_the_browser_is_given_every_firing_and_every_sample():
+    steps = step(NETWORK, feed=FEED)
+    flow = unpacked(steps.walk().blob)[0]["flow"]
+    assert [each["text"] for each in flow["fired"]] == [each.sentence for each in steps[1:]]
+    assert flow["fed"]["data"] == ["[1, 2, 3, 4]", "[0, 1, 0, -1]"]
+
+
+@pytest.mark.parametrize("feed", [None, 3, {"data": [[1, 2, 3, 4]]}, {"x": 1}])
+def test_a_dataflow_without_samples_says_how_to_feed_it(feed):
+    with pytest.raises(SequentialError, match=re.escape('feed={"data": ..., "label": ...}')):
+        step(NETWORK, feed=feed)
+
+
+def test_samples_of_another_shape_are_refused():
+    with pytest.raises(ShapeError):
+        step(NETWORK, feed={"data": [[1, 2]], "label": [[1, 0]]})
+
+
+def test_a_large_sample_is_written_short():
+    assert brief(np.arange(64.0).reshape(8, 8)) == "[0, 1, 2, 3, 4, 5, ...] (8 x 8)"
+    assert brief(np.array(2.0)) == "[2]"

@@ -1,0 +1,142 @@
+"""Who acts, what it takes and what it gives to: at every step on the screen, lit, and large enough to be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from graphs import any_graph, build
+from hypothesis import HealthCheck, Phase, given, settings
+
+from naive_graph import Constant, Dense, Graph, Sequential, Variable, expand, scope, step
+
+SIZES = [(1280, 800), (768, 1024), (390, 844)]
+
+# For each step what is wrong with it; the steps come as [index, who acts, what is lit beside it].
+OUT_OF_SIGHT = """
+steps => {
+  const slider = document.querySelector('.ng-stepper input[type=range]'), frame = document.querySelector('.ng-drawing');
+  const wrong = [], part = id => frame.querySelector(`[id="${CSS.escape(id)}"]`);
+  const seen = (box, room) => box.left >= room.left - 1 && box.right <= room.right + 1
+    && box.top >= room.top - 1 && box.bottom <= room.bottom + 1;
+  for (const [index, acting, others] of steps) {
+    slider.value = index;
+    slider.dispatchEvent(new Event('input'));
+    const room = frame.getBoundingClientRect(), screen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+    if (!seen(room, screen)) wrong.push([index, 'frame', [room.left, room.top, room.right, room.bottom]]);
+    const now = part(acting);
+    if (!now?.classList.contains('ng-now')) wrong.push([index, acting, 'is not marked']);
+    else if (!seen(now.getBoundingClientRect(), room)) wrong.push([index, acting, 'is out of sight']);
+    const lit = [...frame.querySelectorAll('.ng-from, .ng-to')];
+    for (const box of lit) if (!seen(box.getBoundingClientRect(), room)) wrong.push([index, box.id, 'is out of sight']);
+    const isLit = id => part(id)?.matches('.ng-from, .ng-to');  // itself, or the splitjoin that holds it
+    const hidden = others.filter(id => !isLit(id) && !isLit(id.split('.')[0]));
+    const folded = lit.some(box => /^rest|^scope/.test(box.id));
+    if (hidden.length && !folded) wrong.push([index, hidden, 'are not lit']);
+    for (const text of frame.querySelectorAll('text')) {
+      const size = parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
+      if (text.textContent && size < 8.95 && getComputedStyle(text).visibility === 'visible') {
+        wrong.push([index, text.textContent, size]);
+        break;
+      }
+    }
+  }
+  return wrong.slice(0, 5);
+}
+"""
+
+
+def wanted(steps: Any, every: int = 1) -> list[tuple[int, str, list[str]]]:
+    """At each step who acts, and what is around it."""
+    found = []
+    for each in steps[1::every]:
+        if each.kind == "started":
+            continue
+        cast = next(run.cast for run in steps.runs if each.row in run.cast.step_of)
+        acting = each.row if each.consumer is None else each.consumer
+        operands = cast.operands(acting)
+        if each.phase == "backward":
+            operands = [row for row in operands if row not in cast.constants]
+        around = {f"row-{row}" for row in (*operands, *cast.consumers(acting))}
+        found.append((each.index, f"row-{acting}", sorted(around)))
+    return found
+
+
+def tangled(count: int) -> Any:
+    """A graph of `count` nodes, each used by several others, some far away."""
+    nodes: list[Any] = [Variable(0.5, name="x"), Variable(0.25, name="y")]
+    while len(Graph.node_list) < count:
+        nodes.append((nodes[-1] * nodes[len(nodes) // 2]).sin() + nodes[-2])
+    return nodes[-1]
+
+
+def layered() -> Any:
+    """Four scopes of a hundred nodes: a graph that is drawn folded."""
+    y: Any = Variable(0.5, name="x")
+    for layer in range(4):
+        with scope(f"layer{layer}"):
+            parts = [(y * (0.1 * place)).tanh() for place in range(30)]
+            y = parts[0]
+            for part in parts[1:]:
+                y = y + part
+    return y
+
+
+def wide() -> Any:
+    """One sum of a hundred products, and one node that all of them use."""
+    x = Variable(2.0, name="x")
+    result: Any = x * 0.5
+    for place in range(1, 100):
+        result = result + x * float(place)
+    return result
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("make", "every"), [(lambda: tangled(1500), 23), (layered, 13), (lambda: tangled(60), 1)])
+def test_who_acts_is_in_sight_with_its_operands_and_receivers(opened: Any, make: Any, every: int, size: Any) -> None:
+    steps = step(make())
+    seen = opened(steps, viewport={"width": size[0], "height": size[1]})
+    assert seen.view.evaluate(OUT_OF_SIGHT, wanted(steps, every)) == []
+    assert seen.problems == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+def test_of_many_operands_the_rest_is_one_box(opened: Any, size: Any) -> None:
+    steps = step(wide())
+    seen = opened(steps, viewport={"width": size[0], "height": size[1]})
+    assert seen.view.evaluate(OUT_OF_SIGHT, wanted(steps, 5)) == []
+
+
+@pytest.mark.browser
+@settings(max_examples=8, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@given(any_graph())
+def test_it_is_so_for_any_graph(opened: Any, recipe: Any) -> None:
+    Graph.on_invalid = "ignore"
+    with Graph.scratch():
+        y = build(recipe)[-1]
+        steps = step(y, mode="forward" if isinstance(y, Constant) else "both")
+        seen = opened(steps, viewport={"width": 768, "height": 1024})
+        assert seen.view.evaluate(OUT_OF_SIGHT, wanted(steps)) == []
+        assert seen.problems == []
+        seen.view.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("decompose", "units"), [(False, 4), (True, 3), (True, 9)])  # the last one is drawn folded
+def test_who_fires_is_in_sight_with_the_streams_ends(opened: Any, decompose: bool, units: int, size: Any) -> None:
+    network = Sequential([Dense(units), Dense(3), Dense(2)], 4, initializer="glorotUniform")
+    feed = {"data": [[1.0, 2.0, 3.0, 4.0]] * 2, "label": [[1.0, 0.0]] * 2}
+    steps = step(expand(network, decompose), feed=feed)
+    seen = opened(steps, viewport={"width": size[0], "height": size[1]})
+    flow = steps.flow
+    around = []
+    for each in steps[1:]:
+        operator = flow.operators[each.operator]
+        ends = [flow.streams[name].writer or f"in-{name}" for name in operator.inputs]
+        ends += [flow.streams[name].reader or f"out-{name}" for name in operator.outputs]
+        around.append((each.index, each.operator, sorted(set(ends))))
+    assert seen.view.evaluate(OUT_OF_SIGHT, around) == []
+    assert seen.problems == []

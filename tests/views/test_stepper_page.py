@@ -1,0 +1,331 @@
+"""The page of the stepper: moving by keys, links and searches, levels of detail, motion, charts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+from stepping import Seen
+from test_stepper import CONTRAST, SLOW, layers, million, small  # noqa: F401 - million is a fixture
+
+from naive_graph import Graph, Variable, record, step
+from naive_graph.views.steps.describe import figure
+
+SIZES = [(1280, 800), (768, 1024), (390, 844)]
+
+
+def loop(count: int = 6) -> Any:
+    """Two weights downhill."""
+    u, v = Variable(2.0, name="u"), Variable(-1.0, name="v")
+    f = (u - 1) ** 2 + 2 * (v + u * 0.5) ** 2
+    f.name = "f"
+    with record() as steps:
+        for _ in range(count):
+            Graph.forward(f)
+            Graph.backward(f)
+            u.value -= 0.1 * u.grad
+            v.value -= 0.1 * v.grad
+    return steps
+
+
+def walked(seen: Seen, key: str, most: int = 200) -> list[int]:
+    """The steps that a key leads to, until it leads no further."""
+    found = []
+    for _ in range(most):
+        before = seen.root.get_attribute("data-step")
+        seen.press(key)
+        now = seen.root.get_attribute("data-step")
+        if now == before:
+            break
+        found.append(int(str(now)))
+    return found
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("1", {"started", "read", "evaluated", "finished"}),
+        ("2", {"started", "read", "evaluated", "finished", "contributed"}),
+        ("3", {"started", "read", "evaluated", "finished", "contributed", "enqueued"}),
+    ],
+)
+def test_a_level_tells_its_events_and_passes_over_the_others(opened: Any, key: str, told: set[str]) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    seen.press(key)
+    assert walked(seen, "ArrowRight") == [each.index for each in steps[1:] if each.kind in told]
+
+
+@pytest.mark.browser
+def test_contributions_are_told_if_nobody_chooses(browser: Any, tmp_path: Path) -> None:
+    view = browser.new_page()
+    view.goto(step(small()).save(tmp_path / "walk.html").as_uri())
+    view.wait_for_selector(".ng-levels")
+    assert view.locator(".ng-levels [aria-pressed=true]").inner_text() == "contributions"
+    view.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+def test_keys_work_from_the_first_press(opened: Any, size: Any) -> None:
+    steps = step(small())
+    seen = opened(steps, viewport={"width": size[0], "height": size[1]})
+    assert seen.view.evaluate("document.activeElement === document.body")
+    seen.press("ArrowRight")
+    seen.at(1)
+    seen.press("End")
+    seen.at(len(steps) - 1)
+
+
+@pytest.mark.browser
+def test_a_step_is_typed_and_linked(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    seen.press("g")
+    seen.view.keyboard.type("17")
+    seen.press("Enter")
+    seen.at(17)
+    assert seen.sentence == steps[17].sentence
+    seen.view.wait_for_timeout(400)
+    assert seen.view.url.endswith("#step=17")
+    seen.view.goto(seen.view.url.replace("=17", "=5"))
+    seen.at(5)
+    seen.view.reload()
+    seen.at(5)
+
+
+@pytest.mark.browser
+def test_the_next_change_of_a_gradient_is_found(opened: Any) -> None:
+    steps = step(small())
+    changes = [each.index for each in steps.find(kind="contributed") if each.label == "Variable 'x'"]
+    assert len(changes) == 3
+    seen = opened(steps)
+    seen.press("/")
+    seen.view.keyboard.type("next change of x.grad")
+    for index in changes:
+        seen.press("Enter")
+        seen.at(index)
+    seen.press("Shift+Enter")
+    seen.at(changes[1])
+    seen.press("Enter")
+    seen.press("Enter")
+    assert seen.sentence == "There is none in this direction."
+
+
+@pytest.mark.browser
+def test_what_is_not_there_is_said(opened: Any) -> None:
+    seen = opened(step(small()))
+    seen.press("/")
+    seen.view.keyboard.type("nobody.grad")
+    seen.press("Enter")
+    assert seen.sentence.startswith("Nothing is called nobody.grad. Try ")
+
+
+@pytest.mark.browser
+def test_a_chip_of_the_queue_leads_to_its_turn(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    index = next(each.index for each in steps.find(kind="enqueued", phase="backward"))
+    seen.go(index)
+    cast = steps.runs[0].cast
+    chips = seen.root.locator(".ng-queue button").all_inner_texts()
+    assert chips == [cast.called(row) for row in steps[index].queue]
+    seen.root.locator(".ng-queue button").first.click()
+    now = steps[int(str(seen.root.get_attribute("data-step")))]
+    assert steps[index].queue[0] in (now.row, now.consumer)
+
+
+@pytest.mark.browser
+def test_folded_boxes_open_and_fold_again(opened: Any) -> None:
+    seen = opened(step(layers(4, 30)))
+    drawing = seen.root.locator(".ng-drawing")
+    folded = drawing.locator("g[role=button][aria-expanded=false]")
+    assert folded.count() == 4
+    before = drawing.locator("g[id^='row-']").count()
+    folded.nth(1).focus()
+    seen.press("Enter")
+    assert drawing.locator("g[id^='row-']").count() > before + 50
+    drawing.locator("g[role=button][aria-expanded=true]").first.focus()
+    seen.press("Enter")
+    assert drawing.locator("g[id^='row-']").count() == before
+
+
+@pytest.mark.browser
+def test_on_the_way_back_the_arrow_points_at_who_receives(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    handed = steps.find(kind="contributed")[-1]
+    seen.go(handed.index)
+    assert seen.marked("now") == {f"row-{handed.consumer}"}
+    assert f"row-{handed.row}" in seen.marked("taker") & seen.marked("to")
+    tip, box = (seen.view.locator(each).bounding_box() for each in (".ng-turned", f"[id='row-{handed.row}'] > ellipse"))
+    assert box["x"] - 12 < tip["x"] < box["x"] + box["width"] + 12
+    assert box["y"] - 12 < tip["y"] < box["y"] + box["height"] + 12
+    assert seen.view.locator(f"[id='{handed.edge}'] > polygon").is_hidden()
+
+
+@pytest.mark.browser
+def test_no_arrowhead_points_against_what_travels_in_a_large_drawing(opened: Any) -> None:
+    nodes: list[Any] = [Variable(0.5, name="x"), Variable(0.25, name="y")]
+    while len(Graph.node_list) < 200:
+        nodes.append((nodes[-1] * nodes[len(nodes) // 2]).sin() + nodes[-2])
+    steps = step(nodes[-1])
+    seen = opened(steps)
+    handed = steps.find(kind="contributed")[20]
+    seen.go(handed.index)
+    if not seen.view.locator(f"[id='row-{nodes[0].row}']").count():
+        seen.press("w")  # the whole drawing, and no close-up
+    heads = "e => [getComputedStyle(e.querySelector('path')).markerEnd, e.querySelectorAll('.ng-turned').length]"
+    assert seen.view.locator(f"[id='{handed.edge}']").evaluate(heads) == ["none", 1]
+
+
+@pytest.mark.browser
+def test_a_run_that_begins_shows_its_result_also_where_no_drawing_is(opened: Any) -> None:
+    y: Any = Variable(1.0, name="x")
+    for _ in range(400):
+        y = y.sin()
+    seen = opened(step(y))
+    assert seen.view.locator(f".ng-drawing [id='row-{y.row}']").is_visible()
+    with Graph.scratch(), record() as steps:
+        Graph.forward()
+    empty = opened(steps)
+    assert empty.problems == []
+
+
+# In each frame: where the value that travels is, what it says, and what stands at the node that receives it.
+WATCH = """
+id => {
+  window.watched = [];
+  const look = () => {
+    const token = document.querySelector('.ng-token');
+    const grad = document.querySelector(`[id="${id}"] .ng-grad`).textContent.replaceAll('−', '-');
+    const said = token?.querySelector('text').textContent.replaceAll('−', '-') ?? null;
+    window.watched.push([token?.getBoundingClientRect().x ?? null, said, grad]);
+    requestAnimationFrame(look);
+  };
+  look();
+}
+"""
+
+
+@pytest.mark.browser
+def test_a_gradient_travels_to_who_receives_it_and_is_added(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps, reduced_motion="no-preference")
+    last = [each for each in steps.find(kind="contributed") if each.label == "Variable 'x'"][-1]
+    seen.go(last.index - 1)
+    seen.view.evaluate(WATCH, f"row-{last.row}")
+    seen.press("ArrowRight")
+    seen.view.wait_for_timeout(1800)
+    watched = seen.view.evaluate("watched")
+    way = [x for x, _, _ in watched if x is not None]
+    assert len(way) > 2 and way == sorted(way, reverse=True) and way[-1] < way[0]  # to the left, against the arrow
+    assert {text for _, text, _ in watched} - {None} == {figure(last.contribution)}
+    before, share, total = (figure(each) for each in (last.total - last.contribution, last.contribution, last.total))
+    grads = list(dict.fromkeys(grad for _, _, grad in watched))
+    assert grads[-3:] == [f"grad {before}", f"{before} + {share}", f"grad {total}"]
+
+
+@pytest.mark.browser
+def test_nothing_moves_where_motion_is_not_wanted(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    seen.go(steps.find(kind="contributed")[0].index - 1)
+    seen.press("ArrowRight")
+    token = seen.view.locator(".ng-token")
+    before = token.bounding_box()
+    seen.view.wait_for_timeout(300)
+    assert token.bounding_box() == before
+
+
+@pytest.mark.browser
+def test_the_mark_in_the_program_stands_on_the_expression_behind_an_emoji(opened: Any) -> None:
+    x = Variable(3.0, name="x")
+    f = ("😀👩‍🔬", x.sin())[1]  # whose columns count letters
+    steps = step(f)
+    seen = opened(steps)
+    seen.go(steps.find(node=f, kind="evaluated")[0].index)
+    assert seen.root.locator(".ng-program mark").inner_text() == "x.sin()"
+    line = seen.root.locator(".ng-program li[aria-current]")
+    line, box = line.bounding_box(), seen.root.locator(".ng-program > div").bounding_box()
+    assert box["y"] - 1 <= line["y"] <= box["y"] + box["height"] - line["height"] + 1
+
+
+@pytest.mark.browser
+def test_a_rule_says_who_its_letters_are(opened: Any) -> None:
+    a, b = Variable(3.0, name="a"), Variable(2.0, name="y")
+    f = a * b
+    f.name = "b"
+    steps = step(f)
+    seen = opened(steps)
+    seen.go(steps.find(node=f, kind="evaluated")[0].index)
+    said = seen.root.locator(".ng-letters").inner_text()
+    assert said.endswith(" is b") and " is a, " in said and " is y, " in said
+    letters = [part.split(" is ")[0] for part in said.split(", ")]
+    assert not {"a", "b", "y"} & set(letters)
+    assert "b: ×" in seen.view.locator(f"[id='row-{f.row}']").text_content()
+
+
+@pytest.mark.browser
+def test_the_curve_and_the_contour_move_with_the_walk(opened: Any) -> None:
+    steps = loop()
+    seen = opened(steps)
+    assert seen.root.locator(".ng-charts svg").count() == 2
+    assert seen.root.locator(".ng-level").count() >= 3
+    places = []
+    for start in steps.iterations:
+        seen.go(start + 1)
+        places.append([seen.root.locator(".ng-here").nth(at).get_attribute("cx") for at in (0, 1)])
+    assert len({tuple(place) for place in places}) == len(steps.iterations)
+    value = steps.find(iteration=2, operator="add", kind="evaluated")[-1].value
+    seen.go(steps.iterations[2])
+    assert seen.root.locator(".ng-charts > span").inner_text() == f"iteration 2: {figure(value)}"
+
+
+@pytest.mark.browser
+def test_a_million_events_open_in_two_seconds(browser: Any, million: Any, tmp_path: Path) -> None:  # noqa: F811
+    path = million.save(tmp_path / "million.html")
+    view = browser.new_page()
+    start = perf_counter()
+    view.goto(path.as_uri())
+    view.wait_for_selector("[data-step='0']")
+    assert perf_counter() - start < 2.0 * SLOW
+    start = perf_counter()
+    view.keyboard.press("End")
+    view.wait_for_selector(f"[data-step='{len(million) - 1}']")
+    assert perf_counter() - start < 1.0 * SLOW
+    assert view.locator(".ng-sentence").inner_text() == million[-1].sentence
+    view.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_it_fills_the_window_and_can_be_read(opened: Any, size: Any, scheme: str) -> None:
+    steps = loop(3)
+    seen = opened(steps, color_scheme=scheme, viewport={"width": size[0], "height": size[1]})
+    for index in (3, steps.find(kind="contributed")[3].index, len(steps) - 1):
+        seen.go(index)
+        assert seen.view.evaluate(CONTRAST) >= 4.5
+    whole = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    assert seen.view.evaluate(whole) == list(size)
+    assert seen.root.bounding_box() == {"x": 0, "y": 0, "width": size[0], "height": size[1]}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+def test_everything_is_reached_by_the_keyboard_alone(opened: Any, size: Any) -> None:
+    seen = opened(loop(3), viewport={"width": size[0], "height": size[1]})
+    reached = set()
+    for _ in range(40):
+        seen.press("Tab")
+        reached.add(seen.view.evaluate("document.activeElement.getAttribute('aria-label')"))
+    shown = seen.view.evaluate(
+        "[...document.querySelectorAll('.ng-stepper :is(button, input, select):enabled')].filter(e => e.offsetParent)"
+        ".map(e => e.getAttribute('aria-label'))"
+    )
+    assert set(shown) <= reached
+    assert "the program" in reached and "the step in figures" in reached
