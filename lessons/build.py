@@ -130,8 +130,12 @@ def build(source: Path, folder: Path) -> Path:
     """Write the executed notebook of one source into `folder`."""
     notebook = read(source)
     execute(notebook, source.stem)
+    return write(notebook, folder / f"{source.stem}.ipynb")
+
+
+def write(notebook: Any, target: Path) -> Path:
+    """Write an executed notebook."""
     nbformat.validate(notebook)
-    target = folder / f"{source.stem}.ipynb"
     target.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8", newline="\n")
     return target
 

@@ -35,6 +35,10 @@ QUICK_FILES = {
 }  # fmt: skip
 
 
+# A worker takes a whole file. These take longest, so they begin first, and no worker is left with one in the end.
+LONG_FILES = ("test_building", "test_judge", "test_in_jupyterlab", "test_operator_laws", "test_sandbox", "test_grading")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """Whoever names tests wants to see them at once; starting workers takes some seconds."""
@@ -42,6 +46,7 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: ([*LONG_FILES, item.path.stem]).index(item.path.stem))
     for item in items:
         engine = item.callspec.params.get("engine") if hasattr(item, "callspec") else None
         of_a_room = item.path.parent.name in QUICK_ROOMS and engine in (None, "reference")

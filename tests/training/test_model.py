@@ -542,18 +542,18 @@ def test_an_array_that_claims_more_numbers_than_there_are_is_refused_unread(shap
         small_model().load(path)
 
 
-def test_a_file_that_unpacks_to_gigabytes_is_refused_unread(tmp_path):
+def test_a_file_that_unpacks_to_far_more_than_it_is_is_refused_unread(tmp_path):
     path = tmp_path / "model.npz"
     with (
-        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
         file.open("head.npy", "w", force_zip64=True) as entry,
     ):
-        for _ in range(200):
+        for _ in range(30):
             entry.write(bytes(10_000_000))
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(TrainingError, match="would unpack to more than it is"):
         small_model().load(path)
-    assert time.perf_counter() - begin < 1.0
+    assert time.process_time() - begin < 0.1  # to unpack it takes several times as long
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a/b", "a\\b", "n" * 70_000, "two\nlines", 7, "\ud800"])
