@@ -10,3 +10,4 @@ from ...core.imports import door
 
 with door("TensorBoard's files need", "tensorboard"):
     import tensorboard.compat.proto as _proto  # noqa: F401
+    import tensorboard.summary.writer.record_writer as _writer  # noqa: F401 - which needs NumPy
