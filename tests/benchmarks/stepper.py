@@ -54,7 +54,7 @@ def photograph(path: Path) -> None:
         steps = names["steps"]
         index = steps.find(kind="contributed")[-2].index
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1100, "height": 580}, reduced_motion="reduce")
+        page = browser.new_page(viewport={"width": 1320, "height": 580}, reduced_motion="reduce")
         page.goto(steps.save(Path(folder, "walk.html")).as_uri() + f"#step={index - 1}")
         page.wait_for_selector(f"[data-step='{index - 1}']")
         for key in ("3", "ArrowRight"):  # with the queue, and the value on its way
