@@ -95,10 +95,12 @@ def _saved(page: Any, path: Path, cells: int) -> Any:
     raise AssertionError("not every cell was executed")
 
 
+# A drawn graph is an image that its script replaces by the drawing itself.
 PICTURES = """
-() => [...document.querySelectorAll('.jp-Notebook .jp-OutputArea-output img')]
-    .filter(image => !image.closest('[data-ng-still]'))
-    .map(image => image.complete && image.naturalWidth > 0 && image.clientWidth > 0)
+() => [...document.querySelectorAll('.jp-Notebook .jp-OutputArea-output :is(img, .ng-picture)')]
+    .filter(each => !each.closest('[data-ng-still]') && !each.parentElement.closest('.ng-picture'))
+    .map(each => each.matches('img') ? each : each.querySelector('svg, img'))
+    .map(each => each && each.getBoundingClientRect().width > 0 && (each.matches('svg') || each.naturalWidth > 0))
 """
 
 
