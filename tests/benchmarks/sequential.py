@@ -20,7 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: a worker is 
 
 import numpy as np
 
-from naive_graph import Activation, Conv2D, Dense, MaxPooling2D, Sequential, expand, partition
+from naive_graph import Activation, Conv2D, Dense, MaxPooling2D, Sequential, expand, gantt, partition
 from naive_graph.sequential.partition import curves, measured, simulate, table
 from naive_graph.sequential.processes import in_processes
 from naive_graph.sequential.schemes import doubled, in_series
@@ -84,7 +84,7 @@ def draw_curves(found, path):
         finished(figure, "", path)
 
 
-def pipeline():
+def pipeline(plot=None):
     random = np.random.default_rng(0)
     layers = [Dense(1024), Activation("relu"), Dense(512), Activation("relu"), Dense(10), Activation("softmax")]
     large = Sequential(layers, 784, 0.05, 16, "crossEntropy", "glorotUniform")
@@ -114,16 +114,19 @@ def pipeline():
     for name, spent in took.items():
         print(f"{name:14} {len(x) / spent:7.0f} samples a second, {took['serial'] / spent:.2f} times the serial run's")
     print(f"{'predicted':14} {len(x) / said.seconds:7.0f} samples a second, {said.speed_up:.2f} times")
+    if plot:  # 24 samples: more could not be told apart
+        ran = in_threads(large, doubled(large.weights), x[:24], y[:24], "delayed", chosen.parts, timed=True)
+        gantt(ran, "Firings of a pipeline on two threads, in real time", save=plot)
     fine = expand(large, decompose=True, grain=64)
     print(table(curves(large, fine, measured(large, fine, 3), (2, 4, 8, 16, 100, 1000), 160)))
 
 
 if __name__ == "__main__":
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    plot = sys.argv[sys.argv.index("--plot") + 1] if "--plot" in sys.argv else None
     if words[:1] == ["digits"]:
-        plot = sys.argv[sys.argv.index("--plot") + 1] if "--plot" in sys.argv else None
         found = learn(int(words[1]) if len(words) > 1 and words[1].isdecimal() else 10)
         if plot:
             draw_curves(found, plot)
     else:
-        pipeline()
+        pipeline(plot)
