@@ -280,7 +280,12 @@ def node_arrows(
 ) -> Iterator[Arrow]:
     """The arrows from nodes that are shown to a node that is shown."""
     rule = BY_NUMBER[tables.operators[row]] if operands else None
-    partials = _partials(tables, row, operands)
+    try:
+        partials = _partials(tables, row, operands)
+    except Exception:  # a learner's own derivative: its picture is wanted, but where it shows the partials
+        if wishes.partials:
+            raise
+        partials = [None] * len(operands)
     ordered = rule is not None and not rule.associative and rule.arity is not None and rule.arity > 1
     for place, (operand, source) in enumerate(zip(operands, sources)):
         if source.startswith("row-"):
@@ -302,7 +307,4 @@ def _partials(tables: Tables, row: int, operands: Iterable[int]) -> Sequence[flo
     rule = BY_NUMBER[tables.operators[row]] if values else None
     if rule is None or result is None or None in values or len(values) != (rule.arity or len(values)):
         return [None] * len(values)
-    try:
-        return rule.partials_at(values, result, [tables.operators[operand] != CONSTANT for operand in operands])
-    except Exception:  # a learner's own derivative may raise; its picture is still wanted
-        return [None] * len(values)
+    return rule.partials_at(values, result, [tables.operators[operand] != CONSTANT for operand in operands])

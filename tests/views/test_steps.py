@@ -568,7 +568,7 @@ def test_an_element_of_a_tensor_shows_its_equation():
     node = lower(y)[1]
     header, _ = given_to_browser(step(node))
     (tensor,) = [each for each in header["casts"][0]["tensors"] if each[0] <= node.row <= each[1]]
-    assert tensor[3] == "y[i] = sum_{a} W[i,a] * x[a]"
+    assert tensor[3] == "y[i] = sum_{j} W[i,j] * x[j]"
     assert "y[1]" in header["casts"][0]["names"].values()
 
 
