@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from html import unescape
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from naive_graph.views.stepper.widget import in_frame
 from naive_graph.views.steps.describe import figure
 from naive_graph.views.steps.packing import unpacked
 
-SLOW = 3  # times slower than ours may be the machine that runs this
 HOSTILE = "权重</script><img src=x onerror=alert(1)>&lt;\u2028"
 
 
@@ -67,7 +65,7 @@ def test_a_name_can_not_leave_its_place() -> None:
     assert header_of(text)["casts"][0]["names"]["0"] == HOSTILE
 
 
-def test_two_thousand_events_are_under_a_megabyte_and_a_second(tmp_path: Path) -> None:
+def test_two_thousand_events_are_under_a_megabyte(tmp_path: Path) -> None:
     nodes: list[Any] = [Variable(0.5, name="x"), Variable(0.25, name="y")]
     while len(Graph.node_list) < 290:
         nodes.append((nodes[-1] * nodes[len(nodes) // 2]).sin() + nodes[-2])
@@ -76,10 +74,7 @@ def test_two_thousand_events_are_under_a_megabyte_and_a_second(tmp_path: Path) -
             Graph.forward(nodes[-1])
             Graph.backward(nodes[-1])
     assert len(steps) > 2000
-    step(nodes[0].sin()).save(tmp_path / "first.html")  # tools are loaded once
-    start = perf_counter()
     assert steps.save(tmp_path / "walk.html").stat().st_size < 1_000_000
-    assert perf_counter() - start < 1.0 * SLOW
 
 
 def test_a_million_events_are_one_file_under_ten_megabytes(million: Any, tmp_path: Path) -> None:
