@@ -56,6 +56,7 @@
     const scale = () => svg.getBoundingClientRect().width / span || 1;
     function look() {
       const seen = svg.getBoundingClientRect();
+      if (!seen.width) return;  // not on the screen
       svg.setAttribute("viewBox", `${x} ${y} ${span} ${(span * seen.height) / seen.width}`);
       far(SMALL * scale() < LEAST - 0.1);
       for (const frame of frames.values()) label(frame);
@@ -297,7 +298,7 @@
       view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, 0 fits");
       let room = view.clientWidth;
       new ResizeObserver(() => {
-        if (Math.abs(view.clientWidth - room) < 30) return;
+        if (!view.clientWidth || Math.abs(view.clientWidth - room) < 30) return;  // 0: it is taken away
         room = view.clientWidth;
         arrange();
       }).observe(view);

@@ -35,6 +35,7 @@ def shown(browser):
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda line: line.type == "error" and problems.append(line.text))
         page.goto(address)
         return page
 
@@ -175,6 +176,14 @@ def test_what_the_learner_folded_opens_in_the_page(opened):
     assert page.locator("svg .node").count() == 5
     page.locator(".node[aria-label^=layer1]").click()
     assert page.evaluate(VISIBLE) >= 46 and page.locator(".cluster").count() == 3
+
+
+def test_a_page_that_shows_the_other_drawing_says_no_error(opened):
+    page = opened(five_hundred)
+    for name in ("show every node", "few boxes", "show every node"):
+        page.get_by_role("button", name=name).click()
+        page.wait_for_timeout(100)  # an observer of the drawing that went would speak now
+    assert "NaN" not in page.evaluate("document.querySelector('svg').getAttribute('viewBox')")
 
 
 def test_scopes_open_and_close_by_mouse_and_by_keyboard(opened):
