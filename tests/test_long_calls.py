@@ -42,7 +42,7 @@ CALLS = {
     "gradients": "gradients(y, [x])",
     "formula": "y.formula()",
     "step": "step(y)",
-    "pages": "step(y * 2.0).save(path + '.html')",
+    "save": "step(y * 2.0).save(path + '.html')",
     "lower": "lower(square @ square)",
     "order": "Graph.forward()",
     "passes": "Program(y, wrt=[x], engine='tape')()",

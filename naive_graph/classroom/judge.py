@@ -68,7 +68,7 @@ def judge(name: str, answer: Any) -> Verdict:
     """
     exercise = exercise_named(name)
     if not callable(answer):
-        kind, hint = type(answer).__name__, f'judge("{exercise.name}", {exercise.name})'
+        kind, hint = type(answer).__name__, f'check("{exercise.name}", {exercise.name})'
         raise LessonError(
             f"{exercise.name} is to be a {_kind(exercise)}, not a {kind}. Give it without brackets: {hint}."
         )

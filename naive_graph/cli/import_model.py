@@ -25,7 +25,7 @@ def import_model(path: Path, given: Sequence[str], output: Path) -> int:
     named = [each for slot in content.inputs for each in slot.extents or () if isinstance(each, str)]
     open_ = [each for each in dict.fromkeys(named) if each not in sizes]
     network = from_onnx(path, sizes={**dict.fromkeys(open_, 1), **sizes})
-    picture = draw(*network.outputs.values(), values=False, grads=False, fold=True, direction="TB")
+    picture = draw(*network.outputs.values(), grads=False, fold=True, direction="TB")
     print()
     if open_:
         print(f"note: {', '.join(open_)} {'is' if len(open_) == 1 else 'are'} taken as 1. Say --size {open_[0]}=4")

@@ -195,7 +195,7 @@ function sweeps(walk) {
   return {
     count, iterations, at, levels: LEVELS, seen: (index, most) => level(index) <= most, meaning, turn, course,
     called: (row) => called(casts.find((cast) => cast.stepOf.has(row)), row),
-    wishes: [...new Set(["a number that is not finite", ...named, ...operators])],
+    wishes: [...new Set(["not finite", ...named, ...operators])],
     near: (view) => neighbourhood(castAt(view), view.acting ?? view.focus),
     around: (view, row) => around(castAt(view), row),
     kindOf: (view, row) => castAt(view).kind(castAt(view).stepOf.get(row)),

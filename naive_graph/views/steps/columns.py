@@ -17,6 +17,7 @@ from itertools import accumulate, compress, pairwise
 from typing import Any
 
 from ...core.arithmetics.text import tex_name
+from ...core.progress import many
 from ...core.tables import Scope
 from ...graph.handles import handle
 from ..folding import around, path
@@ -77,7 +78,7 @@ class Columns:
         which, iterations, numbers = array("i"), array("i"), array("d")
         odd: dict[str, dict[int, Any]] = {"untaken": {}, "values": {}, "still": {}}
         last: Run | None = None
-        for number, run in enumerate(self.log.runs):
+        for number, run in enumerate(many(self.log.runs, "save", len(self.log.runs))):
             log, cast = run.log, run.cast
             key = self.number_of[cast], run.phase, bytes(log.kinds), log.rows.tobytes(), log.positions.tobytes()
             if key not in patterns:
@@ -104,7 +105,7 @@ class Columns:
         """
         log, step_of = run.log, run.cast.step_of
         last, steps = [0] * len(KINDS), array("i")
-        for kind, row, consumer in zip(log.kinds, log.rows, log.consumers):
+        for kind, row, consumer in many(zip(log.kinds, log.rows, log.consumers), "save", len(log.kinds)):
             step = step_of.get(consumer if kind == CONTRIBUTED else row, 0)
             steps.append(step - last[kind])
             last[kind] = step
