@@ -56,6 +56,7 @@
     const scale = () => svg.getBoundingClientRect().width / span || 1;
     function look() {
       const seen = svg.getBoundingClientRect();
+      if (!seen.width) return;  // not on the screen
       svg.setAttribute("viewBox", `${x} ${y} ${span} ${(span * seen.height) / seen.width}`);
       far(SMALL * scale() < LEAST - 0.1);
       for (const frame of frames.values()) label(frame);
@@ -90,11 +91,14 @@
       [x, y] = [left - (span - wide) / 2, top];
       look();
     }
-    function zoomTo(element, least) {  // with room around it, and no larger than it was drawn
+    const within = (at, from, whole, part) => (part < whole ? Math.max(from, Math.min(at, from + whole - part)) : from + (whole - part) / 2);
+    function zoomTo(element, least) {  // with room around it, and no larger than it was drawn; least: of the screen's width
+      if (large()) for (const [name, size] of [["width", view.clientWidth], ["height", Math.min(high, HIGH)]]) svg.setAttribute(name, size);
       const box = element.getBBox(), seen = svg.getBoundingClientRect(), shape = seen.width / seen.height;
       const where = svg.querySelector("g.graph")?.transform.baseVal.consolidate()?.matrix ?? { e: 0, f: 0 };
-      span = Math.max(least, 1.1 * box.width, 1.1 * box.height * shape);
-      [x, y] = [box.x + where.e + (box.width - span) / 2, box.y + where.f + (box.height - span / shape) / 2];
+      span = Math.max(least * seen.width, 1.1 * box.width, 1.1 * box.height * shape);
+      x = within(box.x + where.e + (box.width - span) / 2, left, wide, span);
+      y = within(box.y + where.f + (box.height - span / shape) / 2, top, high, span / shape);
       look();
     }
     function read() {  // as large as can be read; what does not fit is scrolled
@@ -103,7 +107,13 @@
       [x, y, span] = [left, top, wide];
       look();
     }
-    const arrange = nodes.size > FEW ? fit : read;
+    function begin() {  // where all at once would be a smear
+      const first = [...nodes.values()].filter((node) => node.style.visibility !== "hidden");
+      if (!svg.classList.contains("ng-far") || first.length <= FEW) return false;
+      zoomTo(first[0], 1);
+      return true;
+    }
+    let arrange = nodes.size > FEW ? fit : read;
     const large = () => wide > view.clientWidth || high > HIGH;
     const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit,
       ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1) };
@@ -188,7 +198,7 @@
       if (!hits.length) return void (said.textContent = words ? "Nothing is called so." : "");
       found = (found + 1) % hits.length;
       close(path(hits[found]).filter((scope) => frames.has(scope)), false);
-      zoomTo(hits[found], Math.min(wide, svg.getBoundingClientRect().width));
+      zoomTo(hits[found], Math.min(1, wide / view.clientWidth));
       said.textContent = `${found + 1} of ${hits.length}: ${hits[found].getAttribute("aria-label")}`;
     }
 
@@ -266,13 +276,31 @@
     view.addEventListener("focusout", clear);
 
     // --- from a part to the whole ---
-    const titled = (frame) => frame.querySelector("title")?.textContent ?? "";
-    function go(part) {  // to the node of that name, or to the scope that stood folded
-      const title = part.querySelector("text")?.textContent.trim(), node = nodes.get(part.id);
-      const frame = outermost().map((id) => frames.get(id)).find((each) => titled(each) === title);
-      if (frame) close([frame.id], false);
-      if (frame || node) zoomTo(frame ?? node, svg.getBoundingClientRect().width / 2);
-      (node ?? frame?.querySelector("text"))?.focus();
+    const titled = (frame) => frame?.querySelector("title")?.textContent ?? "";
+    /** Elements by the names of their scopes and their own: the frames of the whole, the folded boxes of the parts. */
+    function places(of, own) {
+      const placed = new Map(), around = of[0]?.ownerSVGElement;
+      for (const each of of) {
+        const words = [...path(each).map((id) => titled(around.getElementById(id))), own(each)].join("\n");
+        placed.set(words, [...(placed.get(words) ?? []), each]);
+      }
+      for (const same of placed.values()) same.sort((a, b) => a.id.split("-")[1] - b.id.split("-")[1]);  // as they were made
+      return placed;
+    }
+    function go(part) {  // to the node of that name, or to the scope that stood folded; the others stay folded
+      const folded = places([...part.ownerSVGElement.querySelectorAll("g.node[id^=scope-]")], (box) => box.querySelector("text")?.textContent.trim());
+      const there = places([...frames.values()], titled), shut = [];
+      let frame;
+      for (const [words, boxes] of folded) boxes.forEach((box, at) => {
+        const own = there.get(words)?.[at];
+        if (box === part) frame = own;
+        if (own) shut.push(own.id);
+      });
+      close(shut, true);
+      if (frame) close([...path(frame), frame.id], false);
+      const node = nodes.get(part.id);
+      if (frame || node) zoomTo(frame ?? node, 0.5);
+      (node ?? frame?.querySelector("text"))?.focus({ preventScroll: true });
     }
     if (name === "parts") {
       svg.addEventListener("click", (event) => { const part = event.target.closest("g.node"); if (part && !dragged) open("whole").go(part); });
@@ -288,7 +316,7 @@
       button("fit", "the whole picture", fit);
       if (name === "parts") button("all nodes", "show every node", () => open("whole"));
       if (name === "whole") button("in short", "show the graph in few boxes", () => open("parts"));
-      if (frames.size) button("open all", "open every scope", () => close(frames.keys(), false));
+      if (frames.size) button("open all", "open every scope", () => { close(frames.keys(), false); begin(); });
       if (frames.size) button("close all", "close every outermost scope", () => close(outermost(), true));
       const box = tools.appendChild(make("input", { type: "search", placeholder: "search", "aria-label": "search for a node" }));
       box.oninput = () => { found = -1; search(box.value); };
@@ -297,12 +325,13 @@
       view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, 0 fits");
       let room = view.clientWidth;
       new ResizeObserver(() => {
-        if (Math.abs(view.clientWidth - room) < 30) return;
+        if (!view.clientWidth || Math.abs(view.clientWidth - room) < 30) return;  // 0: it is taken away
         room = view.clientWidth;
         arrange();
       }).observe(view);
       arrange();
       if (svg.classList.contains("ng-far")) close(outermost(), true);
+      if (begin()) arrange = () => { fit(); begin(); };
     }
     const type = (text) => { const box = tools.querySelector("input"); box.value = text; box.focus(); search(text); };
     return { go, search: type };

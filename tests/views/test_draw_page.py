@@ -4,7 +4,7 @@ import pytest
 import twelve
 from browsing import serious
 
-from naive_graph import Graph, draw
+from naive_graph import Graph, Variable, draw, scope
 from naive_graph.views import look
 
 pytestmark = pytest.mark.browser
@@ -35,6 +35,7 @@ def shown(browser):
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda line: line.type == "error" and problems.append(line.text))
         page.goto(address)
         return page
 
@@ -174,7 +175,73 @@ def test_what_the_learner_folded_opens_in_the_page(opened):
     page = opened(twelve.mlp_folded)
     assert page.locator("svg .node").count() == 5
     page.locator(".node[aria-label^=layer1]").click()
-    assert page.evaluate(VISIBLE) >= 46 and page.locator(".cluster").count() == 3
+    inside = 6 + 3 * 5  # its weights, and of each neuron b, two products, their sum and tanh
+    assert page.evaluate(VISIBLE) == 2 + inside and page.locator(".cluster").count() == 3
+
+
+def neurons():
+    values = [Variable(0.5 * i, name=f"x{i}") for i in (1, 2)]
+    for layer, size in enumerate((4, 4, 1), 1):
+        with scope(f"layer{layer}"):
+            values = [neuron(f"neuron{place}", values) for place in range(1, size + 1)]
+    return draw(values[0], fold=1)
+
+
+def neuron(name, values):
+    with scope(name):
+        return sum((Variable(0.1, name="w") * value for value in values), Variable(0.0, name="b")).tanh()
+
+
+SEEN = """([...document.querySelectorAll('.node')].filter((node) => {
+    const box = node.getBoundingClientRect(), room = document.querySelector('.ng-view').getBoundingClientRect();
+    return node.style.visibility !== 'hidden' && box.left >= room.left && box.right <= room.right
+        && box.top >= Math.max(0, room.top) && box.bottom <= Math.min(innerHeight, room.bottom);
+}))"""
+LEAST_TEXT = f"""Math.min(...{SEEN}.flatMap((node) => [...node.querySelectorAll('text')])
+    .map((text) => Number(text.getAttribute('font-size')) * text.getScreenCTM().a))"""
+
+
+@pytest.mark.parametrize(("layer", "size"), [(0, 7), (1, 11)])
+def test_a_folded_box_opens_alone_and_its_nodes_are_on_the_screen(opened, layer, size):
+    page = opened(neurons)
+    page.locator(".node[aria-label^=neuron3]").nth(layer).click()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "close neuron3"
+    assert page.evaluate(VISIBLE) == 2 + size
+    inside = page.evaluate(f"{SEEN}.filter((node) => node.dataset.scope).map((node) => node.dataset.scope)")
+    assert len(inside) == size and len(set(inside)) == 1
+    assert page.evaluate(LEAST_TEXT) >= look.LEAST
+
+
+def without_scopes():
+    values = [Variable(0.5 * i, name=f"x{i}") for i in range(8)]
+    for _ in range(3):
+        values = [
+            sum((Variable(0.1, name="w") * value for value in values), Variable(0.0, name="b")).tanh() for _ in values
+        ]
+    return draw(sum(values))
+
+
+def test_all_nodes_of_a_large_graph_begin_where_they_can_be_read(opened):
+    page = opened(without_scopes)
+    page.get_by_role("button", name="show every node").click()
+    assert page.evaluate(VISIBLE) > 400
+    assert "row-0" in page.evaluate(f"{SEEN}.map((node) => node.id)")
+    assert page.evaluate(LEAST_TEXT) >= look.LEAST
+
+
+def test_every_scope_of_a_large_graph_opens_at_a_size_that_can_be_read(opened):
+    page = opened(five_hundred)
+    page.get_by_role("button", name="show every node").click()
+    page.get_by_role("button", name="open every scope").click()
+    assert page.evaluate(f"{SEEN}.length") > 5 and page.evaluate(LEAST_TEXT) >= look.LEAST
+
+
+def test_a_page_that_shows_the_other_drawing_says_no_error(opened):
+    page = opened(five_hundred)
+    for name in ("show every node", "few boxes", "show every node"):
+        page.get_by_role("button", name=name).click()
+        page.wait_for_timeout(100)  # an observer of the drawing that went would speak now
+    assert "NaN" not in page.evaluate("document.querySelector('svg').getAttribute('viewBox')")
 
 
 def test_scopes_open_and_close_by_mouse_and_by_keyboard(opened):
