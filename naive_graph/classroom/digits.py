@@ -20,7 +20,7 @@ def pictures() -> tuple[Any, Any]:
 
     >>> ink, digits = pictures()
     >>> ink.shape, digits[:5].tolist()
-    ((400, 1, 8, 8), [2, 8, 2, 6, 6])
+    ((400, 1, 8, 8), [6, 6, 6, 2, 5])
     """
     lines = FILE.read_text(encoding="ascii").splitlines()
     ink = np.array([[int(letter, 17) for letter in line[2:]] for line in lines]) / 16
