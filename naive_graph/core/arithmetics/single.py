@@ -59,13 +59,14 @@ class Single(Arithmetic, float):  # type: ignore[misc] # two ways to write power
         return Single(float(self) % other)
 
 
-def in_pieces(largest: Any, exp_below: Any, log1p: Any) -> dict[str, Callable[..., Any]]:
-    """The rules that consist of rounded pieces, written with these."""
+def in_pieces(largest: Any) -> dict[str, Callable[..., Any]]:
+    """The rules that consist of rounded pieces, written with other rules and this largest of operands."""
+    exp_below, less, log1p = (RULES[name] for name in ("exp_below", "less", "log1p"))
 
     def logsumexp(*xs: Any) -> Any:
         top = largest(*xs)
         exponentials = [exp_below(x, top) for x in xs]
-        parts = [RULES["less"](e, 1.0) for e in exponentials]
+        parts = [less(e, 1.0) for e in exponentials]
         rest = reduce(add, map(mul, exponentials, parts), 0.0)
         return top + log1p(rest + ((len(xs) - 1.0) - reduce(add, parts)))
 
@@ -76,6 +77,4 @@ def in_pieces(largest: Any, exp_below: Any, log1p: Any) -> dict[str, Callable[..
     return {"logsumexp": logsumexp, "softmax_share": softmax_share}
 
 
-PIECES = in_pieces(
-    lambda *xs: Single(ieee.largest(xs)), lambda x, top: Single(ieee.exp_below(x, top)), lambda x: Single(ieee.log1p(x))
-)
+PIECES = in_pieces(lambda *xs: Single(ieee.largest(xs)))

@@ -287,13 +287,12 @@ def _bounded(ways: int) -> None:
 
 def _in_pieces(name: str) -> Callable[..., Any]:
     """A rule that consists of rounded pieces, ready for registers."""
+    largest = meaning.in_registers(ieee.largest)
 
-    def piece(name: str, function: Any) -> Callable[..., Any]:
-        return lambda *xs: next(x for x in xs if isinstance(x, Emitted)).writer.rounded(name, function, xs)
+    def rounded(*xs: Any) -> Any:
+        return next(x for x in xs if isinstance(x, Emitted)).writer.rounded("largest", lambda *xs: largest(xs), xs)
 
-    largest, below = meaning.in_registers(ieee.largest), meaning.in_registers(ieee.exp_below)
-    first, last = piece("largest", lambda *xs: largest(xs)), piece("log1p", meaning.in_registers(ieee.log1p))
-    return in_pieces(first, piece("exp_below", below), last)[name]
+    return in_pieces(rounded)[name]
 
 
 def _splat(kind: str, text: str, width: int) -> str:
