@@ -17,7 +17,6 @@ from typing import NamedTuple
 TITLE, TEXT, SMALL, LEAST = 15, 13, 11, 9  # a title, a label, a remark, and what nobody reads below
 LINE, LETTER, GAP, RADIUS = 16, 7.4, 14, 6  # of a label: a line's height, a letter's width; between boxes; of corners
 FONT = "Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
-MONOSPACE = "ui-monospace,DejaVu Sans Mono,Menlo,Consolas,monospace"
 
 # --- numbers ------------------------------------------------------------------
 

@@ -24,7 +24,6 @@ from .look import LEAST, SMALL, page_style
 from .routes import paged
 from .scene import Scene
 
-USED = ("ground", "ink", "panel", "line", "now", "queued", "scope-ground")  # colours of the page around a drawing
 GRAPHVIZ_LIMIT = 400  # boxes, beyond which graphviz takes seconds
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
-from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, OperatorNameError, PropertyError
+from ...errors import ImportAttributeError, ImportModelError, PropertyError
 from ...tensor.base import TensorNode
 from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
-from ...tensor.operators.properties import LARGEST, Wrong
+from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
 from ...tensor.operators.signature import Parameter, taken
 from ...tensor.operators.table import TABLE
@@ -22,14 +22,7 @@ from .values import Values
 
 def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
     """The row that stands for an operator in this opset, and how it is called there."""
-    try:
-        row = TABLE.named("onnx", op)
-    except OperatorNameError:
-        return None
-    for each in row.mappings:
-        if each.framework == "onnx" and each.operator == op and each.since <= opset <= (each.until or opset):
-            return row, each
-    return None
+    return TABLE.mapping("onnx", op, opset)
 
 
 def operands(values: Values, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
@@ -98,7 +91,7 @@ def _property(
         label, value = home.name, attributes.get(home.name, home.default)
     else:
         label, given = f"input {home.position}", values.input(step, home.position)
-        if not (isinstance(given, TensorNode) and _takes(parameter, given)):
+        if not (isinstance(given, TensorNode) and parameter.keeps(given)):
             given = values.known(step, home.position)
         value = home.default if given is None else _numbers(given)
     if isinstance(value, str) and value == REQUIRED and label not in attributes:
@@ -116,14 +109,6 @@ def check_attributes(step: Step, schema: Any) -> None:
     for name, said in schema.attributes.items():
         if said.required and name not in step.attributes:
             raise ImportAttributeError(step.label, name, None, "It must be there.")
-
-
-def _takes(parameter: Parameter, node: TensorNode) -> bool:
-    """Whether a property may be known at run time only, as places may."""
-    try:
-        return parameter.kind is not None and parameter.kind.take(node) is node
-    except (Wrong, NaiveGraphError, TypeError, ValueError):
-        return False
 
 
 def _numbers(array: Any) -> Any:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...core.records import Scope
-from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError, OperatorNameError
+from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError
 from ...graph.handles import CURRENT
 from ...tensor.base import TensorNode, size_of
 from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, Name
-from ...tensor.operators.properties import Wrong
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
 from ..weights import Weight, Weights
@@ -39,11 +38,7 @@ def special(*ops: str) -> Callable[[Special], Special]:
 
 def mapping_of(op: str) -> tuple[Row, Name] | None:
     """The row that stands for an operator, and what it says of it."""
-    try:
-        row = TABLE.named("tensorflow", op)
-    except OperatorNameError:
-        return None
-    return row, next(each for each in row.mappings if (each.framework, each.operator) == ("tensorflow", op))
+    return TABLE.mapping("tensorflow", op)
 
 
 class Constant:
@@ -225,7 +220,7 @@ class Builder:
             value = attributes[home.name]
         else:
             value = self.input(step, home.position)
-            if not isinstance(value, Constant) and _takes(row.by_name[name].kind, value):
+            if not isinstance(value, Constant) and row.by_name[name].keeps(value):
                 return value  # places that are found at run time
             value = _numbers(self.known(step, home.position))
         kind = row.by_name[name].kind
@@ -246,14 +241,6 @@ WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "
 def label(step: Step) -> str:
     """How messages speak of a step."""
     return f"{step.op} {step.name!r:.200}"
-
-
-def _takes(kind: Any, node: TensorNode) -> bool:
-    """Whether a property may be known at run time only, as places may."""
-    try:
-        return kind.take(node) is node
-    except (Wrong, NaiveGraphError, TypeError, ValueError):
-        return False
 
 
 def _array(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from google.protobuf import text_format
@@ -46,8 +45,3 @@ def _parsed(data: bytes, what: str, is_text: bool) -> Any:
     if not graph.node:
         raise ImportModelError(f"{what} holds no nodes. {FREEZE}")
     return graph
-
-
-def is_a_graph(path: Path) -> bool:
-    """Whether a file is named as TensorFlow's graphs are."""
-    return path.suffix.lower() in (".pb", *TEXTS)

@@ -21,6 +21,13 @@ class Parameter(NamedTuple):
     operand: Operand
     default: Any
 
+    def keeps(self, node: TensorNode) -> bool:
+        """Whether the property may be a tensor, known at run time only, as places may."""
+        try:
+            return self.kind is not None and self.kind.take(node) is node
+        except (Wrong, NaiveGraphError, TypeError, ValueError):
+            return False
+
 
 def parameters_of(who: str, function: Callable[..., Any]) -> list[Parameter]:
     """The parameters of a row of that name. Raises OperandError, and PropertyError for a default."""

@@ -20,6 +20,7 @@ from ..base import TensorNode
 from .examples import Example
 from .facts import check_names
 from .kinds import Elementwise, Move, OfRule, Reduction, Window
+from .mapping import Name
 from .row import Row
 
 KINDS: dict[str, type[Row]] = {
@@ -63,6 +64,18 @@ class Operators(Mapping[str, Row]):
         if (framework, name) not in self.elsewhere:
             raise OperatorNameError(f"No operator here is {name!r} of {framework}.")
         return self.elsewhere[framework, name]
+
+    def mapping(self, framework: str, name: str, opset: int | None = None) -> tuple[Row, Name] | None:
+        """The operator that another framework calls so, in this opset, and what it says of that name."""
+        try:
+            row = self.named(framework, name)
+        except OperatorNameError:
+            return None
+        for each in row.mappings:
+            if (each.framework, each.operator) == (framework, name):
+                if opset is None or each.since <= opset <= (each.until or opset):
+                    return row, each
+        return None
 
     def add(self, row: Row) -> None:
         """Enter a row. Raises OperatorNameError if its name, or one of its names elsewhere, is taken."""
