@@ -14,7 +14,7 @@ def import_model(path: Path, given: Sequence[str], output: Path) -> int:
     """Print what a file holds, and draw it. Raises ImportModelError, after printing, for what is not supported."""
     with door("ONNX files need", "onnx"):
         from ..interop.onnx.described import described
-        from ..interop.onnx.network import from_onnx
+        from ..interop.onnx.network import network_of
         from ..interop.onnx.reading import read
         from ..views.draw import draw
     if output.suffix.lower() not in SUFFIXES:
@@ -24,7 +24,7 @@ def import_model(path: Path, given: Sequence[str], output: Path) -> int:
     print(described(content, path.name), flush=True)
     named = [each for slot in content.inputs for each in slot.extents or () if isinstance(each, str)]
     open_ = [each for each in dict.fromkeys(named) if each not in sizes]
-    network = from_onnx(path, sizes={**dict.fromkeys(open_, 1), **sizes})
+    network = network_of(content, {**dict.fromkeys(open_, 1), **sizes}, {})
     picture = draw(*network.outputs.values(), grads=False, fold=True, direction="TB")
     print()
     if open_:

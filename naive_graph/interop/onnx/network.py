@@ -100,14 +100,18 @@ def from_onnx(
     for what, given in (("sizes", sizes), ("known", known)):
         if given is not None and not isinstance(given, Mapping):
             raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {given!r:.60}.")
-    content = read(source)
+    return network_of(read(source), sizes or {}, known or {})
+
+
+def network_of(content: Content, sizes: Mapping[str, int], known: Mapping[str, Any]) -> Network:
+    """The network that a file's content describes, as from_onnx gives it."""
     check_known(content.steps, unsupported)
-    _check_sizes(content, sizes or {})
+    _check_sizes(content, sizes)
     names = [each.name for each in content.inputs]
-    for name in known or {}:
+    for name in known:
         if name not in names:
             raise ImportModelError(f"known={{{name!r}: ...}}: there is no such input. There are {', '.join(names)}.")
-    return Network(content, sizes or {}, {name: as_known(each, name) for name, each in (known or {}).items()})
+    return Network(content, sizes, {name: as_known(each, name) for name, each in known.items()})
 
 
 def _check_sizes(content: Content, sizes: Mapping[str, int]) -> None:
