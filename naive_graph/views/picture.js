@@ -3,7 +3,8 @@
 // Every text is put in as text, never as markup.
 (() => {
   const LEAST = 9, SMALL = 11, HIGH = 640;  // pixels: what nobody reads below; the smallest text; a screen
-  const FEW = 100;  // nodes that are shown at a size at which they can be read, not all at once
+  const ROOM = 72, PAD = 12;  // between what stands where something was closed; around what is gone to
+  const FEW = 100;  // nodes, beyond which scopes begin closed
   const number = (value) => {
     if (Number.isNaN(value)) return "not a number";
     if (!Number.isFinite(value)) return value > 0 ? "infinite" : "−infinite";
@@ -28,178 +29,284 @@
       parts: new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml").documentElement,
       whole: root.querySelector("template")?.content.querySelector("svg"),
     };
+    root.append(make("p", { class: "ng-said", role: "status" }));
     const open = (name) => {
-      for (const old of root.querySelectorAll(":scope > .ng-tools, :scope > .ng-said")) old.remove();
+      root.querySelector(":scope > .ng-tools")?.remove();
       const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false);
       view.replaceWith(fresh);
-      return show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open);
+      return show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open, name === "whole" && !drawings.parts.querySelector("g.cluster"));
     };
     open("parts");
   }
 
-  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other. */
-  function show(root, view, svg, name, open) {
+  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other; short: that one has no open scope. */
+  function show(root, view, svg, name, open, short) {
     view.replaceChildren(svg);
-    const said = root.appendChild(make("p", { class: "ng-said", role: "status" }));
+    const said = root.querySelector(":scope > .ng-said");
     const all = (selector) => [...svg.querySelectorAll(selector)];
     const nodes = new Map(all("g.node").map((node) => [node.id, node]));
     const frames = new Map(all("g.cluster").map((frame) => [frame.id, frame]));
-    const edges = all("g.edge[data-from]");
+    const edges = all("g.edge[data-from]").filter((edge) => nodes.has(edge.dataset.from) && nodes.has(edge.dataset.to));
     const called = (id) => (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
-    const path = (element) => (element.dataset.scope ?? "").split(" ").filter(Boolean);
-    const sizes = new Map();
-    svg.style.maxWidth = "none";
+    const path = (element) => (element?.dataset.scope ?? "").split(" ").filter(Boolean);
+    const isShut = (id) => frames.get(id)?.classList.contains("ng-shut");
+    const holder = (node) => path(node).find(isShut) ?? node?.id;  // what shows a node: itself, or the closed box around it
+    Object.assign(svg.style, { maxWidth: "none" });
+    Object.assign(view.style, { maxHeight: `${HIGH}px`, overflow: "auto" });
 
-    // --- fit, move, zoom ---
-    const [left, top, wide, high] = extent(svg);
-    let [x, y, span] = [left, top, wide];  // what is seen: from where, and how wide
-    const scale = () => svg.getBoundingClientRect().width / span || 1;
-    function look() {
-      const seen = svg.getBoundingClientRect();
-      if (!seen.width) return;  // not on the screen
-      svg.setAttribute("viewBox", `${x} ${y} ${span} ${(span * seen.height) / seen.width}`);
-      far(SMALL * scale() < LEAST - 0.1);
-      for (const frame of frames.values()) label(frame);
+    // --- fit, move, zoom: the view scrolls over the drawing ---
+    let [left, top, wide, high] = extent(svg), scale = 1;
+    const large = () => wide > view.clientWidth || high > HIGH;
+    const readable = () => SMALL * scale > LEAST - 0.1;
+    function size(next) {
+      scale = Math.min(4, Math.max(0.02, next));
+      for (const [side, length] of [["width", wide], ["height", high]]) svg.setAttribute(side, Math.floor(length * scale));
+      svg.setAttribute("viewBox", [left, top, wide, high].join(" "));
+      far(!readable());
+      for (const id of spots.keys()) if (frames.has(id)) label(id);
     }
     function far(is) {  // then a box shows its first line alone, large enough to be read, if it fits
       svg.classList.toggle("ng-far", is);
-      for (const node of nodes.values()) {
-        const text = node.querySelector("text"), size = 10 / scale();
-        if (!text) continue;
-        sizes.has(node) || sizes.set(node, { box: node.querySelector("ellipse, polygon, path, rect")?.getBBox(), y: text.getAttribute("y"), size: text.getAttribute("font-size") });
-        const own = sizes.get(node);
-        const fits = is && own.box && 0.62 * size * text.textContent.trim().length < own.box.width && size < own.box.height;
+      for (const { text, box, y, font, long } of firsts) {
+        const needed = 9.2 / scale, fits = is && long * needed < box.width && needed < box.height;
         text.classList.toggle("ng-short", fits);
-        text.setAttribute("font-size", fits ? size : own.size);
-        text.setAttribute("y", fits && !node.dataset.formula ? own.box.y + own.box.height / 2 + size / 3 : own.y);
+        text.setAttribute("font-size", fits ? needed : font);
+        text.setAttribute("y", fits && !text.parentNode.dataset.formula ? box.y + box.height / 2 + needed / 3 : y);
       }
     }
-    function zoom(by, atX = 0.5, atY = 0.5) {
-      const seen = svg.getBoundingClientRect(), tall = (span * seen.height) / seen.width;
-      const next = Math.min(4 * wide, Math.max(80, span / by));
-      x += (span - next) * atX;
-      y += (tall - (next * tall) / span) * atY;
-      span = next;
-      look();
+    function zoom(by, atX = view.clientWidth / 2, atY = view.clientHeight / 2) {
+      const [x, y] = [(view.scrollLeft + atX) / scale, (view.scrollTop + atY) / scale];
+      size(scale * by);
+      view.scrollTo(x * scale - atX, y * scale - atY);
     }
+    const fitting = (width, height) => Math.min(1, view.clientWidth / width, HIGH / height);
     function fit() {
-      const room = view.clientWidth, share = Math.min(1, room / wide, HIGH / high);
-      svg.setAttribute("width", room > 0 ? Math.min(room, Math.max(wide * share, large() ? room : 0)) : wide);
-      svg.setAttribute("height", Math.ceil(Math.min(high, Math.max(high * share, 160))));
-      const seen = svg.getBoundingClientRect();
-      span = Math.max(wide, (high * seen.width) / seen.height);
-      [x, y] = [left - (span - wide) / 2, top];
-      look();
+      size(fitting(wide, high));
+      tell(readable() ? "" : "Text that would be too small is left out. + shows more of it.");
     }
-    const within = (at, from, whole, part) => (part < whole ? Math.max(from, Math.min(at, from + whole - part)) : from + (whole - part) / 2);
-    function zoomTo(element, least) {  // with room around it, and no larger than it was drawn; least: of the screen's width
-      if (large()) for (const [name, size] of [["width", view.clientWidth], ["height", Math.min(high, HIGH)]]) svg.setAttribute(name, size);
-      const box = element.getBBox(), seen = svg.getBoundingClientRect(), shape = seen.width / seen.height;
-      const where = svg.querySelector("g.graph")?.transform.baseVal.consolidate()?.matrix ?? { e: 0, f: 0 };
-      span = Math.max(least * seen.width, 1.1 * box.width, 1.1 * box.height * shape);
-      x = within(box.x + where.e + (box.width - span) / 2, left, wide, span);
-      y = within(box.y + where.f + (box.height - span / shape) / 2, top, high, span / shape);
-      look();
+    function see(element) {  // in the middle, or from its start if there is no room for all of it
+      const box = element.getBoundingClientRect(), room = view.getBoundingClientRect();
+      const start = (at, from, length, whole) => at - from - (length < whole ? (whole - length) / 2 : PAD);
+      view.scrollBy(start(box.left, room.left, box.width, view.clientWidth), start(box.top, room.top, box.height, view.clientHeight));
     }
-    function read() {  // as large as can be read; what does not fit is scrolled
-      const share = Math.min(1, Math.max(view.clientWidth / wide, LEAST / SMALL));
-      for (const [name, size] of [["width", wide], ["height", high]]) svg.setAttribute(name, Math.ceil(size * share));
-      [x, y, span] = [left, top, wide];
-      look();
+    /** All of it if that can be read; else what is at its end, or this element, at a size that can. */
+    function begin(element) {
+      size(fitting(wide, high));
+      tell("");
+      const [, , width, height] = spots.get(element?.id) ?? [0, 0, wide, high];
+      if (readable() && !element) return;
+      if (!readable()) {
+        size(Math.max(LEAST / SMALL, fitting(width + 2 * PAD, height + 2 * PAD)));
+        tell("A part is shown, so that it can be read: scroll or drag to see the rest, or fit all of it.");
+      }
+      const seen = [...nodes.values()].map(holder), fed = new Set(edges.map((edge) => edge.dataset.from));
+      const last = [...nodes.keys()].findLastIndex((id) => !fed.has(id));
+      see(element ?? nodes.get(seen[last]) ?? frames.get(seen[last]) ?? svg);
     }
-    function begin() {  // where all at once would be a smear
-      const first = [...nodes.values()].filter((node) => node.style.visibility !== "hidden");
-      if (!svg.classList.contains("ng-far") || first.length <= FEW) return false;
-      zoomTo(first[0], 1);
-      return true;
-    }
-    let arrange = nodes.size > FEW ? fit : read;
-    const large = () => wide > view.clientWidth || high > HIGH;
-    const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit,
-      ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1) };
-    function move(across, down) { x += across * span; y += down * span; look(); }
+    const tell = (words) => (said.textContent = words);
+    const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit, f: fit,
+      ArrowLeft: () => move(-0.2, 0), ArrowRight: () => move(0.2, 0), ArrowUp: () => move(0, -0.2), ArrowDown: () => move(0, 0.2),
+      ...(name === "whole" && { Escape: () => open("parts") }) };
+    const move = (across, down) => view.scrollBy(across * view.clientWidth, down * view.clientHeight);
     view.addEventListener("keydown", (event) => {
       const step = tools && !event.ctrlKey && !event.metaKey && !event.altKey && steps[event.key];
       if (step) { step(); event.preventDefault(); event.stopPropagation(); }
     });
-    svg.addEventListener("wheel", (event) => {
-      if (!tools || !(event.ctrlKey || event.metaKey)) return;  // else the page scrolls
-      const seen = svg.getBoundingClientRect();
-      zoom(Math.exp(-event.deltaY / 300), (event.clientX - seen.left) / seen.width, (event.clientY - seen.top) / seen.height);
+    view.addEventListener("wheel", (event) => {
+      if (!tools || !(event.ctrlKey || event.metaKey)) return;  // else it scrolls
+      const room = view.getBoundingClientRect();
+      zoom(Math.exp(-event.deltaY / 300), event.clientX - room.left, event.clientY - room.top);
       event.preventDefault();
     }, { passive: false });
     let dragged = false;  // then the click that follows is none
     svg.addEventListener("pointerdown", (event) => {
-      if (!tools || event.button) return;
-      const [fromX, fromY, startX, startY] = [event.clientX, event.clientY, x, y];
       dragged = false;
-      const drag = (moved) => { dragged ||= Math.hypot(moved.clientX - fromX, moved.clientY - fromY) > 4; x = startX - (moved.clientX - fromX) / scale(); y = startY - (moved.clientY - fromY) / scale(); look(); };
+      if (!tools || event.button || event.pointerType === "touch") return;  // a finger scrolls
+      const [fromX, fromY, startX, startY] = [event.clientX, event.clientY, view.scrollLeft, view.scrollTop];
+      const drag = (moved) => { dragged ||= Math.hypot(moved.clientX - fromX, moved.clientY - fromY) > 4; view.scrollTo(startX + fromX - moved.clientX, startY + fromY - moved.clientY); };
       const stop = () => { removeEventListener("pointermove", drag); removeEventListener("pointerup", stop); };
       addEventListener("pointermove", drag);
       addEventListener("pointerup", stop);
     });
 
-    // --- scopes ---
-    const counts = new Map();
-    for (const node of nodes.values()) for (const scope of path(node)) counts.set(scope, (counts.get(scope) ?? 0) + 1);
-    function label(frame) {
-      const text = frame.querySelector("text"), box = frame.querySelector("path, rect").getBBox(), shut = frame.classList.contains("ng-shut");
-      text.dataset.name ??= text.textContent.trim();
-      text.dataset.x ??= `${text.getAttribute("x")} ${text.getAttribute("y")} ${text.getAttribute("text-anchor")}`;
-      const [ownX, ownY, anchor] = text.dataset.x.split(" ");
-      const title = text.dataset.name, count = counts.get(frame.id) ?? 0;
-      const size = shut ? Math.max(SMALL, Math.min(box.height / 3, 10 / Math.min(1, scale()))) : SMALL;
-      const long = (words) => 0.62 * size * words.length;  // about
-      const choices = [`${title}: ${count} nodes`, `${title}: ${count}`, title], middle = [box.x + box.width / 2, box.y + box.height / 2];
-      const flat = choices.find((words) => long(words) < box.width), upright = !flat && choices.find((words) => long(words) < box.height);
-      text.textContent = shut ? flat ?? (upright || "") : title;
-      text.setAttribute("font-size", size);
-      text.setAttribute("x", shut ? middle[0] : ownX);
-      text.setAttribute("y", shut ? middle[1] + size / 3 : ownY);
-      text.setAttribute("transform", shut && upright ? `rotate(-90 ${middle.join(" ")})` : "");
-      text.setAttribute("text-anchor", shut ? "middle" : anchor);
-      text.setAttribute("aria-label", shut ? `open ${title}` : `close ${title}`);
-      text.setAttribute("aria-expanded", String(!shut));
+    // --- scopes: a closed one is a small box, and what was left free is taken out ---
+    const drawn = new Map(), spots = new Map();  // where each box and frame was laid out, and where it is now
+    const routes = new Map(), firsts = [], counts = new Map();
+    let ends;  // the share of a frame's width and height at which arrows leave it
+    const canvas = svg.querySelector("g.graph") ?? svg, written = [...canvas.children].filter((each) => each.tagName === "text");
+    function measure() {
+      for (const frame of frames.values()) {  // graphviz draws a path
+        const shape = frame.querySelector("path, rect"), { x, y, width, height } = shape.getBBox();
+        const rect = document.createElementNS(svg.namespaceURI, "rect");
+        for (const [fact, value] of Object.entries({ rx: 8, fill: "none", stroke: shape.getAttribute("stroke"), x, y, width, height })) rect.setAttribute(fact, value);
+        shape.replaceWith(rect);
+        drawn.set(frame.id, [x, y, width, height]);
+      }
+      for (const node of nodes.values()) {
+        const text = node.querySelector("text"), shape = node.querySelector("ellipse, polygon, path, rect"), box = (shape ?? node).getBBox();
+        drawn.set(node.id, [box.x, box.y, box.width, box.height]);
+        const font = Number(text?.getAttribute("font-size"));
+        if (shape && text) firsts.push({ text, box, font, y: text.getAttribute("y"), long: text.getComputedTextLength() / font });
+        for (const scope of path(node)) counts.set(scope, (counts.get(scope) ?? 0) + 1);
+      }
+      for (const edge of edges) routes.set(edge, edge.querySelector("path").getAttribute("d"));
+      const flow = [0, 1].map((axis) => edges.reduce((sum, edge) => { const [from, to] = points(edge); return sum + to[axis] - from[axis]; }, 0));
+      ends = Math.abs(flow[0]) < Math.abs(flow[1]) ? [0.5, flow[1] > 0 ? 1 : 0] : [flow[0] < 0 ? 0 : 1, 0.5];
+      const ground = canvas.querySelector(":scope > polygon, :scope > rect");
+      if (ground) ground.style.display = "none";  // the page has the same
+    }
+    const title = (id) => frames.get(id).querySelector("title").textContent.trim();
+    const thing = nodes.keys().next().value?.startsWith("tensor") ? "tensor" : "node";
+    const counted = (id) => `${title(id)}: ${counts.get(id)} ${thing}${counts.get(id) > 1 ? "s" : ""}`;
+    function label(id) {
+      const frame = frames.get(id), text = frame.querySelector("text"), shut = isShut(id), [x, y, width, height] = spots.get(id);
+      const font = Math.max(shut ? 13 : SMALL, LEAST / scale), most = shut ? width + ROOM : width;
+      text.textContent = [...(shut ? [counted(id)] : []), title(id)].find((each) => 0.6 * font * each.length < most) ?? "";
+      const facts = { "font-size": font, x: shut ? x + width / 2 : x + 8, y: shut ? y + height / 2 + font / 3 : y + 4 + font, "text-anchor": shut ? "middle" : "start",
+        "aria-label": `${shut ? "open" : "close"} ${title(id)}`, "aria-expanded": !shut };
+      for (const [fact, value] of Object.entries(facts)) text.setAttribute(fact, value);
+    }
+    /** A map of one axis: what is kept, in pairs of from and to, keeps its size; the room that what is gone left, is taken out. */
+    function shortened(kept, gone) {
+      const parts = [];  // from, to, moved by
+      let moved = 0;
+      for (const [from, to] of kept.sort((a, b) => a[0] - b[0])) {
+        const last = parts.at(-1), free = last ? from - last[1] : 0, least = from === to || last?.[0] === last?.[1] ? 0 : ROOM;
+        if (last && free <= 0) { last[1] = Math.max(last[1], to); continue; }
+        if (free > least && gone.some(([low, far]) => low < from && last[1] < far)) moved += least - free;
+        parts.push([from, to, moved]);
+      }
+      return (at) => {
+        const place = parts.findIndex(([, to]) => at <= to), [from, , by] = parts.at(place);
+        if (place < 1 || at >= from) return at + by;
+        const [, before, was] = parts[place - 1];
+        return before + was + ((at - before) * (from + by - before - was)) / (from - before);
+      };
+    }
+    /** Everything where it belongs, now that these scopes are open and those closed. */
+    function lay() {
+      const shown = (element) => !path(element).some(isShut);
+      for (const each of [...nodes.values(), ...frames.values()]) each.style.display = shown(each) ? "" : "none";
+      const seen = [...drawn].filter(([id]) => shown(nodes.get(id) ?? frames.get(id)));
+      const kept = new Map(seen.map(([id, [x, y, width, height]]) => {
+        const [w, h] = isShut(id) ? [Math.min(width, 0.6 * 13 * counted(id).length + 20), Math.min(height, 32)] : [width, height];
+        return [id, [x + (width - w) * ends[0], y + (height - h) * ends[1], w, h]];  // after all that feeds it
+      }));
+      const maps = [0, 1].map((axis) => {
+        const ranges = [...kept].flatMap(([id, box]) => {
+          const [from, to] = [box[axis], box[axis] + box[axis + 2]];
+          return frames.has(id) && !isShut(id) ? [[from, from + 24], [to - 8, to]] : [[from, to]];
+        });
+        const sides = [...drawn.values()].flatMap((box) => [box[axis], box[axis] + box[axis + 2]]), [low, far] = [Math.min(...sides), Math.max(...sides)];
+        return shortened([[low, low], ...ranges, [far, far]], seen.filter(([id]) => isShut(id)).map(([, box]) => [box[axis], box[axis] + box[axis + 2]]));
+      });
+      const at = (x, y) => [maps[0](x), maps[1](y)];
+      for (const [id, [x, y, width, height]] of kept) {
+        const [near, over] = at(x, y), [far, under] = at(x + width, y + height), rect = frames.get(id)?.querySelector("rect");
+        spots.set(id, [near, over, far - near, under - over]);
+        shift(nodes.get(id), near - x, over - y);
+        ["x", "y", "width", "height"].forEach((side, place) => rect?.setAttribute(side, spots.get(id)[place]));
+      }
+      for (const cell of all("g.cell")) { const box = nodes.get(cell.dataset.box); cell.style.display = box?.style.display ?? ""; cell.setAttribute("transform", box?.getAttribute("transform") ?? ""); }
+      for (const text of written) shift(text, 0, maps[1](Number(text.getAttribute("y"))) - text.getAttribute("y"));
+      route(at);
+      scale = 1;
+      far(false);
+      for (const id of spots.keys()) if (frames.has(id)) label(id);
+      const box = canvas.getBBox(), moved = canvas === svg ? { e: 0, f: 0 } : canvas.transform.baseVal.consolidate().matrix;
+      [left, top, wide, high] = [box.x + moved.e - 8, box.y + moved.f - 8, box.width + 16, box.height + 16];
+    }
+    const shift = (element, x, y) => element?.setAttribute("transform", x || y ? `translate(${x} ${y})` : "");
+    const inside = ([x, y], [left, top, width, height]) => x > left && x < left + width && y > top && y < top + height;
+    const points = (edge) => [...routes.get(edge).matchAll(/(-?[\d.]+),(-?[\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)]);
+    function route(at) {
+      const bundles = new Map();
+      for (const edge of edges) {
+        const [from, to] = [edge.dataset.from, edge.dataset.to].map((id) => holder(nodes.get(id))), bundle = frames.has(from) || frames.has(to);
+        const key = `${from} ${to}`, hidden = bundle && (from === to || bundles.has(key));
+        edge.style.display = hidden ? "none" : "";
+        if (bundle && from !== to) bundles.set(key, [...(bundles.get(key) ?? []), edge]);
+        if (hidden) continue;
+        edge.querySelector(".ng-count")?.remove();
+        for (const text of edge.querySelectorAll("text")) {
+          const [x, y] = ["x", "y"].map((side) => Number(text.getAttribute(side))), [near, over] = at(x, y);
+          text.style.display = bundle ? "none" : "";
+          shift(text, near - x, over - y);
+        }
+        bundle ? draw(edge, from, to, points(edge).map((point) => [...at(...point), ...point])) : bend(edge, to, at);
+      }
+      for (const [first, ...others] of bundles.values()) if (others.length) {
+        const line = first.querySelector("path"), half = line.getTotalLength() / 2;
+        const { x, y } = line.getPointAtLength(frames.has(holder(nodes.get(first.dataset.from))) ? half : Math.min(half, 40));
+        const text = first.appendChild(document.createElementNS(svg.namespaceURI, "text"));
+        for (const [fact, value] of Object.entries({ class: "ng-count", x, y: y + 4, "text-anchor": "middle", "font-size": SMALL })) text.setAttribute(fact, value);
+        text.textContent = `${others.length + 1}×`;
+      }
+    }
+    function bend(edge, to, at) {  // as it was laid out
+      edge.querySelector("path").setAttribute("d", routes.get(edge).replace(/(-?[\d.]+),(-?[\d.]+)/g, (_, x, y) => at(Number(x), Number(y)).join(",")));
+      const head = edge.querySelector("polygon");
+      head?.setAttribute("points", (head.dataset.was ??= head.getAttribute("points")));
+      shift(head, ...[0, 1].map((axis) => spots.get(to)[axis] - drawn.get(to)[axis]));
+    }
+    function draw(edge, from, to, way) {  // from side to side by its stopovers, straight across what is closed
+      const [a, b] = [spots.get(from), spots.get(to)], level = b[0] > a[0] + a[2] || a[0] > b[0] + b[2], axis = level ? 0 : 1, on = b[axis] > a[axis];
+      const side = (box, end) => { const spot = [box[0] + box[2] / 2, box[1] + box[3] / 2]; spot[axis] = box[axis] + (end ? box[axis + 2] : 0); return spot; };
+      const [start, end] = [side(a, on), side(b, !on)], sign = on ? 1 : -1;
+      const stops = way.filter((point, place) => place % 3 === 0 && sign * (point[axis] - start[axis]) > 12 && sign * (end[axis] - point[axis]) > 12);
+      for (const stop of stops) for (const [id, spot] of [[from, start], [to, end]]) if (frames.has(id) && inside(stop.slice(2), drawn.get(id))) stop[1 - axis] = spot[1 - axis];
+      let [x, y] = start, line = `M${x},${y}`;
+      for (const [nextX, nextY] of [...stops, end]) {
+        const [middleX, middleY] = [(x + nextX) / 2, (y + nextY) / 2];
+        line += level ? ` C${middleX},${y} ${middleX},${nextY} ${nextX},${nextY}` : ` C${x},${middleY} ${nextX},${middleY} ${nextX},${nextY}`;
+        [x, y] = [nextX, nextY];
+      }
+      edge.querySelector("path").setAttribute("d", line);
+      const head = edge.querySelector("polygon"), back = on ? -7 : 7;
+      if (!head) return;  // a marker
+      head.dataset.was ??= head.getAttribute("points");
+      head.setAttribute("points", [[0, 0], [back, 2.5], [back, -2.5]].map(([along, across]) => (level ? [x + along, y + across] : [x + across, y + along]).join(",")).join(" "));
+      shift(head, 0, 0);
     }
     function close(ids, shut) {
-      for (const id of ids) {
-        const frame = frames.get(id), parent = frame.parentElement;
-        frame.classList.toggle("ng-shut", shut);
-        shut ? parent.append(frame) : parent.insertBefore(frame, parent.querySelector("g"));
-        label(frame);
-      }
-      const hides = (element) => path(element).some((scope) => frames.get(scope)?.classList.contains("ng-shut"));
-      for (const each of [...nodes.values(), ...frames.values()]) each.style.visibility = hides(each) ? "hidden" : "";
-      for (const each of all("g.cell")) each.style.visibility = nodes.get(each.dataset.box)?.style.visibility ?? "";
-      for (const edge of edges) {
-        const ends = [edge.dataset.from, edge.dataset.to].map((end) => nodes.get(end));
-        const inside = ends.every((end) => end?.style.visibility === "hidden") && path(ends[0])[0] === path(ends[1])[0];
-        edge.style.visibility = inside ? "hidden" : "";
-      }
+      for (const id of ids) frames.get(id).classList.toggle("ng-shut", shut);
+      lay();
     }
-    const outermost = () => [...frames].filter(([, frame]) => !path(frame).length).map(([id]) => id);
+    function reveal(id) {  // what is in it stays closed: box by box
+      for (const [inner, frame] of frames) if (path(frame).includes(id)) frame.classList.add("ng-shut");
+      close([...path(frames.get(id)), id], false);
+      begin(frames.get(id));
+      frames.get(id).querySelector("text").focus({ preventScroll: true });
+    }
     for (const [id, frame] of frames) {
       const text = frame.querySelector("text");
-      for (const [name, fact] of Object.entries({ tabindex: 0, role: "button" })) text.setAttribute(name, fact);
-      const flip = () => close([id], !frame.classList.contains("ng-shut"));
-      text.addEventListener("click", flip);
-      frame.addEventListener("click", () => !dragged && frame.classList.contains("ng-shut") && close([id], false));
-      text.addEventListener("click", (event) => event.stopPropagation());
-      text.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { flip(); event.preventDefault(); text.focus(); } });
+      for (const [fact, value] of Object.entries({ tabindex: 0, role: "button" })) text.setAttribute(fact, value);
+      const flip = () => {
+        if (isShut(id)) return reveal(id);
+        close([id], true);
+        begin(frame);
+        text.focus({ preventScroll: true });
+      };
+      frame.addEventListener("click", (event) => !dragged && (isShut(id) || event.target === text) && flip());
+      text.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { flip(); event.preventDefault(); } });
     }
 
     // --- search ---
     let found = -1;
     function search(text) {
-      const words = text.trim().toLowerCase();
+      const words = text.trim().toLowerCase().replace(/\.(grad|value)$/, "").replaceAll(" ", "");
       if (name === "parts" && words) return open("whole").search(text);
-      const hits = words ? [...nodes.values()].filter((node) => node.getAttribute("aria-label").toLowerCase().includes(words)) : [];
-      for (const node of nodes.values()) node.classList.toggle("ng-found", hits.includes(node));
-      if (!hits.length) return void (said.textContent = words ? "Nothing is called so." : "");
+      const named = (each) => (nodes.has(each.id) ? called(each.id) : each.querySelector("title").textContent.split(" = ")[0]).toLowerCase().replaceAll(" ", "");
+      const hits = words ? [...nodes.values(), ...all("g.cell")].filter((each) => named(each).includes(words)) : [];
+      hits.sort((a, b) => (named(a) !== words) - (named(b) !== words));  // the name itself before those that hold it
+      for (const each of all(".ng-found")) each.classList.remove("ng-found");
+      if (!hits.length) return void tell(words ? `Nothing here is called ${text.trim()}.` : "");
       found = (found + 1) % hits.length;
-      close(path(hits[found]).filter((scope) => frames.has(scope)), false);
-      zoomTo(hits[found], Math.min(1, wide / view.clientWidth));
-      said.textContent = `${found + 1} of ${hits.length}: ${hits[found].getAttribute("aria-label")}`;
+      const hit = hits[found], node = nodes.get(hit.id) ?? nodes.get(hit.dataset.box);
+      hit.classList.add("ng-found");
+      close(path(node), false);
+      begin(node);
+      tell(`${found + 1} of ${hits.length}: ${hit.getAttribute("aria-label") ?? hit.querySelector("title").textContent}`);
     }
 
     // --- paths to the result, and the chain rule along them ---
@@ -265,8 +372,11 @@
       svg.classList.remove("ng-following");
       for (const each of all(".ng-lit")) each.classList.remove("ng-lit");
     }
+    svg.addEventListener("click", (event) => { root.clicked = event; }, true);
+    const still = (event) => Math.hypot(event.clientX - root.clicked?.clientX, event.clientY - root.clicked?.clientY) < 2;
     const point = (event) => {
       clear();
+      if (event.type === "pointerover" && still(event)) return;  // it came to lie there
       const over = event.target.closest?.("g.cell, g.node");
       if (over) over.classList.contains("cell") ? trace(over) : follow(over.id);
     };
@@ -276,65 +386,61 @@
     view.addEventListener("focusout", clear);
 
     // --- from a part to the whole ---
-    const titled = (frame) => frame?.querySelector("title")?.textContent ?? "";
-    /** Elements by the names of their scopes and their own: the frames of the whole, the folded boxes of the parts. */
-    function places(of, own) {
-      const placed = new Map(), around = of[0]?.ownerSVGElement;
-      for (const each of of) {
-        const words = [...path(each).map((id) => titled(around.getElementById(id))), own(each)].join("\n");
-        placed.set(words, [...(placed.get(words) ?? []), each]);
-      }
-      for (const same of placed.values()) same.sort((a, b) => a.id.split("-")[1] - b.id.split("-")[1]);  // as they were made
-      return placed;
-    }
+    /** The frame of what stands folded in the parts. */
+    const frameOf = (part) => frames.get(nodes.has(part.dataset.first) ? path(nodes.get(part.dataset.first))[path(part).length] : `scope-${part.id}`);
     function go(part) {  // to the node of that name, or to the scope that stood folded; the others stay folded
-      const folded = places([...part.ownerSVGElement.querySelectorAll("g.node[id^=scope-]")], (box) => box.querySelector("text")?.textContent.trim());
-      const there = places([...frames.values()], titled), shut = [];
-      let frame;
-      for (const [words, boxes] of folded) boxes.forEach((box, at) => {
-        const own = there.get(words)?.[at];
-        if (box === part) frame = own;
-        if (own) shut.push(own.id);
-      });
-      close(shut, true);
-      if (frame) close([...path(frame), frame.id], false);
-      const node = nodes.get(part.id);
-      if (frame || node) zoomTo(frame ?? node, 0.5);
-      (node ?? frame?.querySelector("text"))?.focus({ preventScroll: true });
+      root.dataset.part = part.id;
+      close([...part.ownerSVGElement.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
+      const frame = frameOf(part), node = nodes.get(part.id);
+      if (frame) return reveal(frame.id);
+      begin(node);
+      node?.focus({ preventScroll: true });
     }
     if (name === "parts") {
-      svg.addEventListener("click", (event) => { const part = event.target.closest("g.node"); if (part && !dragged) open("whole").go(part); });
-      svg.addEventListener("keydown", (event) => { const part = event.target.closest("g.node"); if (part && event.key === "Enter") open("whole").go(part); });
+      const opens = (event) => { const part = event.target.closest("g.node"); if (part && !dragged && part.matches("[id^=scope-], [data-first], [data-count]")) open("whole").go(part); };
+      svg.addEventListener("click", opens);
+      svg.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && opens(event));
     }
 
     // --- tools, where they are needed ---
     const tools = (name || large()) && make("div", { class: "ng-tools" });
     if (tools) {
       const button = (text, words, act) => tools.append(make("button", { type: "button", "aria-label": words, title: words, onclick: act }, text));
+      if (name === "whole") button("← back", "back to the graph in few boxes", () => open("parts"));
       button("+", "larger", () => zoom(1.3));
       button("−", "smaller", () => zoom(1 / 1.3));
       button("fit", "the whole picture", fit);
-      if (name === "parts") button("all nodes", "show every node", () => open("whole"));
-      if (name === "whole") button("in short", "show the graph in few boxes", () => open("parts"));
-      if (frames.size) button("open all", "open every scope", () => { close(frames.keys(), false); begin(); });
-      if (frames.size) button("close all", "close every outermost scope", () => close(outermost(), true));
+      if (name === "parts") button("all nodes", "show every node", () => open("whole").everything());
+      if (frames.size) button("open all", "open every scope", everything);
+      if (frames.size) button("close all", "close every scope", () => { if (short) return open("parts"); close(frames.keys(), true); begin(); });
       const box = tools.appendChild(make("input", { type: "search", placeholder: "search", "aria-label": "search for a node" }));
       box.oninput = () => { found = -1; search(box.value); };
       box.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") search(box.value); };
       root.prepend(tools);
-      view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, 0 fits");
-      let room = view.clientWidth;
-      new ResizeObserver(() => {
-        if (!view.clientWidth || Math.abs(view.clientWidth - room) < 30) return;  // 0: it is taken away
-        room = view.clientWidth;
-        arrange();
-      }).observe(view);
-      arrange();
-      if (svg.classList.contains("ng-far")) close(outermost(), true);
-      if (begin()) arrange = () => { fit(); begin(); };
+      view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, f fits");
     }
+    function everything() {
+      close(frames.keys(), false);
+      begin();
+      view.focus({ preventScroll: true });
+    }
+    function start() {
+      measure();
+      lay();
+      size(fitting(wide, high));
+      if (nodes.size > FEW && !readable() && frames.size) close(frames.keys(), true);
+      begin();
+      if (name === "parts") svg.getElementById(root.dataset.part)?.focus({ preventScroll: true });
+    }
+    let room = view.clientWidth;
+    if (room) start();
+    new ResizeObserver(() => {
+      if (!view.clientWidth || (room && Math.abs(view.clientWidth - room) < 30)) return;  // 0: it is taken away, or not there yet
+      room ? begin() : start();
+      room = view.clientWidth;
+    }).observe(view);
     const type = (text) => { const box = tools.querySelector("input"); box.value = text; box.focus(); search(text); };
-    return { go, search: type };
+    return { go, search: type, everything };
   }
   for (const root of document.querySelectorAll(".ng-picture:not(.ng-live)")) {
     root.classList.add("ng-live");
