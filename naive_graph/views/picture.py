@@ -88,11 +88,11 @@ class Picture:
         wide = float(box[1]) if box else 0.0
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
-        script, style = (_packed(f"picture.{kind}") for kind in ("js", "css"))
+        script, style = _packed("folded.js") + _packed("picture.js"), _packed("picture.css")
         return (
             f'<div class="ng-picture"><div class="ng-view" tabindex="0" role="group" aria-label="a picture" '
             f'style="overflow-x:auto">{image}</div>{self._template()}</div>'
-            f"<style>{page_style('.ng-picture')}{style}</style><script>{script}</script>"
+            f"<style>{page_style('.ng-picture')}{style}</style><script>{{{script}}}</script>"  # in a block of its own
         )
 
     def _template(self) -> str:
