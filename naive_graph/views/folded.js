@@ -7,6 +7,7 @@ const set = (element, facts) => { for (const [name, fact] of Object.entries(fact
 /** spots: where each box and frame is; lay: puts all there; label: the names of scopes; holder: what shows a node. */
 const foldable = (svg, nodes, frames, edges, path) => {
   const isShut = (id) => frames.get(id)?.classList.contains("ng-shut");
+  const shown = (id) => !path(nodes.get(id) ?? frames.get(id)).some(isShut);
   const holder = (node) => path(node).find(isShut) ?? node.id;  // itself, or the closed box around it
   const drawn = new Map(), spots = new Map();  // where each box and frame was laid out, and where it is now
   const routes = new Map(), counts = new Map();
@@ -28,6 +29,7 @@ const foldable = (svg, nodes, frames, edges, path) => {
     for (const edge of edges) routes.set(edge, edge.querySelector("path").getAttribute("d"));
     const flow = [0, 1].map((axis) => edges.reduce((sum, edge) => { const [from, to] = points(edge); return sum + to[axis] - from[axis]; }, 0));
     ends = Math.abs(flow[0]) < Math.abs(flow[1]) ? [0.5, flow[1] > 0 ? 1 : 0] : [flow[0] < 0 ? 0 : 1, 0.5];
+    if (canvas !== svg) canvas.removeAttribute("transform");  // the viewBox says where it begins
     const ground = canvas.querySelector(":scope > polygon, :scope > rect");
     if (ground) ground.style.display = "none";  // the page has the same
   }
@@ -61,9 +63,8 @@ const foldable = (svg, nodes, frames, edges, path) => {
   }
   /** Everything where it belongs, now that these scopes are open and those closed. */
   function lay() {
-    const shown = (element) => !path(element).some(isShut);
-    for (const each of [...nodes.values(), ...frames.values()]) each.style.display = shown(each) ? "" : "none";
-    const seen = [...drawn].filter(([id]) => shown(nodes.get(id) ?? frames.get(id)));
+    for (const [id, each] of [...nodes, ...frames]) each.style.display = shown(id) ? "" : "none";
+    const seen = [...drawn].filter(([id]) => shown(id));
     const kept = new Map(seen.map(([id, [x, y, width, height]]) => {
       const [w, h] = isShut(id) ? [Math.min(width, 0.6 * 13 * counted(id).length + 20), Math.min(height, 32)] : [width, height];
       return [id, [x + (width - w) * ends[0], y + (height - h) * ends[1], w, h]];  // after all that feeds it
@@ -94,10 +95,10 @@ const foldable = (svg, nodes, frames, edges, path) => {
   function route(at) {
     const bundles = new Map();
     for (const edge of edges) {
-      const [from, to] = [edge.dataset.from, edge.dataset.to].map((id) => holder(nodes.get(id))), bundle = frames.has(from) || frames.has(to);
-      const key = `${from} ${to}`, hidden = bundle && (from === to || bundles.has(key));
+      const [from, to] = [edge.dataset.from, edge.dataset.to].map((id) => holder(nodes.get(id))), key = `${from} ${to}`;
+      const bundle = frames.has(from) || frames.has(to), hidden = bundle && (from === to || bundles.has(key));
       edge.style.display = hidden ? "none" : "";
-      if (bundle && from !== to) bundles.set(key, [...(bundles.get(key) ?? []), edge]);
+      if (bundle) bundles.set(key, [...(bundles.get(key) ?? []), edge]);
       if (hidden) continue;
       edge.querySelector(".ng-count")?.remove();
       for (const text of edge.querySelectorAll("text")) {
@@ -105,11 +106,13 @@ const foldable = (svg, nodes, frames, edges, path) => {
         text.style.display = bundle ? "none" : "";
         shift(text, near - x, over - y);
       }
-      bundle ? draw(edge, from, to, points(edge).map((point) => [...at(...point), ...point])) : bend(edge, to, at);
+      if (!bundle) bend(edge, to, at);
     }
-    for (const [first, ...others] of bundles.values()) if (others.length) {
-      const line = first.querySelector("path"), half = line.getTotalLength() / 2;
-      const { x, y } = line.getPointAtLength(frames.has(holder(nodes.get(first.dataset.from))) ? half : Math.min(half, 40));
+    for (const [key, [first, ...others]] of bundles) {
+      const [from, to] = key.split(" ");
+      if (from === to) continue;
+      const [x, y] = draw(first, from, to, points(first).map((point) => [...at(...point), ...point]));
+      if (!others.length) continue;
       const text = first.appendChild(document.createElementNS(svg.namespaceURI, "text"));
       set(text, { class: "ng-count", x, y: y + 4, "text-anchor": "middle", "font-size": SMALL });
       text.textContent = `${others.length + 1}×`;
@@ -121,7 +124,8 @@ const foldable = (svg, nodes, frames, edges, path) => {
     head?.setAttribute("points", (head.dataset.was ??= head.getAttribute("points")));
     shift(head, ...[0, 1].map((axis) => spots.get(to)[axis] - drawn.get(to)[axis]));
   }
-  function draw(edge, from, to, way) {  // from side to side by its stopovers, straight across what is closed
+  /** The arrow from side to side by its stopovers, straight across what is closed; where there is room for its count. */
+  function draw(edge, from, to, way) {
     const [a, b] = [spots.get(from), spots.get(to)], level = b[0] > a[0] + a[2] || a[0] > b[0] + b[2], axis = level ? 0 : 1, on = b[axis] > a[axis];
     const side = (box, end) => { const spot = [box[0] + box[2] / 2, box[1] + box[3] / 2]; spot[axis] = box[axis] + (end ? box[axis + 2] : 0); return spot; };
     const [start, end] = [side(a, on), side(b, !on)], sign = on ? 1 : -1;
@@ -134,11 +138,12 @@ const foldable = (svg, nodes, frames, edges, path) => {
       [x, y] = [nextX, nextY];
     }
     edge.querySelector("path").setAttribute("d", line);
-    const head = edge.querySelector("polygon"), back = on ? -7 : 7;
-    if (!head) return;  // a marker
-    head.dataset.was ??= head.getAttribute("points");
-    head.setAttribute("points", [[0, 0], [back, 2.5], [back, -2.5]].map(([along, across]) => (level ? [x + along, y + across] : [x + across, y + along]).join(",")).join(" "));
+    const head = edge.querySelector("polygon"), back = on ? -7 : 7;  // else a marker
+    if (head) head.dataset.was ??= head.getAttribute("points");
+    head?.setAttribute("points", [[0, 0], [back, 2.5], [back, -2.5]].map(([along, across]) => (level ? [x + along, y + across] : [x + across, y + along]).join(",")).join(" "));
     shift(head, 0, 0);
+    const next = stops[0] ?? end, [along, across] = frames.has(from) ? [0.5, 0.5] : [0.25, 0.1];  // near what is one of many
+    return [0, 1].map((side) => start[side] + (next[side] - start[side]) * (side === axis ? along : across));
   }
-  return { spots, isShut, holder, canvas, measure, lay, label };
+  return { spots, isShut, shown, holder, canvas, measure, lay, label };
 };

@@ -29,17 +29,19 @@
       whole: root.querySelector("template")?.content.querySelector("svg"),
     };
     root.append(make("p", { class: "ng-said", role: "status" }));
-    const open = (name) => {
+    const open = (name, then) => {
       root.querySelector(":scope > .ng-tools")?.remove();
       const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false);
       view.replaceWith(fresh);
-      return show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open, name === "whole" && !drawings.parts.querySelector("g.cluster"));
+      const short = name === "whole" && !drawings.parts.querySelector("g.cluster");
+      show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open, short, then);
     };
     open("parts");
   }
 
-  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other; short: that one has no open scope. */
-  function show(root, view, svg, name, open, short) {
+  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other; short: that one has no
+      open scope; then: what is to be seen of it first. */
+  function show(root, view, svg, name, open, short, then) {
     view.replaceChildren(svg);
     const said = root.querySelector(":scope > .ng-said");
     const all = (selector) => [...svg.querySelectorAll(selector)];
@@ -48,12 +50,12 @@
     const edges = all("g.edge[data-from]").filter((edge) => nodes.has(edge.dataset.from) && nodes.has(edge.dataset.to));
     const called = (id) => (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
     const path = (element) => (element?.dataset.scope ?? "").split(" ").filter(Boolean);
-    const { spots, isShut, holder, canvas, measure, lay, label } = foldable(svg, nodes, frames, edges, path);
+    const { spots, isShut, shown, holder, canvas, measure, lay, label } = foldable(svg, nodes, frames, edges, path);
     Object.assign(svg.style, { maxWidth: "none" });
     Object.assign(view.style, { maxHeight: `${HIGH}px`, overflow: "auto" });
 
     // --- fit, move, zoom: the view scrolls over the drawing ---
-    let [left, top, wide, high] = extent(svg), scale = 1;
+    let [left, top, wide, high] = extent(svg), scale = 1, settled = false;
     const large = () => wide > view.clientWidth || high > HIGH;
     const readable = () => SMALL * scale > LEAST - 0.1;
     function size(next) {
@@ -83,24 +85,24 @@
       size(fitting(wide, high));
       tell(readable() ? "" : "Text that would be too small is left out. + shows more of it.");
     }
-    function see(element) {  // in the middle, or from its start if there is no room for all of it
-      const box = element.getBoundingClientRect(), room = view.getBoundingClientRect();
-      const start = (at, from, length, whole) => at - from - (length < whole ? (whole - length) / 2 : PAD);
-      view.scrollBy(start(box.left, room.left, box.width, view.clientWidth), start(box.top, room.top, box.height, view.clientHeight));
-    }
-    /** All of it if that can be read; else what is at its end, or this element, at a size that can. */
-    function begin(element) {
+    /** All of it if that can be read; else what is at its end, or this node or frame, at a size that can. */
+    function begin(id) {
+      settle();
       size(fitting(wide, high));
-      tell("");
-      const [, , width, height] = spots.get(element?.id) ?? [0, 0, wide, high];
-      if (readable() && !element) return;
+      tell(opening.length ? "A box that holds more opens by a click, or by Enter." : "");
+      if (readable() && !id) return;
+      const fed = new Set(edges.map((edge) => edge.dataset.from)), last = [...nodes.values()].findLast((node) => !fed.has(node.id));
+      const spot = spots.get(id ?? (last && holder(last))) ?? [0, 0, 0, 0], room = [view.clientWidth, HIGH].map((side) => side - 2 * PAD);
       if (!readable()) {
-        size(Math.max(LEAST / SMALL, fitting(width + 2 * PAD, height + 2 * PAD)));
+        size(Math.max(LEAST / SMALL, id ? Math.min(1, room[0] / spot[2], room[1] / spot[3]) : 0));
         tell("A part is shown, so that it can be read: scroll or drag to see the rest, or fit all of it.");
       }
-      const seen = [...nodes.values()].map(holder), fed = new Set(edges.map((edge) => edge.dataset.from));
-      const last = [...nodes.keys()].findLastIndex((id) => !fed.has(id));
-      see(element ?? nodes.get(seen[last]) ?? frames.get(seen[last]) ?? svg);
+      const inner = [...spots].filter(([each]) => path(nodes.get(each) ?? frames.get(each)).includes(id) && shown(each)).map(([, box]) => box);
+      const start = [0, 1].map((axis) => {  // in the middle; or where what is in it begins, if there is no room for all of it
+        const free = room[axis] - spot[axis + 2] * scale, first = Math.min(...inner.map((box) => box[axis])) - 30;
+        return ((free < 0 && inner.length ? first : spot[axis]) - [left, top][axis]) * scale - Math.max(0, free / 2) - PAD;
+      });
+      view.scrollTo(...start);
     }
     const tell = (words) => (said.textContent = words);
     const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit, f: fit,
@@ -131,15 +133,19 @@
     // --- scopes ---
     function close(ids, shut) {
       for (const id of ids) frames.get(id).classList.toggle("ng-shut", shut);
+      settled = false;
+    }
+    function settle() {
+      if (settled) return;
       far(false);
       lay();
-      const box = canvas.getBBox(), moved = canvas === svg ? { e: 0, f: 0 } : canvas.transform.baseVal.consolidate().matrix;
-      [left, top, wide, high] = [box.x + moved.e - 8, box.y + moved.f - 8, box.width + 16, box.height + 16];
+      const { x, y, width, height } = canvas.getBBox();
+      [left, top, wide, high, settled] = [x - PAD, y - PAD, width + 2 * PAD, height + 2 * PAD, true];
     }
     function reveal(id) {  // what is in it stays closed: box by box
       for (const [inner, frame] of frames) if (path(frame).includes(id)) frame.classList.add("ng-shut");
       close([...path(frames.get(id)), id], false);
-      begin(frames.get(id));
+      begin(id);
       frames.get(id).querySelector("text").focus({ preventScroll: true });
     }
     for (const [id, frame] of frames) {
@@ -148,7 +154,7 @@
       const flip = () => {
         if (isShut(id)) return reveal(id);
         close([id], true);
-        begin(frame);
+        begin(id);
         text.focus({ preventScroll: true });
       };
       frame.addEventListener("click", (event) => !dragged && (isShut(id) || event.target === text) && flip());
@@ -159,17 +165,18 @@
     let found = -1;
     function search(text) {
       const words = text.trim().toLowerCase().replace(/\.(grad|value)$/, "").replaceAll(" ", "");
-      if (name === "parts" && words) return open("whole").search(text);
+      if (name === "parts" && words) return open("whole", (whole) => whole.type(text));
       const named = (each) => (nodes.has(each.id) ? called(each.id) : each.querySelector("title").textContent.split(" = ")[0]).toLowerCase().replaceAll(" ", "");
       const hits = words ? [...nodes.values(), ...all("g.cell")].filter((each) => named(each).includes(words)) : [];
       hits.sort((a, b) => (named(a) !== words) - (named(b) !== words));  // the name itself before those that hold it
       for (const each of all(".ng-found")) each.classList.remove("ng-found");
-      if (!hits.length) return void tell(words ? `Nothing here is called ${text.trim()}.` : "");
+      const more = !name && svg.querySelector("[data-first]") ? " What is folded is not searched." : "";
+      if (!hits.length) return void tell(words ? `Nothing here is called ${text.trim()}.${more}` : "");
       found = (found + 1) % hits.length;
       const hit = hits[found], node = nodes.get(hit.id) ?? nodes.get(hit.dataset.box);
       hit.classList.add("ng-found");
       close(path(node), false);
-      begin(node);
+      begin(node.id);
       tell(`${found + 1} of ${hits.length}: ${hit.getAttribute("aria-label") ?? hit.querySelector("title").textContent}`);
     }
 
@@ -257,13 +264,15 @@
       close([...part.ownerSVGElement.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
       const frame = frameOf(part), node = nodes.get(part.id);
       if (frame) return reveal(frame.id);
-      begin(node);
+      begin(node?.id);
       node?.focus({ preventScroll: true });
     }
-    if (name === "parts") {
-      const opens = (event) => { const part = event.target.closest("g.node"); if (part && !dragged && part.matches("[id^=scope-], [data-first], [data-count]")) open("whole").go(part); };
-      svg.addEventListener("click", opens);
-      svg.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && opens(event));
+    const opening = name === "parts" ? all("g.node:is([id^=scope-], [data-first])") : [];
+    for (const part of opening) {
+      const go = () => !dragged && open("whole", (whole) => whole.go(part));
+      set(part, { role: "button", "aria-expanded": false, style: "cursor: pointer" });
+      part.addEventListener("click", go);
+      part.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); go(); } });
     }
 
     // --- tools, where they are needed ---
@@ -274,7 +283,7 @@
       button("+", "larger", () => zoom(1.3));
       button("−", "smaller", () => zoom(1 / 1.3));
       button("fit", "the whole picture", fit);
-      if (name === "parts") button("all nodes", "show every node", () => open("whole").everything());
+      if (name === "parts") button("all nodes", "show every node", () => open("whole", (whole) => whole.everything()));
       if (frames.size) button("open all", "open every scope", everything);
       if (frames.size) button("close all", "close every scope", () => { if (short) return open("parts"); close(frames.keys(), true); begin(); });
       const box = tools.appendChild(make("input", { type: "search", placeholder: "search", "aria-label": "search for a node" }));
@@ -283,6 +292,7 @@
       root.prepend(tools);
       view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, f fits");
     }
+    const type = (text) => { const box = tools.querySelector("input"); box.value = text; box.focus(); search(text); };
     function everything() {
       close(frames.keys(), false);
       begin();
@@ -294,10 +304,10 @@
         if (shape && text) firsts.push({ text, box: shape.getBBox(), font, y: text.getAttribute("y"), long: text.getComputedTextLength() / font });
       }
       measure();
-      close([], false);
+      settle();
       size(fitting(wide, high));
       if (nodes.size > FEW && !readable() && frames.size) close(frames.keys(), true);
-      begin();
+      then ? then({ go, type, everything }) : begin();
       if (name === "parts") svg.getElementById(root.dataset.part)?.focus({ preventScroll: true });
     }
     let room = view.clientWidth;
@@ -307,8 +317,6 @@
       room ? begin() : start();
       room = view.clientWidth;
     }).observe(view);
-    const type = (text) => { const box = tools.querySelector("input"); box.value = text; box.focus(); search(text); };
-    return { go, search: type, everything };
   }
   for (const root of document.querySelectorAll(".ng-picture:not(.ng-live)")) {
     root.classList.add("ng-live");

@@ -178,7 +178,7 @@ def test_a_large_box_opens_by_keyboard_at_a_size_that_can_be_read_and_escape_lea
     assert page.evaluate(LEAST_TEXT) >= look.LEAST
     assert len(page.evaluate(f"{SEEN}.filter((node) => node.dataset.scope).map((node) => node.id)")) >= 6
     assert page.evaluate("document.querySelector('.ng-view').scrollHeight") > 3000
-    assert said(page).startswith("A part is shown")
+    assert said(page).startswith("A part is shown") and serious(page) == []
     page.keyboard.press("Escape")
     assert page.locator("svg .node").count() < 10
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "layer2, 152 nodes"
@@ -337,6 +337,16 @@ def test_a_box_that_opens_shows_what_is_closed_in_it(opened):
     assert page.evaluate(VISIBLE) == 2
 
 
+def test_a_picture_that_is_made_out_of_sight_is_fitted_when_it_comes_into_sight(shown, tmp_path):
+    with Graph.scratch():
+        saved = layers().page.replace("<main>", "<main hidden>")
+    (tmp_path / "hidden.html").write_text(saved, encoding="utf-8")
+    page = shown((tmp_path / "hidden.html").as_uri())
+    page.evaluate("document.querySelector('main').hidden = false")
+    page.wait_for_function(f"{VISIBLE} === 2")  # all scopes are closed
+    assert page.evaluate(LEAST_TEXT) >= look.LEAST
+
+
 def test_what_comes_to_lie_under_a_resting_pointer_is_not_followed(opened):
     page = opened(layers)
     page.locator(".ng-shut").nth(1).click()
@@ -378,6 +388,11 @@ def test_search_knows_gradients_by_their_names_and_says_what_is_not_there(opened
     assert search(page, "x1.grad").startswith("1 of 1: variable x1, value 0.5, gradient 0.0001")
     assert search(page, "w200").startswith("1 of 1: variable w200")
     assert search(page, "nobody") == "Nothing here is called nobody."
+
+
+def test_a_page_that_holds_no_more_than_it_shows_says_that_what_is_folded_is_not_searched(opened):
+    page = opened(lambda: draw(twelve.mlp((2, 28, 28, 1))), size=SCREENS[2])
+    assert search(page, "w200") == "Nothing here is called w200. What is folded is not searched."
 
 
 def test_search_finds_the_entries_of_tensors(opened):
