@@ -44,7 +44,7 @@ pipe, all steps are listed.
 
 examples:
   naive-graph step "x*x - x" x=3
-  naive-graph step "x*x - x" x=3 --save walk.html
+  naive-graph step "x*x - x" x=3 -o walk.html
 """
 DRAW_NOTES = """\
 An expression has numbers, names, + - * / **, < and >, and the functions of
@@ -157,7 +157,7 @@ def _run(words: list[str]) -> int:
     if options.command == "step":
         from .step import step_expression
 
-        return step_expression(options.expression, options.values, options.mode, options.save, options.list)
+        return step_expression(options.expression, options.values, options.mode, options.output, options.list)
     if options.command == "class":
         from .classes import grade, new
 
@@ -210,14 +210,16 @@ def command_line() -> argparse.ArgumentParser:
         each.add_argument("expression", help="in Python's notation, in quotes")
         each.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="a value for each name in the expression")
     target = Path("graph.svg")
-    draw.add_argument("-o", "--output", type=Path, default=target, metavar="FILE", help="an .svg, .png or .dot" + USUAL)
+    out: Any = {"type": Path, "metavar": "FILE"}
+    both = ("-o", "--output", "--save")
+    draw.add_argument(*both, **out, default=target, help="an .svg, .png, .dot or .html" + USUAL)
     step.add_argument("--mode", choices=("both", "forward", "backward", "tangent"), default="both", help="what to walk")
-    step.add_argument("--save", type=Path, metavar="FILE", help="write one HTML page that shows the walk in a browser")
+    step.add_argument(*both, **out, help="write one .html page that shows the walk in a browser")
     step.add_argument("--list", action="store_true", help="list all steps, also in a terminal")
 
     model = command("import", "print what is in an ONNX file, and draw it", IMPORT_NOTES)
     model.add_argument("file", type=Path, help="an .onnx file")
-    model.add_argument("-o", "--output", type=Path, default=target, metavar="FILE", help="where to draw it" + USUAL)
+    model.add_argument(*both, **out, default=target, help="where to draw it" + USUAL)
     model.add_argument("--size", action="append", default=[], metavar="NAME=NUMBER", help="how large an open extent is")
     table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
     table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")

@@ -89,7 +89,14 @@ def test_draw_prints_the_formula_the_value_and_the_gradient(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "beginning"), [("f.svg", b"<svg"), ("f.png", b"\x89PNG"), ("f.dot", b"digraph"), ("F.SVG", b"<svg")]
+    ("name", "beginning"),
+    [
+        ("f.svg", b"<svg"),
+        ("f.png", b"\x89PNG"),
+        ("f.dot", b"digraph"),
+        ("F.SVG", b"<svg"),
+        ("f.html", b"<!doctype html>"),
+    ],
 )
 def test_draw_writes_the_format_of_the_suffix(tmp_path, name, beginning):
     assert main(["draw", "x*x", "x=3", "-o", str(tmp_path / name)]) == 0
@@ -145,7 +152,7 @@ def test_drawing_leaves_the_graph_as_it_was(tmp_path):
         (["x", "2x=6"], "'2x=6' is not a value for a name"),
         (["x", "x=1", "x=2"], "'x' is given two values"),
         (["x", "x=1", "y=2"], "'y' has a value but does not occur"),
-        (["x", "x=1", "-o", "f.gif"], "'f.gif' does not end in .svg, .png or .dot"),
+        (["x", "x=1", "-o", "f.gif"], "'f.gif' does not end in .svg, .png, .dot or .html"),
         (["x", "x=1", "-o", "f"], "'f' does not end in"),
         (["x\n+", "x=1"], "cannot be read at character 3: it ends too early"),
         (["**".join("x" * 30_000), "x=1"], "Write a long sum as add([x, y, ...])"),
@@ -232,6 +239,13 @@ def test_step_saves_a_page(tmp_path):
     done = run("step", "x*x", "x=3", "--save", "walk.html", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "written: walk.html\n")
     assert (tmp_path / "walk.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize("word", ["-o", "--output", "--save"])
+@pytest.mark.parametrize("command", ["draw", "step"])
+def test_one_word_says_where_to_write_in_every_command(command, word, tmp_path):
+    assert main([command, "x*x", "x=3", word, str(tmp_path / "page.html")]) == 0
+    assert (tmp_path / "page.html").is_file()
 
 
 def test_step_walks_a_constant_forwards_only():
