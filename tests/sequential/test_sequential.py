@@ -102,6 +102,8 @@ def test_biases_begin_at_zero_and_a_number_fills_all():
         (lambda: Sequential([3], 4), SequentialError, "list of layers"),
         (lambda: Sequential(Dense(3), 4), SequentialError, "list of layers"),
         (lambda: Sequential([Dense(3)], (4, 4)), SequentialError, "ARG_TYPE input_shape"),
+        (lambda: Sequential([Dense(3)]), SequentialError, "sample: Sequential([Dense(3)], 4), or (28, 28, 1)"),
+        (lambda: Sequential(), SequentialError, "it needs input_shape"),
         (lambda: Sequential([Dense(3)], 4, 2.0), SequentialError, "ARG_RANGE learning_rate"),
         (lambda: Sequential([Dense(3)], 4, 0.1, 4), SequentialError, "BATCH_TOO_SMALL: 4 must exceed 4"),
         (lambda: Sequential([Dense(3)], 4, loss="mse"), SequentialError, "BAD_VALUE loss"),
