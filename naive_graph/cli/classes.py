@@ -20,6 +20,8 @@ from .lessons import lessons_of_the_package
 
 def new(folder: Path, names: Sequence[str], renew: bool) -> int:
     """Write a course: its file, the teacher's notebooks, the students', and notes on each lesson."""
+    if folder.exists() and not folder.is_dir():
+        raise LessonError(f"{folder} is a file. Give a folder, or a name that is free.")
     lessons = lessons_of_the_package()
     read = {each.stem: json.loads(each.read_text(encoding="utf-8")) for each in lessons}
     if not (folder / FILE).exists():

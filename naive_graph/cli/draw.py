@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +31,7 @@ def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
         draw(f).save(output)
     for note in noted:
         # Where it was written is a line of this program, which says nothing to the reader.
-        print(wrapped(f"note: {str(note.message).split(', written on ')[0]}"))
+        print(wrapped(f"note: {re.split(', (?:written|made) on ', str(note.message))[0]}"))
     print(f"written: {output}")
     return 0
 

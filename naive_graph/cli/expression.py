@@ -209,6 +209,8 @@ class _Reader:
     def _fail_name(self, part: ast.expr, name: str) -> NoReturn:
         if name in self.functions:
             self._fail(f"'{name}' is a function", part, f"Call it: {name}(x).")
+        if name in ("math", "np", "numpy", "torch"):
+            self._fail(f"'{name}' is no part of an expression", part, f"Write log(x), not {name}.log(x).")
         known = {"pi": "3.141592653589793", "e": "2.718281828459045"}
         self._fail(f"'{name}' has no value", part, f"Give it one: {name}={known.get(name, '1')}.")
 

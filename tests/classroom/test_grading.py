@@ -218,6 +218,7 @@ def test_a_teachers_own_notebook_is_a_lesson_too(course):
         (["grade", "nowhere/submitted"], "no nowhere/course.toml"),
         (["grade", "elsewhere"], "is not called submitted"),
         (["new", "other", "99"], "no lesson '99'. There are: 02_small"),
+        (["new", "course/course.toml"], "course/course.toml is a file. Give a folder"),
         (["new", "course", "02"], "course/course.toml is there already"),
     ],
 )

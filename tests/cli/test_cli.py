@@ -74,6 +74,11 @@ def test_a_word_too_many_is_refused(refuses):
     assert "'more' is not understood" in refuses("tour", "more", code=2)
 
 
+@pytest.mark.parametrize(("words", "missing"), [(["draw"], "expression"), (["class", "new"], "folder")])
+def test_only_what_is_missing_is_asked_for(refuses, words, missing):
+    assert f"required: {missing}. See" in refuses(*words, code=2)
+
+
 @pytest.mark.parametrize("port", ["0", "65536", "-1", "x"])
 def test_a_port_that_cannot_be_is_refused(refuses, port):
     assert "a port is a number from 1 to 65535" in refuses("lessons", f"--port={port}", code=2)
@@ -106,6 +111,8 @@ def test_draw_writes_the_format_of_the_suffix(tmp_path, name, beginning):
 def test_an_expression_may_begin_with_a_minus(tmp_path, capsys):
     assert main(["draw", "-x+1", "x=2", "-o", str(tmp_path / "f.svg")]) == 0
     assert capsys.readouterr().out.startswith("f = -x + 1\nf = -1\n")
+    assert main(["draw", "-omega*2.5", "omega=2", f"-o{tmp_path / 'g.svg'}"]) == 0
+    assert capsys.readouterr().out.startswith("f = -omega*2.5\nf = -5\n") and (tmp_path / "g.svg").is_file()
 
 
 def test_the_picture_has_the_value_and_the_gradient(tmp_path):
@@ -133,6 +140,11 @@ def test_a_value_that_is_not_finite_is_noted(tmp_path):
     ended = run("draw", "log(x)", "x=-1", "-o", "f.svg", cwd=tmp_path)
     assert ended.returncode == 0
     assert "note: Forward: 'log' (row 1) gave log(-1.0) = nan\n" in ended.stdout
+
+
+def test_a_given_value_that_is_not_finite_is_noted_without_a_line_of_ours(tmp_path, capsys):
+    assert main(["draw", "x*x", "x=nan", "-o", str(tmp_path / "f.svg")]) == 0
+    assert "note: Forward: Variable 'x' holds nan\n" in capsys.readouterr().out
 
 
 def test_drawing_leaves_the_graph_as_it_was(tmp_path):
@@ -203,6 +215,24 @@ def test_a_reader_that_stops_early_gets_no_traceback():
         f"'{sys.executable}' -m naive_graph --help | head -1", shell=True, capture_output=True, text=True
     )
     assert ended.stderr == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+@pytest.mark.parametrize("command", ["operators", "step x*x x=3"])
+def test_a_full_disk_is_one_line(command):
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "naive_graph", *command.split()], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert ended.stderr.startswith("naive-graph: Cannot read or write the output: No space left")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of another kind")
+@pytest.mark.parametrize("words", ["step x*x x=3 <&-", "draw x x=1 >&-", "--version 2>&-"])
+def test_a_closed_stream_is_no_traceback(words):
+    ended = subprocess.run(f"'{sys.executable}' -m naive_graph {words}", shell=True, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_a_terminal_without_the_learners_letters_still_gets_an_answer(tmp_path):

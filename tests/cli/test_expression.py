@@ -134,6 +134,7 @@ def test_random_expressions_have_pythons_value(numbers, data):
         ("1 + ln(x)", "(character 5). Did you mean 'log'?"),
         ("x + y", "'y' has no value (character 5). Give it one: y=1."),
         ("pi*x", "pi=3.14159"),
+        ("math.log(x)", "'math' is no part of an expression (character 1). Write log(x), not math.log(x)."),
         ("log + 1", "'log' is a function (character 1). Call it: log(x)."),
         ("2x", "2*x, not 2x"),
         ("(x", "character 1: '(' was never closed"),
