@@ -305,7 +305,8 @@ def test_step_goes_on_and_back_by_keys():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs a pseudo-terminal")
-def test_step_reads_keys_from_a_real_terminal():
+@pytest.mark.parametrize("leave", [b"q", b"\x1b"])
+def test_step_reads_keys_from_a_real_terminal(leave):
     import pty
 
     leader, follower = pty.openpty()
@@ -318,6 +319,6 @@ def test_step_reads_keys_from_a_real_terminal():
     os.write(leader, b"\x1b[C")
     while b"[2/" not in seen:
         seen += os.read(leader, 4096)
-    os.write(leader, b"q")
+    os.write(leader, leave)
     assert process.wait(20) == 0
     os.close(leader)
