@@ -110,6 +110,8 @@ def test_biases_begin_at_zero_and_a_number_fills_all():
         (lambda: Sequential([Dense(3)], 4, initializer="he"), SequentialError, "BAD_VALUE initializer"),
         (lambda: Sequential([Dense(3)], 4, seed=-1), SequentialError, "ARG_RANGE seed"),
         (lambda: Sequential([Conv2D(2, 3)], 4), SequentialError, "SHAPE: Conv2D needs"),
+        (lambda: Dense(3, activation="relu"), SequentialError, 'a layer of its own: Activation("relu")'),
+        (lambda: Dense(3, input_shape=4), SequentialError, "the network's: Sequential([...], input_shape)"),
         (lambda: Dense("3"), SequentialError, "ARG_TYPE units"),
         (lambda: Activation("swish"), SequentialError, "BAD_VALUE activation"),
         (lambda: small()[0].predict(np.ones(5)), ShapeError, "samples of"),
