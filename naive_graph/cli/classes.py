@@ -81,6 +81,7 @@ def _write_results(course: Course, results: list[Result]) -> None:
 
 def _chosen(lessons: list[Path], names: Sequence[str]) -> list[Path]:
     """The lessons whose names begin so; all of them without any names."""
+    names = [name.zfill(2) if name.isdecimal() else name for name in names]  # 1 is lesson 01, and not 10, 11 and 12
     for name in names:
         if not any(each.stem.startswith(name) for each in lessons):
             raise LessonError(f"There is no lesson {name!r}. There are: {', '.join(each.stem for each in lessons)}.")
