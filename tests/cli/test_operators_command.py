@@ -42,6 +42,11 @@ def test_a_name_is_found_in_any_case_and_as_others_call_it(name, rows, capsys):
     assert [each.partition("(")[0] for each in capsys.readouterr().out.split("\n\n") if each[0] != " "] == rows
 
 
+def test_a_part_of_a_name_is_answered_with_names_that_hold_it(capsys):
+    assert main(["operators", "pool"]) == 1
+    assert "max_pool2d" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["con2d", "CON2D", "Con2d"])
 def test_an_unknown_operator_is_told_of_with_the_nearest(name, capsys):
     assert main(["operators", name]) == 1
