@@ -120,6 +120,8 @@ def _explained(error: SyntaxError, text: str) -> str:
         where = f"character {max(1, min(error.offset or 1, len(text)))}: {what}"
     if re.search(r"(?<![\w.])[\d.]+(?![eE][+-]?\d)\s*[A-Za-z_(]|\)\s*[\w(]", text):
         hint = "Write * between factors: 2*x, not 2x."
+    elif called := [name for name in re.findall(r"([^\W\d]\w*)\s+\w", text) if name in functions()]:
+        hint = f"Put what a function is given in brackets: {called[0]}(x)."
     elif "=" in text:
         hint = "Give values after the expression: x=6."
     else:

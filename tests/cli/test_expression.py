@@ -139,6 +139,7 @@ def test_random_expressions_have_pythons_value(numbers, data):
         ("2x", "2*x, not 2x"),
         ("(x", "character 1: '(' was never closed"),
         ("x y", "character 3"),
+        ("1 + sin x", "Put what a function is given in brackets: sin(x)."),
         ("x +", "character 3: it ends too early"),
         ("1e3 y", "functions such as log(x)"),
         ("x = 6", "after the expression: x=6"),
