@@ -142,8 +142,10 @@ const foldable = (svg, nodes, frames, edges, path) => {
     if (head) head.dataset.was ??= head.getAttribute("points");
     head?.setAttribute("points", [[0, 0], [back, 2.5], [back, -2.5]].map(([along, across]) => (level ? [x + along, y + across] : [x + across, y + along]).join(",")).join(" "));
     shift(head, 0, 0);
-    const next = stops[0] ?? end, [along, across] = frames.has(from) ? [0.5, 0.5] : [0.25, 0.1];  // near what is one of many
-    return [0, 1].map((side) => start[side] + (next[side] - start[side]) * (side === axis ? along : across));
+    const turns = [start, ...stops, end], long = (place) => Math.abs(turns[place + 1][axis] - turns[place][axis]);
+    const at = frames.has(from) ? [...turns.slice(1).keys()].sort((one, other) => long(other) - long(one))[0] : 0;
+    const [along, across] = frames.has(from) ? [0.4, 0.35] : [0.25, 0.1];  // near what is one of many
+    return [0, 1].map((side) => turns[at][side] + (turns[at + 1][side] - turns[at][side]) * (side === axis ? along : across));
   }
   return { spots, isShut, shown, holder, canvas, measure, lay, label };
 };

@@ -33,15 +33,14 @@
       root.querySelector(":scope > .ng-tools")?.remove();
       const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false);
       view.replaceWith(fresh);
-      const short = name === "whole" && !drawings.parts.querySelector("g.cluster");
-      show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open, short, then);
+      show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open, drawings.parts, then);
     };
     open("parts");
   }
 
-  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other; short: that one has no
-      open scope; then: what is to be seen of it first. */
-  function show(root, view, svg, name, open, short, then) {
+  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other; parts: what the image
+      shows; then: what is to be seen first. */
+  function show(root, view, svg, name, open, parts, then) {
     view.replaceChildren(svg);
     const said = root.querySelector(":scope > .ng-said");
     const all = (selector) => [...svg.querySelectorAll(selector)];
@@ -259,9 +258,8 @@
     // --- from a part to the whole ---
     /** The frame of what stands folded in the parts. */
     const frameOf = (part) => frames.get(nodes.has(part.dataset.first) ? path(nodes.get(part.dataset.first))[path(part).length] : `scope-${part.id}`);
-    function go(part) {  // to the node of that name, or to the scope that stood folded; the others stay folded
+    function go(part) {  // to the node of that name, or to the scope that stood folded
       root.dataset.part = part.id;
-      close([...part.ownerSVGElement.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
       const frame = frameOf(part), node = nodes.get(part.id);
       if (frame) return reveal(frame.id);
       begin(node?.id);
@@ -285,7 +283,11 @@
       button("fit", "the whole picture", fit);
       if (name === "parts") button("all nodes", "show every node", () => open("whole", (whole) => whole.everything()));
       if (frames.size) button("open all", "open every scope", everything);
-      if (frames.size) button("close all", "close every scope", () => { if (short) return open("parts"); close(frames.keys(), true); begin(); });
+      if (frames.size) button("close all", "close every scope", () => {
+        if (name && !parts.querySelector("g.cluster")) return open("parts");
+        close(frames.keys(), true);
+        begin();
+      });
       const box = tools.appendChild(make("input", { type: "search", placeholder: "search", "aria-label": "search for a node" }));
       box.oninput = () => { found = -1; search(box.value); };
       box.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") search(box.value); };
@@ -304,9 +306,10 @@
         if (shape && text) firsts.push({ text, box: shape.getBBox(), font, y: text.getAttribute("y"), long: text.getComputedTextLength() / font });
       }
       measure();
+      if (name === "whole") close([...parts.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
       settle();
       size(fitting(wide, high));
-      if (nodes.size > FEW && !readable() && frames.size) close(frames.keys(), true);
+      if (nodes.size > FEW && !readable()) close(frames.keys(), true);
       then ? then({ go, type, everything }) : begin();
       if (name === "parts") svg.getElementById(root.dataset.part)?.focus({ preventScroll: true });
     }
