@@ -95,7 +95,7 @@ const foldable = (svg, nodes, frames, edges, path) => {
   function route(at) {
     const bundles = new Map();
     for (const edge of edges) {
-      const [from, to] = [edge.dataset.from, edge.dataset.to].map((id) => holder(nodes.get(id))), key = `${from} ${to}`;
+      const [from, to] = [edge.dataset.from, edge.dataset.to].map((id) => holder(nodes.get(id))), key = `${from}\n${to}`;
       const bundle = frames.has(from) || frames.has(to), hidden = bundle && (from === to || bundles.has(key));
       edge.style.display = hidden ? "none" : "";
       if (bundle) bundles.set(key, [...(bundles.get(key) ?? []), edge]);
@@ -109,7 +109,7 @@ const foldable = (svg, nodes, frames, edges, path) => {
       if (!bundle) bend(edge, to, at);
     }
     for (const [key, [first, ...others]] of bundles) {
-      const [from, to] = key.split(" ");
+      const [from, to] = key.split("\n");
       if (from === to) continue;
       const [x, y] = draw(first, from, to, points(first).map((point) => [...at(...point), ...point]));
       if (!others.length) continue;

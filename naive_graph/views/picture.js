@@ -65,10 +65,10 @@
       label(scale);
     }
     const firsts = [];  // lines of boxes
-    function far(is) {  // then a box shows its first line alone, large enough to be read, if it fits
+    function far(is) {  // then a box shows its first line alone, large enough to be read, if there is room in it and around
       svg.classList.toggle("ng-far", is);
       for (const { text, box, y, font, long } of firsts) {
-        const needed = 9.2 / scale, fits = is && long * needed < box.width && needed < box.height;
+        const needed = 9.2 / scale, fits = is && long * needed < box.width + 2 * PAD && needed < box.height + PAD;
         text.classList.toggle("ng-short", fits);
         text.setAttribute("font-size", fits ? needed : font);
         text.setAttribute("y", fits && !text.parentNode.dataset.formula ? box.y + box.height / 2 + needed / 3 : y);
