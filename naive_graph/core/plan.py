@@ -56,7 +56,10 @@ class Plan:
         self.targets = [step_of[row] for row in targets or ends if targets or operators[row] >= 0]
         self.ends = len(ends)
         self.absorbed = drawn.absorbed_by(asked)
-        self.complete = all(kind < 0 or BY_NUMBER[kind].takes(count) for kind, count in {*zip(kinds, counts)})
+        # Only an operator that waits for edges drawn by hand can lack operands; it has none as long as none are drawn.
+        self.complete = self.rules.count(None) == counts.count(0) and (
+            not tables.drawings or all(kind < 0 or BY_NUMBER[kind].takes(n) for kind, n in {*zip(kinds, counts)})
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
