@@ -72,8 +72,9 @@ def forward(plan: Plan, values: MutableSequence[Value], told: bool = True) -> It
             values[step] = rule.value(*xs) if floats else rule(*xs)
             if told:
                 yield Evaluated(rows[step], rule, tuple(xs), values[step])
-        for ready in plan.released(step) if told else ():
-            yield Enqueued(rows[ready])
+        if told:
+            for ready in plan.released(step):
+                yield Enqueued(rows[ready])
 
 
 def reverse(
