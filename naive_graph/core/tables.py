@@ -488,10 +488,12 @@ def unpacked(new: list[list[Any]], base: int, now: int) -> Unpacked:
     sources: list[int] = []
     targets: list[int] = []
     values, stamps = array("d"), array("q")
-    for row, operator, left, right in zip(count(base), operators, new[1], new[2]):
+    for row, operator, left, right in zip(count(base), *new[:3]):
         if right >= 0:
-            sources += (left, right)
-            targets += (row, row)
+            sources.append(left)  # one by one: quicker than a pair at once
+            sources.append(right)
+            targets.append(row)
+            targets.append(row)
         elif right == ONE:
             if operator >= 0:
                 sources.append(left)
