@@ -185,7 +185,7 @@ class Drawn:
         self.operators, self.degrees, self.sources, self.targets = part[1:] if part else tables.columns()
         self.begins = [0, *accumulate(self.degrees)]
         sources, targets = self.sources, self.targets
-        if targets != sorted(targets):  # some edges were drawn by hand
+        if tables.drawings:  # edges that were drawn by hand come in any order
             by_row = sorted(range(len(targets)), key=targets.__getitem__)
             sources, targets = [sources[edge] for edge in by_row], [targets[edge] for edge in by_row]
         merging = [edge for edge, source in enumerate(sources) if source < 0]
