@@ -46,19 +46,20 @@ class Plan:
         step_of = [0] * len(asked)
         for step, row in enumerate(order):
             step_of[row] = step
-        kinds, counts = [operators[row] for row in order], [degrees[row] for row in order]
-        self.rows, self.kinds = array("i", drawn.named(order)), array("h", kinds)
-        self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in kinds]
-        self.starts = array("i", [0, *accumulate(counts)])
-        operands = [step_of[each] for row in order if degrees[row] for each in flat[begins[row] : begins[row + 1]]]
-        self.operand_steps = array("i", operands)
+        counts = [degrees[row] for row in order]
+        self.rows, self.kinds = drawn.named(order), [operators[row] for row in order]
+        self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in self.kinds]
+        self.starts = [0, *accumulate(counts)]
+        self.operand_steps = [
+            step_of[each] for row in order if degrees[row] for each in flat[begins[row] : begins[row + 1]]
+        ]
         ends = [row for row in order if not consumers[row]]
         self.targets = [step_of[row] for row in targets or ends if targets or operators[row] >= 0]
         self.ends = len(ends)
         self.absorbed = drawn.absorbed_by(asked)
         # Only an operator that waits for edges drawn by hand can lack operands; it has none as long as none are drawn.
         self.complete = self.rules.count(None) == counts.count(0) and (
-            not tables.drawings or all(kind < 0 or BY_NUMBER[kind].takes(n) for kind, n in {*zip(kinds, counts)})
+            not tables.drawings or all(kind < 0 or BY_NUMBER[kind].takes(n) for kind, n in {*zip(self.kinds, counts)})
         )
 
     def __len__(self) -> int:

@@ -62,7 +62,7 @@ def forward(plan: Plan, values: MutableSequence[Value], told: bool = True) -> It
     values: one for each step, the leaves' set; the operators' are filled in.
     told: whether to tell what happens.
     """
-    rows, starts, operand_steps = plan.rows, plan.starts.tolist(), plan.operand_steps.tolist()
+    rows, starts, operand_steps = plan.rows, plan.starts, plan.operand_steps
     floats = plan.complete and set(map(type, values)) == {float}  # they stay floats: no rule needs to look at each
     for step in plan.sources() if told else ():
         yield Enqueued(rows[step])
@@ -99,7 +99,7 @@ def reverse(
     infinite slope. As long as every contribution stands under one condition it
     is stated once, at the end.
     """
-    rows, rules, starts, operand_steps = plan.rows, plan.rules, plan.starts.tolist(), plan.operand_steps.tolist()
+    rows, rules, starts, operand_steps = plan.rows, plan.rules, plan.starts, plan.operand_steps
     sums: list[Value] = [] if adjoints is None else adjoints
     sums += [None] * len(plan)
     for step, seed in seeds.items():
