@@ -314,8 +314,10 @@ def test_wrong_modes_and_constants_are_refused():
         step(Variable(1.0).sin(), mode="sideways")
     with pytest.raises(NodeError, match="does not vary"):
         step(Constant(1.0))
-    with pytest.raises(NodeError, match="step takes nodes"):
+    with pytest.raises(NodeError, match="step takes a node, a tensor or a Sequential, not float"):
         step(3.0)
+    with pytest.raises(NodeError, match=r"not Model .*step\(loss\)"):
+        step(type("Model", (), {})())
     with pytest.raises(NodeError, match="wrt=x"):
         step(Variable(1.0).sin(), mode="tangent", wrt=Variable(2.0))
 
@@ -516,6 +518,29 @@ def test_a_formula_is_the_heading_unless_it_is_long():
     for _ in range(50):
         y = y.sin()
     assert given_to_browser(step(y))[0]["heading"] == ""
+
+
+def test_the_title_is_the_name_or_the_formula_as_far_as_it_is_short():
+    x, w = Variable(6.0, name="x"), Variable(2.0)
+    f = ((x - 7) ** 2 - w * -2).log()
+    assert step(f).walk().title == f"A walk through log((x - 7)**2 - v{w.row}*-2)"
+    y = x
+    for _ in range(20):
+        y = (y * 0.5).sin() + x.exp()
+    assert step(y).walk().title == "A walk through sin((sin(…*0.5) + exp(x))*0.5) + exp(x)"
+    many = sum((x * place for place in range(2, 30)), x)
+    assert step(many).walk().title == "A walk through x + x*2 + x*3 + …"
+    y.name = "loss"
+    steps = step(y)
+    assert steps.walk().title == "A walk through loss"
+    Graph.clear()
+    assert steps.walk().title == "A walk through loss"
+
+
+def test_a_formula_with_parts_of_its_own_is_no_heading():
+    x, y = Variable(2.0, name="x"), Variable(3.0, name="y")
+    part = (x * y).sin() + x
+    assert given_to_browser(step((part * y).sin() + part * part))[0]["heading"] == ""
 
 
 def test_a_million_events_are_columns_not_objects():

@@ -191,6 +191,9 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         tensor: Any = f
         title = f"A walk through {tensor.label}"
         rows = list(dict.fromkeys(map(int, lower(tensor).rows.flat)))
+    elif not isinstance(f, Node):
+        given = f"{type(f).__name__} {f!r:.60}"
+        raise NodeError(f"step takes a node, a tensor or a Sequential, not {given}. Give what is computed: step(loss).")
     else:
         rows = rows_of([f], "step")
     if mode != "forward" and all(CURRENT.tables.operators[row] == CONSTANT for row in rows):
