@@ -29,6 +29,7 @@ function firings(walk) {
     return {
       index, kind: now ? "fired" : "started", phase: "firing", iteration: now?.time ?? 0, back: false, before: null,
       sentence: now?.text ?? walk.flow.begins, acting: now ? now.operator : null, taker: null,
+      focus: (now ?? fired[0])?.operator,
       from: now ? ends(now.taken, 0) : [], to: ends(given, 1), edges: [...new Set(lit)],
       carried: given.map((name) => [arrow(name), now.given[name]]),
       drawings: ["0"], texts: () => ["", ""], queue: [], panel: () => panel(now, lies), table: () => table(lies),

@@ -256,7 +256,7 @@ function picturing(walk, teller, act) {
     again();
   }
 
-  /** Scroll so that the acting node, what it takes and what it gives to are seen, within the drawing alone. */
+  /** Scroll so that the acting node, what it takes and what it gives to are seen; before a run, who acts first. */
   function see() {
     const starts = view.acting === null && view.focus !== undefined;
     const before = starts ? [view.focus, ...teller.around(view, view.focus)] : [];

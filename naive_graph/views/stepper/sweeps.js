@@ -16,6 +16,7 @@ function sweeps(walk) {
 
   function at(index) {
     const state = stateAt(index), { cast, pattern, place } = state, kind = KINDS[pattern.kinds[place]];
+    const first = acts ? step : pattern.takers[Math.min(place + 1, pattern.count - 1)];  // who acts next
     const step = pattern.steps[place], taker = pattern.takers[place], back = pattern.phase === "backward";
     const row = (each) => cast.rows[each], acts = kind !== "started";
     const operands = acts ? cast.fed(step) : [], users = acts ? cast.users(step) : [];
@@ -26,9 +27,9 @@ function sweeps(walk) {
     const before = kind === "contributed" && state.before !== null ? figure(state.before) : null;
     return {
       index, kind, phase: pattern.phase, iteration: iterationOf[state.run], sentence: sentence(state),
-      acting: acts ? row(step) : null, focus: row(step), from: (back ? users : operands).map(row),
+      acting: acts ? row(step) : null, focus: row(first), from: (back ? users : operands).map(row),
       to: (back ? operands.filter(cast.varies) : users).map(row), taker: kind === "contributed" ? row(taker) : null,
-      edges: carried.map(([id]) => id), carried, back, before, drawings: drawingsOf(cast, row(step)),
+      edges: carried.map(([id]) => id), carried, back, before, drawings: drawingsOf(cast, row(first)),
       texts: (each) => textsOf(state, cast.stepOf.get(each)), queue: queueOf(state),
       panel: (level) => panel(state, level),
       table: () => table(state), slope: pattern.phase === "tangent" ? "slope" : "grad", name: cast.called(taker),
