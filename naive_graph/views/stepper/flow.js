@@ -79,7 +79,8 @@ function firings(walk) {
   }
 
   return {
-    count, at, meaning, levels: null, iterations: [0], seen: () => true, turn: (_, index) => index, course: null,
+    count, at, meaning, levels: null, iterations: [0], level: () => 0, numbered: (index) => index,
+    unnumbered: (number) => number, turn: (_, index) => index, course: null,
     called: (name) => name, wishes: [...Object.keys(operators), ...Object.keys(streams)],
       near: ({ acting }) => neighbourhood(acting),
     around: (_, name) => { const { left, right } = neighbourhood(name);

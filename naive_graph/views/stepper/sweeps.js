@@ -1,7 +1,5 @@
 // The events of sweeps, told: a step in words and figures, what is lit at it, and how it is found.
 
-const LEVELS = ["values", "contributions", "queue"];
-const LEVEL_OF = { started: 0, enqueued: 2, read: 0, evaluated: 0, contributed: 1, finished: 0, moved: 0 };
 const MOST_CHIPS = 20;   // of the queue
 const MOST_VALUES = 300; // in the table
 const MOST_WISHES = 100; // names that are offered
@@ -16,9 +14,9 @@ function sweeps(walk) {
 
   function at(index) {
     const state = stateAt(index), { cast, pattern, place } = state, kind = KINDS[pattern.kinds[place]];
-    const first = acts ? step : pattern.takers[Math.min(place + 1, pattern.count - 1)];  // who acts next
     const step = pattern.steps[place], taker = pattern.takers[place], back = pattern.phase === "backward";
     const row = (each) => cast.rows[each], acts = kind !== "started";
+    const first = acts ? step : pattern.takers[Math.min(place + 1, pattern.count - 1)];  // who acts next
     const operands = acts ? cast.fed(step) : [], users = acts ? cast.users(step) : [];
     const edge = (position) => `edge-${row(operands[position])}-${row(step)}-${position}`;
     const taken = () => operands.map((each, position) => [edge(position), figure(state.values[each])]);
@@ -123,7 +121,7 @@ function sweeps(walk) {
 
   function level(index) {
     const [pattern, place] = event(index);
-    return LEVEL_OF[KINDS[pattern.kinds[place]]];
+    return levelOf(KINDS[pattern.kinds[place]], !pattern.cast.varies(pattern.steps[place]));
   }
 
   /** Whether a number of an event is not finite: those of a reverse run come to light when it is run. */
@@ -194,7 +192,8 @@ function sweeps(walk) {
   const names = casts.flatMap((cast) => Object.values(cast.names)).slice(0, MOST_WISHES);
   const named = names.flatMap((name) => [`${name}.grad`, name]);
   return {
-    count, iterations, at, levels: LEVELS, seen: (index, most) => level(index) <= most, meaning, turn, course,
+    count, iterations, at, levels: LEVELS, level, meaning, turn, course,
+    numbered: replay.numbered, unnumbered: replay.unnumbered,
     called: (row) => called(casts.find((cast) => cast.stepOf.has(row)), row),
     wishes: [...new Set(["not finite", ...named, ...operators])],
     near: (view) => neighbourhood(castAt(view), view.acting ?? view.focus),
