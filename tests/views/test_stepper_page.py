@@ -406,12 +406,14 @@ def test_a_finger_hits_every_control(opened: Any, size: Any) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("size", SIZES)
 def test_the_line_at_hand_is_in_sight(opened: Any, size: Any) -> None:
-    steps = step(layers(3, 4))
+    x = Variable(0.5, name="x")
+    steps = step(x + (0.125 * x + 0.25 * x + 0.375 * x + 0.5 * x + 0.625 * x + 0.75 * x + 0.875 * x).sin() + x.tanh())
     seen = opened(steps, viewport={"width": size[0], "height": size[1]})
-    seen.go(steps.find(kind="evaluated")[5].index)
+    seen.go(steps.find(operator="tanh")[0].index)
     seen.press("2")
-    line, panel = (seen.root.locator(each).bounding_box() for each in (".ng-program li[aria-current]", ".ng-panel"))
-    assert panel["y"] <= line["y"] and line["y"] + line["height"] <= panel["y"] + panel["height"]
+    mark, panel = (seen.root.locator(each).bounding_box() for each in (".ng-program mark", ".ng-panel"))
+    for side, size in (("x", "width"), ("y", "height")):
+        assert panel[side] <= mark[side] and mark[side] + mark[size] <= panel[side] + panel[size]
 
 
 @pytest.mark.browser

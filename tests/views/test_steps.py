@@ -578,7 +578,7 @@ def test_a_tensor_is_lowered_and_all_its_elements_are_walked_through():
     w, x = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]], "W"), LeafNode.parameter([5.0, 6.0], "x")
     y = linear("ij,j->i", w, x, name="y")
     steps = step(y)
-    assert steps.walk().title == f"A walk through {y.label}"
+    assert steps.walk().title == "A walk through y[i] = sum_{j} W[i,j] * x[j]"
     state, leaves = last_state(steps), lower(x)
     assert [state.values[node.row] for node in lower(y)] == [17.0, 39.0]
     assert [state.grads[node.row] for node in leaves] == [4.0, 6.0]  # of the sum of y

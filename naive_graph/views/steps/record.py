@@ -19,6 +19,8 @@ from ...graph.derive import leaf_values
 from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
 from ...graph.running import checked_feed
+from ..lettering import visible
+from .naming import LONG
 from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
 from .shown import Firings, Steps
 
@@ -191,7 +193,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         from ...tensor.lower import lower  # brings NumPy
 
         tensor: Any = f
-        title = f"A walk through {tensor.label}"
+        title = f"A walk through {visible(tensor.equation(), LONG)}"
         rows = list(dict.fromkeys(map(int, lower(tensor).rows.flat)))
     elif not isinstance(f, Node):
         given = f"{type(f).__name__} {f!r:.60}"
