@@ -440,6 +440,7 @@ def test_it_fills_the_window_and_can_be_read(opened: Any, size: Any, scheme: str
 @pytest.mark.parametrize("size", SIZES)
 def test_everything_is_reached_by_the_keyboard_alone(opened: Any, size: Any) -> None:
     seen = opened(loop(3), viewport={"width": size[0], "height": size[1]})
+    seen.press("?")
     reached = set()
     for _ in range(40):
         seen.press("Tab")
@@ -449,4 +450,6 @@ def test_everything_is_reached_by_the_keyboard_alone(opened: Any, size: Any) -> 
         ".map(e => e.getAttribute('aria-label'))"
     )
     assert set(shown) <= reached
-    assert "the program" in reached and "the step in figures" in reached
+    assert {"the program", "the step in figures", "keys and colours"} <= reached
+    seen.press("Escape")
+    assert seen.root.locator(".ng-help").is_hidden()

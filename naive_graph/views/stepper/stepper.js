@@ -49,7 +49,8 @@ export function mount(el, walk, state, alone = false) {
   const picture = picturing(walk, teller, { clicked, level: () => level,
     pace: () => (timer === null ? 2000 : SPEEDS[speed.value]) });
   const panel = paneling(walk, teller, go);
-  const help = make("div", { class: "ng-help", hidden: true }, make("dl", {},
+  const help = make("div", { class: "ng-help", hidden: true, tabindex: 0, role: "group",
+    "aria-label": "keys and colours" }, make("dl", {},
     ...KEYS.flatMap(([keys, says]) => [make("dt", {}, keys), make("dd", {}, says)])),
     make("p", {}, "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. "
       + "Dashed: ready, in the queue. "
