@@ -107,16 +107,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except KeyboardInterrupt:
         return _stopped()
-    except BrokenPipeError:  # the reader, `head` say, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except (NaiveGraphError, OSError) as error:
-        print(f"{PROGRAM}: {_told(error)}", file=sys.stderr)
+        if not isinstance(error, BrokenPipeError):  # there the reader, `head` say, has seen enough
+            print(f"{PROGRAM}: {_told(error)}", file=sys.stderr)
+        _drop_unwritten()
         return 1
     except RuntimeError as error:  # up to Python 3.11 a Ctrl-C while a class is made comes out as one
         if isinstance(error.__cause__, KeyboardInterrupt):
             return _stopped()
         raise
+
+
+def _drop_unwritten() -> None:
+    """Python would try at its end to write what could not be written, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _told(error: Exception) -> str:

@@ -45,7 +45,7 @@ def missing(target: TensorNode, valued: Callable[[TensorNode], bool]) -> list[Te
 def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:
     """How to compute these nodes, sources first; products that are folded into others have no recipe.
 
-    >>> from . import LeafNode
+    >>> from ..nodes import LeafNode
     >>> a, b, v = (LeafNode.parameter([[1.0]], name) for name in "abv")
     >>> product = (a @ b) @ v
     >>> (recipe,) = recipes(missing(product, lambda node: not node.sources), product)
