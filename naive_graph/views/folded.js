@@ -108,10 +108,12 @@ const foldable = (svg, nodes, frames, edges, path) => {
       }
       if (!bundle) bend(edge, to, at);
     }
+    const leaving = new Map();
+    for (const key of bundles.keys()) { const from = key.split("\n")[0]; leaving.set(from, (leaving.get(from) ?? 0) + 1); }
     for (const [key, [first, ...others]] of bundles) {
       const [from, to] = key.split("\n");
       if (from === to) continue;
-      const [x, y] = draw(first, from, to, points(first).map((point) => [...at(...point), ...point]));
+      const [x, y] = draw(first, from, to, points(first).map((point) => [...at(...point), ...point]), leaving.get(from) > 1);
       if (!others.length) continue;
       const text = first.appendChild(document.createElementNS(svg.namespaceURI, "text"));
       set(text, { class: "ng-count", x, y: y + 4, "text-anchor": "middle", "font-size": SMALL });
@@ -124,8 +126,9 @@ const foldable = (svg, nodes, frames, edges, path) => {
     head?.setAttribute("points", (head.dataset.was ??= head.getAttribute("points")));
     shift(head, ...[0, 1].map((axis) => spots.get(to)[axis] - drawn.get(to)[axis]));
   }
-  /** The arrow from side to side by its stopovers, straight across what is closed; where there is room for its count. */
-  function draw(edge, from, to, way) {
+  /** The arrow from side to side by its stopovers, straight across what is closed; where there is room for its count.
+      fans: more than one arrow leaves there. */
+  function draw(edge, from, to, way, fans) {
     const [a, b] = [spots.get(from), spots.get(to)], level = b[0] > a[0] + a[2] || a[0] > b[0] + b[2], axis = level ? 0 : 1, on = b[axis] > a[axis];
     const side = (box, end) => { const spot = [box[0] + box[2] / 2, box[1] + box[3] / 2]; spot[axis] = box[axis] + (end ? box[axis + 2] : 0); return spot; };
     const [start, end] = [side(a, on), side(b, !on)], sign = on ? 1 : -1;
@@ -143,8 +146,8 @@ const foldable = (svg, nodes, frames, edges, path) => {
     head?.setAttribute("points", [[0, 0], [back, 2.5], [back, -2.5]].map(([along, across]) => (level ? [x + along, y + across] : [x + across, y + along]).join(",")).join(" "));
     shift(head, 0, 0);
     const turns = [start, ...stops, end], long = (place) => Math.abs(turns[place + 1][axis] - turns[place][axis]);
-    const at = frames.has(from) ? [...turns.slice(1).keys()].sort((one, other) => long(other) - long(one))[0] : 0;
-    const [along, across] = frames.has(from) ? [0.4, 0.35] : [0.25, 0.1];  // near what is one of many
+    const at = !frames.has(from) ? 0 : fans ? turns.length - 2 : [...turns.slice(1).keys()].sort((one, other) => long(other) - long(one))[0];
+    const [along, across] = !frames.has(from) ? [0.25, 0.1] : fans ? [0.5, 0.5] : [0.4, 0.35];  // near what is one of many
     return [0, 1].map((side) => turns[at][side] + (turns[at + 1][side] - turns[at][side]) * (side === axis ? along : across));
   }
   return { spots, isShut, shown, holder, canvas, measure, lay, label };
