@@ -11,7 +11,7 @@ from .scene import Arrow, Box, Scene
 SVG = "http://www.w3.org/2000/svg"
 ElementTree.register_namespace("", SVG)
 DROPPED = ("font-family", "{http://www.w3.org/XML/1998/namespace}space")
-HALO = {"paint-order": "stroke", "stroke": LIGHT["ground"], "stroke-width": "3"}  # legible on a line
+HALO = {"paint-order": "stroke", "stroke": LIGHT["ground"], "stroke-width": "6"}  # legible on a line
 
 
 def dressed(svg: str, scene: Scene, said: str) -> str:

@@ -8,7 +8,7 @@ from .look import LIGHT, LINE, RADIUS, SMALL, TEXT, TITLE, Look
 from .routes import MARGIN, Page, ground, paged
 from .scene import Arrow, Box, Cell, Scene
 
-HALO = f'paint-order="stroke" stroke="{LIGHT["ground"]}" stroke-width="3"'  # a label stays legible on a line
+HALO = f'paint-order="stroke" stroke="{LIGHT["ground"]}" stroke-width="6"'  # a label stays legible on a line
 
 
 def layered_svg(scene: Scene, direction: str) -> str:
@@ -40,7 +40,7 @@ def _arrow(arrow: Arrow, page: Page) -> str:
     drawn = f'<path d="{path}" fill="none" stroke="{LIGHT["soft"]}" marker-end="url(#tip)"/>'
     if arrow.label:
         x, y = page.labels[arrow.id]
-        drawn += _text(x, y + 4, arrow.label, "gradient", SMALL, "middle", HALO)
+        drawn += _text(x, y + 4, arrow.label, "gradient", TEXT, "middle", HALO)
     if arrow.place:
         x, y = page.places[arrow.id]
         drawn += _text(x, y + 4, arrow.place, "soft", SMALL, "middle")

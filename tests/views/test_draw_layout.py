@@ -11,8 +11,8 @@ from pictures import SVG, groups
 
 from naive_graph import Graph, Variable, draw, scope
 from naive_graph.views.ink import layered_svg
-from naive_graph.views.layers import settled
 from naive_graph.views.layout import arrange
+from naive_graph.views.placing import ascending
 
 DIRECTIONS = ["LR", "RL", "TB", "BT"]
 
@@ -165,7 +165,7 @@ def test_the_arrows_of_a_node_arrive_apart():
 
 @given(st.lists(st.floats(-1e6, 1e6), max_size=20))
 def test_settled_numbers_ascend_and_keep_their_sum(wishes):
-    found = settled(wishes)
+    found = ascending(wishes)
     assert all(a <= b + 1e-6 for a, b in pairwise(found))
     assert sum(found) == pytest.approx(sum(wishes), abs=1e-3)
 
