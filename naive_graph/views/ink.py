@@ -69,7 +69,8 @@ def _shape(box: Box, look: Look, x: float, y: float, wide: float, high: float) -
     if look.shape == "ellipse":
         return f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{wide / 2:.1f}" ry="{high / 2:.1f}" {ink}/>'
     if look.shape == "hexagon":
-        corners = [(left, y), (left + 9, top), (right - 9, top), (right, y), (right - 9, bottom), (left + 9, bottom)]
+        near, far = left + wide / 4, right - wide / 4
+        corners = [(left, y), (near, top), (far, top), (right, y), (far, bottom), (near, bottom)]
         return f'<polygon points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in corners)}" {ink}/>'
     behind = _rectangle(left + 4, top, wide - 4, high - 4, 0.0, ink) if look.shape == "box3d" else ""
     if behind:

@@ -87,8 +87,10 @@ def box_size(box: Box, ports: int = 0, down: bool = False) -> Point:
         wide, high = max(wide, across * box.grid.columns + 20), high + tall * box.grid.rows + 8
     if shape == "ellipse":
         wide, high = 1.2 * wide, 1.25 * high
-    elif shape in ("hexagon", "box3d"):
-        wide += 18
+    elif shape == "hexagon":
+        wide += 18 * len(box.lines)  # the higher it is, the more its slopes take
+    elif shape == "box3d":
+        wide, high = wide + 18, high + 8
     if ports and down:
         return max(wide, 28.0 * ports), high + 2 * SMALL
     return (wide + 48, max(high, (SMALL + 3.0) * ports)) if ports else (wide, high)

@@ -99,8 +99,8 @@ def _turn(layout: Layout, direction: str, top: float) -> Turn:
 def _add_arrows(page: Page, layout: Layout, turn: Turn, down: bool) -> None:
     """All arrows. They turn between the layers alone, so that they pass nothing that stands in one."""
     leave, arrive = _ports(layout, 0, 1), _ports(layout, -1, -2)
-    tails = {each.id: _at_outline(page, layout, each, leave[each.id], 1) for each in page.scene.arrows}
-    tips = {each.id: _at_outline(page, layout, each, arrive[each.id], -1) for each in page.scene.arrows}
+    tails = {each.id: _at_outline(page, layout, each, leave[each.id], 1, down) for each in page.scene.arrows}
+    tips = {each.id: _at_outline(page, layout, each, arrive[each.id], -1, down) for each in page.scene.arrows}
     turns = _turns(layout, tails, tips)
     for arrow in page.scene.arrows:
         name, tail, tip = arrow.id, tails[arrow.id], tips[arrow.id]
@@ -166,13 +166,15 @@ def _straight(one: Point, other: Point) -> list[Point]:
     return [((2 * a + b) / 3, at), ((a + 2 * b) / 3, to), other] if abs(b - a) > 0.1 else []
 
 
-def _at_outline(page: Page, layout: Layout, arrow: Arrow, port: float, side: int) -> Point:
-    """Where an arrow touches its box, a port's distance from the middle of the side; an ellipse is round there."""
+def _at_outline(page: Page, layout: Layout, arrow: Arrow, port: float, side: int, down: bool) -> Point:
+    """Where an arrow touches its box, a port's distance from the middle of the side; some are round there."""
     name = arrow.source if side > 0 else arrow.target
     (along, across), (length, breadth) = layout.spots[name], layout.sizes[name]
     half = length / 2
     if page.shapes[name] == "ellipse" and breadth:
         half *= (1 - (2 * port / breadth) ** 2) ** 0.5
+    elif page.shapes[name] == "hexagon":
+        half *= min(1.0, 2 - 4 * abs(port) / breadth) if down else 1 - abs(port) / breadth
     return along + side * half, across + port
 
 
