@@ -12,7 +12,7 @@ FLOORS = [
     "classroom", "cli", "__main__",
 ]  # fmt: skip
 # Doors import by name, so that who lacks a tool loses nothing but what needs it.
-DOORS = {"__init__", "engines/choice", "tensor/arrays"}
+DOORS = {"__init__", "engines/choice", "tensor/evaluation/arrays"}
 FILES = {
     file.relative_to(HOUSE).with_suffix("").as_posix().removesuffix("/__init__"): file for file in HOUSE.rglob("*.py")
 }

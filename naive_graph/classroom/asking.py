@@ -27,11 +27,12 @@ from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple, Protocol
 
+from ..core.progress import is_watched
 from ..graph.graph import Graph
 from .cases import LARGE, Case, Question
 
 LINES, SECONDS = 100_000, 5.0  # of the answer, and of processor time, in one call; more for a large graph
-PATIENCE = 20.0  # seconds without a sign of life from the child
+PATIENCE, SOON = 20.0, 2.0  # seconds without a sign of life from the child: before it is killed, before it is told
 MOST_ENDLESS = 3  # calls that do not end, before the rest is not asked
 TWICE = 12  # how many of the first cases are asked a second time
 MOST = 20_000  # entries that are read from what an answer gives
@@ -251,8 +252,8 @@ def in_turn(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
 
 def _from_a_child(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
     """As `in_turn`, in a process of its own that is killed when it falls silent, or when we are interrupted."""
-    import select
     import signal
+    from select import select
 
     out, into = os.pipe()
     with warnings.catch_warnings():
@@ -261,16 +262,21 @@ def _from_a_child(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outco
     if not child:
         _be_the_child(task, answer, numbers, into)
     os.close(into)
-    rest = b""
+    rest, told, left = b"", False, iter(numbers)
+    number = next(left)
     try:
         while True:
-            silent = not select.select([out], [], [], PATIENCE)[0]
+            silent = not select([out], [], [], SOON)[0]
+            if silent:
+                told = told or _tell(task.cases[number])
+                silent = not select([out], [], [], max(0.0, PATIENCE - SOON))[0]
             more = b"" if silent else os.read(out, 1 << 16)
             *lines, rest = (rest + more).split(b"\n")
             for line in lines:
                 if line == b"end":
                     return
                 yield Outcome(*json.loads(line))
+                number = next(left, number)
             if not more:
                 yield Outcome("endless" if silent else "crashed")
                 return
@@ -279,6 +285,16 @@ def _from_a_child(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outco
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def _tell(case: Case) -> bool:
+    """Say, where somebody waits, why nothing is said."""
+    if is_watched():
+        print(
+            f"Your answer still runs in the case\n    {case.text}\nIt is stopped after {PATIENCE:.0f} s at most. "
+            "Ctrl-C, in a notebook the stop button, ends it now.", file=sys.stderr, flush=True,
+        )  # fmt: skip
+    return True
 
 
 def _be_the_child(task: Task, answer: Any, numbers: list[int], into: int) -> None:

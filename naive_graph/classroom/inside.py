@@ -2,7 +2,7 @@
 
 First the walls (Linux): namespaces without network and without anybody else's
 processes, and a root of its own, where only Python can be seen, read-only, and
-/work, a small folder that ends with it. Then one process for each exercise,
+/handed-in, a small folder that ends with it. Then one process for each exercise,
 without rights, without more processes, with little memory and time: there the
 learner's code runs, and what the answer gives in each case goes home as plain
 data. What is right is not known here. Nothing that the code can do says more
@@ -30,7 +30,7 @@ from typing import Any
 ROOM = "naive_graph.classroom.exercises"
 PATIENCE = 20.0  # seconds without a word
 MOST_BYTES = 1 << 24  # that are read of one answer
-WORK = "/work"
+WORK = "/handed-in"  # a name that no package is installed under
 NOBODY = 65534
 # What Python and the packages that it loads need of a system, where it is there.
 SYSTEM = (
@@ -84,7 +84,7 @@ def enclose(base: str, show: list[str], hide: list[str]) -> None:
 
 
 def _build(base: str, show: list[str], hide: list[str]) -> None:
-    """A root of what is shown, read-only, and /work. A root inside a root: who is there can make no user namespace."""
+    """A root of what is shown, read-only, and WORK. A root inside a root: who is there can make no user namespace."""
     _call("mount", "tmpfs", base, "tmpfs", NOSUID | NODEV, "size=1m,mode=755")
     jail = f"{base}/jail"
     os.mkdir(jail)

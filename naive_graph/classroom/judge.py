@@ -56,7 +56,7 @@ def exercise_named(name: str) -> Exercise:
         if str(name) in (exercise.name, exercise.number):
             return exercise
     near = get_close_matches(str(name), [each.name for each in EXERCISES], 1, 0.5)
-    meant = f" Did you mean {near[0]!r}?" if near else ""
+    meant = f" Did you mean {near[0]!r}?" if near else ' Give its name first: check("kahn", kahn).' * callable(name)
     raise LessonError(f"There is no exercise {name!r}.{meant} progress() lists all of them.")
 
 

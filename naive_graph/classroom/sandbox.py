@@ -23,7 +23,7 @@ from ..errors import LessonError
 from .answers import Trouble
 from .asking import MOST, Asked, Outcome, paired, schedule
 from .exercise import Exercise
-from .inside import ROOM
+from .inside import ROOM, WORK
 from .judge import Verdict, verdict
 from .mistakes import Mistake
 from .needed import imported, needed, used
@@ -120,7 +120,7 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
         "show": _folders(), "hide": [str(EXERCISES), *map(os.path.realpath, hide)], **limits._asdict(),
     }  # fmt: skip
     settings = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg", "LANG": "C.UTF-8"}
-    settings |= dict.fromkeys(("HOME", "TMPDIR", "NAIVE_GRAPH_CACHE", "NAIVE_GRAPH_DATA", "MPLCONFIGDIR"), "/work")
+    settings |= dict.fromkeys(("HOME", "TMPDIR", "NAIVE_GRAPH_CACHE", "NAIVE_GRAPH_DATA", "MPLCONFIGDIR"), WORK)
     if not limits.enclosed:
         settings = {**os.environ, "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "inside.py")]

@@ -20,6 +20,8 @@ from .lessons import lessons_of_the_package
 
 def new(folder: Path, names: Sequence[str], renew: bool) -> int:
     """Write a course: its file, the teacher's notebooks, the students', and notes on each lesson."""
+    if folder.exists() and not folder.is_dir():
+        raise LessonError(f"{folder} is a file. Give a folder, or a name that is free.")
     lessons = lessons_of_the_package()
     read = {each.stem: json.loads(each.read_text(encoding="utf-8")) for each in lessons}
     if not (folder / FILE).exists():
@@ -79,6 +81,7 @@ def _write_results(course: Course, results: list[Result]) -> None:
 
 def _chosen(lessons: list[Path], names: Sequence[str]) -> list[Path]:
     """The lessons whose names begin so; all of them without any names."""
+    names = [name.zfill(2) if name.isdecimal() else name for name in names]  # 1 is lesson 01, and not 10, 11 and 12
     for name in names:
         if not any(each.stem.startswith(name) for each in lessons):
             raise LessonError(f"There is no lesson {name!r}. There are: {', '.join(each.stem for each in lessons)}.")

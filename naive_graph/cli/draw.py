@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,13 +14,12 @@ from ..graph.printed import wrapped
 from ..views.draw import draw
 from .expression import read
 
-SUFFIXES = (".svg", ".png", ".dot")
+SUFFIXES = (".svg", ".png", ".dot", ".html")
 
 
 def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
     """Read, evaluate, differentiate, draw; print the formula, the value and the gradients."""
-    if output.suffix.lower() not in SUFFIXES:
-        raise DrawingError(f"'{output}' does not end in .svg, .png or .dot. Choose one: -o graph.svg")
+    check_suffix(output)
     values = numbers(given)
     with Graph.scratch(), warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
@@ -31,9 +31,15 @@ def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
         draw(f).save(output)
     for note in noted:
         # Where it was written is a line of this program, which says nothing to the reader.
-        print(wrapped(f"note: {str(note.message).split(', written on ')[0]}"))
+        print(wrapped(f"note: {re.split(', (?:written|made) on ', str(note.message))[0]}"))
     print(f"written: {output}")
     return 0
+
+
+def check_suffix(output: Path) -> None:
+    """Raise DrawingError, before anything is printed, for a file that no picture can be."""
+    if output.suffix.lower() not in SUFFIXES:
+        raise DrawingError(f"'{output}' does not end in .svg, .png, .dot or .html. Choose one: -o graph.svg")
 
 
 def numbers(given: Sequence[str]) -> dict[str, float]:

@@ -120,6 +120,8 @@ def _explained(error: SyntaxError, text: str) -> str:
         where = f"character {max(1, min(error.offset or 1, len(text)))}: {what}"
     if re.search(r"(?<![\w.])[\d.]+(?![eE][+-]?\d)\s*[A-Za-z_(]|\)\s*[\w(]", text):
         hint = "Write * between factors: 2*x, not 2x."
+    elif called := [name for name in re.findall(r"([^\W\d]\w*)\s+\w", text) if name in functions()]:
+        hint = f"Put what a function is given in brackets: {called[0]}(x)."
     elif "=" in text:
         hint = "Give values after the expression: x=6."
     else:
@@ -209,6 +211,8 @@ class _Reader:
     def _fail_name(self, part: ast.expr, name: str) -> NoReturn:
         if name in self.functions:
             self._fail(f"'{name}' is a function", part, f"Call it: {name}(x).")
+        if name in ("math", "np", "numpy", "torch"):
+            self._fail(f"'{name}' is no part of an expression", part, f"Write log(x), not {name}.log(x).")
         known = {"pi": "3.141592653589793", "e": "2.718281828459045"}
         self._fail(f"'{name}' has no value", part, f"Give it one: {name}={known.get(name, '1')}.")
 

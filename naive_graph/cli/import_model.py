@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.imports import door
-from ..errors import DrawingError, ImportModelError
-from .draw import SUFFIXES
+from ..errors import ImportModelError
+from .draw import check_suffix
 
 
 def import_model(path: Path, given: Sequence[str], output: Path) -> int:
@@ -17,8 +17,7 @@ def import_model(path: Path, given: Sequence[str], output: Path) -> int:
         from ..interop.onnx.network import network_of
         from ..interop.onnx.reading import read
         from ..views.draw import draw
-    if output.suffix.lower() not in SUFFIXES:
-        raise DrawingError(f"'{output}' does not end in .svg, .png or .dot. Choose one: -o graph.svg")
+    check_suffix(output)
     sizes = _sizes(given)
     content = read(path)
     print(described(content, path.name), flush=True)

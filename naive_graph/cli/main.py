@@ -44,7 +44,7 @@ pipe, all steps are listed.
 
 examples:
   naive-graph step "x*x - x" x=3
-  naive-graph step "x*x - x" x=3 --save walk.html
+  naive-graph step "x*x - x" x=3 -o walk.html
 """
 DRAW_NOTES = """\
 An expression has numbers, names, + - * / **, < and >, and the functions of
@@ -95,6 +95,9 @@ _AS_WRITTEN = argparse.RawDescriptionHelpFormatter
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # somebody closed it
+            setattr(sys, name, open(os.devnull, "r+"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack a learner's letters
@@ -108,12 +111,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (NaiveGraphError, OSError) as error:
-        print(f"{PROGRAM}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{PROGRAM}: {_told(error)}", file=sys.stderr)
         return 1
     except RuntimeError as error:  # up to Python 3.11 a Ctrl-C while a class is made comes out as one
         if isinstance(error.__cause__, KeyboardInterrupt):
             return _stopped()
         raise
+
+
+def _told(error: Exception) -> str:
+    """An error in one line; of one from the system, what it is about instead of its number."""
+    if isinstance(error, OSError) and not isinstance(error, NaiveGraphError) and error.strerror:
+        about = "the output" if error.filename is None else repr(str(error.filename))
+        return f"Cannot read or write {about}: {error.strerror}. Choose another place."
+    return " ".join(str(error).split())
 
 
 def _stopped() -> int:
@@ -123,10 +134,10 @@ def _stopped() -> int:
 
 def _run(words: list[str]) -> int:
     if words[:1] in (["draw"], ["step"]):  # an expression may begin with a minus
-        words = [re.sub(r"^-(?![-o]|h$)(?=.)", " -", word) for word in words]
+        words = [re.sub(r"^-(?!-|[oh]$|o.*\.(svg|png|dot|html)$)(?=.)", " -", word) for word in words]
     options, rest = command_line().parse_known_args(words)
     if options.command in ("draw", "step"):  # values may also stand after the options
-        options.values += [word for word in rest if not word.startswith("-")]
+        options.values = [*options.values, *(word for word in rest if not word.startswith("-"))]
         rest = [word for word in rest if word.startswith("-")]
     if rest:
         options.parser.error(f"{' '.join(rest)!r} is not understood")
@@ -157,7 +168,7 @@ def _run(words: list[str]) -> int:
     if options.command == "step":
         from .step import step_expression
 
-        return step_expression(options.expression, options.values, options.mode, options.save, options.list)
+        return step_expression(options.expression, options.values, options.mode, options.output, options.list)
     if options.command == "class":
         from .classes import grade, new
 
@@ -208,28 +219,30 @@ def command_line() -> argparse.ArgumentParser:
     step = command("step", "walk through an expression, forwards and backwards, one event at a time", STEP_NOTES)
     for each in (draw, step):
         each.add_argument("expression", help="in Python's notation, in quotes")
-        each.add_argument("values", nargs="*", metavar="NAME=NUMBER", help="a value for each name in the expression")
+        each.add_argument("values", nargs="*", default=(), metavar="NAME=NUMBER", help="a value for each of its names")
     target = Path("graph.svg")
-    draw.add_argument("-o", "--output", type=Path, default=target, metavar="FILE", help="an .svg, .png or .dot" + USUAL)
+    out: Any = {"type": Path, "metavar": "FILE"}
+    both = ("-o", "--output", "--save")
+    draw.add_argument(*both, **out, default=target, help="an .svg, .png, .dot or .html" + USUAL)
     step.add_argument("--mode", choices=("both", "forward", "backward", "tangent"), default="both", help="what to walk")
-    step.add_argument("--save", type=Path, metavar="FILE", help="write one HTML page that shows the walk in a browser")
+    step.add_argument(*both, **out, help="write one .html page that shows the walk in a browser")
     step.add_argument("--list", action="store_true", help="list all steps, also in a terminal")
 
     model = command("import", "print what is in an ONNX file, and draw it", IMPORT_NOTES)
     model.add_argument("file", type=Path, help="an .onnx file")
-    model.add_argument("-o", "--output", type=Path, default=target, metavar="FILE", help="where to draw it" + USUAL)
+    model.add_argument(*both, **out, default=target, help="where to draw it" + USUAL)
     model.add_argument("--size", action="append", default=[], metavar="NAME=NUMBER", help="how large an open extent is")
     table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
     table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")
     text = command("sequential", "read networks that are written as text", SEQUENTIAL_NOTES)
     text.add_argument("file", metavar="FILE", help="a text in the sequential language; - for the standard input")
-    text.add_argument("--check", action="store_true", help="print no operators and streams")
+    text.add_argument("--check", action="store_true", help="print layers, but no operators and streams")
     group = command("class", "notebooks for a class, and what it handed in, graded", CLASS_NOTES)
     parts = group.add_subparsers(dest="part", title="commands", metavar="COMMAND", required=True)
     new = command("new", "write the notebooks of a course, with solutions and with blanks, and its file", "", parts)
     new.add_argument("folder", type=Path, help="where the course is, or will be")
     new.add_argument(
-        "lessons", nargs="*", metavar="LESSON", help="lessons by the beginning of their names (default: all)"
+        "lessons", nargs="*", default=(), metavar="LESSON", help="by the beginning of their names (default: all)"
     )
     new.add_argument("--renew", action="store_true", help="write notebooks and notes anew, also where you changed them")
     grade = command("grade", "grade the notebooks in DIR/submitted/STUDENT/LESSON", "", parts)

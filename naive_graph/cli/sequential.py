@@ -10,6 +10,13 @@ from typing import IO
 from ..errors import SequentialError
 from ..graph.printed import wrapped
 
+SMALLEST = """\
+stream<double x> res, data, label;
+res = sequential (data, label) (4) {
+  add Dense(2);
+};
+"""
+
 
 def show_sequential(name: str, check_only: bool) -> int:
     """Print the networks of a file, or of the input for "-"; 1 and the place of the mistake if there is one."""
@@ -24,7 +31,10 @@ def show_sequential(name: str, check_only: bool) -> int:
         except SequentialError as error:
             print(f"{shown}: {error}", file=sys.stderr)
             return 1
-    print(f"{shown}: ok, {len(program)} network{'s' * (len(program) != 1)}")
+    if not program:  # the grammar allows it
+        print(f"{shown}: no mistake, and no network. The smallest one:\n\n{SMALLEST}", end="")
+    else:
+        print(f"{shown}: ok, {len(program)} network{'s' * (len(program) != 1)}")
     for note in noted:
         print(wrapped(f"note: {note.message}"))
     for result in program:

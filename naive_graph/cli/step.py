@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from .expression import read
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
 KEYS = {
     "\x1b[C": "next", "\x1b[D": "back", "\x1b[H": "first", "\x1b[F": "last", "\r": "next", "\n": "next", " ": "next",
-    "q": "quit", "b": "contribution", "?": "help", "\x03": "quit", "\x04": "quit",
+    "q": "quit", "\x1b": "quit", "b": "contribution", "?": "help", "\x03": "quit", "\x04": "quit",
 }  # fmt: skip
 
 
@@ -93,6 +94,7 @@ def one_key() -> str:
     try:
         import termios
         import tty
+        from select import select
     except ImportError:  # Windows
         import msvcrt
 
@@ -103,7 +105,9 @@ def one_key() -> str:
     before = termios.tcgetattr(number)
     try:
         tty.setcbreak(number, termios.TCSADRAIN)  # keys that were pressed meanwhile count
-        pressed = sys.stdin.read(1)
-        return pressed + sys.stdin.read(2) if pressed == "\x1b" else pressed
+        pressed = os.read(number, 1) or b"q"  # nothing: the terminal is gone
+        if pressed == b"\x1b" and select([number], [], [], 0.1)[0]:
+            pressed += os.read(number, 2)
+        return pressed.decode(errors="ignore")
     finally:
         termios.tcsetattr(number, termios.TCSADRAIN, before)

@@ -24,7 +24,6 @@ from .tables import CONSTANT, PLACEHOLDER, Tables, live
 Absorbed = tuple[int, int, Sequence[int], int]
 LARGE = 2_000  # rows of a graph of which a small part is looked at alone
 FEWER = 16  # times as few rows are a small part
-NOT_ASKED = -1  # operands waited for: counted down, this never comes to 0
 
 
 class Plan:
@@ -39,24 +38,29 @@ class Plan:
         targets = drawn.places(targets)
         asked = drawn.needed(targets) if targets else drawn.live()
         consumers = drawn.consumers(asked)
-        order = kahn([count if here else NOT_ASKED for count, here in zip(drawn.degrees, asked)], consumers)
-        if len(order) < asked.count(1):
-            raise GraphCycleError(_cycle_message(tables, drawn.named(sorted({*where_set(asked)}.difference(order)))))
+        begins, flat, operators, degrees = drawn.begins, drawn.flat, drawn.operators, drawn.degrees
+        rows = where_set(asked)
+        order = kahn(rows, degrees, consumers)
+        if len(order) < len(rows):
+            raise GraphCycleError(_cycle_message(tables, drawn.named(sorted({*rows}.difference(order)))))
         step_of = [0] * len(asked)
         for step, row in enumerate(order):
             step_of[row] = step
-        kinds, counts = [drawn.operators[row] for row in order], [drawn.degrees[row] for row in order]
-        begins, flat = drawn.begins, drawn.flat
-        self.rows, self.kinds = array("i", drawn.named(order)), array("h", kinds)
-        self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in kinds]
-        self.starts = array("i", [0, *accumulate(counts)])
-        operands = [flat[begins[row] : begins[row + 1]] for row, count in zip(order, counts) if count]
-        self.operand_steps = array("i", [step_of[row] for each in operands for row in each])
+        counts = [degrees[row] for row in order]
+        self.rows, self.kinds = drawn.named(order), [operators[row] for row in order]
+        self.rules = [BY_NUMBER[kind] if kind >= 0 else None for kind in self.kinds]
+        self.starts = [0, *accumulate(counts)]
+        self.operand_steps = [
+            step_of[each] for row in order if degrees[row] for each in flat[begins[row] : begins[row + 1]]
+        ]
         ends = [row for row in order if not consumers[row]]
-        self.targets = [step_of[row] for row in targets or ends if targets or drawn.operators[row] >= 0]
+        self.targets = [step_of[row] for row in targets or ends if targets or operators[row] >= 0]
         self.ends = len(ends)
         self.absorbed = drawn.absorbed_by(asked)
-        self.complete = all(kind < 0 or BY_NUMBER[kind].takes(count) for kind, count in {*zip(kinds, counts)})
+        # Only an operator that waits for edges drawn by hand can lack operands; it has none as long as none are drawn.
+        self.complete = self.rules.count(None) == counts.count(0) and (
+            not tables.drawings or all(kind < 0 or BY_NUMBER[kind].takes(n) for kind, n in {*zip(self.kinds, counts)})
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -182,7 +186,7 @@ class Drawn:
         self.operators, self.degrees, self.sources, self.targets = part[1:] if part else tables.columns()
         self.begins = [0, *accumulate(self.degrees)]
         sources, targets = self.sources, self.targets
-        if targets != sorted(targets):  # some edges were drawn by hand
+        if tables.drawings:  # edges that were drawn by hand come in any order
             by_row = sorted(range(len(targets)), key=targets.__getitem__)
             sources, targets = [sources[edge] for edge in by_row], [targets[edge] for edge in by_row]
         merging = [edge for edge, source in enumerate(sources) if source < 0]
@@ -277,19 +281,17 @@ def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | Non
             return rows, *columns
 
 
-def kahn(waiting: list[int], consumers: Sequence[Sequence[int]]) -> list[int]:
+def kahn(rows: Sequence[int], degrees: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:
     """Sort rows, first in, first out: each is ready once all its operands are done.
 
-    waiting: for how many operands each row waits, counted down here; NOT_ASKED
-    for those to be left out. Rows without operands start, in order; the others
-    become ready in the order of `consumers`. What lies on a cycle never gets
-    ready, and is missing.
+    degrees: how many operands each row of the graph has. Rows without operands
+    start, in order; the others become ready in the order of `consumers`, which
+    are among `rows`. What lies on a cycle never gets ready, and is missing.
 
-    >>> kahn([0, 0, 2, 2], [[2, 3], [2], [3], []])  # 2 needs 0 and 1, 3 needs 0 and 2
+    >>> kahn(range(4), [0, 0, 2, 2], [[2, 3], [2], [3], []])  # 2 needs 0 and 1, 3 needs 0 and 2
     [0, 1, 2, 3]
     """
-    queue = [row for row, count in enumerate(waiting) if count == 0]
-    size = len(waiting)
+    queue, waiting, size = [row for row in rows if degrees[row] == 0], [*degrees], len(rows)
     for row in queue if size < FEW else many(queue, "order", size):  # grows as we walk along it
         for consumer in consumers[row]:
             waiting[consumer] = left = waiting[consumer] - 1

@@ -62,7 +62,7 @@ def forward(plan: Plan, values: MutableSequence[Value], told: bool = True) -> It
     values: one for each step, the leaves' set; the operators' are filled in.
     told: whether to tell what happens.
     """
-    rows, starts, operand_steps = plan.rows, plan.starts.tolist(), plan.operand_steps.tolist()
+    rows, starts, operand_steps = plan.rows, plan.starts, plan.operand_steps
     floats = plan.complete and set(map(type, values)) == {float}  # they stay floats: no rule needs to look at each
     for step in plan.sources() if told else ():
         yield Enqueued(rows[step])
@@ -72,8 +72,9 @@ def forward(plan: Plan, values: MutableSequence[Value], told: bool = True) -> It
             values[step] = rule.value(*xs) if floats else rule(*xs)
             if told:
                 yield Evaluated(rows[step], rule, tuple(xs), values[step])
-        for ready in plan.released(step) if told else ():
-            yield Enqueued(rows[ready])
+        if told:
+            for ready in plan.released(step):
+                yield Enqueued(rows[ready])
 
 
 def reverse(
@@ -98,7 +99,7 @@ def reverse(
     infinite slope. As long as every contribution stands under one condition it
     is stated once, at the end.
     """
-    rows, rules, starts, operand_steps = plan.rows, plan.rules, plan.starts.tolist(), plan.operand_steps.tolist()
+    rows, rules, starts, operand_steps = plan.rows, plan.rules, plan.starts, plan.operand_steps
     sums: list[Value] = [] if adjoints is None else adjoints
     sums += [None] * len(plan)
     for step, seed in seeds.items():
@@ -113,11 +114,11 @@ def reverse(
         sums[step] = total = 0.0 if adjoint is None else adjoint if under is None else guarded(adjoint, under)
         if rule is not None and adjoint is not None and wanted[step]:
             operands = operand_steps[starts[step] : starts[step + 1]]
-            xs = [values[operand] for operand in operands]
-            if callable(rule.partials):  # of a rule of any number of operands, all come at once
-                partials = rule.partials(xs, values[step])
+            xs, y, slopes = [values[operand] for operand in operands], values[step], rule.partials
+            if callable(slopes):  # of a rule of any number of operands, all come at once
+                partials = slopes(xs, y)
             else:
-                partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
+                partials = [slope(*xs, y) if slope and wanted[to] else None for slope, to in zip(slopes, operands)]
             for position, partial in enumerate(partials):
                 operand, share, branch = operands[position], adjoint, under
                 if partial is None or not wanted[operand]:

@@ -405,22 +405,13 @@ class Tables:
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
         """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
         starts, edges = self.edges_into()
-        own_sources, own_targets = self._sources, self._targets
-        drawn: list[int] = []
-        for row in rows:
-            drawn.extend(edges[starts[row] : starts[row + 1]])
-        drawn.sort()
         sources: list[int] = []
         targets: list[int] = []
-        for edge in drawn:
-            source, target = own_sources[edge], own_targets[edge]
-            if source >= 0:
-                sources.append(source)
-                targets.append(target)
-            else:
-                operands = self.operands(~source)
-                sources.extend(operands)
-                targets.extend([target] * len(operands))
+        for edge in sorted(edge for row in rows for edge in edges[starts[row] : starts[row + 1]]):
+            source, target = self._sources[edge], self._targets[edge]
+            operands = [source] if source >= 0 else self.operands(~source)
+            sources += operands
+            targets += [target] * len(operands)
         return sources, targets
 
     def live_rows(self) -> list[int]:
@@ -488,10 +479,12 @@ def unpacked(new: list[list[Any]], base: int, now: int) -> Unpacked:
     sources: list[int] = []
     targets: list[int] = []
     values, stamps = array("d"), array("q")
-    for row, operator, left, right in zip(count(base), operators, new[1], new[2]):
+    for row, operator, left, right in zip(count(base), *new[:3]):
         if right >= 0:
-            sources += (left, right)
-            targets += (row, row)
+            sources.append(left)  # one by one: quicker than a pair at once
+            sources.append(right)
+            targets.append(row)
+            targets.append(row)
         elif right == ONE:
             if operator >= 0:
                 sources.append(left)

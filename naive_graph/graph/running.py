@@ -63,8 +63,8 @@ def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapp
         tables.write(row, value)
     tables.clock += 1  # before the results: should an interrupt part them, what changes later is later than all of them
     column, stamps = tables.values, tables.stamps
-    for row, kind, value in zip(plan.rows, plan.kinds, values):
-        if kind >= 0:
+    for row, rule, value in zip(plan.rows, plan.rules, values):
+        if rule is not None:
             column[row] = value
             stamps[row] = now
     operators = tables.operators
@@ -108,15 +108,17 @@ def check_fresh(tables: Tables, plan: Plan) -> None:
 
 def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumulate: bool) -> None:
     """Write what a backward run computed; everything that y does not depend on gets 0.0."""
-    grads = array("d", bytes(8 * len(tables)))
+    grads = [0.0] * len(tables)
     for row, adjoint in zip(plan.rows, adjoints):
         grads[row] = adjoint
     operators, values = tables.operators, tables.values
     for absorber, row, operands, count in plan.absorbed:  # as if the row still were the absorber's first operand
         partials: Any = BY_NUMBER[operators[absorber]].partials  # all by one function, as of any rule that merges
-        xs = [values[operand] for operand in (row, *operands[count:])]
+        xs = [values[row]]
+        for operand in operands[count:]:
+            xs.append(values[operand])
         grads[row] += grads[absorber] * partials(xs, values[absorber])[0]
-    show_grads(tables, grads, accumulate)
+    show_grads(tables, array("d", grads), accumulate)
 
 
 def show_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import FeedError
 from ..program.program import Program
 from ..tensor.base import TensorNode
-from ..tensor.lower import lower
+from ..tensor.lowering.lower import lower
 from ..tensor.nodes import LeafNode
 
 

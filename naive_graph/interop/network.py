@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import FeedError, ImportModelError
-from ..tensor.arrays import as_array
 from ..tensor.base import TensorNode, check_tensors
 from ..tensor.differentiate import ancestors
-from ..tensor.evaluate import computed, operand, written_out
+from ..tensor.evaluation.arrays import as_array
+from ..tensor.evaluation.evaluate import computed, operand, written_out
+from ..tensor.evaluation.recipes import Recipe, missing, recipes
 from ..tensor.nodes import LeafNode
-from ..tensor.recipes import Recipe, missing, recipes
 from ..training.model import Model
 from .compiled import Compiled
 from .weights import Weight, Weights

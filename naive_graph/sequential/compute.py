@@ -17,13 +17,13 @@ from ..core.catalogue import log as logarithm
 from ..core.catalogue import maximum, relu, sigmoid, square
 from ..tensor.base import TensorNode
 from ..tensor.differentiate import gradients
-from ..tensor.evaluate import computed, operand
+from ..tensor.evaluation.evaluate import computed, operand
+from ..tensor.evaluation.recipes import missing, recipes
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
 from ..tensor.operators.pooling import avg_pool2d, max_pool2d
 from ..tensor.operators.reductions import softmax
 from ..tensor.picks import reshape
-from ..tensor.recipes import missing, recipes
 from .layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D, Placed
 
 Array = Any

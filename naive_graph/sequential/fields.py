@@ -20,6 +20,12 @@ class Wrong(Exception):
 REQUIRED = object()  # stands where a field has no default
 
 
+ELSEWHERE = {  # what a layer of Keras is given, and who has it here
+    "activation": ', which is a layer of its own: Activation("relu")',
+    "input_shape": ", which is the network's: Sequential([...], input_shape)",
+}
+
+
 class Field(NamedTuple):
     """One argument: its name, what it must be, and its default."""
 
@@ -44,7 +50,7 @@ def bind(who: str, fields: Sequence[Field], given: Sequence[Any], named: Mapping
     for name, value in named.items():
         if name not in names:
             near = get_close_matches(name, names, 1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
+            meant = f" (did you mean {near[0]}?)" if near else ELSEWHERE.get(name, "")
             raise SequentialError(
                 "ARG_COUNT", f"it has no argument {name}{meant}. It has {_listed(names)}.", who, argument=name
             )

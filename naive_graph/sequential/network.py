@@ -62,8 +62,8 @@ class Network:
 
     def __init__(
         self,
-        layers: Sequence[Layer],
-        input_shape: int | tuple[int, ...],
+        layers: Sequence[Layer] = (),
+        input_shape: int | tuple[int, ...] | None = None,
         learning_rate: float = 0.1,
         batch_size: int | None = None,
         loss: str = "variance",
@@ -72,6 +72,9 @@ class Network:
         seed: int = 0,
         name: str = "res",
     ) -> None:
+        if input_shape is None:
+            says = "it needs input_shape, that of one sample: Sequential([Dense(3)], 4), or (28, 28, 1) for pictures."
+            raise SequentialError("ARG_COUNT", says, WHO)
         given = [input_shape, learning_rate, batch_size, loss, initializer]
         self._begin(layers, given[:2] if batch_size is None else given[:3], {"loss": loss, "initializer": initializer})
         self.seed = fitted(WHO, Field("seed", whole(0)), seed)

@@ -100,7 +100,8 @@ def _strange(error: lark.UnexpectedCharacters) -> SequentialError:
         return SequentialError("SyntaxError", f"expected `{plain}`, got `{error.char}` ({name}). Type the plain sign.")
     if error.char in "\"'":
         return SequentialError("SyntaxError", f"a text that begins with {error.char} does not end on its line.")
-    return SequentialError("SyntaxError", f"`{error.char}` ({name}) is no sign of the language. Take it out.")
+    file = " A program is its text, not the name of its file." * (error.char in ".~\\")
+    return SequentialError("SyntaxError", f"`{error.char}` ({name}) is no sign of the language. Take it out.{file}")
 
 
 class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kinds of thing

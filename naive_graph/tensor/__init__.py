@@ -10,8 +10,8 @@ operators/                the table of operators with properties
 weighing, losses          rows that say how far predictions are from labels
 moves, sides, equation    how a node reads
 check            every mode of differentiation against finite differences
-recipes, picking, contraction, ways, entries, reducing, arrays, evaluate, at_once    evaluation on arrays
-bulk, scalars, unfold, lower    every element a scalar node
+evaluation/      on arrays
+lowering/        every element a scalar node
 tasks/           forward and backward as tasks
 """
 
@@ -22,13 +22,13 @@ with door("Tensors need", "tensor"):
     import opt_einsum as _opt_einsum  # noqa: F401
 
 from . import check as _check  # noqa: F401 - gives tensors a method
-from .at_once import compute_at_once
 from .base import TensorNode
 from .build import linear, nonlinear, transform
 from .differentiate import gradients, tangents
 from .equation import equation, equations
-from .evaluate import backward, forward, incremental_forward
-from .lower import element_of, lower
+from .evaluation.at_once import compute_at_once
+from .evaluation.evaluate import backward, forward, incremental_forward
+from .lowering.lower import element_of, lower
 from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .operators import every as _every  # noqa: F401 - rows enter the table
 from .operators.convolution import conv2d

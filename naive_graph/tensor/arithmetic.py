@@ -11,8 +11,8 @@ from ..core.number import listed, number
 from ..core.rules import Rule
 from ..errors import ShapeError
 from ..graph.nodes import Node
-from .arrays import asked
 from .base import Call, TensorNode, check_tensors, checked_shape, method
+from .evaluation.arrays import asked
 from .function import trace
 from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode

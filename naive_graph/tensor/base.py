@@ -15,7 +15,7 @@ from ..core.rules import Arithmetic
 from ..core.tables import Tables
 from ..errors import ForeignNodeError, NodeError, ShapeError, StaleNodeError
 from ..graph.handles import CURRENT, check_name
-from .arrays import Array
+from .evaluation.arrays import Array
 from .index import Shape
 
 serials = count()

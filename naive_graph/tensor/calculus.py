@@ -1,6 +1,6 @@
 """The derivative rules of the four kinds of tensor node, in any algebra.
 
-With `Nodes` they build derivative nodes; with `Arrays` (evaluate.py) they
+With `Nodes` they build derivative nodes; with `Arrays` (evaluation/) they
 compute numbers. Nothing else knows a derivative of a tensor.
 """
 
@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from ..core.catalogue import where
-from .arrays import Array
 from .base import Call, TensorNode
 from .derivatives import (
     one_sided_tangent,
@@ -22,6 +21,7 @@ from .derivatives import (
     transform_adjoint,
     transform_tangent,
 )
+from .evaluation.arrays import Array
 from .function import Function, function_of
 from .index import Ids, LinearIndex, Shape, TransformIndex, fresh
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode

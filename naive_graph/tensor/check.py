@@ -14,17 +14,17 @@ import numpy as np
 
 from ..errors import GradientCheckError, NumberError
 from ..graph.report import KINK_REACH, Report, Wishes, require_finite
-from .arrays import Array
 from .base import TensorNode, check_tensors, entry_name, method
 from .calculus import Calculus
 from .differentiate import ancestors, forward, gradients, reverse
-from .entries import Entries
 from .equation import names_among
-from .evaluate import Arrays, check_fed, computed
+from .evaluation.arrays import Array
+from .evaluation.entries import Entries
+from .evaluation.evaluate import Arrays, check_fed, computed
+from .evaluation.recipes import missing, recipes
+from .evaluation.reducing import first_largest
 from .nodes import LeafNode, LeafType, NonlinearNode
-from .recipes import missing, recipes
 from .reduce import sum
-from .reducing import first_largest
 from .reduction import Places, ReductionNode
 from .selection import SelectionNode
 

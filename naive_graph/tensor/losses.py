@@ -47,6 +47,8 @@ def _log_term(z: Any) -> Any:
 def absolute_difference(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """|p - y|.
 
+    y: labels; p: predictions, of their shape. Both are any numbers.
+
     >>> float(absolute_difference([1.0, 0.0], [0.5, 0.25], reduce="sum").eval())
     0.75
     """
@@ -55,13 +57,19 @@ def absolute_difference(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Red
 
 @loss_row(of_p)
 def mean_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
-    """(p - y)**2."""
+    """(p - y)**2.
+
+    y: labels; p: predictions, of their shape. Both are any numbers.
+    """
     return weighed(entry(lambda y, p: square(p - y), y, p), weights, reduce)
 
 
 @loss_row(of_p, *EXAMPLES, example((2, 3), (2, 3), delta=0.3))
 def huber(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, delta: float = 1.0) -> Any:
-    """d**2 / 2 for d = p - y within delta; beyond, delta * (|d| - delta / 2). Source: Huber (1964)."""
+    """d**2 / 2 for d = p - y within delta; beyond, delta * (|d| - delta / 2). Source: Huber (1964).
+
+    y: labels; p: predictions, of their shape. Both are any numbers.
+    """
 
     def of_entry(y: Any, p: Any) -> Any:
         d = p - y
@@ -72,7 +80,10 @@ def huber(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT,
 
 @loss_row(of_p, *EXAMPLES, example((3,), (3,), epsilon=0.01))
 def log_loss(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, epsilon: float = 1e-7) -> Any:
-    """-y log(p + epsilon) - (1 - y) log(1 - p + epsilon)."""
+    """-y log(p + epsilon) - (1 - y) log(1 - p + epsilon).
+
+    y: labels, 0 or 1; p: probabilities of a 1, from 0 to 1, of their shape.
+    """
 
     def of_entry(y: Any, p: Any) -> Any:
         return -(y * log(p + epsilon)) - (1.0 - y) * log(1.0 - p + epsilon)
@@ -82,7 +93,10 @@ def log_loss(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAU
 
 @loss_row(of_z)
 def hinge(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
-    """max(0, 1 - (2y - 1) z), for labels 0 and 1."""
+    """max(0, 1 - (2y - 1) z).
+
+    y: labels, 0 or 1; z: scores, any numbers of their shape: above 0 for a 1.
+    """
     return weighed(entry(lambda y, z: relu(1.0 - (2.0 * y - 1.0) * z), y, z), weights, reduce)
 
 
@@ -92,6 +106,8 @@ def sigmoid_cross_entropy(
 ) -> Any:
     """max(z, 0) - z y + log(1 + exp(-|z|)): cross-entropy of sigmoid(z), without overflow.
 
+    y: labels, 0 or 1 (or the probability of a 1); z: logits, any numbers of their
+    shape: sigmoid(z) is the predicted probability of a 1.
     smoothing s moves the labels towards 1/2: y (1 - s) + s / 2.
     """
 
@@ -107,7 +123,10 @@ def sigmoid_cross_entropy(
 def weighted_cross_entropy_with_logits(
     y: Tensor, z: Tensor, positive: float, weights: Maybe = None, reduce: Reduce = DEFAULT
 ) -> Any:
-    """Cross-entropy of sigmoid(z) in which labels of 1 count `positive` times."""
+    """Cross-entropy of sigmoid(z) in which labels of 1 count `positive` times.
+
+    y: labels, 0 or 1; z: logits, any numbers of their shape.
+    """
 
     def of_entry(y: Any, z: Any) -> Any:
         return (1.0 - y) * z + (1.0 + (positive - 1.0) * y) * (_log_term(z) + relu(-z))
@@ -117,7 +136,10 @@ def weighted_cross_entropy_with_logits(
 
 @loss_row(of_z, *EXAMPLES, example(np.array([0.5, 2.0, 3.0]), (3,), full=True))
 def log_poisson(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, full: bool = False) -> Any:
-    """exp(z) - y z; with `full`, also Stirling's y log(y) - y + log(2 pi y) / 2, for y > 1."""
+    """exp(z) - y z; with `full`, also Stirling's y log(y) - y + log(2 pi y) / 2, for y > 1.
+
+    y: labels, counts from 0; z: the logarithms of predicted counts, of their shape.
+    """
 
     def of_entry(y: Any, z: Any) -> Any:
         loss = exp(z) - y * z
@@ -143,6 +165,9 @@ def softmax_cross_entropy(
 ) -> Any:
     """-sum of y * log_softmax(z) along the last axis: one loss for each row.
 
+    y: labels, a row of K probabilities for each sample: one-hot, 1 at its class and
+    0 elsewhere (numbers of classes go to sparse_softmax_cross_entropy). z: logits,
+    any numbers of their shape: softmax(z) are the predicted probabilities.
     Its gradient divides by no probability: softmax(z) * (sum of y) - y, times the weight.
     smoothing s moves the labels of K classes: (1 - s) y + s / K.
     """
@@ -157,7 +182,10 @@ def _cross_entropy(y: TensorNode, z: TensorNode, weights: TensorNode | None, red
 
 def _of_classes(classes: Any, z: Shape, weights: Shape | None, reduce: str, ignore_index: int | None) -> Shape:
     if classes.shape != z[:-1] or not z:
-        raise ShapeError(f"classes is a whole number for each row of z: an array of shape {z[:-1]}.")
+        raise ShapeError(
+            f"classes is a whole number for each row of z: an array of shape {z[:-1]}. "
+            "One-hot labels go to softmax_cross_entropy."
+        )
     kept = classes[classes != ignore_index] if ignore_index is not None else classes
     if kept.size and not 0 <= kept.min() <= kept.max() < z[-1]:
         raise ShapeError(f"classes run from 0 to {z[-1] - 1}.")
@@ -173,7 +201,8 @@ def sparse_softmax_cross_entropy(
 ) -> Any:
     """-log_softmax(z) at the class of each row. Rows of class `ignore_index` weigh nothing.
 
-    classes: whole numbers, of the shape of z without its last axis.
+    classes: labels, a class number from 0 to K - 1 for each row: of the shape of z
+    without its last axis. z: logits, a row of K numbers for each sample.
     """
     ignored = classes == ignore_index if ignore_index is not None else np.zeros(classes.shape, dtype=bool)
     one_hot = (classes[..., None] == np.arange(z.shape[-1])) & ~ignored[..., None]
@@ -190,7 +219,11 @@ def _of_vectors(y: Shape, p: Shape, axis: int, weights: Shape | None, reduce: st
 
 @loss_row(_of_vectors, example((2, 3), (2, 3)), example((2, 3), (2, 3), (3,), axis=0, reduce="none"))
 def cosine_distance(y: Tensor, p: Tensor, axis: Axis = -1, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
-    """1 - sum of p * y along an axis; both should have length 1, which is not checked."""
+    """1 - sum of p * y along an axis.
+
+    y: labels; p: predictions, of their shape: vectors along the axis. They should
+    have length 1, which is not checked.
+    """
     return weighed(1.0 - sum(p * y, axis, keepdims=True), weights, reduce)
 
 
@@ -202,6 +235,7 @@ def _of_samples(y: Shape, p: Shape, weights: Shape | None, reduce: str) -> Shape
 def mean_pairwise_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT) -> Any:
     """For each sample the mean, over all pairs of entries, of the squared difference of their errors.
 
+    y: labels; p: predictions, of their shape: any numbers, a sample for each place of the first axis.
     With d = p - y and n entries that is 2 (n sum d**2 - (sum d)**2) / (n (n - 1)); 0 for a single entry.
     """
     d = p - y
@@ -212,5 +246,5 @@ def mean_pairwise_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, red
 
 @loss_row(lambda x: (), example((2, 3)), example(()))
 def l2_loss(x: Tensor) -> Any:
-    """Half the sum of squares."""
+    """Half the sum of squares of x, any numbers such as weights: one number. There are no labels."""
     return 0.5 * sum(square(x))

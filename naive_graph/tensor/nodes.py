@@ -20,8 +20,8 @@ import numpy as np
 from ..core.number import number
 from ..errors import IndexSpecError, NodeError, OperandError, ShapeError
 from ..graph.nodes import Node
-from .arrays import Array, as_array
 from .base import TensorNode, check_tensors, checked_shape
+from .evaluation.arrays import Array, as_array
 from .function import Function, function_of
 from .index import LinearIndex, Shape, TransformIndex
 

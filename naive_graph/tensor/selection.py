@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Array
 from .base import checked_shape, size_of
+from .evaluation.arrays import Array
 from .index import Shape
 from .nodes import LeafNode, LeafType
 

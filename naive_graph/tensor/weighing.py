@@ -71,6 +71,11 @@ def of_z(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
 
 
 def of_rows(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
+    if len(y) == len(z) - 1:
+        raise ShapeError(
+            f"labels are a row of probabilities for each row of {z}, and not of shape {y}. Numbers of classes go to "
+            "sparse_softmax_cross_entropy."
+        )
     return loss_shape(y, z, weights, reduce, y[:-1])
 
 

@@ -29,7 +29,7 @@ from ..errors import ShapeError, TrainingError
 from ..program.program import Program
 from ..program.update import called
 from ..tensor.differentiate import ancestors
-from ..tensor.lower import lower
+from ..tensor.lowering.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
 from .model import ParameterLeaf
 from .parameters import Parameter

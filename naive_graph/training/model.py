@@ -13,7 +13,7 @@ from __future__ import annotations
 
 # First: it says which extra to install.
 from ..tensor import nodes as tensors
-from ..tensor.arrays import as_array
+from ..tensor.evaluation.arrays import as_array
 
 # isort: split
 import math

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # First: it says which extra to install.
-from ..tensor.arrays import as_array
+from ..tensor.evaluation.arrays import as_array
 
 # isort: split
 from collections.abc import Sequence

@@ -200,6 +200,12 @@ def test_a_new_course_has_both_notebooks_and_nothing_is_written_over(tmp_path, m
     assert len(cell_texts(json.loads(mine.read_text()))) > 1
 
 
+def test_a_lesson_is_called_by_its_number_with_or_without_a_0(tmp_path, monkeypatch, capsys):
+    for number in ("1", "01"):
+        assert main(["class", "new", str(tmp_path / number), number]) == 0
+        assert [each.name for each in (tmp_path / number / "source").iterdir()] == ["01_nodes_not_numbers"]
+
+
 def test_a_teachers_own_notebook_is_a_lesson_too(course):
     own = course / "source" / "mine" / "mine.ipynb"
     own.parent.mkdir()
@@ -218,6 +224,7 @@ def test_a_teachers_own_notebook_is_a_lesson_too(course):
         (["grade", "nowhere/submitted"], "no nowhere/course.toml"),
         (["grade", "elsewhere"], "is not called submitted"),
         (["new", "other", "99"], "no lesson '99'. There are: 02_small"),
+        (["new", "course/course.toml"], "course/course.toml is a file. Give a folder"),
         (["new", "course", "02"], "course/course.toml is there already"),
     ],
 )

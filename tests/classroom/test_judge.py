@@ -181,6 +181,8 @@ def test_what_is_not_an_exercise_or_not_a_function_is_refused():
         judge("khan", sorted)
     with pytest.raises(LessonError, match=r"no exercise '9.9'. progress\(\) lists all"):
         judge("9.9", sorted)
+    with pytest.raises(LessonError, match=r'Give its name first: check\("kahn", kahn\)'):
+        judge(sorted, "kahn")
     with pytest.raises(LessonError, match="Give it without brackets"):
         judge("kahn", [])
 

@@ -67,7 +67,8 @@ def test_a_prediction_answers_likely_wrong_numbers():
     assert predict("1.3", nodes=2, edges=1).message.startswith("x fills two places of the product")
     assert predict("1.3", nodes=7, edges=2).message == "nodes is not 7. Look again."
     assert "in the place of the dots" in predict("1.3", nodes=..., edges=2).message
-    assert predict("1.3", nodes=2.0, edges=2).passed and predict("1.1", printed="add", value=None).passed
+    assert predict("1.3", nodes=2.0, edges=2).passed and predict(1.3, nodes=2, edges=2).passed
+    assert predict("1.1", printed="add", value=None).passed
     assert f"Predictions that came true: 2 of {len(predictions())}." in progress()
     with pytest.raises(LessonError, match=r"Write predict\('1.3', nodes=..., edges=...\)"):
         predict("1.3", nodes=2)

@@ -271,7 +271,8 @@ def test_files_are_read_only_but_in_its_own_small_folder():
 def test_deleting_everything_deletes_nothing():
     before = sorted(os.listdir(HOUSE)), sorted(os.listdir("/bin"))
     told(
-        f"[shutil.rmtree(place, ignore_errors=True) for place in ({HOUSE!r}, '/bin/', '/work')]", before="import shutil"
+        f"[rmtree(place, ignore_errors=True) for place in ({HOUSE!r}, '/bin/', '/handed-in')]",
+        before="from shutil import rmtree",
     )
     assert (sorted(os.listdir(HOUSE)), sorted(os.listdir("/bin"))) == before
 
@@ -320,9 +321,9 @@ library = ctypes.CDLL(None, use_errno=True)
 def call(name, *arguments):
     return os.strerror(ctypes.get_errno()) if getattr(library, name)(*arguments) else "DONE"
 """
-    attempts = ["call('unshare', 0x10000000)", "call('unshare', 0x20000)", "call('chroot', b'/work')"]
+    attempts = ["call('unshare', 0x10000000)", "call('unshare', 0x20000)", "call('chroot', b'/handed-in')"]
     attempts += [f"call('umount2', {str(sandbox.EXERCISES).encode()!r}, 2)", "call('ptrace', 16, 1, 0, 0)"]
-    attempts += ["call('mount', b'tmpfs', b'/work', b'tmpfs', 0, None)", "os.setuid(0)"]
+    attempts += ["call('mount', b'tmpfs', b'/handed-in', b'tmpfs', 0, None)", "os.setuid(0)"]
     seen = told(*attempts[:3], before=before) + told(*attempts[3:], before=before)
     assert "DONE" not in seen and seen.count("not permitted") >= len(attempts)
 

@@ -74,6 +74,11 @@ def test_a_word_too_many_is_refused(refuses):
     assert "'more' is not understood" in refuses("tour", "more", code=2)
 
 
+@pytest.mark.parametrize(("words", "missing"), [(["draw"], "expression"), (["class", "new"], "folder")])
+def test_only_what_is_missing_is_asked_for(refuses, words, missing):
+    assert f"required: {missing}. See" in refuses(*words, code=2)
+
+
 @pytest.mark.parametrize("port", ["0", "65536", "-1", "x"])
 def test_a_port_that_cannot_be_is_refused(refuses, port):
     assert "a port is a number from 1 to 65535" in refuses("lessons", f"--port={port}", code=2)
@@ -89,7 +94,14 @@ def test_draw_prints_the_formula_the_value_and_the_gradient(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "beginning"), [("f.svg", b"<svg"), ("f.png", b"\x89PNG"), ("f.dot", b"digraph"), ("F.SVG", b"<svg")]
+    ("name", "beginning"),
+    [
+        ("f.svg", b"<svg"),
+        ("f.png", b"\x89PNG"),
+        ("f.dot", b"digraph"),
+        ("F.SVG", b"<svg"),
+        ("f.html", b"<!doctype html>"),
+    ],
 )
 def test_draw_writes_the_format_of_the_suffix(tmp_path, name, beginning):
     assert main(["draw", "x*x", "x=3", "-o", str(tmp_path / name)]) == 0
@@ -99,6 +111,8 @@ def test_draw_writes_the_format_of_the_suffix(tmp_path, name, beginning):
 def test_an_expression_may_begin_with_a_minus(tmp_path, capsys):
     assert main(["draw", "-x+1", "x=2", "-o", str(tmp_path / "f.svg")]) == 0
     assert capsys.readouterr().out.startswith("f = -x + 1\nf = -1\n")
+    assert main(["draw", "-omega*2.5", "omega=2", f"-o{tmp_path / 'g.svg'}"]) == 0
+    assert capsys.readouterr().out.startswith("f = -omega*2.5\nf = -5\n") and (tmp_path / "g.svg").is_file()
 
 
 def test_the_picture_has_the_value_and_the_gradient(tmp_path):
@@ -128,6 +142,11 @@ def test_a_value_that_is_not_finite_is_noted(tmp_path):
     assert "note: Forward: 'log' (row 1) gave log(-1.0) = nan\n" in ended.stdout
 
 
+def test_a_given_value_that_is_not_finite_is_noted_without_a_line_of_ours(tmp_path, capsys):
+    assert main(["draw", "x*x", "x=nan", "-o", str(tmp_path / "f.svg")]) == 0
+    assert "note: Forward: Variable 'x' holds nan\n" in capsys.readouterr().out
+
+
 def test_drawing_leaves_the_graph_as_it_was(tmp_path):
     before = len(Graph.node_list)
     main(["draw", WALK, "x=6", "-o", str(tmp_path / "f.svg")])
@@ -145,7 +164,7 @@ def test_drawing_leaves_the_graph_as_it_was(tmp_path):
         (["x", "2x=6"], "'2x=6' is not a value for a name"),
         (["x", "x=1", "x=2"], "'x' is given two values"),
         (["x", "x=1", "y=2"], "'y' has a value but does not occur"),
-        (["x", "x=1", "-o", "f.gif"], "'f.gif' does not end in .svg, .png or .dot"),
+        (["x", "x=1", "-o", "f.gif"], "'f.gif' does not end in .svg, .png, .dot or .html"),
         (["x", "x=1", "-o", "f"], "'f' does not end in"),
         (["x\n+", "x=1"], "cannot be read at character 3: it ends too early"),
         (["**".join("x" * 30_000), "x=1"], "Write a long sum as add([x, y, ...])"),
@@ -198,6 +217,24 @@ def test_a_reader_that_stops_early_gets_no_traceback():
     assert ended.stderr == ""
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+@pytest.mark.parametrize("command", ["operators", "step x*x x=3"])
+def test_a_full_disk_is_one_line(command):
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "naive_graph", *command.split()], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert ended.stderr.startswith("naive-graph: Cannot read or write the output: No space left")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of another kind")
+@pytest.mark.parametrize("words", ["step x*x x=3 <&-", "draw x x=1 >&-", "--version 2>&-"])
+def test_a_closed_stream_is_no_traceback(words):
+    ended = subprocess.run(f"'{sys.executable}' -m naive_graph {words}", shell=True, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_a_terminal_without_the_learners_letters_still_gets_an_answer(tmp_path):
     environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     command = [sys.executable, "-m", "naive_graph", "draw", "变量*2", "变量=3", "-o", str(tmp_path / "f.svg")]
@@ -234,6 +271,13 @@ def test_step_saves_a_page(tmp_path):
     assert (tmp_path / "walk.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.parametrize("word", ["-o", "--output", "--save"])
+@pytest.mark.parametrize("command", ["draw", "step"])
+def test_one_word_says_where_to_write_in_every_command(command, word, tmp_path):
+    assert main([command, "x*x", "x=3", word, str(tmp_path / "page.html")]) == 0
+    assert (tmp_path / "page.html").is_file()
+
+
 def test_step_walks_a_constant_forwards_only():
     assert "Backward" not in run("step", "3").stdout
 
@@ -261,7 +305,8 @@ def test_step_goes_on_and_back_by_keys():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs a pseudo-terminal")
-def test_step_reads_keys_from_a_real_terminal():
+@pytest.mark.parametrize("leave", [b"q", b"\x1b"])
+def test_step_reads_keys_from_a_real_terminal(leave):
     import pty
 
     leader, follower = pty.openpty()
@@ -274,6 +319,6 @@ def test_step_reads_keys_from_a_real_terminal():
     os.write(leader, b"\x1b[C")
     while b"[2/" not in seen:
         seen += os.read(leader, 4096)
-    os.write(leader, b"q")
+    os.write(leader, leave)
     assert process.wait(20) == 0
     os.close(leader)

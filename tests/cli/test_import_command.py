@@ -62,7 +62,10 @@ def test_what_is_not_supported_is_listed_and_the_exit_code_says_so(tmp_path, cap
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["no.onnx"], "Cannot read"), (["."], "Cannot read"), (["text.onnx"], "no ONNX file"),
+        (["no.onnx"], "Cannot read"), (["."], "Cannot read"),
+        (["text.onnx"], "'text.onnx' is no ONNX file, or not all of one: it seems to be a text that begins with"),
+        (["empty.onnx"], "it seems to be empty. Give what torch.onnx.export"), (["net.pt"], "a zip archive"),
+        (["bits.onnx"], "it seems to be cut off, or of another format"),
         (["net.onnx", "-o", "net.txt"], "does not end in"), (["net.onnx", "--size", "batch"], "no size for a name"),
         (["net.onnx", "--size", "batch=0"], "no size for a name"),
         (["net.onnx", "--size", f"batch={9**20}"], "no size"),
@@ -72,6 +75,8 @@ def test_what_is_not_supported_is_listed_and_the_exit_code_says_so(tmp_path, cap
 def test_what_cannot_be_done_is_said_in_one_line(words, says, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("text.onnx").write_text("no protobuf at all")
+    for name, content in {"empty.onnx": b"", "net.pt": b"PK\3\4", "bits.onnx": b"\xff" * 999}.items():
+        Path(name).write_bytes(content)
     Path("net.onnx").write_bytes((NETWORKS / "mlp.onnx").read_bytes())
     code, _, err = run(capsys, *words)
     assert code == 1 and says in err and err.startswith("naive-graph: ") and len(err.splitlines()) == 1

@@ -33,6 +33,21 @@ def test_every_operator_can_be_printed(name, capsys):
     assert capsys.readouterr().out.startswith(operators()[name].name)
 
 
-def test_an_unknown_operator_is_told_of_with_the_nearest(capsys):
-    assert main(["operators", "con2d"]) == 1
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [("CONV2D", ["conv2d"]), ("Conv", ["conv2d"]), ("leakyRELU", ["leaky_relu"]), ("Max", ["maximum", "reduce_max"])],
+)
+def test_a_name_is_found_in_any_case_and_as_others_call_it(name, rows, capsys):
+    assert main(["operators", name]) == 0
+    assert [each.partition("(")[0] for each in capsys.readouterr().out.split("\n\n") if each[0] != " "] == rows
+
+
+def test_a_part_of_a_name_is_answered_with_names_that_hold_it(capsys):
+    assert main(["operators", "pool"]) == 1
+    assert "max_pool2d" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["con2d", "CON2D", "Con2d"])
+def test_an_unknown_operator_is_told_of_with_the_nearest(name, capsys):
+    assert main(["operators", name]) == 1
     assert "Did you mean 'conv2d'?" in capsys.readouterr().err

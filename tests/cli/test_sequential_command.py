@@ -48,6 +48,15 @@ def test_networks_are_counted(ask):
     assert (code, said.split("\n")[0]) == (0, "net.seq: ok, 2 networks") and "\nout, from data and label:" in said
 
 
+@pytest.mark.parametrize("text", ["", "  // soon\n", "stream<double x> res, data, label;"])
+@pytest.mark.parametrize("options", [[], ["--check"]])
+def test_a_text_without_a_network_is_told_so_and_shown_the_smallest(ask, text, options):
+    code, said, _ = ask(text, *options)
+    first, smallest = said.split("\n\n", 1)
+    assert code == 0 and first.startswith("net.seq: no mistake, and no network.")
+    assert ask(smallest)[1].startswith("net.seq: ok, 1 network\n")
+
+
 def test_without_check_operators_and_streams_are_printed_too(ask):
     code, said, _ = ask(GOOD)
     assert code == 0 and said.startswith(f"net.seq: ok, 1 network\n{SUMMARY}\ncomposite {{\n")

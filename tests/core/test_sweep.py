@@ -82,11 +82,11 @@ def test_a_sweep_that_nobody_hears_computes_the_same(recipe):
 
 
 def test_kahn_is_first_in_first_out_by_edge():
-    assert kahn([0, 0, 2, 2], [[3, 2], [2], [3], []]) == [0, 1, 2, 3]
+    assert kahn(range(4), [0, 0, 2, 2], [[3, 2], [2], [3], []]) == [0, 1, 2, 3]
 
 
 def test_what_lies_on_a_cycle_never_gets_ready():
-    assert kahn([0, 2, 1], [[1], [2], [1]]) == [0]
+    assert kahn(range(3), [0, 2, 1], [[1], [2], [1]]) == [0]
 
 
 def test_the_queue_is_told_as_the_plan_releases_it():

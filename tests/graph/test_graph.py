@@ -159,6 +159,16 @@ def test_edges_drawn_by_hand_make_an_operator_whole():
         a.build_edge(y)
 
 
+@pytest.mark.parametrize("edges", [0, 1])
+def test_an_operator_that_waits_for_an_edge_is_not_differentiated(edges):
+    a, y = Variable(5.0), Operator("sub")
+    for _ in range(edges):
+        a.build_edge(y)
+    for derivative in (ng.gradients, ng.jacobian, ng.hessian):
+        with pytest.raises(ArityError, match=f"has {edges} operands and needs 2. Draw the missing edges"):
+            derivative([y] if derivative is ng.jacobian else y, [a])
+
+
 def test_an_edge_into_a_leaf_is_refused():
     with pytest.raises(NodeError, match="leads to an Operator"):
         Variable(1.0).build_edge(Variable(2.0))

@@ -80,7 +80,7 @@ def test_what_is_no_graph_is_told_of(tmp_path):
         refused(tmp_path / f"{name}.pbtxt", "no GraphDef in text")
     refused(tmp_path / "missing.pb", "No such file")
     refused(tmp_path, "Cannot read")
-    refused(b"\xff" * 100, "no GraphDef")
+    refused(b"\xff" * 100, "no GraphDef, or not all of one. A SavedModel")
     for wrong in (3, None, "a\0b"):
         refused(wrong, "path")
 

@@ -93,6 +93,7 @@ BODY = "r = sequential (d,l) (4,.5,9) {{ add {}; }};"
         ("stream<double x> add;", "RESERVED_NAME add"),
         ("stream<int x> q;", "BAD_TYPE"),
         ("stream<double x, double y> q;", "BAD_TYPE"),
+        ("net.seq", "SyntaxError: `.` (full stop) is no sign of the language. Take it out. A program is its text"),
         ("@", "SyntaxError: `@` (commercial at) is no sign"),
         ("r = sequential (d,l) (4,.5,9) { add Dense(3); }", "SyntaxError: expected `;`, got the end of the text"),
     ],

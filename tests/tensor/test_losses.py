@@ -1,5 +1,7 @@
 """The losses of SPEC D4: golden numbers, reductions, gradients, and their lowered scalars."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,18 @@ def agrees(node, text):
         assert abs(value - float(text)) <= last_digit(text)
 
 
+LOSSES = [name for name, row in ng.operators().items() if "reduce" in row.names or "target" in row.names]
+
+
+@pytest.mark.parametrize("name", [*LOSSES, "softmax_cross_entropy_with_logits"])
+def test_a_loss_says_what_its_labels_and_predictions_are(name):
+    row = ng.operators()[name]
+    labels, predictions = (each for each in row.names if each in ("y", "classes", "target", "p", "z", "x"))
+    if row.names[0] in ("x", "z"):
+        labels, predictions = predictions, labels
+    assert f"{labels}: labels" in row.__doc__ and re.search(rf"\b{predictions}: \w+", row.__doc__)
+
+
 @pytest.mark.parametrize("name", GOLDEN)
 def test_losses_reach_their_golden_numbers(name):
     inputs, options, total, by_weight, by_count = GOLDEN[name]
@@ -54,6 +68,13 @@ def test_softmax_cross_entropy_reaches_its_golden_numbers():
 def test_sparse_labels_are_one_hot_labels():
     sparse = losses.sparse_softmax_cross_entropy([0, 1], Z, reduce="none").eval()
     assert sparse.tolist() == losses.softmax_cross_entropy([[1.0, 0, 0], [0, 1.0, 0]], Z, reduce="none").eval().tolist()
+
+
+def test_labels_of_the_other_kind_are_told_where_to_go():
+    with pytest.raises(ShapeError, match="Numbers of classes go to sparse_softmax_cross_entropy"):
+        ng.softmax_cross_entropy([0, 1], Z)
+    with pytest.raises(ShapeError, match="One-hot labels go to softmax_cross_entropy"):
+        ng.sparse_softmax_cross_entropy([[1, 0, 0], [0, 1, 0]], Z)
 
 
 def test_an_ignored_row_weighs_nothing():

@@ -7,7 +7,7 @@ from graphs import check_consistent, snapshot
 from naive_graph import Graph, LeafNode, Variable, conv2d, draw, element_of, linear, lower, transform
 from naive_graph.errors import BudgetError, ForeignNodeError, ShapeError, StaleNodeError
 from naive_graph.graph.handles import CURRENT
-from naive_graph.tensor.lower import estimate
+from naive_graph.tensor.lowering.lower import estimate
 from naive_graph.tensor.picks import padded
 
 
@@ -195,7 +195,7 @@ def test_an_element_that_is_not_there_is_refused():
 
 
 def test_a_call_that_fails_half_way_builds_nothing(monkeypatch):
-    from naive_graph.tensor.bulk import Writer
+    from naive_graph.tensor.lowering.bulk import Writer
 
     y = (leaf(3) * leaf(3, seed=1)).exp()
     before = snapshot()

@@ -7,7 +7,7 @@ import naive_graph as ng
 from naive_graph import Graph, LeafNode
 from naive_graph.errors import IndexSpecError, OperatorNameError
 from naive_graph.tensor import ReductionNode
-from naive_graph.tensor.lower import estimate
+from naive_graph.tensor.lowering.lower import estimate
 from naive_graph.tensor.reduction import FLAT, REDUCTIONS
 
 SMOOTH = [rule for rule in REDUCTIONS if rule not in FLAT]

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naive_graph.tensor.contraction import contracted
-from naive_graph.tensor.picking import gather, scatter
+from naive_graph.tensor.evaluation.contraction import contracted
+from naive_graph.tensor.evaluation.picking import gather, scatter
 from naive_graph.tensor.selection import Picker, SelectionNode
 
 EXTENTS = {1: 2, 2: 3, 3: 1, 4: 4, 5: 2}

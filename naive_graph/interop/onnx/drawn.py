@@ -1,6 +1,6 @@
 """Scalar rules on a sheet: one operator of ONNX each; those that it lacks as local functions of their composition.
 
-What a rule computes on arrays stands in one place (tensor/entries.py), written
+What a rule computes on arrays stands in one place (tensor/evaluation/entries.py), written
 in the functions that array libraries share. Here is one more such library,
 which computes nothing: it writes operators of ONNX.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from ...core.numpys import rule_for
 from ...core.rules import RULES, Arithmetic, Rule
 from ...errors import NaiveGraphError
-from ...tensor.entries import VALUES
+from ...tensor.evaluation.entries import VALUES
 from ...tensor.operators.table import TABLE
 from .book import BOOL, Book, Refused
 from .own import told

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.rules import RULES
 from ...tensor.base import TensorNode
-from ...tensor.contraction import settled
+from ...tensor.evaluation.contraction import settled
 from ...tensor.index import Ids
 from ...tensor.nodes import LinearNode, NonlinearNode, OpType, TransformNode
 from ...tensor.operators.table import TABLE

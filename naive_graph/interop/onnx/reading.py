@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +16,10 @@ from .inlining import Step, inlined, ordered, text
 
 OLDEST = 7  # opset
 DEFAULT = ("", "ai.onnx")  # both name ONNX's own operators
+SEEMS = {  # first bytes -> what has them
+    b"PK": "a zip archive, such as PyTorch's .pt and Keras' .keras", b"\x89HDF": "an HDF5 file, such as Keras' .h5",
+    b"version https://git-lfs": "what git-lfs puts in a file's place (git lfs pull brings the file)",
+}  # fmt: skip
 
 
 class Content(NamedTuple):
@@ -46,7 +49,7 @@ def read(source: Any) -> Content:
     steps = inlined(graph.node, model.functions, opsets)
     outputs = [_slot(each) for each in graph.output]
     if not outputs:
-        raise ImportModelError("The file holds no graph with outputs. Is it a model, and whole?")
+        raise ImportModelError(f"{_who(source)} holds no graph with outputs. Is it a model, and whole?")
     known = {*weights, *(each.name for each in inputs)}
     steps, said = ordered(steps, known, [each.name for each in outputs]), model.metadata_props
     return Content(text(graph.name), inputs, weights, steps, outputs, {each.key: each.value for each in said})
@@ -55,20 +58,42 @@ def read(source: Any) -> Content:
 def _parsed(source: Any) -> tuple[Any, Path | None]:
     if isinstance(source, onnx.ModelProto):
         return source, None
-    folder = None
+    folder, who = None, _who(source)
     if not isinstance(source, (bytes, bytearray, memoryview)):
         path = path_of(source, ImportModelError)
         folder = path.parent
         try:
             source = path.read_bytes()
         except OSError as error:
-            raise ImportModelError(f"Cannot read {os.fspath(path)!r}: {error.strerror}.") from None
+            raise ImportModelError(f"Cannot read {who}: {error.strerror}. Name an .onnx file.") from None
     model = onnx.ModelProto()
     try:
         model.ParseFromString(bytes(source) if isinstance(source, memoryview) else source)
-    except Exception as error:  # protobuf's own, which lives elsewhere in each version
-        raise ImportModelError(f"This is no ONNX file, or not all of one: {error}.") from None
+        whole = model.HasField("graph")
+    except Exception:  # protobuf's own, which lives elsewhere in each version
+        whole = False
+    if not whole:
+        raise ImportModelError(
+            f"{who} is no ONNX file, or not all of one: it seems to be {_seems(bytes(source[:200]))}. Give what "
+            "torch.onnx.export, tf2onnx or to_onnx wrote."
+        )
     return model, folder
+
+
+def _who(source: Any) -> str:
+    """What is read, as a message names it."""
+    held = isinstance(source, (onnx.ModelProto, bytes, bytearray, memoryview))
+    return "What was given" if held else repr(str(path_of(source, ImportModelError)))
+
+
+def _seems(begin: bytes) -> str:
+    """What is no model and begins so."""
+    known = next((what for sign, what in SEEMS.items() if begin.startswith(sign)), "")
+    if known or not begin:
+        return known or "empty"
+    first = (begin.decode(errors="replace").rstrip("\ufffd").strip().splitlines() or [""])[0]  # the end may be cut
+    is_text = first and first.isprintable() and "\ufffd" not in first
+    return f"a text that begins with {first[:40]!r}" if is_text else "cut off, or of another format"
 
 
 def opsets_of(imports: Any) -> dict[str, int]:

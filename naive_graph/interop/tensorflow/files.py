@@ -40,8 +40,8 @@ def _parsed(data: bytes, what: str, is_text: bool) -> Any:
         else:
             graph.ParseFromString(data)
     except (DecodeError, text_format.ParseError, ValueError, RecursionError) as error:
-        said = " ".join(str(error).split())[:120]
-        raise ImportModelError(f"{what} is no GraphDef{' in text' * is_text}: {said}. {FREEZE}") from None
+        said = f" in text: {' '.join(str(error).split())[:120]}" if is_text else ", or not all of one"
+        raise ImportModelError(f"{what} is no GraphDef{said}. {FREEZE}") from None
     if not graph.node:
         raise ImportModelError(f"{what} holds no nodes. {FREEZE}")
     return graph

@@ -111,8 +111,10 @@ def nll_loss(
     reduction: Mean = "mean",
     axis: Axis = 1,
 ) -> Any:
-    """-weight * x at the class of each target; x are logarithms of probabilities, classes along `axis`.
+    """-weight * x at the class of each target.
 
+    target: labels, class numbers from 0 to K - 1, of the shape of x without `axis`.
+    x: logarithms of probabilities, the K classes along `axis`.
     reduction: "none", "sum", or "mean" over the weights of the targets that count.
     """
     return _likelihood(x, target, weight, ignore_index, reduction, axis)
@@ -128,7 +130,11 @@ def softmax_cross_entropy_loss(
     reduction: Mean = "mean",
     axis: Axis = 1,
 ) -> Any:
-    """nll_loss(log_softmax(x)): x are scores of any size."""
+    """nll_loss(log_softmax(x)).
+
+    target: labels, class numbers from 0 to K - 1, of the shape of x without `axis`.
+    x: logits, any numbers, the K classes along `axis`.
+    """
     return _likelihood(log_softmax(x, axis), target, weight, ignore_index, reduction, axis)
 
 
@@ -151,7 +157,10 @@ def _fused(adjoint: Any, result: Any, z: Any, y: Any) -> tuple[Any, Any]:
     tensorflow=TensorFlow("SoftmaxCrossEntropyWithLogits"),
 )  # fmt: skip
 def softmax_cross_entropy_with_logits(z: Tensor, y: Tensor) -> Any:
-    """-sum of y * log_softmax(z) along the last axis: one loss for each row."""
+    """-sum of y * log_softmax(z) along the last axis: one loss for each row.
+
+    y: labels, rows of probabilities, such as one-hot; z: logits, any numbers of their shape.
+    """
     return arithmetic.scaled(reduce.sum(y * log_softmax(z), -1), -1.0)
 
 
@@ -161,5 +170,9 @@ def softmax_cross_entropy_with_logits(z: Tensor, y: Tensor) -> Any:
     tensorflow=TensorFlow("SparseSoftmaxCrossEntropyWithLogits", target=Input(1)),
 )  # fmt: skip
 def sparse_softmax_cross_entropy_with_logits(z: Tensor, *, target: Places) -> Any:
-    """-log_softmax(z) at the class of each row."""
+    """-log_softmax(z) at the class of each row.
+
+    target: labels, class numbers from 0 to K - 1, of the shape of z without its last axis.
+    z: logits, a row of K numbers for each label.
+    """
     return _likelihood(log_softmax(z), target, None, None, "none", -1)

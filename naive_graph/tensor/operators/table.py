@@ -38,9 +38,11 @@ class Operators(Mapping[str, Row]):
     def __getitem__(self, name: str) -> Row:
         row = (self.rows.get(name) or self._of_rule(name)) if isinstance(name, str) else None
         if row is None:
-            near = difflib.get_close_matches(str(name), list(self), 1)
-            hint = f"Did you mean {near[0]!r}?" if near else "Define it with @tensor_operator()."
-            raise OperatorNameError(f"There is no operator {name!r}. {hint}")
+            called = str(name).lower()
+            near = [each for each in self if called and called in each] or difflib.get_close_matches(called, list(self))
+            meant = f"Did you mean {' or '.join(map(repr, near[:5]))}?"
+            hint = meant if near else "`naive-graph operators` lists all; @tensor_operator() defines one."
+            raise OperatorNameError(f"There is no operator {name!r:.60}. {hint}")
         return row
 
     def __contains__(self, name: object) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import EngineError
-from ..arrays import Array
 from ..base import TensorNode
 from ..differentiate import ancestors
-from ..evaluate import check_fed, commit, ones_like, operand, written_out
-from ..recipes import missing
+from ..evaluation.arrays import Array
+from ..evaluation.evaluate import check_fed, commit, ones_like, operand, written_out
+from ..evaluation.recipes import missing
 from .graph import Key, TaskGraph, task_graph
 from .scheduling import TaskRun, run_tasks
 

@@ -20,8 +20,8 @@ from ..base import Call, TensorNode, check_tensors
 from ..calculus import branch, responds, values_read
 from ..differentiate import Route, ancestors
 from ..equation import names_among
-from ..evaluate import check_single, wanted_among
-from ..recipes import Recipe, missing, recipes
+from ..evaluation.evaluate import check_single, wanted_among
+from ..evaluation.recipes import Recipe, missing, recipes
 from ..selection import SelectionNode
 from .work import Contribute, Evaluate, Kept, Override, Total, Work
 

@@ -21,8 +21,8 @@ from numpy.lib.stride_tricks import as_strided
 from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, RULES, Rule, define, rule_named
 from ...core.tables import CONSTANT, PLACEHOLDER, Tables
-from ..arrays import Array
 from ..base import TensorNode
+from ..evaluation.arrays import Array
 from ..function import Function, add_row, constant_row
 from ..index import Shape
 from ..selection import SelectionNode

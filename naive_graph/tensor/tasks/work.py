@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array
 from ..base import Call, TensorNode
 from ..calculus import Calculus
 from ..differentiate import Adjoint, contribution, joined, overridden, settled
-from ..evaluate import Arrays, computed, ones_like, operand
-from ..recipes import Recipe
+from ..evaluation.arrays import Array
+from ..evaluation.evaluate import Arrays, computed, ones_like, operand
+from ..evaluation.recipes import Recipe
 from ..selection import SelectionNode
 
 ONE = Adjoint(None)  # the derivative of the result with respect to itself: a 1, whose array is made when F is known

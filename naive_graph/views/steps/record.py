@@ -186,7 +186,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         return Firings(f, feed)
     title = ""
     if isinstance(f, Arithmetic) and not isinstance(f, Node):
-        from ...tensor.lower import lower  # brings NumPy
+        from ...tensor.lowering.lower import lower  # brings NumPy
 
         tensor: Any = f
         title = f"A walk through {tensor.label}"

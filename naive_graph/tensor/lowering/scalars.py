@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..core.rules import RULES, Rule
+from ...core.rules import RULES, Rule
 from .bulk import ADD, SUB, Rows, Writer
 
 HELD, LESS, GREATER, WHERE, DIV, SIGN = (RULES[name] for name in ("held", "less", "greater", "where", "div", "sign"))

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NumericError
+from ...errors import NumericError
+from ..base import TensorNode, method
+from ..nodes import NonlinearNode
 from .arrays import Array, namespace
-from .base import TensorNode, method
 from .evaluate import operand, value_of, written_out
-from .nodes import NonlinearNode
 
 WORDS = "Mend what it is made of, or begin the graph without check_validity."
 

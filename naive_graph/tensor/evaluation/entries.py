@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..core.rules import Arithmetic, Rule
-from ..errors import NaiveGraphError
+from ...core.rules import Arithmetic, Rule
+from ...errors import NaiveGraphError
+from ..function import Function
 from .arrays import Array, like, namespace
-from .function import Function
 
 
 class Entries(Arithmetic):

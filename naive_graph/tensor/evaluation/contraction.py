@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import opt_einsum
 
+from ..index import Ids, Shape
+from ..selection import Picker, SelectionNode
 from .arrays import Array, like, together
-from .index import Ids, Shape
 from .picking import gather, scatter
-from .selection import Picker, SelectionNode
 from .ways import way
 
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from .base import TensorNode
-from .index import Ids
-from .nodes import LeafNode, LinearNode, OpType
+from ..base import TensorNode
+from ..index import Ids
+from ..nodes import LeafNode, LinearNode, OpType
 
 MOST_FACTORS = 6  # that one contraction gathers from products of products
 Factors = list[tuple[TensorNode, Ids]]

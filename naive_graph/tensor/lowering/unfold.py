@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..core.rules import RULES
-from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Block, Scope, Tables
-from .base import TensorNode, size_of
+from ...core.rules import RULES
+from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Block, Scope, Tables
+from ..base import TensorNode, size_of
+from ..evaluation.picking import arrivals
+from ..index import Ids, Shape
+from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from ..reduction import Places, ReductionNode
+from ..selection import Picker, SelectionNode
 from .bulk import ADD, ONE, SUB, ZERO, Rows, Writer
-from .index import Ids, Shape
-from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
-from .picking import arrivals
-from .reduction import Places, ReductionNode
 from .scalars import SCALARS
-from .selection import Picker, SelectionNode
 
 LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafType.CONSTANT: CONSTANT}
 

@@ -15,21 +15,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.number import number
-from ..core.progress import progress
-from ..core.tables import Tables
-from ..errors import BudgetError, NodeError, ShapeError
-from ..graph.handles import handle
-from ..graph.nodes import Node
-from .arrays import Array
-from .base import TensorNode, check_tensors, method, size_of
+from ...core.number import number
+from ...core.progress import progress
+from ...core.tables import Tables
+from ...errors import BudgetError, NodeError, ShapeError
+from ...graph.handles import handle
+from ...graph.nodes import Node
+from ..base import TensorNode, check_tensors, method, size_of
+from ..differentiate import ancestors
+from ..evaluation.arrays import Array
+from ..index import Shape
+from ..nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
+from ..reduction import ReductionNode
+from ..selection import SelectionNode
 from .bulk import Rows, Writer
-from .differentiate import ancestors
-from .index import Shape
-from .nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
-from .reduction import ReductionNode
 from .scalars import STEPS
-from .selection import SelectionNode
 from .unfold import Unfolding, unfold, written
 
 BUDGET = 50_000_000  # scalar nodes that a tensor may unfold into, if nobody says

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base import size_of
+from ..index import Shape
+from ..selection import Picker
 from .arrays import Array, like, namespace
-from .base import size_of
-from .index import Shape
-from .selection import Picker
 
 MOST = 256  # slices that are added one by one
 

@@ -13,24 +13,24 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..core.tables import Tables
-from ..errors import NoGradientError, PlaceHolderError, ShapeError
-from ..graph.handles import CURRENT
+from ...core.tables import Tables
+from ...errors import NoGradientError, PlaceHolderError, ShapeError
+from ...graph.handles import CURRENT
+from ..base import Call, TensorNode, check_tensors, method
+from ..calculus import Calculus, Nodes
+from ..differentiate import ancestors, between, leading, overriding, reverse
+from ..function import Function
+from ..index import Ids, LinearIndex, Shape, TransformIndex
+from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
+from ..reduction import Places, ReductionNode
+from ..selection import SelectionNode
+from ..slopes import first_by_place
 from .arrays import Array, namespace, together
-from .base import Call, TensorNode, check_tensors, method
-from .calculus import Calculus, Nodes
 from .contraction import Factor, contracted, product
-from .differentiate import ancestors, between, leading, overriding, reverse
 from .entries import applied
-from .function import Function
-from .index import Ids, LinearIndex, Shape, TransformIndex
-from .nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from .picking import permuted
 from .recipes import Recipe, missing, recipes
 from .reducing import first_largest, reduced, softmax
-from .reduction import Places, ReductionNode
-from .selection import SelectionNode
-from .slopes import first_by_place
 
 
 class Arrays:

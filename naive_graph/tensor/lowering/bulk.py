@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.origin import Origin
-from ..core.rules import RULES, Rule
-from ..core.tables import CONSTANT, Columns, Tables
-from .function import Function
+from ...core.origin import Origin
+from ...core.rules import RULES, Rule
+from ...core.tables import CONSTANT, Columns, Tables
+from ..function import Function
 
 Rows = Any  # an array of rows
 ZERO, ONE = -1, -2

@@ -11,8 +11,8 @@ from math import prod
 
 import numpy as np
 
+from ..index import Ids, Shape
 from .arrays import Array
-from .index import Ids, Shape
 
 Way = Callable[..., Array]
 

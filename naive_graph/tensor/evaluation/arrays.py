@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NumberError
+from ...errors import NumberError
 
 Array = Any  # of NumPy, torch, JAX or Dask
 

@@ -1,0 +1,12 @@
+"""Tensors evaluated on arrays, of NumPy or of another library.
+
+arrays       what an array is, and what may become one
+recipes      what has to be computed, and in which order
+ways         how one array is summed, or the product of two
+picking      selections at work: gathering and scattering
+contraction  a product of arrays and selections
+entries      rules entry by entry
+reducing     reductions
+evaluate     all of these: forward, backward, and what changed
+at_once      values while the graph is written
+"""
