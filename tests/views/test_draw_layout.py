@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measured import Measured
 from pictures import SVG, groups
 
 from naive_graph import Graph, Variable, draw, scope
@@ -90,6 +91,17 @@ def test_an_arrow_stops_over_in_every_layer_that_it_crosses(recipe, direction):
             stops = [layout.spots[name][0] for name in route]
             assert stops == sorted(stops)
             assert len({layer for layer in layers if stops[0] < layer < stops[-1]}) <= len(stops) - 2
+
+
+@settings(deadline=None, max_examples=20)
+@given(scoped_graphs(), st.sampled_from(DIRECTIONS), st.sampled_from([False, True, 1]))
+def test_no_arrow_passes_a_box_or_a_text(recipe, direction, fold):
+    with Graph.scratch():
+        graph = scoped(recipe)
+        Graph.forward()
+        picture = draw(graph, direction=direction, fold=fold, partials=True)
+        measured = Measured(layered_svg(picture.scene, direction))
+        assert measured.struck() == measured.overlaps() == []
 
 
 @settings(deadline=None, max_examples=40)
