@@ -88,6 +88,12 @@ def test_no_call_shows_anything_where_nobody_watches():
 # --- Ctrl-C ---------------------------------------------------------------------
 
 
+def test_a_large_walk_says_at_once_what_is_done():
+    few = "from naive_graph.views.steps import record; record.LARGE = 601"
+    seen = seen_in_a_terminal(SETUP, few, "progress.shown = True; step(y)")
+    assert seen.startswith("step: sorting 601 nodes, then keeping each event")
+
+
 class PressAtLine:
     """A trace function that presses Ctrl-C at the n-th line of the package."""
 

@@ -96,8 +96,10 @@ class Sequential(Network):
         """What lies in the streams at first, and all firings with the weights as they are."""
         names = self.streams.data, self.streams.labels
         if not isinstance(feed, Mapping) or set(feed) != set(names):
-            told = f'samples for the streams from outside, feed={{"{names[0]}": ..., "{names[1]}": ...}}'
-            raise SequentialError("ARG_TYPE", f"it is {told}, not {feed!r:.60}.", "feed")
+            shapes = [f"np.zeros({(1, *shape)})" for shape in (self.input_shape, self.output_shape)]
+            told = f'feed={{"{names[0]}": {shapes[0]}, "{names[1]}": {shapes[1]}}}'
+            text = f"it holds samples for streams from outside, not {feed!r:.60}. One sample: step(network, {told})."
+            raise SequentialError("ARG_TYPE", text, "feed")
         feeds = dict(zip(names, self.samples(*(feed[name] for name in names))))
         return feeds, firings(flow, Machine(self), self.weights, feeds)
 

@@ -69,9 +69,17 @@ def test_the_browser_is_given_every_firing_and_every_sample():
 
 
 @pytest.mark.parametrize("feed", [None, 3, {"data": [[1, 2, 3, 4]]}, {"x": 1}])
-def test_a_dataflow_without_samples_says_how_to_feed_it(feed):
-    with pytest.raises(SequentialError, match=re.escape('feed={"data": ..., "label": ...}')):
+def test_a_dataflow_without_samples_says_the_call_that_steps_through_one(feed):
+    with pytest.raises(SequentialError, match="feed: it holds samples for streams from outside") as told:
         step(NETWORK, feed=feed)
+    call = re.search(r"One sample: (step.*)\.$", str(told.value))[1]
+    assert call == 'step(network, feed={"data": np.zeros((1, 4)), "label": np.zeros((1, 2))})'
+    assert len(eval(call, {"step": step, "network": NETWORK, "np": np})) > 1
+
+
+def test_the_layers_are_the_title():
+    title = step(NETWORK, feed=FEED).walk().title
+    assert title == "Dense(3), Activation('relu'), Dense(2), one firing after another"
 
 
 def test_samples_of_another_shape_are_refused():

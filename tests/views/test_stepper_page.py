@@ -58,6 +58,61 @@ def test_a_level_tells_its_events_and_passes_over_the_others(opened: Any, key: s
     assert walked(seen, "ArrowRight") == [each.index for each in steps[1:] if each.kind in told]
 
 
+def middle(seen: Seen) -> tuple[int, str, str]:
+    """The number of the step that is shown, of how many, and what it is called in Python."""
+    typed = seen.root.get_by_role("spinbutton", name="go to step")
+    bar = typed.locator("xpath=../..")
+    return int(typed.input_value()), bar.locator("span").inner_text().strip(), bar.locator("code").inner_text()
+
+
+@pytest.mark.browser
+def test_steps_are_counted_as_they_are_shown(opened: Any) -> None:
+    steps = step(small())
+    told = [each.index for each in steps if each.kind != "enqueued"]
+    seen = opened(steps)
+    seen.press("2")
+    for number, index in enumerate(told[1:], 1):
+        seen.press("ArrowRight")
+        seen.at(index)
+        assert middle(seen) == (number, f"of {len(told) - 1}", f"in Python: steps[{index}]")
+    seen.press("3")
+    assert middle(seen)[:2] == (len(steps) - 1, f"of {len(steps) - 1}")
+
+
+@pytest.mark.browser
+def test_a_link_and_a_typed_number_count_as_the_page_does(opened: Any) -> None:
+    steps = step(small())
+    told = [each.index for each in steps if each.kind != "enqueued"]
+    hidden = next(each.index for each in steps[2:] if each.kind == "enqueued")
+    seen = opened(steps)
+    seen.press("2")
+    for key, number in (("g", 7), ("/", 5)):
+        seen.press(key)
+        seen.view.keyboard.type(str(number))
+        seen.press("Enter")
+        seen.at(told[number])
+    seen.view.wait_for_timeout(400)
+    assert seen.view.url.endswith("#step=5&level=2")
+    seen.view.reload()
+    seen.at(told[5])
+    for link, index in (("#step=6&level=2", told[6]), (f"#step={hidden}", hidden), (f"#step={told[4]}", told[4])):
+        seen.view.goto(seen.view.url.split("#")[0] + link)  # without a level all steps are counted, as once
+        seen.at(index)
+    assert seen.sentence == steps[told[4]].sentence
+
+
+@pytest.mark.browser
+def test_that_a_constant_has_its_value_is_told_with_the_queue_alone(opened: Any) -> None:
+    steps = step((Variable(2.0, name="x") * 3.0).sin())
+    seen = opened(steps)
+    constants = [each.index for each in steps.find(kind="read") if each.label.startswith("Constant")]
+    assert set(constants) <= set(walked(seen, "ArrowRight"))
+    for key in "12":
+        seen.press("Home")
+        seen.press(key)
+        assert not set(constants) & set(walked(seen, "ArrowRight"))
+
+
 @pytest.mark.browser
 def test_contributions_are_told_if_nobody_chooses(browser: Any, tmp_path: Path) -> None:
     view = browser.new_page()
@@ -89,7 +144,7 @@ def test_a_step_is_typed_and_linked(opened: Any) -> None:
     seen.at(17)
     assert seen.sentence == steps[17].sentence
     seen.view.wait_for_timeout(400)
-    assert seen.view.url.endswith("#step=17")
+    assert seen.view.url.endswith("#step=17&level=3")
     seen.view.goto(seen.view.url.replace("=17", "=5"))
     seen.at(5)
     seen.view.reload()
@@ -182,11 +237,14 @@ def test_no_arrowhead_points_against_what_travels_in_a_large_drawing(opened: Any
 
 
 @pytest.mark.browser
-def test_a_run_that_begins_shows_its_result_also_where_no_drawing_is(opened: Any) -> None:
-    y: Any = Variable(1.0, name="x")
+def test_a_run_that_begins_shows_who_acts_first_also_where_no_drawing_is(opened: Any) -> None:
+    x = y = Variable(1.0, name="x")
     for _ in range(400):
         y = y.sin()
-    seen = opened(step(y))
+    steps = step(y)
+    seen = opened(steps)
+    assert seen.view.locator(f".ng-drawing [id='row-{x.row}']").is_visible()
+    seen.go(steps.find(kind="started")[1].index)
     assert seen.view.locator(f".ng-drawing [id='row-{y.row}']").is_visible()
     with Graph.scratch(), record() as steps:
         Graph.forward()
@@ -297,6 +355,74 @@ def test_a_million_events_open(browser: Any, million: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.browser
+def test_a_node_that_very_many_use_is_shown_soon(browser: Any, tmp_path: Path) -> None:
+    x = y = Variable(0.5, name="x")
+    for _ in range(20_000):
+        y = y.sin() + x
+    view = browser.new_page()
+    view.goto(step(y).save(tmp_path / "walk.html").as_uri())
+    view.wait_for_selector("[data-step='0']")
+    view.keyboard.press("3")
+    view.keyboard.press("ArrowRight")
+    view.wait_for_selector("[data-step='1']", timeout=10_000)  # it took minutes
+    assert view.locator(".ng-drawing .edge").count() <= 20
+    view.close()
+
+
+# The heights at which controls stand, and the controls that a finger would miss.
+CONTROLS = """
+() => {
+  const shown = [...document.querySelectorAll('.ng-bar :is(button, input, select), .ng-panel :is(button, summary)')]
+    .filter(each => each.offsetParent).map(each => [each, each.getBoundingClientRect()]);
+  return [new Set(shown.filter(([each]) => each.closest('.ng-bar'))
+      .map(([, box]) => Math.round((box.top + box.bottom) / 20))).size,
+    shown.filter(([, box]) => box.width < 24 || box.height < 24).map(([each]) => each.outerHTML)];
+}
+"""
+
+
+@pytest.mark.browser
+def test_on_a_phone_controls_are_two_rows_and_the_others_behind_a_button(opened: Any) -> None:
+    seen = opened(loop(3), viewport={"width": 390, "height": 844})
+    assert seen.view.evaluate(CONTROLS) == [2, []]
+    more = seen.root.get_by_role("button", name="more controls")
+    assert more.get_attribute("aria-expanded") == "false"
+    more.focus()
+    seen.press("Enter")
+    assert more.get_attribute("aria-expanded") == "true"
+    assert seen.root.get_by_role("button", name="show values (1)").is_visible()
+    assert seen.view.evaluate(CONTROLS)[1] == []
+    seen.press("Enter")
+    assert seen.view.evaluate(CONTROLS) == [2, []]
+    seen.press("/")  # what is looked for is typed where it can be seen
+    assert seen.root.get_by_role("combobox", name="find").is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+def test_a_finger_hits_every_control(opened: Any, size: Any) -> None:
+    seen = opened(loop(3), viewport={"width": size[0], "height": size[1]})
+    assert seen.view.evaluate(CONTROLS)[1] == []
+    assert seen.root.get_by_role("button", name="more controls").count() == (size[0] < 500)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+def test_the_line_at_hand_is_in_sight(opened: Any, size: Any, tmp_path: Path) -> None:
+    source, names = tmp_path / "program.py", {"Variable": Variable}
+    terms = " + ".join(f"{place} * x" for place in range(1, 20))
+    source.write_text("\n".join(["x = Variable(0.5)", *["x = x + 1.0"] * 18, f"y = ({terms}).sin() + x.tanh()"]))
+    exec(compile(source.read_text(), str(source), "exec"), names)
+    steps = step(names["y"])
+    seen = opened(steps, viewport={"width": size[0], "height": size[1]})
+    seen.go(steps.find(operator="tanh")[0].index)
+    seen.press("2")
+    mark, panel = (seen.root.locator(each).bounding_box() for each in (".ng-program mark", ".ng-panel"))
+    for side, size in (("x", "width"), ("y", "height")):
+        assert panel[side] <= mark[side] and mark[side] + mark[size] <= panel[side] + panel[size]
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_it_fills_the_window_and_can_be_read(opened: Any, size: Any, scheme: str) -> None:
@@ -314,6 +440,7 @@ def test_it_fills_the_window_and_can_be_read(opened: Any, size: Any, scheme: str
 @pytest.mark.parametrize("size", SIZES)
 def test_everything_is_reached_by_the_keyboard_alone(opened: Any, size: Any) -> None:
     seen = opened(loop(3), viewport={"width": size[0], "height": size[1]})
+    seen.press("?")
     reached = set()
     for _ in range(40):
         seen.press("Tab")
@@ -323,4 +450,6 @@ def test_everything_is_reached_by_the_keyboard_alone(opened: Any, size: Any) -> 
         ".map(e => e.getAttribute('aria-label'))"
     )
     assert set(shown) <= reached
-    assert "the program" in reached and "the step in figures" in reached
+    assert {"the program", "the step in figures", "keys and colours"} <= reached
+    seen.press("Escape")
+    assert seen.root.locator(".ng-help").is_hidden()

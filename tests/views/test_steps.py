@@ -314,8 +314,10 @@ def test_wrong_modes_and_constants_are_refused():
         step(Variable(1.0).sin(), mode="sideways")
     with pytest.raises(NodeError, match="does not vary"):
         step(Constant(1.0))
-    with pytest.raises(NodeError, match="step takes nodes"):
+    with pytest.raises(NodeError, match="step takes a node, a tensor or a Sequential, not float"):
         step(3.0)
+    with pytest.raises(NodeError, match=r"not Model .*step\(loss\)"):
+        step(type("Model", (), {})())
     with pytest.raises(NodeError, match="wrt=x"):
         step(Variable(1.0).sin(), mode="tangent", wrt=Variable(2.0))
 
@@ -518,6 +520,29 @@ def test_a_formula_is_the_heading_unless_it_is_long():
     assert given_to_browser(step(y))[0]["heading"] == ""
 
 
+def test_the_title_is_the_name_or_the_formula_as_far_as_it_is_short():
+    x, w = Variable(6.0, name="x"), Variable(2.0)
+    f = ((x - 7) ** 2 - w * -2).log()
+    assert step(f).walk().title == f"A walk through log((x - 7)**2 - v{w.row}*-2)"
+    y = x
+    for _ in range(20):
+        y = (y * 0.5).sin() + x.exp()
+    assert step(y).walk().title == "A walk through sin((sin(…*0.5) + exp(x))*0.5) + exp(x)"
+    many = sum((x * place for place in range(2, 30)), x)
+    assert step(many).walk().title == "A walk through x + x*2 + x*3 + …"
+    y.name = "loss"
+    steps = step(y)
+    assert steps.walk().title == "A walk through loss"
+    Graph.clear()
+    assert steps.walk().title == "A walk through loss"
+
+
+def test_a_formula_with_parts_of_its_own_is_no_heading():
+    x, y = Variable(2.0, name="x"), Variable(3.0, name="y")
+    part = (x * y).sin() + x
+    assert given_to_browser(step((part * y).sin() + part * part))[0]["heading"] == ""
+
+
 def test_a_million_events_are_columns_not_objects():
     x = Variable(1.0, name="x")
     y = x
@@ -553,7 +578,7 @@ def test_a_tensor_is_lowered_and_all_its_elements_are_walked_through():
     w, x = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]], "W"), LeafNode.parameter([5.0, 6.0], "x")
     y = linear("ij,j->i", w, x, name="y")
     steps = step(y)
-    assert steps.walk().title == f"A walk through {y.label}"
+    assert steps.walk().title == "A walk through y[i] = sum_{j} W[i,j] * x[j]"
     state, leaves = last_state(steps), lower(x)
     assert [state.values[node.row] for node in lower(y)] == [17.0, 39.0]
     assert [state.grads[node.row] for node in leaves] == [4.0, 6.0]  # of the sum of y

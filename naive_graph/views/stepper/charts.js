@@ -19,6 +19,7 @@ function charting(walk, teller, go) {
   const every = Math.ceil(losses.length / MOST_POINTS);
   const line = losses.map(({ loss }, at) => [x(at), y(loss), at]).filter(([, b, at]) => Number.isFinite(b)
     && (at % every === 0 || at === losses.length - 1));
+  const begins = losses.map((each) => each.index);
   const dot = make("svg:circle", { r: 5, class: "ng-here" }), said = make("span", {});
   const svg = chart(`the result by iteration, from ${figure(losses[0].loss)} to ${figure(losses.at(-1).loss)}`, WIDE,
     TALL,
@@ -38,12 +39,7 @@ function charting(walk, teller, go) {
   return {
     box,
     show(index) {  // the last iteration that had begun
-      let first = 0;
-      for (let past = losses.length; past - first > 1;) {
-        const middle = (first + past) >> 1;
-        if (losses[middle].index <= index) first = middle;
-        else past = middle;
-      }
+      const first = placeAmong(begins, index, losses.length);
       for (const mark of marks) mark(first);
     },
   };

@@ -1,7 +1,7 @@
 // A drawing of one node with what feeds it and what it feeds, for graphs that are too large to be seen whole.
 // It has the ids of Python's drawings, so that it is lit and filled in alike.
 
-const LETTER = 7.4, HIGH = 58, GAP = 14, BETWEEN = 46, LONGEST_NAME = 14;
+const LETTER = 7.4, HIGH = 58, GAP = 14, BETWEEN = 46, LONGEST_NAME = 14, MOST_TWINS = 50;
 const NUMBERS = 138, WIDEST = { Constant: 60, rest: 80, operator: 80 };  // room for `grad -1.23457e+123`
 
 function clipped(text) {
@@ -27,13 +27,16 @@ function closeUp(near, lit, most) {
     x += wide[side] + (boxes.length ? BETWEEN : 0);
   });
   const hidden = (row, side) => (places.has(row) ? row : `rest-${side}`);
-  const ends = near.edges.map(([source, target, position, id]) => [hidden(source, 0), hidden(target, 2), id, position]);
-  const seen = new Map(), arrows = ends.map(([source, target, id, position]) => {
-    const pair = `${source} ${target}`, nth = seen.get(pair) ?? 0, twins = ends.filter(([a,
-      b]) => `${a} ${b}` === pair).length;
-    seen.set(pair, nth + 1);
-    return drawnEdge(places.get(source), places.get(target), id, twins > 8 ? 0 : nth - (twins - 1) / 2, position);
-  });
+  const pairs = new Map();
+  for (const [source, target, position, id] of near.edges) {
+    const pair = `bundle-${hidden(source, 0)}-${hidden(target, 2)}`, ends = [hidden(source, 0), hidden(target, 2)];
+    if (!pairs.has(pair)) pairs.set(pair, { ends: ends.map((end) => places.get(end)), twins: [] });
+    pairs.get(pair).twins.push([id, position]);
+  }
+  const arrows = [...pairs].flatMap(([pair, { ends, twins }]) => (twins.length > MOST_TWINS
+    ? [drawnEdge(...ends, pair, 0, twins[0][1])]
+    : twins.map(([id, position], nth) => drawnEdge(...ends, id, twins.length > 8 ? 0 : nth - (twins.length - 1) / 2,
+      position))));
   const box = `0 0 ${x - BETWEEN + 6} ${high + 24}`;
   return make("svg:svg", { viewBox: box, "data-near": true, role: "img",
     "aria-label": "the node at hand with its neighbours" }, make("svg:g", {}, ...arrows, ...shapes));

@@ -1,6 +1,11 @@
 // The columns of sweeps (see views/steps/columns.py), and what is known after each of their events.
 
 const LEAVES = ["Variable", "Constant", "PlaceHolder"];
+const LEVELS = ["values", "contributions", "queue"];  // of detail: how much is told
+const LEVEL_OF = { started: 0, enqueued: 2, read: 0, evaluated: 0, contributed: 1, finished: 0, moved: 0 };
+
+/** The least level that tells an event; that a Constant has its value is no news. */
+const levelOf = (kind, isFixed) => (kind === "read" && isFixed ? 2 : LEVEL_OF[kind]);
 
 /** The nodes of a plan, each known by its step in the plan. */
 function readCast(walk, found) {
@@ -31,17 +36,20 @@ function readCast(walk, found) {
   return cast;
 }
 
-/** The events of a kind of run; `floats` says where the numbers of each begin. */
+/** The events of a kind of run: where the numbers of each begin (`floats`), how many a level tells by then (`told`). */
 function readPattern(walk, casts, found) {
   const kinds = walk.column(Uint8Array, found.kinds), moves = walk.column(Int32Array, found.steps);
   const places = walk.column(Int32Array, found.positions), count = kinds.length, cast = casts[found.cast];
   const steps = new Int32Array(count), takers = new Int32Array(count), positions = new Int32Array(count);
   const floats = new Int32Array(count + 1), last = new Int32Array(walk.kind_names.length);
   const [, , READ, EVALUATED, CONTRIBUTED, , MOVED] = walk.kind_names.keys();
+  const told = LEVELS.map(() => new Int32Array(count + 1));
   let given = 0;
   for (let at = 0; at < count; at += 1) {
     const kind = kinds[at];
     steps[at] = takers[at] = last[kind] += moves[at];
+    const least = levelOf(walk.kind_names[kind], !cast.varies(steps[at]));
+    for (let level = 0; level < LEVELS.length; level += 1) told[level][at + 1] = told[level][at] + (least <= level);
     if (kind === CONTRIBUTED) {
       positions[at] = places[given++];
       takers[at] = cast.operands[cast.starts[steps[at]] + positions[at]];
@@ -50,7 +58,7 @@ function readPattern(walk, casts, found) {
     floats[at + 1] = floats[at] + (kind === CONTRIBUTED ? 1 : kind === MOVED ? 2 : valued
       ? 1 + (found.phase === "tangent") : 0);
   }
-  return { cast, phase: found.phase, kinds, steps, takers, positions, floats, count };
+  return { cast, phase: found.phase, kinds, steps, takers, positions, floats, told, count };
 }
 
 /** The runs of a walk, event by event. `stateAt(index)` is what is known after a step; it moves on with the walk. */
@@ -61,21 +69,27 @@ function replaying(walk) {
   const runs = walk.column(Int32Array, walk.runs), iterationOf = walk.column(Int32Array, walk.iterations);
   const numbers = walk.column(Float64Array, walk.numbers);
   const starts = new Int32Array(runs.length + 1), floatStarts = new Int32Array(runs.length + 1), iterations = [];
+  const toldStarts = LEVELS.map(() => new Int32Array(runs.length + 1));
   runs.forEach((which, run) => {
     starts[run + 1] = starts[run] + patterns[which].count;
     floatStarts[run + 1] = floatStarts[run] + patterns[which].floats[patterns[which].count];
+    toldStarts.forEach((sums, level) => { sums[run + 1] = sums[run] + patterns[which].told[level].at(-1); });
     if (run === 0 || iterationOf[run] !== iterationOf[run - 1]) iterations.push(starts[run]);
   });
   const count = starts[runs.length], patternOf = (run) => patterns[runs[run]];
 
-  function runAt(index) {
-    let low = 0;
-    for (let high = runs.length; high - low > 1;) {
-      const middle = (low + high) >> 1;
-      if (starts[middle] <= index) low = middle;
-      else high = middle;
-    }
-    return low;
+  const runAt = (index) => placeAmong(starts, index, runs.length);
+
+  /** The number of an event among those that a level tells; one that it does not tell has that of the last before. */
+  function numbered(index, level) {
+    const run = runAt(index);
+    return toldStarts[level][run] + patternOf(run).told[level][index - starts[run] + 1] - 1;
+  }
+
+  /** The event that has a number at a level. */
+  function unnumbered(number, level) {
+    const run = placeAmong(toldStarts[level], number, runs.length), { told, count: size } = patternOf(run);
+    return starts[run] + placeAmong(told[level], number - toldStarts[level][run], size);
   }
 
   // --- what is known after a step ---
@@ -179,5 +193,5 @@ function replaying(walk) {
   }
 
   return { KINDS, casts, patterns, runs, numbers, starts, floatStarts, iterations, iterationOf, count, event, stateAt,
-    incoming, constants };
+    incoming, constants, numbered, unnumbered };
 }

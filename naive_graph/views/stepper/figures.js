@@ -55,6 +55,17 @@ function some(things, most) {
   return things.length <= most ? [things, 0] : [things.slice(0, most), things.length - most];
 }
 
+/** The last place whose start is no more than `at`; the starts ascend. */
+function placeAmong(starts, at, count) {
+  let low = 0;
+  for (let high = count; high - low > 1;) {
+    const middle = (low + high) >> 1;
+    if (starts[middle] <= at) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
 /** A walk out of its bytes (see views/steps/packing.py): its header, and a way to read its columns. */
 async function unpacked(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));

@@ -29,6 +29,7 @@ function firings(walk) {
     return {
       index, kind: now ? "fired" : "started", phase: "firing", iteration: now?.time ?? 0, back: false, before: null,
       sentence: now?.text ?? walk.flow.begins, acting: now ? now.operator : null, taker: null,
+      focus: (now ?? fired[0])?.operator,
       from: now ? ends(now.taken, 0) : [], to: ends(given, 1), edges: [...new Set(lit)],
       carried: given.map((name) => [arrow(name), now.given[name]]),
       drawings: ["0"], texts: () => ["", ""], queue: [], panel: () => panel(now, lies), table: () => table(lies),
@@ -78,7 +79,8 @@ function firings(walk) {
   }
 
   return {
-    count, at, meaning, levels: null, iterations: [0], seen: () => true, turn: (_, index) => index, course: null,
+    count, at, meaning, levels: null, iterations: [0], level: () => 0, numbered: (index) => index,
+    unnumbered: (number) => number, turn: (_, index) => index, course: null,
     called: (name) => name, wishes: [...Object.keys(operators), ...Object.keys(streams)],
       near: ({ acting }) => neighbourhood(acting),
     around: (_, name) => { const { left, right } = neighbourhood(name);

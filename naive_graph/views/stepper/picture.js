@@ -12,6 +12,7 @@ function picturing(walk, teller, act) {
   let own = null;        // what the learner chose: "zoom", or "fit" for the whole however small
   let near = null;       // whether the learner wants close-ups; null for what can be read
   let opened = null;     // the drawing with a scope that the learner opened
+  let close = new Map(); // the boxes of the close-up, by their ids
   let travelling = 0;    // the number of the journey that is under way
   const stops = new Set();
 
@@ -41,8 +42,13 @@ function picturing(walk, teller, act) {
   function boxOf(row) {
     if (row === null || row === undefined) return null;
     if (!shown?.startsWith("near")) return part(String(boxName(row)));
-    const own = part(typeof row === "number" ? `row-${row}` : row);
-    return own ?? part(view.from.includes(row) === !view.back ? "rest-0" : "rest-2");
+    return close.get(closeName(row, view.from.has(row) === !view.back ? 0 : 2));
+  }
+
+  /** The id of a close-up's box for a node, on a side: its own, or the one for all that there is no room for. */
+  function closeName(row, side) {
+    const own = typeof row === "number" ? `row-${row}` : row;
+    return close.has(own) ? own : `rest-${side}`;
   }
 
   const names = new Map();
@@ -55,14 +61,16 @@ function picturing(walk, teller, act) {
   /** An edge by its id, or the bundle that it runs in where one of its ends is folded up or left out. */
   function edgeOf(id) {
     const there = part(id) ?? part(teller.bundle?.(id) ?? ""), [, source, target] = id.split("-");
-    if (there || shown.startsWith("near") || !id.startsWith("edge")) return there;
+    if (there || !id.startsWith("edge")) return there;
+    const ends = [Number(source), Number(target)].map((row, at) => closeName(row, 2 * at).replace("row-", ""));
+    if (shown.startsWith("near")) return part(`bundle-${ends.join("-")}`);
     const end = boxName(Number(target));
     return part(`bundle-${boxName(Number(source)) ?? `rest-${end}`}-${end}`);
   }
 
   function show(next, moving) {
     const before = view;
-    view = next;
+    view = { ...next, from: new Set(next.from), to: new Set(next.to) };
     if (opened && near === false) near = null;  // what the learner opened is kept, if it shows who acts
     const journey = (travelling += 1);
     for (const each of frame.querySelectorAll(".ng-token")) each.remove();
@@ -117,6 +125,7 @@ function picturing(walk, teller, act) {
       const lit = new Set([...view.from, ...view.to, view.taker]);
       const rows = Math.floor((frame.clientHeight - 30) / ((HIGH + GAP) * 0.72));
       frame.replaceChildren(closeUp(teller.near(view), lit, Math.max(2, Math.min(9, rows))));
+      close = new Map([...frame.querySelectorAll(".node")].map((box) => [box.id, box]));
     } else frame.replaceChildren(made(key));
     const box = svg().viewBox.baseVal;
     svg().dataset.width = String(box && box.width ? box.width : 400);
@@ -175,8 +184,8 @@ function picturing(walk, teller, act) {
       sign(box, "ng-octagon", (x, y, wide) => `M${x - wide / 2 - 3} ${y - 2} h6 l4 4 v6 l-4 4 h-6 l-4 -4 v-6 z`);
     }
     if (act.level() === 2) for (const row of view.queue) boxOf(row)?.classList.add("ng-queued");
-    for (const row of view.from) boxOf(row)?.classList.add("ng-from");
-    for (const row of view.to) boxOf(row)?.classList.add("ng-to");
+    for (const box of new Set([...view.from].map(boxOf))) box?.classList.add("ng-from");
+    for (const box of new Set([...view.to].map(boxOf))) box?.classList.add("ng-to");
     boxOf(view.taker)?.classList.add("ng-taker");
     const now = boxOf(view.acting);
     now?.classList.add("ng-now");
@@ -247,9 +256,11 @@ function picturing(walk, teller, act) {
     again();
   }
 
-  /** Scroll so that the acting node, what it takes and what it gives to are seen, within the drawing alone. */
+  /** Scroll so that the acting node, what it takes and what it gives to are seen; before a run, who acts first. */
   function see() {
-    const groups = new Set([view.acting, view.taker, ...view.from, ...view.to].map(boxOf));
+    const starts = view.acting === null && view.focus !== undefined;
+    const before = starts ? [view.focus, ...teller.around(view, view.focus)] : [];
+    const groups = new Set([view.acting, view.taker, ...view.from, ...view.to, ...before].map(boxOf));
     const boxes = [...groups].filter(Boolean).map((each) => each.getBoundingClientRect());
     if (!boxes.length) return;
     const room = frame.getBoundingClientRect();

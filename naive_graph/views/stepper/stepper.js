@@ -11,6 +11,7 @@ const KEYS = [
   ["Page Down  Page Up", "next, previous iteration"], ["w", "the whole drawing or the node at hand"],
   ["+  −  0", "zoom in, out, all"], ["?", "this list"],
 ];
+const COUNTED = "Steps are counted as they are shown: more detail has more steps. steps[...] in Python counts them all.";
 const SOON = 250;  // milliseconds after which the address follows the step
 
 export function mount(el, walk, state, alone = false) {
@@ -18,7 +19,7 @@ export function mount(el, walk, state, alone = false) {
     iterations = teller.iterations.length;
   let view = null;      // the step that is shown
   let timer = null;     // of playing
-  let level = 1;        // values, contributions, queue: how much is told
+  let level = 1;        // values, contributions, queue: how much is told, and so how steps are counted
   let found = null;     // what is looked for: whether an event is one
 
   // --- the parts of the page ---
@@ -27,11 +28,12 @@ export function mount(el, walk, state, alone = false) {
   const previous = button("◀", "previous step", () => move(-1));
   const play = button("▶ play", "play", toggle);
   const next = button("▶", "next step", () => move(1));
-  const final = button("▶|", "last step", () => go(last));
-  const slider = make("input", { type: "range", min: 0, max: Math.max(0, last), step: 1, "aria-label": "step",
-    oninput: () => go(nearest(Number(slider.value))) });
-  const typed = make("input", { type: "number", min: 0, max: Math.max(0, last), "aria-label": "go to step",
-    onchange: () => go(Number(typed.value)) });
+  const final = button("▶|", "last step", () => goTo(most()));
+  const slider = make("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": "step",
+    oninput: () => goTo(Number(slider.value)) });
+  const typed = make("input", { type: "number", min: 0, "aria-label": "go to step",
+    onchange: () => goTo(Number(typed.value)) });
+  const total = make("span", {}), inPython = make("code", { class: "ng-spare" });
   const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) => make("option",
     { value: name, selected: name === "normal" }, name)));
   const iteration = make("input", { type: "number", min: 0, max: iterations - 1, "aria-label": "iteration",
@@ -47,26 +49,27 @@ export function mount(el, walk, state, alone = false) {
   const picture = picturing(walk, teller, { clicked, level: () => level,
     pace: () => (timer === null ? 2000 : SPEEDS[speed.value]) });
   const panel = paneling(walk, teller, go);
-  const help = make("div", { class: "ng-help", hidden: true }, make("dl", {},
+  const help = make("div", { class: "ng-help", hidden: true, tabindex: 0, role: "group",
+    "aria-label": "keys and colours" }, make("dl", {},
     ...KEYS.flatMap(([keys, says]) => [make("dt", {}, keys), make("dd", {}, says)])),
     make("p", {}, "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. "
       + "Dashed: ready, in the queue. "
-      + "Click a node to stop wherever it takes part; a folded box to open it."));
-  const tools = make("div", { class: "ng-bar" },
+      + "Click a node to stop wherever it takes part; a folded box to open it."), make("p", {}, COUNTED));
+  const more = button("⋯ more", "more controls", () => showTools(more.getAttribute("aria-expanded") === "false"),
+    { class: "ng-more", "aria-expanded": "false" });
+  const tools = make("div", { class: "ng-bar ng-tools" },
     ...(levels.length ? [make("span", { class: "ng-levels", role: "group", "aria-label": "how much is told" },
       ...levels)] : []),
     make("label", {}, "speed", speed), ...(iterations > 1 ? [make("label", {}, "iteration", iteration)] : []),
     wish, offers, button("◁", "previous found (B)", () => search(-1)), button("▷", "next found (b)", () => search(1)),
     button("◎", "the whole drawing or the node at hand (w)", () => picture.toggle()),
-      button("+", "zoom in", () => picture.zoomBy(1.25), { class: "ng-spare" }),
-    button("−", "zoom out", () => picture.zoomBy(1 / 1.25), { class: "ng-spare" }),
-      button("fit", "fit the drawing", () => picture.fitted(), { class: "ng-spare" }),
-      button("?", "list of keys", toggleHelp));
+    button("+", "zoom in", () => picture.zoomBy(1.25)), button("−", "zoom out", () => picture.zoomBy(1 / 1.25)),
+    button("fit", "fit the drawing", () => picture.fitted()), button("?", "list of keys", toggleHelp));
   const heading = walk.heading ? parsed(walk.heading, "application/xml") : walk.title;
   const root = make("section", { class: "ng-stepper", "aria-label": walk.title, tabindex: -1 },
     make("h2", { class: "ng-heading" }, heading),
-    make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, final, slider,
-      make("label", {}, "step", typed, ` of ${last.toLocaleString("en")}`)),
+    make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, final, more,
+      slider, make("label", {}, "step", typed, total), inPython),
     tools, sentence, help, make("div", { class: "ng-main" }, picture.frame, panel.box));
   el.replaceChildren(root);
   // A notebook listens at the document, before us; so we listen before it, to what is meant for us alone.
@@ -86,38 +89,24 @@ export function mount(el, walk, state, alone = false) {
   // --- moving ---
 
   function go(index) {
-    const target = Math.max(0, Math.min(last, Math.trunc(index) || 0)), onward = view && target > view.index;
-    const moving = onward && following(view.index, 1) === target;
+    const target = Math.max(0, Math.min(last, Math.trunc(index) || 0)), before = view && number();
     view = teller.at(target);
     state.set(target);
-    show(moving);
+    show(before !== null && number() === before + 1);
   }
 
-  /** The next step in a direction that is told at this level; where there is none, the same. */
-  function following(index, direction) {
-    for (let at = index + direction; at >= 0 && at <= last; at += direction) if (teller.seen(at, level)) return at;
-    return index;
-  }
+  /** The number of the step that is shown, among those that this level tells; and to go to a step by its number. */
+  const number = () => teller.numbered(view.index, level), most = () => teller.numbered(last, level);
+  const goTo = (wanted) => go(teller.unnumbered(Math.max(0, Math.min(most(), Math.trunc(wanted) || 0)), level));
+  const isTold = () => teller.level(view.index) <= level;
 
   function move(direction) {
-    go(following(view.index, direction));
-  }
-
-  function nearest(index) {
-    return teller.seen(index, level) ? index : following(index, 1);
+    goTo(number() + (direction > 0 || isTold() ? direction : 0));
   }
 
   const toIteration = (place) => go(teller.iterations[Math.max(0, Math.min(iterations - 1, place))]);
 
-  function iterationAt(index) {
-    let low = 0;
-    for (let high = iterations; high - low > 1;) {
-      const middle = (low + high) >> 1;
-      if (teller.iterations[middle] <= index) low = middle;
-      else high = middle;
-    }
-    return low;
-  }
+  const iterationAt = (index) => placeAmong(teller.iterations, index, iterations);
 
   function toggle() {
     if (timer !== null) return pause();
@@ -125,9 +114,9 @@ export function mount(el, walk, state, alone = false) {
     play.setAttribute("aria-label", "pause");
     sentence.setAttribute("aria-live", "off");  // a reader cannot follow every step of a film
     const tick = () => {
-      if (view.index >= last) go(0);
+      if (number() === most()) go(0);
       else move(1);
-      if (view.index >= last || found?.(view.index)) pause();
+      if (number() === most() || found?.(view.index)) pause();
       else timer = setTimeout(tick, SPEEDS[speed.value]);
     };
     timer = setTimeout(tick, 0);
@@ -144,7 +133,9 @@ export function mount(el, walk, state, alone = false) {
   function choose(at) {
     level = at;
     levels.forEach((each, place) => each.setAttribute("aria-pressed", String(place === at)));
-    if (view) go(nearest(view.index));
+    slider.max = typed.max = most();
+    total.textContent = ` of ${most().toLocaleString("en")}`;
+    if (view) goTo(number() + !isTold());
   }
 
   function key(event) {
@@ -155,21 +146,22 @@ export function mount(el, walk, state, alone = false) {
     if (typing) {
       if (event.key === "Escape") root.focus();
       if (event.key !== "Enter") return;
-      if (target === wish) search(event.shiftKey ? -1 : 1);
-      else go(Number(typed.value));
-      return taken(event);
+      taken(event);
+      if (target === wish) return search(event.shiftKey ? -1 : 1);
+      goTo(Number(typed.value));
+      return root.focus({ preventScroll: true });  // so that the next arrow is a step again
     }
     const onButton = ["BUTTON", "SUMMARY"].includes(target.tagName) || target.getAttribute?.("role") === "button",
       onSlider = target === slider;
     const acts = {
       ArrowRight: () => !onSlider && move(1), ArrowLeft: () => !onSlider && move(-1), Home: () => !onSlider && go(0),
-        End: () => !onSlider && go(last),
+        End: () => !onSlider && goTo(most()),
       " ": () => !onButton && toggle(), b: () => search(1), B: () => search(-1), s: findThis, g: () => typed.select(),
-        "/": () => wish.select(),
+        "/": () => { showTools(true); wish.select(); },
       PageDown: () => !onSlider && toIteration(iterationAt(view.index) + 1),
         PageUp: () => !onSlider && toIteration(iterationAt(view.index) - 1),
       "+": () => picture.zoomBy(1.25), "-": () => picture.zoomBy(1 / 1.25), "0": () => picture.fitted(),
-        w: () => picture.toggle(), "?": toggleHelp,
+        w: () => picture.toggle(), "?": toggleHelp, Escape: () => !help.hidden && toggleHelp(),
       ...Object.fromEntries(levels.map((_, at) => [String(at + 1), () => choose(at)])),
     };
     const act = acts[event.key];
@@ -180,6 +172,11 @@ export function mount(el, walk, state, alone = false) {
   function taken(event) {
     event.preventDefault();
     event.stopImmediatePropagation();  // a notebook has meanings of its own for these keys
+  }
+
+  function showTools(shown) {  // where there is little room they are hidden at first
+    more.setAttribute("aria-expanded", String(shown));
+    tools.classList.toggle("ng-shown", shown);
   }
 
   function toggleHelp() {
@@ -198,14 +195,14 @@ export function mount(el, walk, state, alone = false) {
   }
 
   function search(direction) {
-    if (/^\d+$/.test(wish.value.trim())) return go(Number(wish.value));
+    if (/^\d+$/.test(wish.value.trim())) return goTo(Number(wish.value));
     if (!understood()) {
       const none = wish.value.trim() ? `Nothing is called ${wish.value}. Try` : "Say first what to find:";
       return void (sentence.textContent = `${none} ${teller.wishes.slice(0, 3).join(", ")}, or the number of a step.`);
     }
     for (let at = view.index + direction; at >= 0 && at <= last; at += direction) {
       if (!found(at)) continue;
-      if (!teller.seen(at, level)) choose(2);
+      if (teller.level(at) > level) choose(teller.level(at));
       return go(at);
     }
     sentence.textContent = "There is none in this direction.";
@@ -231,11 +228,11 @@ export function mount(el, walk, state, alone = false) {
   function show(moving) {
     const { index } = view;
     root.dataset.step = String(index);
-    slider.value = index;
-    slider.setAttribute("aria-valuetext", `step ${index} of ${last}`);
-    typed.value = index;
+    slider.value = typed.value = number();
+    slider.setAttribute("aria-valuetext", `step ${number()} of ${most()}`);
+    inPython.textContent = `in Python: steps[${index}]`;
     first.disabled = previous.disabled = index === 0;
-    next.disabled = final.disabled = index === last;
+    next.disabled = final.disabled = number() === most();
     if (iterations > 1) iteration.value = String(iterationAt(index));
     sentence.textContent = view.sentence;
     panel.show(view, level);
@@ -251,13 +248,18 @@ export function mount(el, walk, state, alone = false) {
     if (!alone) return;
     clearTimeout(linking);
     linking = setTimeout(() => {
-      try { history.replaceState(null, "", `#step=${view.index}`); } catch { /* a frame without an address */ }
+      const its = levels.length ? `&level=${level + 1}` : "";
+      try { history.replaceState(null, "", `#step=${number()}${its}`); } catch { /* a frame without an address */ }
     }, SOON);
   }
 
   const linked = () => {
-    const number = location.hash.match(/^#step=(\d+)$/)?.[1];
-    if (alone && number !== undefined && Number(number) !== view?.index) go(Number(number));
+    const [, wanted, its] = location.hash.match(/^#step=(\d+)(?:&level=([123]))?$/) ?? [];
+    if (!alone || wanted === undefined) return;
+    const least = its ? Number(its) - 1 : teller.level(Math.min(last, Number(wanted)));  // an old link counts all steps
+    if (its || least > level) choose(least);
+    if (its) goTo(Number(wanted));
+    else go(Number(wanted));
   };
   window.addEventListener("hashchange", linked);
 

@@ -1,7 +1,5 @@
 // The events of sweeps, told: a step in words and figures, what is lit at it, and how it is found.
 
-const LEVELS = ["values", "contributions", "queue"];
-const LEVEL_OF = { started: 0, enqueued: 2, read: 0, evaluated: 0, contributed: 1, finished: 0, moved: 0 };
 const MOST_CHIPS = 20;   // of the queue
 const MOST_VALUES = 300; // in the table
 const MOST_WISHES = 100; // names that are offered
@@ -18,6 +16,7 @@ function sweeps(walk) {
     const state = stateAt(index), { cast, pattern, place } = state, kind = KINDS[pattern.kinds[place]];
     const step = pattern.steps[place], taker = pattern.takers[place], back = pattern.phase === "backward";
     const row = (each) => cast.rows[each], acts = kind !== "started";
+    const first = acts ? step : pattern.takers[Math.min(place + 1, pattern.count - 1)];  // who acts next
     const operands = acts ? cast.fed(step) : [], users = acts ? cast.users(step) : [];
     const edge = (position) => `edge-${row(operands[position])}-${row(step)}-${position}`;
     const taken = () => operands.map((each, position) => [edge(position), figure(state.values[each])]);
@@ -26,9 +25,9 @@ function sweeps(walk) {
     const before = kind === "contributed" && state.before !== null ? figure(state.before) : null;
     return {
       index, kind, phase: pattern.phase, iteration: iterationOf[state.run], sentence: sentence(state),
-      acting: acts ? row(step) : null, focus: row(step), from: (back ? users : operands).map(row),
+      acting: acts ? row(step) : null, focus: row(first), from: (back ? users : operands).map(row),
       to: (back ? operands.filter(cast.varies) : users).map(row), taker: kind === "contributed" ? row(taker) : null,
-      edges: carried.map(([id]) => id), carried, back, before, drawings: drawingsOf(cast, row(step)),
+      edges: carried.map(([id]) => id), carried, back, before, drawings: drawingsOf(cast, row(first)),
       texts: (each) => textsOf(state, cast.stepOf.get(each)), queue: queueOf(state),
       panel: (level) => panel(state, level),
       table: () => table(state), slope: pattern.phase === "tangent" ? "slope" : "grad", name: cast.called(taker),
@@ -122,7 +121,7 @@ function sweeps(walk) {
 
   function level(index) {
     const [pattern, place] = event(index);
-    return LEVEL_OF[KINDS[pattern.kinds[place]]];
+    return levelOf(KINDS[pattern.kinds[place]], !pattern.cast.varies(pattern.steps[place]));
   }
 
   /** Whether a number of an event is not finite: those of a reverse run come to light when it is run. */
@@ -193,7 +192,8 @@ function sweeps(walk) {
   const names = casts.flatMap((cast) => Object.values(cast.names)).slice(0, MOST_WISHES);
   const named = names.flatMap((name) => [`${name}.grad`, name]);
   return {
-    count, iterations, at, levels: LEVELS, seen: (index, most) => level(index) <= most, meaning, turn, course,
+    count, iterations, at, levels: LEVELS, level, meaning, turn, course,
+    numbered: replay.numbered, unnumbered: replay.unnumbered,
     called: (row) => called(casts.find((cast) => cast.stepOf.has(row)), row),
     wishes: [...new Set(["not finite", ...named, ...operators])],
     near: (view) => neighbourhood(castAt(view), view.acting ?? view.focus),

@@ -6,6 +6,7 @@ describe  a step in words and figures; `mathml` shows its rule
 step      one step
 steps     the walk: every step of every run
 packing   a walk as bytes; `columns` packs sweeps, and what `landscape` finds below a loop
+naming    a walk's title and heading
 firings   the walk through a dataflow: every firing of its operators
 shown     the walks with their faces
 record    `step(f)` and `record()`

@@ -13,13 +13,11 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import accumulate, compress, pairwise
+from itertools import compress, pairwise
 from typing import Any
 
-from ...core.arithmetics.text import tex_name
 from ...core.progress import many
 from ...core.tables import Scope
-from ...graph.handles import handle
 from ..folding import around, path
 from ..ink import layered_svg
 from ..picture import Picture
@@ -27,6 +25,7 @@ from ..scene import READABLE
 from . import describe
 from .landscape import VALUED, surface_of
 from .mathml import mathml
+from .naming import heading_of, title_of
 from .packing import Packed, Walk, undressed
 from .run import BACKWARD, CONTRIBUTED, GRAD_ROOM, KINDS, TANGENT, UPDATE, VALUE_ROOM, Cast, Run
 from .steps import StepLog
@@ -35,7 +34,6 @@ MOST_OPENED = 12  # drawings with one scope open, of a graph that is drawn folde
 QUICK = 120  # boxes that graphviz lays out in less than a second
 MOST_FOLDED = 5000  # nodes of a graph that is drawn folded
 MOST_LINES = 400  # of the learner's program
-LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets
 LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, and for the result
 
 
@@ -51,13 +49,7 @@ class Columns:
         self.places: list[list[Any]] = []  # of origins: file, line, columns
         self.files: dict[str, int] = {}
         self.pictures: list[Picture] = []
-        self.title = title or log.title or self._title()
-
-    def _title(self) -> str:
-        if not self.casts:
-            return "An empty walk"
-        first = self.casts[0]
-        return "A walk through " + ", ".join(first.called(row) for row in first.targets[:3])
+        self.title = title or log.title or title_of(self.casts)
 
     def walk(self) -> Walk:
         header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], "words": describe.WORDS}
@@ -65,7 +57,7 @@ class Columns:
         header["casts"] = [self._cast(cast, drawings) for cast in self.casts]
         header |= self._runs()
         header |= {"kinds": list(self.kinds), "kind_names": KINDS, "origins": self.places, "files": self._files()}
-        header["heading"] = self._heading()
+        header["heading"] = heading_of(self.casts)
         header["surface"] = surface_of(self.log)
         still = self.casts[0].picture(room=False) if self.pictures else None
         return Walk(self.packed.blob(header), self.title, len(self.log), still)
@@ -216,19 +208,6 @@ class Columns:
             if key in drawn:
                 found.setdefault(key, []).append(row)
         return found
-
-    def _heading(self) -> str:
-        """The formula of the first graph's result as MathML; empty where it is long, or the graph is gone."""
-        cast = next(iter(self.casts), None)
-        if cast is None or not cast.is_there() or len(cast.rows) > READABLE or len(cast.targets) != 1:
-            return ""
-        node = handle(cast.tables, cast.targets[0])
-        text, tex = node.formula(), node.formula("tex")
-        # Brackets grow with what they hold.
-        deep = max(accumulate((letter == "(") - (letter == ")") for letter in text))
-        if "\n" in text or len(text) > LONGEST or deep > DEEPEST:
-            return ""
-        return mathml(f"{tex_name(cast.called(node.row))} = {tex}")
 
 
 def _numbers(run: Run) -> Iterator[float]:

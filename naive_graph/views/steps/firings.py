@@ -10,7 +10,9 @@ from typing import Any, Protocol
 from ...core.progress import progress
 from ...errors import NodeError
 from ..draw import draw
+from ..lettering import visible
 from ..scene import ordinal
+from .naming import LONG
 from .packing import Packed, Walk, undressed
 
 Array = Any
@@ -123,6 +125,10 @@ class FiringLog(Sequence[Firing]):
     def __repr__(self) -> str:
         return f"<{len(self.fired):,} firings of {len(self.flow.operators)} operators>"
 
+    def _title(self) -> str:
+        layers = ", ".join(repr(each.layer) for each in getattr(self.flow, "layers", ()))
+        return f"{visible(layers or 'A dataflow', LONG)}, one firing after another"
+
     def walk(self, title: str = "") -> Walk:
         """The firings as a browser shows them."""
         picture = draw(self.flow)
@@ -130,7 +136,7 @@ class FiringLog(Sequence[Firing]):
         arrows = {arrow.id for arrow in picture.scene.arrows}
         box_of = {name: name if name in boxes else name.partition(".")[0] for name in self.flow.operators}
         header = {
-            "title": title or "A dataflow, one firing after another",
+            "title": title or self._title(),
             "flow": {
                 "operators": {name: [box_of[name], each.kind] for name, each in self.flow.operators.items()},
                 "streams": {each.name: _stream(each, box_of, arrows) for each in self.flow.streams.values()},

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ...core.arithmetics.dual import Dual
 from ...core.plan import Plan, plan_for
-from ...core.progress import many
+from ...core.progress import is_watched, many
 from ...core.rules import Arithmetic
 from ...core.sweep import Contributed, Finished, forward, reverse
 from ...core.tables import CONSTANT
@@ -18,9 +19,12 @@ from ...graph.derive import leaf_values
 from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
 from ...graph.running import checked_feed
+from ..lettering import visible
+from .naming import LONG
 from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
 from .shown import Firings, Steps
 
+LARGE = 100_000  # nodes that take more than a second
 MODES = ("both", "forward", "backward", "tangent")
 
 
@@ -189,13 +193,18 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         from ...tensor.lowering.lower import lower  # brings NumPy
 
         tensor: Any = f
-        title = f"A walk through {tensor.label}"
+        title = f"A walk through {visible(tensor.equation(), LONG)}"
         rows = list(dict.fromkeys(map(int, lower(tensor).rows.flat)))
+    elif not isinstance(f, Node):
+        given = f"{type(f).__name__} {f!r:.60}"
+        raise NodeError(f"step takes a node, a tensor or a Sequential, not {given}. Give what is computed: step(loss).")
     else:
         rows = rows_of([f], "step")
     if mode != "forward" and all(CURRENT.tables.operators[row] == CONSTANT for row in rows):
         raise NodeError("step: a Constant does not vary, so there is nothing to walk back. Step through an Operator.")
     tables, recorder = CURRENT.tables, Recorder()
+    if len(tables) >= LARGE and is_watched():
+        print(f"step: sorting {len(tables):,} nodes, then keeping each event of their sweeps.", file=sys.stderr)
     with tables.lock:
         plan = plan_for(tables, rows)
         values: list[Any] = leaf_values(plan, checked_feed({} if feed is None else feed))

@@ -1,0 +1,59 @@
+"""What a walk goes through, as the learner knows it: its title as text, its heading as a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number, tex_name
+from ...graph.handles import handle
+from ..lettering import visible
+from ..scene import READABLE
+from .mathml import mathml
+from .run import Cast
+
+LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets
+LONG, DEEP, MANY = 60, 6, 4  # letters of a formula in a title, rules within rules, operands of a rule
+
+
+def title_of(casts: Sequence[Cast]) -> str:
+    """The result's name, or its formula shortened."""
+    if not casts:
+        return "An empty walk"
+    first = casts[0]
+    return "A walk through " + ", ".join(first.then.name(row) or _shortened(first, row) for row in first.targets[:3])
+
+
+def _shortened(cast: Cast, row: int) -> str:
+    """The formula, as deep as it fits a title."""
+    texts = (str(_written(cast, row, deep)) for deep in range(DEEP, 0, -1))
+    return visible(next((text for text in texts if len(text) <= LONG), cast.called(row)), LONG)
+
+
+def _written(cast: Cast, row: int, deep: int) -> Text:
+    """A row's formula; a part that lies too deep, or between too many others, is a mark of omission."""
+    rule, name = cast.rule(row), cast.then.name(row)
+    if rule is None or (name and row not in cast.targets):
+        fixed = row in cast.constants and name is None and cast.is_there()
+        return plain_number(cast.tables.values[row], PLAIN) if fixed else Text(name or f"v{row}", ATOM, PLAIN)
+    operands, omitted = cast.operands(row), Text("…", ATOM, PLAIN)
+    if not deep:
+        return omitted
+    kept = operands if len(operands) <= MANY else operands[: MANY - 1]
+    texts = [_written(cast, each, deep - 1) for each in kept]
+    found: Text = rule(*texts, *[omitted] * (len(kept) < len(operands)))
+    return found
+
+
+def heading_of(casts: Sequence[Cast]) -> str:
+    """The formula of the first graph's result as MathML; empty where it is long, or the graph is gone."""
+    cast = next(iter(casts), None)
+    if cast is None or not cast.is_there() or len(cast.rows) > READABLE or len(cast.targets) != 1:
+        return ""
+    node = handle(cast.tables, cast.targets[0])
+    text, tex = node.formula(), node.formula("tex")
+    # Brackets grow with what they hold.
+    deep = max(accumulate((letter == "(") - (letter == ")") for letter in text))
+    if "\n" in text or tex.startswith(r"\begin{aligned}") or len(text) > LONGEST or deep > DEEPEST:
+        return ""
+    return mathml(f"{tex_name(cast.called(node.row))} = {tex}")
