@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
+from .lettering import text_width
 from .look import LIGHT, LINE, RADIUS, SMALL, TEXT, TITLE, Look
 from .routes import MARGIN, Page, ground, paged
 from .scene import Arrow, Box, Cell, Scene
-
-HALO = f'paint-order="stroke" stroke="{LIGHT["ground"]}" stroke-width="6"'  # a label stays legible on a line
 
 
 def layered_svg(scene: Scene, direction: str) -> str:
@@ -40,7 +39,9 @@ def _arrow(arrow: Arrow, page: Page) -> str:
     drawn = f'<path d="{path}" fill="none" stroke="{LIGHT["soft"]}" marker-end="url(#tip)"/>'
     if arrow.label:
         x, y = page.labels[arrow.id]
-        drawn += _text(x, y + 4, arrow.label, "gradient", TEXT, "middle", HALO)
+        wide = text_width(arrow.label) + 6
+        drawn += _rectangle(x - wide / 2, y - LINE / 2, wide, LINE, 0.0, f'fill="{LIGHT["ground"]}"')
+        drawn += _text(x, y + 4, arrow.label, "gradient", TEXT, "middle")
     if arrow.place:
         x, y = page.places[arrow.id]
         drawn += _text(x, y + 4, arrow.place, "soft", SMALL, "middle")
@@ -89,6 +90,6 @@ def _frame(name: str, page: Page) -> str:
     return f"<g id={quoteattr(name)} class='cluster'>{shape}{label}</g>"
 
 
-def _text(x: float, y: float, text: str, ink: str, size: int, anchor: str = "start", more: str = "") -> str:
-    style = f'text-anchor="{anchor}" font-size="{size}" fill="{LIGHT[ink]}" {more}'
+def _text(x: float, y: float, text: str, ink: str, size: int, anchor: str = "start") -> str:
+    style = f'text-anchor="{anchor}" font-size="{size}" fill="{LIGHT[ink]}"'
     return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(text)}</text>'
