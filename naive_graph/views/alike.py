@@ -51,7 +51,12 @@ def alike_scene(tables: Tables, rows: Sequence[int], enough: int) -> Scene | Non
             count = sizes[number]
             words = [f"{count:,} alike"] if count > 1 else []
             scene.boxes.append(
-                Box(name, kind, [line, *words, *_members(kind, boxes[name])], facts={"count": str(count)})
+                Box(
+                    name,
+                    kind,
+                    [line, *words, *_members(kind, boxes[name])],
+                    facts={"count": str(count), "first": f"row-{boxes[name][0]}"},
+                )
             )
     bundles = Counter(
         (first[classes[source]], first[classes[name]]) for name, sources in arrows.items() for source in sources

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.plan import absorbed_by, ancestors
 from ..core.rules import Arithmetic
-from ..errors import DrawingError
+from ..errors import DrawingError, NaiveGraphError
 from ..graph.graph import Graph
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node, rows_of
@@ -20,9 +20,9 @@ from .alike import alike_scene
 from .flows import flow_scene
 from .lettering import visible
 from .picture import Picture
-from .scene import Scene, Wishes, check_wishes, nearest_first, scene
+from .scene import READABLE, Scene, Wishes, check_wishes, nearest_first, scene
 
-MOST_LETTERS_OF_A_TITLE = 120
+MOST_LETTERS_OF_A_TITLE, MOST_LETTERS_OF_A_NAME = 120, 60
 FOLLOWED = 1_500  # nodes that a page can show and follow one by one
 LARGEST = 50_000  # nodes that are gone through for a picture
 
@@ -98,12 +98,28 @@ def draw(
         what = what.expand()
     with tables.lock:
         describe, count = _describer(what, absorbed, most, open)
-        described, whole = describe(wishes), None
+        described, whole, name = describe(wishes), None, _name(what, count)
         if any(box.kind == "scope" for box in described.boxes) or (described.caption and most is None):
             with suppress(DrawingError):  # where even a page cannot show it all
                 whole = describe(replace(wishes, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-    return Picture(described, direction, whole)
+    return Picture(described, direction, whole, name)
+
+
+def _name(what: Any, count: int) -> str:
+    """What is drawn, in a line: its name, or the formula of what has none."""
+    if what is Graph:
+        return "Everything in the graph"
+    some = list(what) if isinstance(what, (list, tuple)) else [what]
+    if len(some) > 1:
+        return visible(", ".join(_name(each, count) for each in some), MOST_LETTERS_OF_A_NAME)
+    one = some[0] if some else what
+    name = getattr(one, "name", None) or (None if isinstance(one, Node) else getattr(one, "label", None))
+    if not name and isinstance(one, Node) and count <= READABLE:
+        with suppress(NaiveGraphError):  # of a cycle, say, there is a picture and no formula
+            *shared, name = one.formula().splitlines()
+            name += f", where {', '.join(shared)}" if shared else ""
+    return visible(name, MOST_LETTERS_OF_A_NAME) if isinstance(name, str) else f"A graph of {count:,} nodes"
 
 
 def _describer(what: Any, absorbed: bool, most: int | None, opened: Any) -> tuple[Callable[[Wishes], Scene], int]:

@@ -2,8 +2,8 @@
 // The picture stands there as an image already; this puts the drawing itself in its place.
 // Every text is put in as text, never as markup.
 (() => {
-  const LEAST = 9, SMALL = 11, HIGH = 640;  // pixels: what nobody reads below; the smallest text; a screen
-  const FEW = 100;  // nodes that are shown at a size at which they can be read, not all at once
+  const HIGH = 640, PAD = 12;  // pixels: of a screen; around what is gone to
+  const FEW = 100;  // nodes, beyond which scopes begin closed
   const number = (value) => {
     if (Number.isNaN(value)) return "not a number";
     if (!Number.isFinite(value)) return value > 0 ? "infinite" : "−infinite";
@@ -28,178 +28,155 @@
       parts: new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml").documentElement,
       whole: root.querySelector("template")?.content.querySelector("svg"),
     };
-    const open = (name) => {
-      for (const old of root.querySelectorAll(":scope > .ng-tools, :scope > .ng-said")) old.remove();
+    root.append(make("p", { class: "ng-said", role: "status" }));
+    const open = (name, then) => {
+      root.querySelector(":scope > .ng-tools")?.remove();
       const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false);
       view.replaceWith(fresh);
-      return show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open);
+      show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open, drawings.parts, then);
     };
     open("parts");
   }
 
-  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other. */
-  function show(root, view, svg, name, open) {
+  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other; parts: what the image
+      shows; then: what is to be seen first. */
+  function show(root, view, svg, name, open, parts, then) {
     view.replaceChildren(svg);
-    const said = root.appendChild(make("p", { class: "ng-said", role: "status" }));
+    const said = root.querySelector(":scope > .ng-said");
     const all = (selector) => [...svg.querySelectorAll(selector)];
     const nodes = new Map(all("g.node").map((node) => [node.id, node]));
     const frames = new Map(all("g.cluster").map((frame) => [frame.id, frame]));
-    const edges = all("g.edge[data-from]");
+    const edges = all("g.edge[data-from]").filter((edge) => nodes.has(edge.dataset.from) && nodes.has(edge.dataset.to));
     const called = (id) => (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
-    const path = (element) => (element.dataset.scope ?? "").split(" ").filter(Boolean);
-    const sizes = new Map();
-    svg.style.maxWidth = "none";
+    const path = (element) => (element?.dataset.scope ?? "").split(" ").filter(Boolean);
+    const { spots, isShut, shown, holder, canvas, measure, lay, label } = foldable(svg, nodes, frames, edges, path);
+    Object.assign(svg.style, { maxWidth: "none" });
+    Object.assign(view.style, { maxHeight: `${HIGH}px`, overflow: "auto" });
 
-    // --- fit, move, zoom ---
-    const [left, top, wide, high] = extent(svg);
-    let [x, y, span] = [left, top, wide];  // what is seen: from where, and how wide
-    const scale = () => svg.getBoundingClientRect().width / span || 1;
-    function look() {
-      const seen = svg.getBoundingClientRect();
-      if (!seen.width) return;  // not on the screen
-      svg.setAttribute("viewBox", `${x} ${y} ${span} ${(span * seen.height) / seen.width}`);
-      far(SMALL * scale() < LEAST - 0.1);
-      for (const frame of frames.values()) label(frame);
+    // --- fit, move, zoom: the view scrolls over the drawing ---
+    let [left, top, wide, high] = extent(svg), scale = 1, settled = false;
+    const large = () => wide > view.clientWidth || high > HIGH;
+    const readable = () => SMALL * scale > LEAST - 0.1;
+    function size(next) {
+      scale = Math.min(4, Math.max(0.02, next));
+      for (const [side, length] of [["width", wide], ["height", high]]) svg.setAttribute(side, Math.floor(length * scale));
+      svg.setAttribute("viewBox", [left, top, wide, high].join(" "));
+      far(!readable());
+      label(scale);
     }
-    function far(is) {  // then a box shows its first line alone, large enough to be read, if it fits
+    const firsts = [];  // lines of boxes
+    function far(is) {  // then a box shows its first line alone, large enough to be read, if there is room in it and around
       svg.classList.toggle("ng-far", is);
-      for (const node of nodes.values()) {
-        const text = node.querySelector("text"), size = 10 / scale();
-        if (!text) continue;
-        sizes.has(node) || sizes.set(node, { box: node.querySelector("ellipse, polygon, path, rect")?.getBBox(), y: text.getAttribute("y"), size: text.getAttribute("font-size") });
-        const own = sizes.get(node);
-        const fits = is && own.box && 0.62 * size * text.textContent.trim().length < own.box.width && size < own.box.height;
+      for (const { text, box, y, font, long } of firsts) {
+        const needed = 9.2 / scale, fits = is && long * needed < box.width + 2 * PAD && needed < box.height + PAD;
         text.classList.toggle("ng-short", fits);
-        text.setAttribute("font-size", fits ? size : own.size);
-        text.setAttribute("y", fits && !node.dataset.formula ? own.box.y + own.box.height / 2 + size / 3 : own.y);
+        text.setAttribute("font-size", fits ? needed : font);
+        text.setAttribute("y", fits && !text.parentNode.dataset.formula ? box.y + box.height / 2 + needed / 3 : y);
       }
     }
-    function zoom(by, atX = 0.5, atY = 0.5) {
-      const seen = svg.getBoundingClientRect(), tall = (span * seen.height) / seen.width;
-      const next = Math.min(4 * wide, Math.max(80, span / by));
-      x += (span - next) * atX;
-      y += (tall - (next * tall) / span) * atY;
-      span = next;
-      look();
+    function zoom(by, atX = view.clientWidth / 2, atY = view.clientHeight / 2) {
+      const [x, y] = [(view.scrollLeft + atX) / scale, (view.scrollTop + atY) / scale];
+      size(scale * by);
+      view.scrollTo(x * scale - atX, y * scale - atY);
     }
+    const fitting = (width, height) => Math.min(1, view.clientWidth / width, HIGH / height);
     function fit() {
-      const room = view.clientWidth, share = Math.min(1, room / wide, HIGH / high);
-      svg.setAttribute("width", room > 0 ? Math.min(room, Math.max(wide * share, large() ? room : 0)) : wide);
-      svg.setAttribute("height", Math.ceil(Math.min(high, Math.max(high * share, 160))));
-      const seen = svg.getBoundingClientRect();
-      span = Math.max(wide, (high * seen.width) / seen.height);
-      [x, y] = [left - (span - wide) / 2, top];
-      look();
+      size(fitting(wide, high));
+      tell(readable() ? "" : "Text that would be too small is left out. + shows more of it.");
     }
-    const within = (at, from, whole, part) => (part < whole ? Math.max(from, Math.min(at, from + whole - part)) : from + (whole - part) / 2);
-    function zoomTo(element, least) {  // with room around it, and no larger than it was drawn; least: of the screen's width
-      if (large()) for (const [name, size] of [["width", view.clientWidth], ["height", Math.min(high, HIGH)]]) svg.setAttribute(name, size);
-      const box = element.getBBox(), seen = svg.getBoundingClientRect(), shape = seen.width / seen.height;
-      const where = svg.querySelector("g.graph")?.transform.baseVal.consolidate()?.matrix ?? { e: 0, f: 0 };
-      span = Math.max(least * seen.width, 1.1 * box.width, 1.1 * box.height * shape);
-      x = within(box.x + where.e + (box.width - span) / 2, left, wide, span);
-      y = within(box.y + where.f + (box.height - span / shape) / 2, top, high, span / shape);
-      look();
+    /** All of it if that can be read; else what is at its end, or this node or frame, at a size that can. */
+    function begin(id) {
+      settle();
+      size(fitting(wide, high));
+      tell(opening.length ? "A box that holds more opens by a click, or by Enter." : "");
+      if (readable() && !id) return;
+      const fed = new Set(edges.map((edge) => edge.dataset.from)), last = [...nodes.values()].findLast((node) => !fed.has(node.id));
+      const spot = spots.get(id ?? (last && holder(last))) ?? [0, 0, 0, 0], room = [view.clientWidth, HIGH].map((side) => side - 2 * PAD);
+      if (!readable()) {
+        size(Math.max(LEAST / SMALL, id ? Math.min(1, room[0] / spot[2], room[1] / spot[3]) : 0));
+        tell("A part is shown, so that it can be read: scroll or drag to see the rest, or fit all of it.");
+      }
+      const inner = [...spots].filter(([each]) => path(nodes.get(each) ?? frames.get(each)).includes(id) && shown(each)).map(([, box]) => box);
+      const start = [0, 1].map((axis) => {  // in the middle; or where what is in it begins, if there is no room for all of it
+        const free = room[axis] - spot[axis + 2] * scale, first = Math.min(...inner.map((box) => box[axis])) - 30;
+        return ((free < 0 && inner.length ? first : spot[axis]) - [left, top][axis]) * scale - Math.max(0, free / 2) - PAD;
+      });
+      view.scrollTo(...start);
     }
-    function read() {  // as large as can be read; what does not fit is scrolled
-      const share = Math.min(1, Math.max(view.clientWidth / wide, LEAST / SMALL));
-      for (const [name, size] of [["width", wide], ["height", high]]) svg.setAttribute(name, Math.ceil(size * share));
-      [x, y, span] = [left, top, wide];
-      look();
-    }
-    function begin() {  // where all at once would be a smear
-      const first = [...nodes.values()].filter((node) => node.style.visibility !== "hidden");
-      if (!svg.classList.contains("ng-far") || first.length <= FEW) return false;
-      zoomTo(first[0], 1);
-      return true;
-    }
-    let arrange = nodes.size > FEW ? fit : read;
-    const large = () => wide > view.clientWidth || high > HIGH;
-    const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit,
-      ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1) };
-    function move(across, down) { x += across * span; y += down * span; look(); }
+    const tell = (words) => (said.textContent = words);
+    const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit, f: fit,
+      ArrowLeft: () => move(-0.2, 0), ArrowRight: () => move(0.2, 0), ArrowUp: () => move(0, -0.2), ArrowDown: () => move(0, 0.2),
+      ...(name === "whole" && { Escape: () => open("parts") }) };
+    const move = (across, down) => view.scrollBy(across * view.clientWidth, down * view.clientHeight);
     view.addEventListener("keydown", (event) => {
       const step = tools && !event.ctrlKey && !event.metaKey && !event.altKey && steps[event.key];
       if (step) { step(); event.preventDefault(); event.stopPropagation(); }
     });
-    svg.addEventListener("wheel", (event) => {
-      if (!tools || !(event.ctrlKey || event.metaKey)) return;  // else the page scrolls
-      const seen = svg.getBoundingClientRect();
-      zoom(Math.exp(-event.deltaY / 300), (event.clientX - seen.left) / seen.width, (event.clientY - seen.top) / seen.height);
+    view.addEventListener("wheel", (event) => {
+      if (!tools || !(event.ctrlKey || event.metaKey)) return;  // else it scrolls
+      const room = view.getBoundingClientRect();
+      zoom(Math.exp(-event.deltaY / 300), event.clientX - room.left, event.clientY - room.top);
       event.preventDefault();
     }, { passive: false });
     let dragged = false;  // then the click that follows is none
     svg.addEventListener("pointerdown", (event) => {
-      if (!tools || event.button) return;
-      const [fromX, fromY, startX, startY] = [event.clientX, event.clientY, x, y];
       dragged = false;
-      const drag = (moved) => { dragged ||= Math.hypot(moved.clientX - fromX, moved.clientY - fromY) > 4; x = startX - (moved.clientX - fromX) / scale(); y = startY - (moved.clientY - fromY) / scale(); look(); };
+      if (!tools || event.button || event.pointerType === "touch") return;  // a finger scrolls
+      const [fromX, fromY, startX, startY] = [event.clientX, event.clientY, view.scrollLeft, view.scrollTop];
+      const drag = (moved) => { dragged ||= Math.hypot(moved.clientX - fromX, moved.clientY - fromY) > 4; view.scrollTo(startX + fromX - moved.clientX, startY + fromY - moved.clientY); };
       const stop = () => { removeEventListener("pointermove", drag); removeEventListener("pointerup", stop); };
       addEventListener("pointermove", drag);
       addEventListener("pointerup", stop);
     });
 
     // --- scopes ---
-    const counts = new Map();
-    for (const node of nodes.values()) for (const scope of path(node)) counts.set(scope, (counts.get(scope) ?? 0) + 1);
-    function label(frame) {
-      const text = frame.querySelector("text"), box = frame.querySelector("path, rect").getBBox(), shut = frame.classList.contains("ng-shut");
-      text.dataset.name ??= text.textContent.trim();
-      text.dataset.x ??= `${text.getAttribute("x")} ${text.getAttribute("y")} ${text.getAttribute("text-anchor")}`;
-      const [ownX, ownY, anchor] = text.dataset.x.split(" ");
-      const title = text.dataset.name, count = counts.get(frame.id) ?? 0;
-      const size = shut ? Math.max(SMALL, Math.min(box.height / 3, 10 / Math.min(1, scale()))) : SMALL;
-      const long = (words) => 0.62 * size * words.length;  // about
-      const choices = [`${title}: ${count} nodes`, `${title}: ${count}`, title], middle = [box.x + box.width / 2, box.y + box.height / 2];
-      const flat = choices.find((words) => long(words) < box.width), upright = !flat && choices.find((words) => long(words) < box.height);
-      text.textContent = shut ? flat ?? (upright || "") : title;
-      text.setAttribute("font-size", size);
-      text.setAttribute("x", shut ? middle[0] : ownX);
-      text.setAttribute("y", shut ? middle[1] + size / 3 : ownY);
-      text.setAttribute("transform", shut && upright ? `rotate(-90 ${middle.join(" ")})` : "");
-      text.setAttribute("text-anchor", shut ? "middle" : anchor);
-      text.setAttribute("aria-label", shut ? `open ${title}` : `close ${title}`);
-      text.setAttribute("aria-expanded", String(!shut));
-    }
     function close(ids, shut) {
-      for (const id of ids) {
-        const frame = frames.get(id), parent = frame.parentElement;
-        frame.classList.toggle("ng-shut", shut);
-        shut ? parent.append(frame) : parent.insertBefore(frame, parent.querySelector("g"));
-        label(frame);
-      }
-      const hides = (element) => path(element).some((scope) => frames.get(scope)?.classList.contains("ng-shut"));
-      for (const each of [...nodes.values(), ...frames.values()]) each.style.visibility = hides(each) ? "hidden" : "";
-      for (const each of all("g.cell")) each.style.visibility = nodes.get(each.dataset.box)?.style.visibility ?? "";
-      for (const edge of edges) {
-        const ends = [edge.dataset.from, edge.dataset.to].map((end) => nodes.get(end));
-        const inside = ends.every((end) => end?.style.visibility === "hidden") && path(ends[0])[0] === path(ends[1])[0];
-        edge.style.visibility = inside ? "hidden" : "";
-      }
+      for (const id of ids) frames.get(id).classList.toggle("ng-shut", shut);
+      settled = false;
     }
-    const outermost = () => [...frames].filter(([, frame]) => !path(frame).length).map(([id]) => id);
+    function settle() {
+      if (settled) return;
+      far(false);
+      lay();
+      const { x, y, width, height } = canvas.getBBox();
+      [left, top, wide, high, settled] = [x - PAD, y - PAD, width + 2 * PAD, height + 2 * PAD, true];
+    }
+    function reveal(id) {  // what is in it stays closed: box by box
+      for (const [inner, frame] of frames) if (path(frame).includes(id)) frame.classList.add("ng-shut");
+      close([...path(frames.get(id)), id], false);
+      begin(id);
+      frames.get(id).querySelector("text").focus({ preventScroll: true });
+    }
     for (const [id, frame] of frames) {
       const text = frame.querySelector("text");
-      for (const [name, fact] of Object.entries({ tabindex: 0, role: "button" })) text.setAttribute(name, fact);
-      const flip = () => close([id], !frame.classList.contains("ng-shut"));
-      text.addEventListener("click", flip);
-      frame.addEventListener("click", () => !dragged && frame.classList.contains("ng-shut") && close([id], false));
-      text.addEventListener("click", (event) => event.stopPropagation());
-      text.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { flip(); event.preventDefault(); text.focus(); } });
+      set(text, { tabindex: 0, role: "button" });
+      const flip = () => {
+        if (isShut(id)) return reveal(id);
+        close([id], true);
+        begin(id);
+        text.focus({ preventScroll: true });
+      };
+      frame.addEventListener("click", (event) => !dragged && (isShut(id) || event.target === text) && flip());
+      text.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { flip(); event.preventDefault(); } });
     }
 
     // --- search ---
     let found = -1;
     function search(text) {
-      const words = text.trim().toLowerCase();
-      if (name === "parts" && words) return open("whole").search(text);
-      const hits = words ? [...nodes.values()].filter((node) => node.getAttribute("aria-label").toLowerCase().includes(words)) : [];
-      for (const node of nodes.values()) node.classList.toggle("ng-found", hits.includes(node));
-      if (!hits.length) return void (said.textContent = words ? "Nothing is called so." : "");
+      const words = text.trim().toLowerCase().replace(/\.(grad|value)$/, "").replaceAll(" ", "");
+      if (name === "parts" && words) return open("whole", (whole) => whole.type(text));
+      const named = (each) => (nodes.has(each.id) ? called(each.id) : each.querySelector("title").textContent.split(" = ")[0]).toLowerCase().replaceAll(" ", "");
+      const hits = words ? [...nodes.values(), ...all("g.cell")].filter((each) => named(each).includes(words)) : [];
+      hits.sort((a, b) => (named(a) !== words) - (named(b) !== words));  // the name itself before those that hold it
+      for (const each of all(".ng-found")) each.classList.remove("ng-found");
+      const more = !name && svg.querySelector("[data-first]") ? " What is folded is not searched." : "";
+      if (!hits.length) return void tell(words ? `Nothing here is called ${text.trim()}.${more}` : "");
       found = (found + 1) % hits.length;
-      close(path(hits[found]).filter((scope) => frames.has(scope)), false);
-      zoomTo(hits[found], Math.min(1, wide / view.clientWidth));
-      said.textContent = `${found + 1} of ${hits.length}: ${hits[found].getAttribute("aria-label")}`;
+      const hit = hits[found], node = nodes.get(hit.id) ?? nodes.get(hit.dataset.box);
+      hit.classList.add("ng-found");
+      close(path(node), false);
+      begin(node.id);
+      tell(`${found + 1} of ${hits.length}: ${hit.getAttribute("aria-label") ?? hit.querySelector("title").textContent}`);
     }
 
     // --- paths to the result, and the chain rule along them ---
@@ -265,8 +242,11 @@
       svg.classList.remove("ng-following");
       for (const each of all(".ng-lit")) each.classList.remove("ng-lit");
     }
+    svg.addEventListener("click", (event) => { root.clicked = event; }, true);
+    const still = (event) => Math.hypot(event.clientX - root.clicked?.clientX, event.clientY - root.clicked?.clientY) < 2;
     const point = (event) => {
       clear();
+      if (event.type === "pointerover" && still(event)) return;  // it came to lie there
       const over = event.target.closest?.("g.cell, g.node");
       if (over) over.classList.contains("cell") ? trace(over) : follow(over.id);
     };
@@ -276,65 +256,70 @@
     view.addEventListener("focusout", clear);
 
     // --- from a part to the whole ---
-    const titled = (frame) => frame?.querySelector("title")?.textContent ?? "";
-    /** Elements by the names of their scopes and their own: the frames of the whole, the folded boxes of the parts. */
-    function places(of, own) {
-      const placed = new Map(), around = of[0]?.ownerSVGElement;
-      for (const each of of) {
-        const words = [...path(each).map((id) => titled(around.getElementById(id))), own(each)].join("\n");
-        placed.set(words, [...(placed.get(words) ?? []), each]);
-      }
-      for (const same of placed.values()) same.sort((a, b) => a.id.split("-")[1] - b.id.split("-")[1]);  // as they were made
-      return placed;
+    /** The frame of what stands folded in the parts. */
+    const frameOf = (part) => frames.get(nodes.has(part.dataset.first) ? path(nodes.get(part.dataset.first))[path(part).length] : `scope-${part.id}`);
+    function go(part) {  // to the node of that name, or to the scope that stood folded
+      root.dataset.part = part.id;
+      const frame = frameOf(part), node = nodes.get(part.id);
+      if (frame) return reveal(frame.id);
+      begin(node?.id);
+      node?.focus({ preventScroll: true });
     }
-    function go(part) {  // to the node of that name, or to the scope that stood folded; the others stay folded
-      const folded = places([...part.ownerSVGElement.querySelectorAll("g.node[id^=scope-]")], (box) => box.querySelector("text")?.textContent.trim());
-      const there = places([...frames.values()], titled), shut = [];
-      let frame;
-      for (const [words, boxes] of folded) boxes.forEach((box, at) => {
-        const own = there.get(words)?.[at];
-        if (box === part) frame = own;
-        if (own) shut.push(own.id);
-      });
-      close(shut, true);
-      if (frame) close([...path(frame), frame.id], false);
-      const node = nodes.get(part.id);
-      if (frame || node) zoomTo(frame ?? node, 0.5);
-      (node ?? frame?.querySelector("text"))?.focus({ preventScroll: true });
-    }
-    if (name === "parts") {
-      svg.addEventListener("click", (event) => { const part = event.target.closest("g.node"); if (part && !dragged) open("whole").go(part); });
-      svg.addEventListener("keydown", (event) => { const part = event.target.closest("g.node"); if (part && event.key === "Enter") open("whole").go(part); });
+    const opening = name === "parts" ? all("g.node:is([id^=scope-], [data-first])") : [];
+    for (const part of opening) {
+      const go = () => !dragged && open("whole", (whole) => whole.go(part));
+      set(part, { role: "button", "aria-expanded": false, style: "cursor: pointer" });
+      part.addEventListener("click", go);
+      part.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); go(); } });
     }
 
     // --- tools, where they are needed ---
     const tools = (name || large()) && make("div", { class: "ng-tools" });
     if (tools) {
       const button = (text, words, act) => tools.append(make("button", { type: "button", "aria-label": words, title: words, onclick: act }, text));
+      if (name === "whole") button("← back", "back to the graph in few boxes", () => open("parts"));
       button("+", "larger", () => zoom(1.3));
       button("−", "smaller", () => zoom(1 / 1.3));
       button("fit", "the whole picture", fit);
-      if (name === "parts") button("all nodes", "show every node", () => open("whole"));
-      if (name === "whole") button("in short", "show the graph in few boxes", () => open("parts"));
-      if (frames.size) button("open all", "open every scope", () => { close(frames.keys(), false); begin(); });
-      if (frames.size) button("close all", "close every outermost scope", () => close(outermost(), true));
+      if (name === "parts") button("all nodes", "show every node", () => open("whole", (whole) => whole.everything()));
+      if (frames.size) button("open all", "open every scope", everything);
+      if (frames.size) button("close all", "close every scope", () => {
+        if (name && !parts.querySelector("g.cluster")) return open("parts");
+        close(frames.keys(), true);
+        begin();
+      });
       const box = tools.appendChild(make("input", { type: "search", placeholder: "search", "aria-label": "search for a node" }));
       box.oninput = () => { found = -1; search(box.value); };
       box.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") search(box.value); };
       root.prepend(tools);
-      view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, 0 fits");
-      let room = view.clientWidth;
-      new ResizeObserver(() => {
-        if (!view.clientWidth || Math.abs(view.clientWidth - room) < 30) return;  // 0: it is taken away
-        room = view.clientWidth;
-        arrange();
-      }).observe(view);
-      arrange();
-      if (svg.classList.contains("ng-far")) close(outermost(), true);
-      if (begin()) arrange = () => { fit(); begin(); };
+      view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, f fits");
     }
     const type = (text) => { const box = tools.querySelector("input"); box.value = text; box.focus(); search(text); };
-    return { go, search: type };
+    function everything() {
+      close(frames.keys(), false);
+      begin();
+      view.focus({ preventScroll: true });
+    }
+    function start() {
+      for (const node of nodes.values()) {
+        const text = node.querySelector("text"), shape = node.querySelector("ellipse, polygon, path, rect"), font = Number(text?.getAttribute("font-size"));
+        if (shape && text) firsts.push({ text, box: shape.getBBox(), font, y: text.getAttribute("y"), long: text.getComputedTextLength() / font });
+      }
+      measure();
+      if (name === "whole") close([...parts.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
+      settle();
+      size(fitting(wide, high));
+      if (nodes.size > FEW && !readable()) close(frames.keys(), true);
+      then ? then({ go, type, everything }) : begin();
+      if (name === "parts") svg.getElementById(root.dataset.part)?.focus({ preventScroll: true });
+    }
+    let room = view.clientWidth;
+    if (room) start();
+    new ResizeObserver(() => {
+      if (!view.clientWidth || (room && Math.abs(view.clientWidth - room) < 30)) return;  // 0: it is taken away, or not there yet
+      room ? begin() : start();
+      room = view.clientWidth;
+    }).observe(view);
   }
   for (const root of document.querySelectorAll(".ng-picture:not(.ng-live)")) {
     root.classList.add("ng-live");

@@ -30,9 +30,10 @@ GRAPHVIZ_LIMIT = 400  # boxes, beyond which graphviz takes seconds
 class Picture:
     """What `draw` returns. It shows itself in a notebook; `.svg`, `.png`, `.dot`, `.html`; `.save(path)`."""
 
-    def __init__(self, scene: Scene, direction: str = "LR", whole: Scene | None = None) -> None:
+    def __init__(self, scene: Scene, direction: str = "LR", whole: Scene | None = None, name: str = "") -> None:
         self.scene = scene
         self.direction = direction
+        self.name = name or "A computation graph"  # of what is drawn
         self.whole = whole  # of a scene that was made shorter: all of it, for a page where it can be searched
 
     @cached_property
@@ -87,11 +88,11 @@ class Picture:
         wide = float(box[1]) if box else 0.0
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
-        script, style = (_packed(f"picture.{kind}") for kind in ("js", "css"))
+        script, style = _packed("folded.js") + _packed("picture.js"), _packed("picture.css")
         return (
             f'<div class="ng-picture"><div class="ng-view" tabindex="0" role="group" aria-label="a picture" '
             f'style="overflow-x:auto">{image}</div>{self._template()}</div>'
-            f"<style>{page_style('.ng-picture')}{style}</style><script>{script}</script>"
+            f"<style>{page_style('.ng-picture')}{style}</style><script>{{{script}}}</script>"  # in a block of its own
         )
 
     def _template(self) -> str:
@@ -104,10 +105,11 @@ class Picture:
     @property
     def page(self) -> str:
         """The picture as a page of its own."""
-        title = escape(self.scene.title or "A computation graph")
+        title = escape(self.scene.title or self.name)
         return (
             f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-            '<meta name="viewport" content="width=device-width"><style>:root { color-scheme: light dark }</style>'
+            '<meta name="viewport" content="width=device-width"><style>:root { color-scheme: light dark }'
+            "h1 { font: bold 20px/1.3 system-ui, sans-serif; margin: 12px 8px; overflow-wrap: anywhere }</style>"
             f"</head><body><main><h1>{title}</h1>{self.html}</main></body></html>\n"
         )
 

@@ -34,7 +34,7 @@ def draw_plan(
     stage = [each for each in answers.stages() if each.name == after][-1]
     described = plan_scene(stage, answers.tables, _labels(answers, stage), most)
     described.title = visible(title, most=120)
-    return Picture(described, direction)
+    return Picture(described, direction, name=f"The plan after {after}")
 
 
 Program.drawer = draw_plan

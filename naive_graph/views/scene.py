@@ -231,7 +231,8 @@ def scope_box(folder: Folder, name: str, members: Sequence[int], what: str = "no
     if scope is None:
         return None
     size = f"{len(members):,} {what}{'s' if len(members) > 1 else ''}"
-    return Box(name, "scope", [visible(scope.name), size], folder.open_path(scope.parent))
+    first = {"first": f"{folder.prefix}-{members[0]}"}  # it finds the scope where that is open
+    return Box(name, "scope", [visible(scope.name), size], folder.open_path(scope.parent), facts=first)
 
 
 def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:

@@ -1,5 +1,7 @@
 """A picture as a page: fitted, followed, searched, in light and dark, by keyboard, on screens of three sizes."""
 
+from itertools import combinations
+
 import pytest
 import twelve
 from browsing import serious
@@ -13,6 +15,14 @@ SCREENS = [(1280, 800), (768, 1024), (390, 844)]
 
 def five_hundred():
     return draw(twelve.mlp((2, 8, 8, 8, 7, 1)))
+
+
+def layers():
+    return draw(twelve.mlp((2, 8, 8, 1)))  # few enough for one drawing, too many to be read at once
+
+
+def titled():
+    return draw(Variable(1.0, name="x").sin(), title="A title that is much wider than the picture that it stands over")
 
 
 PICTURES = [twelve.square, twelve.seed, twelve.mlp_open, twelve.tensors, twelve.convolution, five_hundred]
@@ -143,7 +153,7 @@ def test_over_a_cell_of_a_convolution_its_window_lights_up(opened):
     assert [cell for cell in lit if cell.startswith("tensor-0-")] == [f"tensor-0-cell-{at}" for at in (0, 1, 6, 7)]
 
 
-VISIBLE = "[...document.querySelectorAll('.node')].filter((node) => node.style.visibility !== 'hidden').length"
+VISIBLE = "[...document.querySelectorAll('.node')].filter((node) => node.style.display !== 'none').length"
 
 
 def test_a_graph_of_five_hundred_is_shown_in_short_and_found_as_a_whole(opened):
@@ -158,17 +168,20 @@ def test_a_graph_of_five_hundred_is_shown_in_short_and_found_as_a_whole(opened):
     assert page.locator("svg .node").count() < 10
 
 
-def test_a_folded_scope_opens_by_keyboard_with_all_its_nodes_in_sight(opened):
-    page = opened(five_hundred)
+@pytest.mark.parametrize("size", SCREENS)
+def test_a_large_box_opens_by_keyboard_at_a_size_that_can_be_read_and_escape_leads_back(opened, size):
+    page = opened(five_hundred, size=size)
     page.locator(".node[aria-label^=layer2]").focus()
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "close layer2"
     assert 100 < page.evaluate(VISIBLE) < 200
-    frame, room = (
-        page.locator(".cluster:has(text[aria-expanded=true]) > rect").bounding_box(),
-        page.locator(".ng-view").bounding_box(),
-    )
-    assert frame["y"] >= room["y"] and frame["y"] + frame["height"] <= room["y"] + room["height"] + 1
+    assert page.evaluate(LEAST_TEXT) >= look.LEAST
+    assert len(page.evaluate(f"{SEEN}.filter((node) => node.dataset.scope).map((node) => node.id)")) >= 6
+    assert page.evaluate("document.querySelector('.ng-view').scrollHeight") > 3000
+    assert said(page).startswith("A part is shown") and serious(page) == []
+    page.keyboard.press("Escape")
+    assert page.locator("svg .node").count() < 10
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "layer2, 152 nodes"
 
 
 def test_what_the_learner_folded_opens_in_the_page(opened):
@@ -194,10 +207,11 @@ def neuron(name, values):
 
 SEEN = """([...document.querySelectorAll('.node')].filter((node) => {
     const box = node.getBoundingClientRect(), room = document.querySelector('.ng-view').getBoundingClientRect();
-    return node.style.visibility !== 'hidden' && box.left >= room.left && box.right <= room.right
+    return node.style.display !== 'none' && box.left >= room.left && box.right <= room.right
         && box.top >= Math.max(0, room.top) && box.bottom <= Math.min(innerHeight, room.bottom);
 }))"""
 LEAST_TEXT = f"""Math.min(...{SEEN}.flatMap((node) => [...node.querySelectorAll('text')])
+    .filter((text) => text.getBoundingClientRect().width)
     .map((text) => Number(text.getAttribute('font-size')) * text.getScreenCTM().a))"""
 
 
@@ -221,12 +235,40 @@ def without_scopes():
     return draw(sum(values))
 
 
-def test_all_nodes_of_a_large_graph_begin_where_they_can_be_read(opened):
-    page = opened(without_scopes)
+RESULT = """[...document.querySelectorAll('.node')].map((node) => node.id)
+    .filter((id) => ![...document.querySelectorAll('.edge')].some((edge) => edge.dataset.from === id)).at(-1)"""
+
+
+@pytest.mark.parametrize("size", SCREENS[::2])
+def test_what_cannot_be_read_as_a_whole_begins_with_the_result(opened, size):
+    page = opened(without_scopes, size=size)
     page.get_by_role("button", name="show every node").click()
     assert page.evaluate(VISIBLE) > 400
-    assert "row-0" in page.evaluate(f"{SEEN}.map((node) => node.id)")
+    assert page.evaluate(RESULT) in page.evaluate(f"{SEEN}.map((node) => node.id)")
     assert page.evaluate(LEAST_TEXT) >= look.LEAST
+
+
+@pytest.mark.parametrize("make", [twelve.lstm, twelve.convolution], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("size", SCREENS)
+def test_a_picture_is_shown_whole_where_that_can_be_read_and_else_its_result(opened, make, size):
+    page = opened(make, size=size)
+    wide = page.evaluate("(view => view.scrollWidth > view.clientWidth)(document.querySelector('.ng-view'))")
+    assert wide == said(page).startswith("A part is shown")
+    assert page.evaluate(RESULT) in page.evaluate(f"{SEEN}.map((node) => node.id)")
+    assert page.evaluate(LEAST_TEXT) >= look.LEAST - 0.01
+
+
+@pytest.mark.parametrize("make", [twelve.convolution, titled])
+def test_fit_leaves_no_text_outside(opened, make):
+    page = opened(make, size=SCREENS[2])
+    page.get_by_role("button", name="the whole picture").click()
+    outside = page.evaluate(
+        """[...document.querySelectorAll('.ng-view text')].filter((text) => {
+            const box = text.getBoundingClientRect(), room = document.querySelector('.ng-view').getBoundingClientRect();
+            return box.width && (box.left < room.left || box.right > room.right || box.bottom > room.bottom);
+        }).map((text) => text.textContent)"""
+    )
+    assert outside == []
 
 
 def test_every_scope_of_a_large_graph_opens_at_a_size_that_can_be_read(opened):
@@ -245,29 +287,147 @@ def test_a_page_that_shows_the_other_drawing_says_no_error(opened):
 
 
 def test_scopes_open_and_close_by_mouse_and_by_keyboard(opened):
-    page = opened(five_hundred)
-    page.get_by_role("button", name="show every node").click()
+    page = opened(layers)
     few = page.evaluate(VISIBLE)
     assert few < 10
-    page.locator(".cluster text").first.click()
+    page.locator(".ng-shut").first.click()
     more = page.evaluate(VISIBLE)
     assert more > few
     page.locator(".cluster text[aria-expanded=false]").first.focus()
     page.keyboard.press("Enter")
     assert page.evaluate(VISIBLE) > more
-    page.get_by_role("button", name="close every outermost scope").click()
+    page.get_by_role("button", name="close every scope").click()
     assert page.evaluate(VISIBLE) == few
 
 
-def test_a_picture_is_moved_and_enlarged_by_keys_and_fitted_again(opened):
-    page = opened(five_hundred)
+@pytest.mark.parametrize("make", [twelve.diamond, twelve.lstm])
+def test_fit_names_every_box_even_where_the_name_is_larger_than_the_box(opened, make):
+    page = opened(make, size=SCREENS[2])
+    page.get_by_role("button", name="the whole picture").click()
+    unnamed = """[...document.querySelectorAll('.node')].map((node) => [...node.querySelectorAll('text')])
+        .filter((texts) => texts.every((text) => !text.getBoundingClientRect().width)).length"""
+    assert page.evaluate(unnamed) == 0 and page.evaluate(LEAST_TEXT) >= look.LEAST
+
+
+PLACES = """(selector) => [...document.querySelectorAll(selector)].filter((each) => each.getBoundingClientRect().width)
+    .map((each) => (({x, y, width, height}) => [x, y, x + width, y + height])(each.getBoundingClientRect()))"""
+SHOWN = ".node > :is(ellipse, polygon, path, rect), .ng-shut > rect"
+ENDS = """[...document.querySelectorAll('.edge')].filter((edge) => edge.style.display !== 'none').map((edge) => {
+    const line = edge.querySelector('path'), end = line.getPointAtLength(line.getTotalLength());
+    return (({x, y}) => [x, y])(end.matrixTransform(line.getScreenCTM()));
+})"""
+
+
+@pytest.mark.parametrize(
+    ("direction", "opens"), [("LR", []), ("RL", ["layer2"]), ("TB", []), ("BT", ["layer1", "layer3"])]
+)
+def test_a_closed_box_is_as_large_as_its_name_and_all_moves_together(opened, direction, opens):
+    page = opened(lambda: draw(twelve.mlp((2, 8, 8, 1)), direction=direction))
+    page.get_by_role("button", name="close every scope").click()
+    for name in opens:
+        page.locator(f".cluster text[aria-label='open {name}']").dispatch_event("click", {"bubbles": True})
+    page.get_by_role("button", name="close every scope").focus()
+    boxes, shut = page.evaluate(PLACES, SHOWN), page.evaluate(PLACES, ".ng-shut > rect")
+    assert len(shut) == 3 - len(opens)
+    assert all(right - left < 160 and bottom - top < 40 for left, top, right, bottom in shut)
+    assert not [1 for a, b in combinations(boxes, 2) if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]]
+    for x, y in page.evaluate(ENDS):
+        assert any(a - 9 <= x <= c + 9 and b - 9 <= y <= d + 9 for a, b, c, d in boxes)
+    if not opens:
+        assert page.evaluate("document.querySelector('.ng-view').scrollHeight") < 420
+
+
+def test_a_box_that_opens_shows_what_is_closed_in_it(opened):
+    page = opened(neurons, size=(1280, 700))
     page.get_by_role("button", name="show every node").click()
-    box = "document.querySelector('svg').getAttribute('viewBox')"
-    fitted = page.evaluate(box)
-    page.focus(".ng-view")
-    for key in ("+", "ArrowRight"):
-        before = page.evaluate(box)
+    page.get_by_role("button", name="close every scope").click()
+    page.locator(".cluster text[aria-label='open layer2']").click()
+    names = page.locator(".ng-shut").filter(visible=True).all_text_contents()
+    assert sum("neuron" in name for name in names) == 4
+    assert page.evaluate(VISIBLE) == 2
+
+
+def test_a_picture_that_is_made_out_of_sight_is_fitted_when_it_comes_into_sight(shown, tmp_path):
+    with Graph.scratch():
+        saved = layers().page.replace("<main>", "<main hidden>")
+    (tmp_path / "hidden.html").write_text(saved, encoding="utf-8")
+    page = shown((tmp_path / "hidden.html").as_uri())
+    page.evaluate("document.querySelector('main').hidden = false")
+    page.wait_for_function(f"{VISIBLE} === 2")  # all scopes are closed
+    assert page.evaluate(LEAST_TEXT) >= look.LEAST
+
+
+def test_what_comes_to_lie_under_a_resting_pointer_is_not_followed(opened):
+    page = opened(layers)
+    page.locator(".ng-shut").nth(1).click()
+    page.wait_for_timeout(100)
+    assert page.locator(".ng-lit").count() == 0
+
+
+SCROLLED = "(view => [view.scrollLeft, view.scrollTop, view.scrollWidth])(document.querySelector('.ng-view'))"
+
+
+def test_a_picture_is_moved_and_enlarged_by_keys_and_fitted_again(opened):
+    page = opened(layers)
+    page.get_by_role("button", name="open every scope").click()
+    for key in ("+", "ArrowUp", "-", "ArrowDown", "f"):
+        before = page.evaluate(SCROLLED)
         page.keyboard.press(key)
-        assert page.evaluate(box) != before
-    page.keyboard.press("0")
-    assert page.evaluate(box) == fitted
+        assert page.evaluate(SCROLLED) != before
+    assert page.evaluate("(view => view.scrollHeight <= view.clientHeight)(document.querySelector('.ng-view'))")
+
+
+def test_a_picture_is_moved_by_dragging(opened):
+    page = opened(layers)
+    page.get_by_role("button", name="open every scope").click()
+    before = page.evaluate(SCROLLED)
+    page.mouse.move(600, 400)
+    page.mouse.down()
+    page.mouse.move(700, 450)
+    page.mouse.up()
+    assert page.evaluate(SCROLLED)[:2] == [before[0], before[1] - 50]
+
+
+def search(page, text):
+    page.get_by_role("searchbox").fill(text)
+    return said(page)
+
+
+def test_search_knows_gradients_by_their_names_and_says_what_is_not_there(opened):
+    page = opened(lambda: twelve.differentiated(twelve.mlp((2, 8, 8, 1))))
+    assert search(page, "x1.grad").startswith("1 of 1: variable x1, value 0.5, gradient 0.0001")
+    assert search(page, "w200").startswith("1 of 1: variable w200")
+    assert search(page, "nobody") == "Nothing here is called nobody."
+
+
+def test_a_page_that_holds_no_more_than_it_shows_says_that_what_is_folded_is_not_searched(opened):
+    page = opened(lambda: draw(twelve.mlp((2, 28, 28, 1))), size=SCREENS[2])
+    assert search(page, "w200") == "Nothing here is called w200. What is folded is not searched."
+
+
+def test_search_finds_the_entries_of_tensors(opened):
+    page = opened(twelve.convolution, size=SCREENS[2])
+    assert search(page, "x[0, 3,2,0]") == "1 of 1: x[0,3,2,0] = 0.555556"
+    assert page.locator(".ng-found").get_attribute("id") == "tensor-0-cell-20"
+
+
+def test_search_finds_the_name_itself_before_names_that_hold_it(opened):
+    page = opened(lambda: draw(sum(Variable(1.0, name="x" * i) for i in range(12, 0, -1)).exp()), size=SCREENS[2])
+    assert search(page, "x").startswith("1 of 13: variable x, value")
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (twelve.seed, "log((x - 7)**2 + 10)"),
+        (twelve.tensors, "y"),
+        (lambda: draw(Graph), "Everything in the graph"),
+        (lambda: draw([Variable(1.0, name="a"), Variable(2.0, name="b")]), "a, b"),
+        (lambda: draw(Variable(1.0, name="a") + 2, title="mine"), "mine"),
+        (twelve.lstm, "sigmoid(ox*x3 + oh*t4 + ob)*tanh(sigmoid(fx*x3 + fh*t4 + ..."),
+    ],
+)  # fmt: skip
+def test_a_page_is_called_by_what_it_shows(make, name):
+    with Graph.scratch():
+        page = make().page
+    assert f"<title>{name}</title>" in page and f"<h1>{name}</h1>" in page
