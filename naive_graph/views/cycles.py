@@ -54,7 +54,8 @@ def cycles(
         for phase, span in schedule.phases(iterations).items():
             if span:
                 panel.text((span[0] + span[-1]) / 2, -1.1, phase, ha="center", va="center", color=LIGHT["ink"])
-                panel.axvline(span[-1] + 0.5, color=LIGHT["soft"], linestyle=":", linewidth=1.0)
+                # Below the words: a phase may be narrower than its own.
+                panel.vlines(span[-1] + 0.5, -0.7, len(names) - 0.5, LIGHT["soft"], linestyle=":", linewidth=1.0)
         panel.set_xticks(range(1, count + 1))
         panel.set_yticks(range(len(names)), names)
         panel.grid(visible=False)

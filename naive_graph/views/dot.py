@@ -26,7 +26,7 @@ def dot_text(scene: Scene, direction: str, page: Page | None = None) -> str:
     graph.attr(rankdir=direction, bgcolor=LIGHT["ground"], **text, **_page_attributes(page))
     graph.attr("node", fontsize=str(TEXT), margin="0.12,0.06", height="0.35", width="0.4", **text)
     text["fontcolor"] = LIGHT["gradient"]  # of partials
-    graph.attr("edge", fontsize=str(SMALL), arrowsize="0.7", color=LIGHT["soft"], **text)
+    graph.attr("edge", fontsize=str(TEXT), arrowsize="0.7", color=LIGHT["soft"], **text)
     if heading(scene):
         place, size = ("t", TITLE) if scene.title else ("b", SMALL)
         # At the left, where a picture that scrolls is seen first; \l ends a line that is set so.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 
-from .look import FONT, LIGHT, svg_style
+from .lettering import text_width
+from .look import FONT, LIGHT, LINE, TEXT, svg_style
 from .scene import Arrow, Box, Scene
 
 SVG = "http://www.w3.org/2000/svg"
 ElementTree.register_namespace("", SVG)
 DROPPED = ("font-family", "{http://www.w3.org/XML/1998/namespace}space")
-HALO = {"paint-order": "stroke", "stroke": LIGHT["ground"], "stroke-width": "3"}  # legible on a line
 
 
 def dressed(svg: str, scene: Scene, said: str) -> str:
@@ -68,8 +68,12 @@ def _dress_arrow(group: ElementTree.Element, arrow: Arrow, boxes: dict[str, Box]
         group.set("data-partial", repr(arrow.partial))
     ends = " to ".join(boxes[name].lines[0] for name in (arrow.source, arrow.target) if name in boxes)
     _title(group, ", ".join(part for part in (ends, arrow.place, arrow.label) if part))
-    for text in group.iter(f"{{{SVG}}}text"):
-        text.attrib |= HALO if text.text != arrow.place else {}
+    for place, text in enumerate([*group]):
+        if text.tag == f"{{{SVG}}}text" and text.text != arrow.place and group.find(f"{{{SVG}}}rect") is None:
+            wide, x, y = text_width(arrow.label) + 6, float(text.get("x", "0")), float(text.get("y", "0"))
+            size = {"width": f"{wide:.1f}", "height": str(LINE), "fill": LIGHT["ground"]}  # the line stops before it
+            plate = {"x": f"{x - wide / 2:.1f}", "y": f"{y - TEXT + 1:.1f}", **size}
+            group.insert(place, ElementTree.Element(f"{{{SVG}}}rect", plate))
 
 
 def _title(group: ElementTree.Element, said: str) -> None:

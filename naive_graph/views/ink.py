@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
+from .lettering import text_width
 from .look import LIGHT, LINE, RADIUS, SMALL, TEXT, TITLE, Look
 from .routes import MARGIN, Page, ground, paged
 from .scene import Arrow, Box, Cell, Scene
-
-HALO = f'paint-order="stroke" stroke="{LIGHT["ground"]}" stroke-width="3"'  # a label stays legible on a line
 
 
 def layered_svg(scene: Scene, direction: str) -> str:
@@ -40,7 +39,9 @@ def _arrow(arrow: Arrow, page: Page) -> str:
     drawn = f'<path d="{path}" fill="none" stroke="{LIGHT["soft"]}" marker-end="url(#tip)"/>'
     if arrow.label:
         x, y = page.labels[arrow.id]
-        drawn += _text(x, y + 4, arrow.label, "gradient", SMALL, "middle", HALO)
+        wide = text_width(arrow.label) + 6
+        drawn += _rectangle(x - wide / 2, y - LINE / 2, wide, LINE, 0.0, f'fill="{LIGHT["ground"]}"')
+        drawn += _text(x, y + 4, arrow.label, "gradient", TEXT, "middle")
     if arrow.place:
         x, y = page.places[arrow.id]
         drawn += _text(x, y + 4, arrow.place, "soft", SMALL, "middle")
@@ -69,7 +70,8 @@ def _shape(box: Box, look: Look, x: float, y: float, wide: float, high: float) -
     if look.shape == "ellipse":
         return f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{wide / 2:.1f}" ry="{high / 2:.1f}" {ink}/>'
     if look.shape == "hexagon":
-        corners = [(left, y), (left + 9, top), (right - 9, top), (right, y), (right - 9, bottom), (left + 9, bottom)]
+        near, far = left + wide / 4, right - wide / 4
+        corners = [(left, y), (near, top), (far, top), (right, y), (far, bottom), (near, bottom)]
         return f'<polygon points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in corners)}" {ink}/>'
     behind = _rectangle(left + 4, top, wide - 4, high - 4, 0.0, ink) if look.shape == "box3d" else ""
     if behind:
@@ -88,6 +90,6 @@ def _frame(name: str, page: Page) -> str:
     return f"<g id={quoteattr(name)} class='cluster'>{shape}{label}</g>"
 
 
-def _text(x: float, y: float, text: str, ink: str, size: int, anchor: str = "start", more: str = "") -> str:
-    style = f'text-anchor="{anchor}" font-size="{size}" fill="{LIGHT[ink]}" {more}'
+def _text(x: float, y: float, text: str, ink: str, size: int, anchor: str = "start") -> str:
+    style = f'text-anchor="{anchor}" font-size="{size}" fill="{LIGHT[ink]}"'
     return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(text)}</text>'

@@ -1,33 +1,49 @@
 """Layers and the order in them: which box stands behind which, and which beside which.
 
 Each box stands one layer after the last of its sources, or just before the
-first of its targets if it has more of those. In a layer boxes stand as they
-were written, unless sorting them by the middle of their neighbours, there and
-back, leaves far fewer arrows that cross. Source: K. Sugiyama et al., IEEE
+first of its targets if it has more of those. What feeds a scope stands
+before it. In a layer boxes stand as they were written, unless sorting them by
+the middle of their neighbours, there and back, and then changing single pairs,
+leaves far fewer arrows that cross. Source: K. Sugiyama et al., IEEE
 Trans. SMC 11 (1981).
 """
 
 from __future__ import annotations
 
-from bisect import bisect, insort
+from bisect import bisect, bisect_left, insort
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from statistics import fmean
 
+from .folding import shared
 from .look import GAP
 from .scene import Scene
 
-SWEEPS = 8
+SWEEPS, SWAPS = 8, 3
 WORTH = 0.8  # another order is taken if it leaves at most this share of the crossings
-MOST_COUNTED = 20_000  # pieces of arrows, beyond which crossings are not counted
+MOST_COUNTED, MOST_SWAPPED = 20_000, 300  # pieces of arrows, beyond which crossings are not counted, or not often
 
 Point = tuple[float, float]  # along the arrows, across them
+Chain = tuple[str, ...]  # a part, after the scopes around it
 
 
 def depths(scene: Scene) -> dict[str, int]:
-    """The layer of each box: as the scene wants it, else by the arrows; a cycle is cut open at its first box."""
-    if all(box.layer is not None for box in scene.boxes):
-        return {box.id: box.layer or 0 for box in scene.boxes}
+    """The layer of each box: as the scene wants it, else by the arrows. None is empty.
+
+    Before each layer that an arrow with a label reaches, one is left for labels.
+    """
+    wanted = all(box.layer is not None for box in scene.boxes)
+    depth = {box.id: box.layer or 0 for box in scene.boxes} if wanted else _deepest(scene)
+    labelled = {
+        depth[arrow.target] for arrow in scene.arrows if arrow.label and depth[arrow.source] < depth[arrow.target]
+    }
+    used = sorted([*{*depth.values()}, *(layer - 0.5 for layer in labelled)])
+    return {name: bisect_left(used, layer) for name, layer in depth.items()}
+
+
+def _deepest(scene: Scene) -> dict[str, int]:
+    """The layer of each box by the arrows that reach it; a cycle is cut open at its first box."""
     scopes = {box.id: box.scope for box in scene.boxes}
     leaving: dict[str, list[tuple[str, int]]] = defaultdict(list)
     entering: dict[str, set[str]] = defaultdict(set)
@@ -40,9 +56,9 @@ def depths(scene: Scene) -> dict[str, int]:
     heads = [name for name, count in waiting.items() if count == 0]
     depth = dict.fromkeys(waiting, 0)
     done: dict[str, None] = {}
-    for first in [*heads, *waiting]:
-        ready = deque([first] if first not in done else [])
-        done[first] = None
+    for start in [*heads, *waiting]:
+        ready = deque([start] if start not in done else [])
+        done[start] = None
         while ready:
             name = ready.popleft()
             for target, span in leaving[name]:
@@ -52,17 +68,25 @@ def depths(scene: Scene) -> dict[str, int]:
                     if waiting[target] == 0:
                         done[target] = None
                         ready.append(target)
-    for name in sorted(done, key=depth.__getitem__, reverse=True):
-        if len({target for target, _ in leaving[name]}) > len(entering[name]):
-            latest = min(depth[target] - span for target, span in leaving[name])
-            depth[name] = max(depth[name], latest)
-    low = min(depth.values(), default=0)
-    return {name: layer - low for name, layer in depth.items()}
+    first: dict[str, int] = {}  # of each outermost scope, once what is in it has its layer
+    for name in sorted(done, key=lambda name: (not scopes[name], -depth[name])):
+        own = scopes[name][:1]
+        if not own and not first:
+            for each, path in scopes.items():
+                if path:
+                    first[path[0]] = min(depth[each], first.get(path[0], depth[each]))
+        if len({target for target, _ in leaving[name]}) > sum(scopes[each][:1] == own for each in entering[name]):
+            ends = (
+                depth[target] - span if own or not scopes[target] else first[scopes[target][0]] - 1
+                for target, span in leaving[name]
+            )
+            depth[name] = max(depth[name], min(ends))
+    return depth
 
 
 def _span(source: Sequence[str], target: Sequence[str]) -> int:
-    """How many layers an arrow reaches at least: from one scope into another, it leaves one to the other's leaves."""
-    return 2 if source and target and source[0] != target[0] else 1
+    """How many layers an arrow reaches at least: into a scope, it leaves one to the scope's own leaves."""
+    return 2 if target and source[:1] != target[:1] else 1
 
 
 def written_order(names: Iterable[str], routes: Iterable[Sequence[str]]) -> dict[str, int]:
@@ -94,98 +118,92 @@ def neighbours(routes: Iterable[Sequence[str]]) -> dict[str, list[str]]:
     return near
 
 
-def set_band(
-    names: Sequence[str], depth: Mapping[str, int], near: Mapping[str, list[str]], sizes: Mapping[str, Point]
-) -> dict[str, float]:
-    """The centres across, from 0, of the boxes and stopovers of one scope."""
-    layers: dict[int, list[str]] = defaultdict(list)
-    for name in names:
-        layers[depth[name]].append(name)
-    layers = _untangled(layers, near, depth)
-    centres = dict.fromkeys(names, 0.0)
-    for layer in layers.values():
-        _set(layer, dict.fromkeys(layer, 0.0), centres, sizes)
-    for sweep in range(SWEEPS // 2):
-        step = 1 if sweep % 2 else -1  # back from the results first, then forth from the leaves
-        for index in sorted(layers, reverse=step < 0):
-            wishes = {name: _middle(name, near, depth, index - step, centres) for name in layers[index]}
-            _set(layers[index], wishes, centres, sizes)
-    low = min((centres[name] - sizes[name][1] / 2 for name in names), default=0.0)
-    return {name: centre - low for name, centre in centres.items()}
+class Order:
+    """A rank for each part: in every layer parts stand by their ranks, and those of one scope stand together.
 
-
-def _middle(
-    name: str, near: Mapping[str, list[str]], depth: Mapping[str, int], layer: int, places: Mapping[str, float]
-) -> float:
-    """The mean of the neighbours in that layer; where the box is, if it has none there."""
-    there = [places[each] for each in near[name] if each in places and depth[each] == layer]
-    return sum(there) / len(there) if there else places[name]
-
-
-def _untangled(
-    layers: Mapping[int, list[str]], near: Mapping[str, list[str]], depth: Mapping[str, int]
-) -> dict[int, list[str]]:
-    """The layers in the order in which they came, or sorted if that is worth it."""
-    places = {name: float(place) for layer in layers.values() for place, name in enumerate(layer)}
-    pieces = sum(len(near[name]) for name in places)
-    best = {index: layer[:] for index, layer in layers.items()}
-    least = WORTH * _crossings(best, near, depth, places) if pieces < MOST_COUNTED else 0.0
-    tried = {index: layer[:] for index, layer in layers.items()}
-    for sweep in range(SWEEPS if least else 0):
-        step = 1 if sweep % 2 else -1
-        for index in sorted(tried, reverse=step < 0):
-            wishes = {name: _middle(name, near, depth, index - step, places) for name in tried[index]}
-            tried[index].sort(key=lambda name: (wishes[name], places[name]))
-            places |= {name: float(place) for place, name in enumerate(tried[index])}
-        found = _crossings(tried, near, depth, places)
-        if found < least:
-            best, least = {index: layer[:] for index, layer in tried.items()}, found
-    return best
-
-
-def _crossings(
-    layers: Mapping[int, Sequence[str]], near: Mapping[str, list[str]], depth: Mapping[str, int],
-    places: Mapping[str, float],
-) -> int:  # fmt: skip
-    """How many arrows cross between neighbouring layers: pairs that stand in other orders at their two ends."""
-    found = 0
-    for index, layer in layers.items():
-        passed: list[float] = []
-        for name in layer:
-            ends = sorted(places[each] for each in near[name] if each in places and depth[each] == index + 1)
-            found += sum(len(passed) - bisect(passed, end) for end in ends)
-            for end in ends:
-                insort(passed, end)
-    return found
-
-
-def _set(
-    layer: Sequence[str], wishes: Mapping[str, float], centres: dict[str, float], sizes: Mapping[str, Point]
-) -> None:
-    """Set the boxes of a layer, in order and without touching, as near to their wishes as can be."""
-    needs, reach = [], 0.0
-    for name in layer:
-        gap = GAP if sizes[name][0] else GAP / 2  # arrows that pass by need less
-        reach += sizes[name][1] / 2 + gap / 2
-        needs.append(reach)
-        reach += sizes[name][1] / 2 + gap / 2
-    for name, at, need in zip(layer, settled([wishes[name] - need for name, need in zip(layer, needs)]), needs):
-        centres[name] = at + need
-
-
-def settled(wishes: Sequence[float]) -> list[float]:
-    """The non-decreasing numbers nearest to the wishes: those that collide share their mean.
-
-    Source: Ayer et al., Annals of Mathematical Statistics 26 (1955).
-
-    >>> settled([1.0, 5.0, 3.0])
-    [1.0, 4.0, 4.0]
+    names: boxes and stopovers as they were written. chains: for each the scopes
+    around it and its own part; the stopovers of a straight way are one part.
     """
-    pools: list[tuple[float, int]] = []
-    for wish in wishes:
-        total, count = wish, 1
-        while pools and pools[-1][0] / pools[-1][1] > total / count:
-            total, count = total + pools[-1][0], count + pools[-1][1]
-            pools.pop()
-        pools.append((total, count))
-    return [total / count for total, count in pools for _ in range(count)]
+
+    def __init__(
+        self, names: Sequence[str], chains: Mapping[str, Chain], near: Mapping[str, list[str]],
+        depth: Mapping[str, int], sizes: Mapping[str, Point],
+    ) -> None:  # fmt: skip
+        self.chains, self.near, self.depth, self.sizes = chains, near, depth, sizes
+        self.layers: dict[int, list[str]] = defaultdict(list)
+        self.rank: dict[str, float] = {}
+        for place, name in enumerate(names):
+            self.layers[depth[name]].append(name)
+            for part in chains[name]:
+                self.rank.setdefault(part, place)
+        self.written, self.places = dict(self.rank), dict[str, float]()
+        pieces = sum(map(len, near.values()))
+        for turns, most, sort in ((SWEEPS, MOST_COUNTED, self._sweep), (SWAPS, MOST_SWAPPED, self._swap)):
+            least, best = WORTH * self._crossings() if pieces < most else 0.0, dict(self.rank)
+            for turn in range(turns if least else 0):
+                sort(1 if turn % 2 else -1)
+                if (found := self._crossings()) < least:
+                    least, best = found, dict(self.rank)
+            order = sorted(best, key=lambda part: (best[part], self.written[part]))
+            self.rank = {part: place for place, part in enumerate(order)}
+
+    def _sort(self, index: int) -> None:
+        layer = self.layers[index]
+        layer.sort(key=lambda name: [(self.rank[part], self.written[part]) for part in self.chains[name]])
+        self.places |= zip(layer, stacked([self.sizes[name][1] for name in layer]))
+
+    def _sweep(self, step: int) -> None:
+        """Set each part to the middle of its neighbours in the layers before, as the sweep goes."""
+        fed: dict[str, list[str]] = defaultdict(list)
+        for name, chain in self.chains.items():
+            for each in self.near.get(name, ()):
+                if (self.depth[name] - self.depth[each]) * step > 0:
+                    for part in chain[shared(chain, self.chains[each]) :]:
+                        fed[part].append(each)
+        met: set[str] = set()
+        for index in sorted(self.layers, reverse=step < 0):
+            fresh = {part: name for name in self.layers[index] for part in self.chains[name] if part not in met}
+            for part, name in fresh.items():
+                self.rank[part] = fmean([self.places[each] for each in fed[part] or [name]])
+            met |= fresh.keys()
+            self._sort(index)
+
+    def _swap(self, step: int) -> None:
+        """Let neighbours change places, one pair after the other, where that leaves fewer arrows that cross."""
+        least, rank = self._crossings(), self.rank
+        for layer in self.layers.values():
+            for one, other in [*pairwise(layer)]:
+                level = shared(self.chains[one], self.chains[other])
+                a, b = self.chains[one][level], self.chains[other][level]
+                rank[a], rank[b] = rank[b], rank[a]
+                found = self._crossings()
+                if found >= least:
+                    rank[a], rank[b] = rank[b], rank[a]
+                least = min(found, least)
+
+    def _crossings(self) -> int:
+        """How many arrows cross between neighbouring layers: pairs that stand in other orders at their two ends."""
+        for index in self.layers:
+            self._sort(index)
+        found = 0
+        for index, layer in self.layers.items():
+            passed: list[float] = []
+            for name in layer:
+                ends = sorted(self.places[each] for each in self.near.get(name, ()) if self.depth[each] == index + 1)
+                found += sum(len(passed) - bisect(passed, end) for end in ends)
+                for end in ends:
+                    insort(passed, end)
+        return found
+
+
+def stacked(sizes: Iterable[float]) -> list[float]:
+    """The middles of things side by side, around 0.
+
+    >>> stacked([10.0, 20.0])
+    [-17.0, 12.0]
+    """
+    middles, reach = [], 0.0
+    for size in sizes:
+        middles.append(reach + size / 2)
+        reach += size + GAP
+    return [middle - (reach - GAP) / 2 for middle in middles]

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from typing import Any
 
 from .layers import Point
-from .layout import DETOUR, Layout, arrange
+from .layout import Layout, arrange
 from .lettering import text_width
 from .look import COLOURS, LINE, SMALL, TITLE, heat
 from .scene import Arrow, Box, Cell, Scene
 
 MARGIN = 16.0
 TIP = 7.0  # the length of an arrowhead
-FAN = 0.25  # of a gap: how far from its middle the outermost arrows of a fan turn
+ROUND = 1.2  # of a gap: where the controls are of an arrow that turns round in it
+TURNING = 0.7  # of a gap: where arrows turn, one after the other
 
 Turn = Callable[[Point], Point]
+Bend = list[Any]  # from which box or stopover to which, from which height to which, and where in the gap
 
 
 @dataclass
@@ -95,80 +97,95 @@ def _turn(layout: Layout, direction: str, top: float) -> Turn:
 
 
 def _add_arrows(page: Page, layout: Layout, turn: Turn, down: bool) -> None:
-    """All arrows, those of a cycle that was drawn by hand going back round the boxes."""
-    (leave, spread), (arrive, gathered) = _ports(layout, 0, 1), _ports(layout, -1, -2)
-    twins = Counter((arrow.source, arrow.target) for arrow in page.scene.arrows)
-    turns: Counter[tuple[str, str]] = Counter()
+    """All arrows. They turn between the layers alone, so that they pass nothing that stands in one."""
+    leave, arrive = _ports(layout, 0, 1), _ports(layout, -1, -2)
+    tails = {each.id: _at_outline(page, layout, each, leave[each.id], 1, down) for each in page.scene.arrows}
+    tips = {each.id: _at_outline(page, layout, each, arrive[each.id], -1, down) for each in page.scene.arrows}
+    turns = _turns(layout, tails, tips)
     for arrow in page.scene.arrows:
-        start, end = layout.spots[arrow.source], layout.spots[arrow.target]
-        tail = _at_outline(page, layout, arrow, leave[arrow.id], 1, down)
-        tip = _at_outline(page, layout, arrow, arrive[arrow.id], -1, down)
-        turns[arrow.source, arrow.target] += 1
-        if start[0] >= end[0]:
-            low = max(start[1], end[1]) + DETOUR + layout.sizes[arrow.source][1] / 2
-            curve = [tail, (tail[0] + DETOUR, low), (tip[0] - DETOUR, low), tip]
-        else:
-            stops = [end for name in layout.routes[arrow.id][1:-1] for end in _ends(layout, name)]
-            curve = _smooth([tail, *stops, tip], FAN * spread[arrow.id], FAN * gathered[arrow.id])
-        page.curves[arrow.id] = list(map(turn, curve))
+        name, tail, tip = arrow.id, tails[arrow.id], tips[arrow.id]
+        curve = [tail]
+        for one, other, at, to, share in turns[name]:
+            start, *bend = _bend(layout, one, other, at, to, share)
+            curve += [*_straight(curve[-1], start), *bend]
+        curve += _straight(curve[-1], tip)
+        page.curves[name] = list(map(turn, curve))
         if arrow.label:
-            share = turns[arrow.source, arrow.target] / (twins[arrow.source, arrow.target] + 1)
-            page.labels[arrow.id] = turn(_bezier(curve[-4:], share))
+            middle = (tail[0] + tip[0]) / 2, (tail[1] + tip[1]) / 2  # where arrows run straight
+            page.labels[name] = turn(layout.spots[layout.labels[name]] if name in layout.labels else middle)
         if arrow.place:
-            inside = (tip[0] + (SMALL - 2 if down else 14.0), end[1] + arrive[arrow.id])
-            page.places[arrow.id] = turn(inside)
+            page.places[name] = turn((tip[0] + (SMALL - 2 if down else 14.0), tip[1]))
+
+
+def _turns(layout: Layout, tails: Mapping[str, Point], tips: Mapping[str, Point]) -> dict[str, list[Bend]]:
+    """Each way of an arrow from layer to layer, and where in the gap it turns.
+
+    Of those that go one way the foremost turns first, so that none crosses another or runs into it.
+    """
+    found, turning = defaultdict[str, list[Bend]](list), defaultdict[tuple[int, bool], list[Bend]](list)
+    for name, route in layout.routes.items():
+        heights = [tails[name][1], *(layout.spots[stop][1] for stop in route[1:-1]), tips[name][1]]
+        for one, other, at, to in zip(route, route[1:], heights, heights[1:]):
+            bend = [one, other, at, to, 0.5]
+            found[name].append(bend)
+            if abs(to - at) > 1:
+                turning[max(layout.depth[one], layout.depth[other]), to > at].append(bend)
+    for (_, down), bends in turning.items():
+        for abreast in _abreast(bends):
+            for place, bend in enumerate(sorted(abreast, key=lambda bend: bend[2:4], reverse=down)):
+                bend[4] = 0.5 + TURNING * ((place + 0.5) / len(abreast) - 0.5)
+    return found
+
+
+def _abreast(bends: list[Bend]) -> list[list[Bend]]:
+    """Those that reach the same heights together."""
+    groups, reach = list[list[Bend]](), float("-inf")
+    for bend in sorted(bends, key=lambda bend: min(bend[2:4])):
+        if min(bend[2:4]) > reach:
+            groups.append([])
+        groups[-1].append(bend)
+        reach = max(reach, *bend[2:4])
+    return groups
+
+
+def _bend(layout: Layout, one: str, other: str, at: float, to: float, share: float) -> list[Point]:
+    """From one layer to the next, or round to go back: a point, then two controls and an end."""
+    before, behind = one in layout.back, other in layout.back
+    (start, end), (_, far) = layout.turns[layout.depth[one] + (not before)], layout.turns[layout.depth[other] + behind]
+    if before != behind:  # round, on the side that is away from the layer
+        near, out = (start, start + ROUND * (end - start)) if behind else (end, end - ROUND * (end - start))
+        return [(near, at), (out, at), (out, to), (near, to)]
+    start, far = (end, start) if before else (start, far)
+    middle = start + share * (far - start)
+    return [(start, at), (middle, at), (middle, to), (far, to)]
+
+
+def _straight(one: Point, other: Point) -> list[Point]:
+    """A straight stretch: two controls and an end; nothing if it has no length."""
+    (a, at), (b, to) = one, other
+    return [((2 * a + b) / 3, at), ((a + 2 * b) / 3, to), other] if abs(b - a) > 0.1 else []
 
 
 def _at_outline(page: Page, layout: Layout, arrow: Arrow, port: float, side: int, down: bool) -> Point:
-    """Where an arrow touches its box, a port's distance from the middle of the side; an ellipse is round there."""
+    """Where an arrow touches its box, a port's distance from the middle of the side; some are round there."""
     name = arrow.source if side > 0 else arrow.target
     (along, across), (length, breadth) = layout.spots[name], layout.sizes[name]
     half = length / 2
     if page.shapes[name] == "ellipse" and breadth:
         half *= (1 - (2 * port / breadth) ** 2) ** 0.5
+    elif page.shapes[name] == "hexagon":
+        half *= min(1.0, 2 - 4 * abs(port) / breadth) if down else 1 - abs(port) / breadth
     return along + side * half, across + port
 
 
-def _ports(layout: Layout, end: int, next_to_end: int) -> tuple[dict[str, float], dict[str, float]]:
-    """For each arrow how far from the middle of its box it begins or ends, in the order in which they come.
-
-    Then how far out it is among the others there, from 0 in the middle to 1.
-    """
+def _ports(layout: Layout, end: int, next_to_end: int) -> dict[str, float]:
+    """For each arrow how far from the middle of its box it begins or ends, in the order in which they come."""
     meeting: dict[str, list[str]] = defaultdict(list)
     for name, route in layout.routes.items():
         meeting[route[end]].append(name)
-    ports, outward = {}, {}
+    ports = {}
     for box, names in meeting.items():
         names.sort(key=lambda name: layout.spots[layout.routes[name][next_to_end]][1])
-        room = 0.8 * layout.sizes[box][1]
         for place, name in enumerate(names):
-            share = (place + 0.5) / len(names) - 0.5
-            ports[name], outward[name] = room * share, 2 * abs(share)
-    return ports, outward
-
-
-def _ends(layout: Layout, stop: str) -> list[Point]:
-    """Where an arrow enters a layer between, and where it leaves it."""
-    (along, across), half = layout.spots[stop], layout.sizes[stop][0] / 2
-    return [(along - half, across), (along + half, across)]
-
-
-def _smooth(points: list[Point], early: float, late: float) -> list[Point]:
-    """The first point, then two controls and an end for each stretch of the curve.
-
-    It turns in the middle of each stretch; in the first so much earlier, in the
-    last so much later, that those of a fan neither cross nor run into each other.
-    """
-    curve = [points[0]]
-    for place, ((a0, c0), (a1, c1)) in enumerate(pairwise(points)):
-        share = 0.5 - early * (place == 0) + late * (place == len(points) - 2)
-        middle = a0 + share * (a1 - a0)
-        curve += [(middle, c0), (middle, c1), (a1, c1)]
-    return curve
-
-
-def _bezier(points: list[Point], at: float) -> Point:
-    """The point of a cubic curve at a share of its way, by halving again and again. Source: P. de Casteljau, 1959."""
-    while len(points) > 1:
-        points = [(a + at * (c - a), b + at * (d - b)) for (a, b), (c, d) in pairwise(points)]
-    return points[0]
+            ports[name] = 0.8 * layout.sizes[box][1] * ((place + 0.5) / len(names) - 0.5)
+    return ports

@@ -4,6 +4,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from itertools import combinations, pairwise, product
 
+import numpy as np
 from pictures import SVG
 
 from naive_graph.views.lettering import text_width
@@ -15,7 +16,7 @@ class Measured:
     """The boxes, arrows and texts of a picture, as points and rectangles (left, top, right, bottom)."""
 
     def __init__(self, svg):
-        self.boxes, self.lines, self.tips, self.labels, self.texts = {}, {}, {}, {}, {}
+        self.boxes, self.lines, self.tips, self.labels, self.texts, self.frames = ({} for _ in range(6))
         self.sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)"', svg)]
         for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
             name, kind = group.get("id"), group.get("class", "").split()[:1]
@@ -23,6 +24,8 @@ class Measured:
             if kind == ["node"]:
                 self.boxes[name] = _around(_points(group))
                 self.texts[name] = texts
+            elif kind == ["cluster"]:
+                self.frames[name] = texts
             elif kind == ["edge"]:
                 path = next(group.iter(f"{SVG}path"))
                 self.lines[name] = _curve(_pairs(path.get("d")))
@@ -56,6 +59,17 @@ class Measured:
         """Whether a label is an ordinal, which stands within its box."""
         return any(_holds(_grown(box, 1), text[:2]) and _holds(_grown(box, 1), text[2:]) for box in self.boxes.values())
 
+    def struck(self):
+        """Arrows through the text of another, of a box or of a frame, in words."""
+        every = [*self.texts.items(), *self.labels.items(), *self.frames.items()]
+        fine = {edge: _every(line, 2.0) for edge, line in self.lines.items()}
+        return [
+            f"{edge} runs through {name}"
+            for (edge, line), (name, texts) in product(self.lines.items(), every)
+            for text in texts
+            if name != edge and _touch(_around(line), _grown(text, 1)) and any(_holds(text, at) for at in fine[edge])
+        ]
+
     def spills(self):
         """Boxes whose text does not fit into them."""
         return [
@@ -78,7 +92,8 @@ class Measured:
             (one, other)
             for one, other in combinations(fine, 2)
             if _far(self.lines[one][0], self.lines[other][0]) > 40
-            and sum(any(_far(a, b) < 2.5 for b in fine[other]) for a in fine[one]) > 13
+            and _touch(_around(fine[one] or [(0, 0)]), _grown(_around(fine[other] or [(0, 0)]), 3))
+            and np.sum(np.min(np.abs(np.array(fine[one])[:, None] - fine[other]).sum(2), 1) < 2.5) > 13
         ]
 
     def least(self):
@@ -142,14 +157,16 @@ def _every(line, step):
 
 
 def _meet(one, other):
-    return any(_cross(a, b, c, d) for (a, b), (c, d) in product(pairwise(one), pairwise(other)))
+    if not _touch(_grown(_around(one), 1), _grown(_around(other), 1)):
+        return False
+    (a, b), (c, d) = ((line[:-1], line[1:]) for line in map(np.array, (one, other)))
+    a, b = a[:, None], b[:, None]
+    return bool(np.any((_side(a, b, c) * _side(a, b, d) < 0) & (_side(c, d, a) * _side(c, d, b) < 0)))
 
 
-def _cross(a, b, c, d):
-    def side(p, q, r):
-        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
-
-    return side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
+def _side(p, q, r):
+    """On which side of a line a point is, of many at once."""
+    return (q - p)[..., 0] * (r - p)[..., 1] - (q - p)[..., 1] * (r - p)[..., 0]
 
 
 def _far(a, b):

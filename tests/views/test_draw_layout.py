@@ -7,12 +7,13 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measured import Measured
 from pictures import SVG, groups
 
 from naive_graph import Graph, Variable, draw, scope
 from naive_graph.views.ink import layered_svg
-from naive_graph.views.layers import settled
 from naive_graph.views.layout import arrange
+from naive_graph.views.placing import ascending
 
 DIRECTIONS = ["LR", "RL", "TB", "BT"]
 
@@ -92,6 +93,17 @@ def test_an_arrow_stops_over_in_every_layer_that_it_crosses(recipe, direction):
             assert len({layer for layer in layers if stops[0] < layer < stops[-1]}) <= len(stops) - 2
 
 
+@settings(deadline=None, max_examples=20)
+@given(scoped_graphs(), st.sampled_from(DIRECTIONS), st.sampled_from([False, True, 1]))
+def test_no_arrow_passes_a_box_or_a_text(recipe, direction, fold):
+    with Graph.scratch():
+        graph = scoped(recipe)
+        Graph.forward()
+        picture = draw(graph, direction=direction, fold=fold, partials=True)
+        measured = Measured(layered_svg(picture.scene, direction))
+        assert measured.struck() == measured.overlaps() == []
+
+
 @settings(deadline=None, max_examples=40)
 @given(scoped_graphs(), st.sampled_from(DIRECTIONS))
 def test_all_that_is_drawn_is_on_the_page(recipe, direction):
@@ -165,7 +177,7 @@ def test_the_arrows_of_a_node_arrive_apart():
 
 @given(st.lists(st.floats(-1e6, 1e6), max_size=20))
 def test_settled_numbers_ascend_and_keep_their_sum(wishes):
-    found = settled(wishes)
+    found = ascending(wishes)
     assert all(a <= b + 1e-6 for a, b in pairwise(found))
     assert sum(found) == pytest.approx(sum(wishes), abs=1e-3)
 

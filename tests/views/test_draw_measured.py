@@ -1,4 +1,4 @@
-"""Twelve pictures and three more, measured: nothing overlaps, leaves its box or ends in the air, and little crosses."""
+"""Twelve pictures and seven more, measured: nothing overlaps, leaves its box or ends in the air, and little crosses."""
 
 import pytest
 from measured import Measured
@@ -20,6 +20,11 @@ def drawn(request):
 def test_nothing_stands_on_anything_else(drawn):
     for picture in drawn[1]:
         assert picture.overlaps() == []
+
+
+def test_no_arrow_passes_a_text(drawn):
+    for picture in drawn[1]:
+        assert picture.struck() == []
 
 
 def test_every_text_stays_in_its_box(drawn):
