@@ -148,7 +148,10 @@ const foldable = (svg, nodes, frames, edges, path) => {
     const turns = [start, ...stops, end], long = (place) => Math.abs(turns[place + 1][axis] - turns[place][axis]);
     const at = !frames.has(from) ? 0 : fans ? turns.length - 2 : [...turns.slice(1).keys()].sort((one, other) => long(other) - long(one))[0];
     const [along, across] = !frames.has(from) ? [0.25, 0.1] : fans ? [0.5, 0.5] : [0.4, 0.35];  // near what is one of many
-    return [0, 1].map((side) => turns[at][side] + (turns[at + 1][side] - turns[at][side]) * (side === axis ? along : across));
+    const spot = [0, 1].map((side) => turns[at][side] + (turns[at + 1][side] - turns[at][side]) * (side === axis ? along : across));
+    const [near, far] = [start[axis] + 12 * sign, end[axis] - 20 * sign];  // off the boxes, and off the head
+    spot[axis] = sign * Math.max(sign * near, Math.min(sign * far, sign * spot[axis]));
+    return spot;
   }
   return { spots, isShut, shown, holder, canvas, measure, lay, label };
 };
