@@ -54,12 +54,12 @@ _ROOMS = {
     "training.parameters": "LookupParameter Parameter",
     "training.trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer"
     " RMSPropTrainer SimpleSGDTrainer",
-    "views.compare": "compare",
-    "views.cycles": "cycles",
-    "views.draw": "draw",
-    "views.gantt": "gantt",
-    "views.history": "History",
-    "views.plans": "Program",  # one that can be drawn
+    "views.plots.compare": "compare",
+    "views.plots.cycles": "cycles",
+    "views.drawing.draw": "draw",
+    "views.plots.gantt": "gantt",
+    "views.plots.history": "History",
+    "views.drawing.plans": "Program",  # one that can be drawn
     "views.steps.record": "record step",
     "views.steps.shown": "Steps",
 }

@@ -75,10 +75,18 @@ TENSORS = [
     "DAGExecutionEngine", "DaskEngine", "LeafNode", "LinearNode", "TensorNode", "concat", "conv2d", "element_of",
     "linear", "log_softmax", "lower", "stack", "Model", "Parameter", "LookupParameter", "LoweredLoss", "parameter",
     "lookup", "training.model", "training.parameters", "training.lowered", "tensor.losses", "tensor.lower",
-    "tensor.tasks.engine", "views.tensors", "views.tasks",
+    "tensor.tasks.engine", "views.drawing.tensors", "views.drawing.tasks",
 ]  # fmt: skip
 BOARDS = ["from_tensorflow", "views.tensorboard.events", "views.tensorboard.graphs"]
-PLOTS = ["compare", "gantt", "views.plot", "views.walk", "views.animate", "views.figure", "views.gantt"]
+PLOTS = [
+    "compare",
+    "gantt",
+    "views.plots.plot",
+    "views.plots.walk",
+    "views.plots.animate",
+    "views.plots.figure",
+    "views.plots.gantt",
+]
 
 
 @pytest.mark.parametrize("tools, doors, extra", [

@@ -33,7 +33,7 @@ class Verdict:
         """The graph of the smallest failing case, drawn; None if there is none."""
         if self.case is None or self.case.recipe is None or not 0 < self.case.recipe.size < 60:
             return None
-        from ..views.draw import draw
+        from ..views.drawing.draw import draw
 
         with Graph.scratch():
             self.case.recipe.nodes()

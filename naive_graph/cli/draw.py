@@ -11,7 +11,7 @@ from ..errors import DrawingError, ExpressionError
 from ..graph.graph import Graph
 from ..graph.nodes import Constant, Node, is_leaf_variable
 from ..graph.printed import wrapped
-from ..views.draw import draw
+from ..views.drawing.draw import draw
 from .expression import read
 
 SUFFIXES = (".svg", ".png", ".dot", ".html")

@@ -16,7 +16,7 @@ def import_model(path: Path, given: Sequence[str], output: Path) -> int:
         from ..interop.onnx.described import described
         from ..interop.onnx.network import network_of
         from ..interop.onnx.reading import read
-        from ..views.draw import draw
+        from ..views.drawing.draw import draw
     check_suffix(output)
     sizes = _sizes(given)
     content = read(path)

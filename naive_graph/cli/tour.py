@@ -20,8 +20,8 @@ from ..graph.derive import gradients
 from ..graph.graph import Graph
 from ..graph.nodes import Node, Variable
 from ..graph.printed import wrapped
-from ..views.draw import draw
-from ..views.history import History
+from ..views.drawing.draw import draw
+from ..views.plots.history import History
 
 RATE = 0.01
 

@@ -107,7 +107,7 @@ class Program:
     [3.0, 6.0, 9.0]
     """
 
-    drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/plans.py, which stands higher, sets it
+    drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/drawing/plans.py, higher up, sets it
 
     def __init__(
         self,

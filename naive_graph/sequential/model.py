@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
-from ..views.history import History
+from ..views.plots.history import History
 from .dataflow import Dataflow
 from .firing import Fired, Machine, firings
 from .network import Network, Weights

@@ -68,7 +68,7 @@ def learn(seeds):
 
 def draw_curves(found, path):
     """Medians as lines; from the worst seed to the best as bands."""
-    from naive_graph.views.figure import Plot, add_legend, finished, label_axes, look_of, our_style
+    from naive_graph.views.plots.figure import Plot, add_legend, finished, label_axes, look_of, our_style
 
     with our_style():
         figure = Plot(figsize=(7.0, 4.2), layout="constrained")

@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ElementTree
 
 from naive_graph import Variable
-from naive_graph.views.ink import layered_svg
+from naive_graph.views.drawing.ink import layered_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = [

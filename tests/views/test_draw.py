@@ -13,8 +13,8 @@ from naive_graph.core.catalogue import nonnegative
 from naive_graph.errors import DrawingError, NodeError
 from naive_graph.graph.handles import CURRENT
 from naive_graph.views import look
-from naive_graph.views.ink import layered_svg
-from naive_graph.views.routes import paged
+from naive_graph.views.drawing.ink import layered_svg
+from naive_graph.views.drawing.routes import paged
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ from measured import Measured
 from pictures import SVG, groups
 
 from naive_graph import Graph, Variable, draw, scope
-from naive_graph.views.ink import layered_svg
-from naive_graph.views.layout import arrange
-from naive_graph.views.placing import ascending
+from naive_graph.views.drawing.ink import layered_svg
+from naive_graph.views.drawing.layout import arrange
+from naive_graph.views.drawing.placing import ascending
 
 DIRECTIONS = ["LR", "RL", "TB", "BT"]
 

@@ -5,7 +5,7 @@ from measured import Measured
 from twelve import ALL, mlp_open, tasks
 
 from naive_graph import Graph
-from naive_graph.views.ink import layered_svg
+from naive_graph.views.drawing.ink import layered_svg
 from naive_graph.views.look import LEAST
 
 

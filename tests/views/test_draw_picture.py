@@ -11,7 +11,8 @@ from pictures import SVG, minimum_problem
 
 from naive_graph import Graph, Variable, draw
 from naive_graph.errors import DrawingError
-from naive_graph.views import graphviz_tool, look
+from naive_graph.views import look
+from naive_graph.views.drawing import graphviz_tool
 
 
 @pytest.fixture(autouse=True)
@@ -158,7 +159,7 @@ def test_a_graph_that_is_not_drawn_by_graphviz_still_gives_its_dot_text():
 def test_two_processes_draw_the_same_bytes():
     program = (
         "import naive_graph as ng, sys\n"
-        "from naive_graph.views.ink import layered_svg\n"
+        "from naive_graph.views.drawing.ink import layered_svg\n"
         "x = ng.Variable(1.0, name='x')\n"
         "with ng.scope('a'):\n"
         "    y = (x * x).sin()\n"

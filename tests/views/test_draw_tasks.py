@@ -79,7 +79,7 @@ def test_bars_begin_and_end_when_their_tasks_did(engine):
 
 
 def test_kinds_of_tasks_differ_by_colour_and_hatching(engine):
-    from naive_graph.views.gantt import LOOKS
+    from naive_graph.views.plots.gantt import LOOKS
 
     legend = gantt(engine).legends[0]
     assert [text.get_text() for text in legend.get_texts()] == ["F, values", "B, contributions", "G, gradients"]

@@ -15,7 +15,7 @@ from walks import recorded, walk_downhill, walk_in_the_plane
 
 from naive_graph import Graph, History, PlaceHolder, Variable
 from naive_graph.errors import HistoryError, NodeError
-from naive_graph.views.figure import OTHER_FONTS
+from naive_graph.views.plots.figure import OTHER_FONTS
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ from naive_graph import (
     schedule,
 )  # fmt: skip
 from naive_graph.views import look
-from naive_graph.views.figure import least_width
+from naive_graph.views.plots.figure import least_width
 
 LONG = "the_loss_of_the_second_half_of_sentence_{}"
 
@@ -165,7 +165,7 @@ def test_a_rate_that_the_name_says_is_not_said_again():
 
 
 def test_ticks_tell_the_truth_with_a_true_minus():
-    from naive_graph.views.figure import Ticks
+    from naive_graph.views.plots.figure import Ticks
 
     assert Ticks().format_ticks([-2.425, 0.0, 2.425]) == ["−2.425", "0", "2.425"]
     assert Ticks().format_ticks([2.3978951, 2.3978952]) == ["2.3978951", "2.3978952"]

@@ -18,10 +18,10 @@ from typing import Any
 
 from ...core.progress import many
 from ...core.tables import Scope
-from ..folding import around, path
-from ..ink import layered_svg
-from ..picture import Picture
-from ..scene import READABLE
+from ..drawing.folding import around, path
+from ..drawing.ink import layered_svg
+from ..drawing.picture import Picture
+from ..drawing.scene import READABLE
 from . import describe
 from .landscape import VALUED, surface_of
 from .mathml import mathml

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...core.arithmetics.text import TEX, Text
 from ...core.rules import Rule
-from ..scene import ordinal
+from ..drawing.scene import ordinal
 from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, KINDS, MOVED, READ, STARTED, Cast, Entry, Run
 
 MOST_TERMS = 6  # of a running sum

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from ...core.progress import progress
 from ...errors import NodeError
-from ..draw import draw
-from ..lettering import visible
-from ..scene import ordinal
+from ..drawing.draw import draw
+from ..drawing.lettering import visible
+from ..drawing.scene import ordinal
 from .naming import LONG
 from .packing import Packed, Walk, undressed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import NaiveGraphError
 from ...graph.handles import handle
-from ..surface import Surface, contour_levels, spread, window
+from ..plots.surface import Surface, contour_levels, spread, window
 from .run import BACKWARD, EVALUATED, MOVED, READ, UPDATE, Run
 from .steps import StepLog
 

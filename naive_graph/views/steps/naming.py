@@ -7,8 +7,8 @@ from itertools import accumulate
 
 from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number, tex_name
 from ...graph.handles import handle
-from ..lettering import visible
-from ..scene import READABLE
+from ..drawing.lettering import visible
+from ..drawing.scene import READABLE
 from .mathml import mathml
 from .run import Cast
 

@@ -10,7 +10,7 @@ from array import array
 from dataclasses import dataclass
 from typing import Any
 
-from ..picture import Picture
+from ..drawing.picture import Picture
 
 WORD = 8  # every column begins at a multiple of so many bytes, as arrays in a browser must
 

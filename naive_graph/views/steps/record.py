@@ -19,7 +19,7 @@ from ...graph.derive import leaf_values
 from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
 from ...graph.running import checked_feed
-from ..lettering import visible
+from ..drawing.lettering import visible
 from .naming import LONG
 from .run import BACKWARD, FORWARD, MOVED, READ, TANGENT, UPDATE, Cast, Run, number_of
 from .shown import Firings, Steps

@@ -14,8 +14,8 @@ from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, packed
 from ...graph.handles import CURRENT
-from ..picture import Picture
-from ..scene import Wishes, scene
+from ..drawing.picture import Picture
+from ..drawing.scene import Wishes, scene
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
 VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...errors import NodeError
-from ..picture import file_of, write_whole
+from ..drawing.picture import file_of, write_whole
 from ..stepper.page import page
 from ..stepper.widget import bundle, show
 from .columns import Columns

@@ -14,7 +14,7 @@ from ...errors import HistoryError
 from ...graph.graph import Graph
 from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
-from ..scene import KIND_NAMES
+from ..drawing.scene import KIND_NAMES
 from .names import Item, names_of
 
 MOST = 20_000  # nodes, beyond which a browser takes minutes

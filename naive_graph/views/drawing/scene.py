@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple, TypeVar
 
-from ..core.rules import BY_NUMBER, Rule
-from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
-from ..errors import DrawingError
+from ...core.rules import BY_NUMBER, Rule
+from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
+from ...errors import DrawingError
+from ..look import LOOKS, SMALL, Look, shown
 from .folding import Folder
 from .lettering import text_width, visible
-from .look import LOOKS, SMALL, Look, shown
 
 Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}

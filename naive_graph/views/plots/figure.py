@@ -21,11 +21,11 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Protocol
 
-from ..errors import HistoryError, MissingToolError
-from ..graph.nodes import Node
-from .lettering import text_width
-from .look import LEAST, LIGHT, LINE, SERIES, TEXT, THEMES, TITLE, shown, svg_style
-from .picture import file_of, write_whole
+from ...errors import HistoryError, MissingToolError
+from ...graph.nodes import Node
+from ..drawing.lettering import text_width
+from ..drawing.picture import file_of, write_whole
+from ..look import LEAST, LIGHT, LINE, SERIES, TEXT, THEMES, TITLE, shown, svg_style
 
 try:
     import matplotlib.style

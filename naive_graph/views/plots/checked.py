@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import DrawingError
-from ..graph.report import Report
+from ...errors import DrawingError
+from ...graph.report import Report
+from ..look import LIGHT, SERIES, shown
 from .figure import Plot, finished, fitted, label_axes, our_style
-from .look import LIGHT, SERIES, shown
 
 LEAST = 1e-17  # an error of 0 has no place on a scale of tens
 

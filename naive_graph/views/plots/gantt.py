@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..errors import DrawingError
-from ..tensor.tasks.engine import DAGExecutionEngine
-from ..tensor.tasks.scheduling import Bar, TaskRun
-from .look import LIGHT
+from ...errors import DrawingError
+from ...tensor.tasks.engine import DAGExecutionEngine
+from ...tensor.tasks.scheduling import Bar, TaskRun
+from ..look import LIGHT
 
 # Colour, hatching and what it is; hatching, so that colour is not the only sign.
 LOOKS = {

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from ..look import GAP
 from .layers import Chain, Order, Point, stacked
-from .look import GAP
 
 SWEEPS = 6
 FIXED = 1e4  # how much more a part weighs that has its place from another layer

@@ -13,14 +13,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..core import files
-from ..core.files import path_of
-from ..errors import DrawingError, MissingToolError, NaiveGraphError
+from ...core import files
+from ...core.files import path_of
+from ...errors import DrawingError, MissingToolError, NaiveGraphError
+from ..look import LEAST, SMALL, page_style
 from .dot import dot_text, draws_letters, has_graphviz
 from .dress import bare, dressed
 from .graphviz_tool import run_dot
 from .ink import layered_svg
-from .look import LEAST, SMALL, page_style
 from .routes import paged
 from .scene import Scene
 

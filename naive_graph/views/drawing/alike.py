@@ -13,9 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.plan import Drawn
-from ..core.rules import BY_NUMBER
-from ..core.tables import Tables
+from ...core.plan import Drawn
+from ...core.rules import BY_NUMBER
+from ...core.tables import Tables
 from .folding import Folder
 from .lettering import visible
 from .scene import KIND_NAMES, Box, Scene, bundled, sign

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..core.plan import plan_for
-from ..core.progress import progress
-from ..core.reference import evaluate
-from ..errors import HistoryError, NodeError
-from ..graph.derive import leaf_values
-from ..graph.handles import CURRENT
-from ..graph.nodes import Node, rows_of
+from ...core.plan import plan_for
+from ...core.progress import progress
+from ...core.reference import evaluate
+from ...errors import HistoryError, NodeError
+from ...graph.derive import leaf_values
+from ...graph.handles import CURRENT
+from ...graph.nodes import Node, rows_of
 
 AFFORDABLE = 300_000  # operators computed for one picture, about 2 s
 LARGEST = 1e240  # matplotlib's contours end at 1e250

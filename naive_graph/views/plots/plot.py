@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import HistoryError
+from ...errors import HistoryError
 from .figure import WIDE, Plot, Recorded, Save, add_legend, finished, fitted, label_axes, look_of, our_style
 
 LARGEST = 1e300  # beyond it matplotlib's own arithmetic overflows

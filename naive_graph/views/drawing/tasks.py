@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import DrawingError
-from ..tensor.tasks.graph import TaskGraph
+from ...errors import DrawingError
+from ...tensor.tasks.graph import TaskGraph
 from .lettering import visible
 from .scene import READABLE, Arrow, Box, Scene, Wishes
 

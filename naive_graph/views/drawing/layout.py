@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from ..look import LINE, SMALL, TEXT
 from .folding import shared
 from .layers import Order, Point, depths, neighbours, written_order
 from .lettering import text_width
-from .look import LINE, SMALL, TEXT
 from .placing import placed
 from .scene import Arrow, Box, Scene
 

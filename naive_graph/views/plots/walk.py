@@ -15,9 +15,9 @@ import numpy as np
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from ..errors import HistoryError
-from ..graph.nodes import Node
-from .look import LIGHT, SERIES, shade, shown
+from ...errors import HistoryError
+from ...graph.nodes import Node
+from ..look import LIGHT, SERIES, shade, shown
 from .surface import LARGEST, Surface, contour_levels, plain_range, spread, window
 
 CURVE_POINTS, GRID_POINTS = 400, 70

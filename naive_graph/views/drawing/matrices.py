@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.base import TensorNode, entry_name
-from ..tensor.nodes import NonlinearNode
-from ..tensor.selection import SelectionNode
-from .look import shown
+from ...tensor.base import TensorNode, entry_name
+from ...tensor.nodes import NonlinearNode
+from ...tensor.selection import SelectionNode
+from ..look import shown
 from .scene import Cell, Grid
 
 MOST_CELLS, LONGEST = 1024, 64  # of a tensor that is drawn entry by entry; rows or columns of it

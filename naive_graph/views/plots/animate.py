@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from ..core.progress import progress
-from ..errors import HistoryError
-from ..graph.nodes import Node
-from .look import LIGHT, TEXT, page_style, shown, svg_style
-from .picture import file_of, write_whole
+from ...core.progress import progress
+from ...errors import HistoryError
+from ...graph.nodes import Node
+from ..drawing.picture import file_of, write_whole
+from ..look import LIGHT, TEXT, page_style, shown, svg_style
 from .walk import WALK, Stage, set_stage
 
 DPI = 100

@@ -16,16 +16,16 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.files import path_of
-from ..core.number import number
-from ..errors import HistoryError
-from ..graph.nodes import Node
-from ..graph.printed import aligned
-from .picture import write_whole
+from ...core.files import path_of
+from ...core.number import number
+from ...errors import HistoryError
+from ...graph.nodes import Node
+from ...graph.printed import aligned
+from ..drawing.picture import write_whole
 
 if TYPE_CHECKING:
+    from ..tensorboard.events import EventFile
     from .figure import Plot
-    from .tensorboard.events import EventFile
 
 MOST_ENTRIES = 1000  # of an array that become series
 
@@ -169,7 +169,7 @@ class History(Sequence[dict[str, float]]):
         A step is on the disk when `record` returns. Where that fails, HistoryError
         says why; the step is kept, and the next `record` writes it too.
         """
-        from .tensorboard.events import EventFile  # brings tensorboard
+        from ..tensorboard.events import EventFile  # brings tensorboard
 
         place = path_of(folder, HistoryError)
         if place not in self._followers or graph is not None:

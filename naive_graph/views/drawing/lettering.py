@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from .look import TEXT
+from ..look import TEXT
 
 JOINERS = "\u200c\u200d"  # they shape the letters around them, and show nothing of their own
 MOST_LETTERS = 40

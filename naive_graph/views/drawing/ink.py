@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
+from ..look import LIGHT, LINE, RADIUS, SMALL, TEXT, TITLE, Look
 from .lettering import text_width
-from .look import LIGHT, LINE, RADIUS, SMALL, TEXT, TITLE, Look
 from .routes import MARGIN, Page, ground, paged
 from .scene import Arrow, Box, Cell, Scene
 

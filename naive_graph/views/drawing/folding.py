@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from ..core.tables import Scope
-from ..errors import DrawingError
+from ...core.tables import Scope
+from ...errors import DrawingError
 from .lettering import visible
 
 

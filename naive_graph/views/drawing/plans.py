@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.rules import BY_NUMBER
-from ..core.tables import Tables
-from ..engines.tape.adjoint import Count
-from ..engines.tape.flat import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
-from ..engines.tape.lowering import Stage
-from ..program.program import Program
-from ..program.questions import ByMachine
+from ...core.rules import BY_NUMBER
+from ...core.tables import Tables
+from ...engines.tape.adjoint import Count
+from ...engines.tape.flat import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
+from ...engines.tape.lowering import Stage
+from ...program.program import Program
+from ...program.questions import ByMachine
+from ..look import shown
 from .lettering import visible
-from .look import shown
 from .picture import Picture
 from .scene import KIND_NAMES, NEAREST, READABLE, Arrow, Box, Scene, check_wishes, nearest_first, ordinal, sign, stubs
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from matplotlib.patches import Patch, Rectangle
 
-from ..errors import DrawingError
-from .look import LIGHT
+from ...errors import DrawingError
+from ..look import LIGHT
 
 EVEN, ODD, MIXED, NONE = "variable", "placeholder", "wrong", "constant"  # which buffer is read: a colour of `look`
 HATCHES = {EVEN: "", ODD: "//", MIXED: "xx", NONE: ""}  # colour is never the only sign

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from ..errors import DrawingError
+from ...errors import DrawingError
 from .lettering import visible
 from .scene import READABLE, Arrow, Box, Scene, Wishes, bundled
 

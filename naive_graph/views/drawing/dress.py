@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 
+from ..look import FONT, LIGHT, LINE, TEXT, svg_style
 from .lettering import text_width
-from .look import FONT, LIGHT, LINE, TEXT, svg_style
 from .scene import Arrow, Box, Scene
 
 SVG = "http://www.w3.org/2000/svg"

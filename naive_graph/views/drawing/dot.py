@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from math import dist
 from typing import Any
 
-from ..errors import MissingToolError
+from ...errors import MissingToolError
+from ..look import LIGHT, LINE, SMALL, TEXT, TITLE
 from .folding import by_scope, shared
 from .graphviz_tool import dot_program
 from .lettering import ideographs, text_width
-from .look import LIGHT, LINE, SMALL, TEXT, TITLE
 from .routes import MARGIN, TIP, Page, ground
 from .scene import Arrow, Box, Scene
 

@@ -9,18 +9,18 @@ from itertools import islice
 from math import isfinite
 from typing import Any
 
-from ..core.tables import Scope, Tables
-from ..errors import DrawingError
-from ..graph.handles import CURRENT
-from ..tensor.base import TensorNode, check_tensors
-from ..tensor.differentiate import ancestors
-from ..tensor.equation import names_among
-from ..tensor.nodes import LeafNode, LeafType, LinearNode, OpType
-from ..tensor.selection import SelectionNode
-from ..tensor.sides import TEXT, Writing
+from ...core.tables import Scope, Tables
+from ...errors import DrawingError
+from ...graph.handles import CURRENT
+from ...tensor.base import TensorNode, check_tensors
+from ...tensor.differentiate import ancestors
+from ...tensor.equation import names_among
+from ...tensor.nodes import LeafNode, LeafType, LinearNode, OpType
+from ...tensor.selection import SelectionNode
+from ...tensor.sides import TEXT, Writing
+from ..look import shown
 from .folding import Folder
 from .lettering import visible
-from .look import shown
 from .matrices import MOST_CELLS, feeds, grid_of
 from .scene import (
     NEAREST,

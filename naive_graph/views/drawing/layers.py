@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean
 
+from ..look import GAP
 from .folding import shared
-from .look import GAP
 from .scene import Scene
 
 SWEEPS, SWAPS = 8, 3

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..look import COLOURS, LINE, SMALL, TITLE, heat
 from .layers import Point
 from .layout import Layout, arrange
 from .lettering import text_width
-from .look import COLOURS, LINE, SMALL, TITLE, heat
 from .scene import Arrow, Box, Cell, Scene
 
 MARGIN = 16.0

@@ -9,13 +9,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from ..core.plan import absorbed_by, ancestors
-from ..core.rules import Arithmetic
-from ..errors import DrawingError, NaiveGraphError
-from ..graph.graph import Graph
-from ..graph.handles import CURRENT
-from ..graph.nodes import Node, rows_of
-from ..graph.report import Report
+from ...core.plan import absorbed_by, ancestors
+from ...core.rules import Arithmetic
+from ...errors import DrawingError, NaiveGraphError
+from ...graph.graph import Graph
+from ...graph.handles import CURRENT
+from ...graph.nodes import Node, rows_of
+from ...graph.report import Report
 from .alike import alike_scene
 from .flows import flow_scene
 from .lettering import visible
@@ -81,7 +81,7 @@ def draw(
         raise DrawingError(f"draw takes one thing to draw, and wishes by name: {advice}.")
     check_wishes(direction, title, most)
     if isinstance(what, Report):
-        from .checked import plot_check  # brings matplotlib
+        from ..plots.checked import plot_check  # brings matplotlib
 
         return plot_check(what, title)
     if hasattr(type(what), "stages") and not hasattr(what, "streams"):  # of a Program

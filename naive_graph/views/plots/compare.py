@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from ..core.number import listed
-from ..errors import HistoryError, TrainingError
-from ..graph.graph import Graph
-from ..graph.nodes import Variable
-from ..graph.printed import aligned
-from ..training.race import Make, Path, ground_of, race, seven
-from ..training.surfaces import Ground
+from ...core.number import listed
+from ...errors import HistoryError, TrainingError
+from ...graph.graph import Graph
+from ...graph.nodes import Variable
+from ...graph.printed import aligned
+from ...training.race import Make, Path, ground_of, race, seven
+from ...training.surfaces import Ground
+from ..drawing.picture import file_of, write_whole
+from ..look import LIGHT, shown
 from .animate import chosen, film
 from .figure import WIDE, Plot, Save, add_legend, finished, fitted, label_axes, look_of, our_style
-from .look import LIGHT, shown
-from .picture import file_of, write_whole
 from .surface import LARGEST, Surface
 from .walk import GOAL, Stage, Walk, draw_contours
 

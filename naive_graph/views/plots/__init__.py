@@ -1,0 +1,11 @@
+"""Plots of optimisations, and of who works when.
+
+figure          our style of plot
+history         what was recorded
+plot            its series
+surface, walk   the function that was walked on, and the walk
+animate         the walk as a film, with film.html for a page
+compare         trainers beside each other
+gantt, cycles   workers over time, and over cycles
+checked         the worst entries of a gradcheck
+"""
