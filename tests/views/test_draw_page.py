@@ -108,14 +108,28 @@ def rgb(colour):
 def test_over_a_node_its_paths_light_up_with_their_products_and_sum(opened):
     page = opened(twelve.square)
     page.hover("#row-0", force=True)
-    assert said(page) == "d × / d x = 3 + 3 = 6"
+    assert said(page) == "d result / d x = 3 + 3 = 6"
     assert page.locator(".edge.ng-lit").count() == 2
+
+
+def test_derivatives_are_written_with_the_names_of_operators_and_of_what_has_none_with_a_word(opened):
+    def named():
+        f = (Variable(6, name="x") - 7).exp() * 2
+        f.name = "f"
+        Graph.forward()
+        return draw(f)
+
+    page = opened(named)
+    page.hover("#row-0", force=True)
+    assert said(page).startswith("d f / d x = ")
+    page.hover("#row-2", force=True)
+    assert said(page).startswith("d f / d this − = ")
 
 
 def test_a_path_is_the_product_of_its_partials(opened):
     page = opened(twelve.seed)
     page.hover("#row-0", force=True)
-    assert said(page) == "d log / d x = 1·(−2)·1·0.090909 = −0.18182"
+    assert said(page) == "d result / d x = 1·(−2)·1·0.090909 = −0.18182"
     page.hover("h1")
     assert page.locator(".ng-lit").count() == 0
 
@@ -131,7 +145,7 @@ def test_nodes_are_reached_by_tab_and_say_what_they_are(opened):
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "variable x, value 3, gradient 6"
-    assert said(page) == "d × / d x = 3 + 3 = 6"
+    assert said(page) == "d result / d x = 3 + 3 = 6"
 
 
 def test_over_a_cell_those_that_feed_it_light_up_with_the_formula(opened):

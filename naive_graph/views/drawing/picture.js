@@ -220,7 +220,8 @@
       for (const at of order) if (at !== ends[0]) sums.set(at, ways(at).reduce((sum, edge) => sum + times(slope(edge), sums.get(edge.dataset.to) ?? 0), 0));
       const written = paths.slice(0, 6).map((product) => product.map(factor).join("·")).join("  +  ");
       const many = paths.length > 6 ? "  +  …" : "", result = number(sums.get(id));
-      return `d ${called(ends[0])} / d ${called(id)}  =  ${written}${many}${written === result ? "" : `  =  ${result}`}`;
+      const name = (each, other) => nodes.get(each)?.dataset.name ?? other;  // else there may be many like it
+      return `d ${name(ends[0], "result")} / d ${name(id, `this ${called(id)}`)}  =  ${written}${many}${written === result ? "" : `  =  ${result}`}`;
     }
 
     // --- cells, and the cells that feed them ---

@@ -251,7 +251,9 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
     if kind == "operator" and tables.is_absorbed(row):
         kind = "absorbed"
-    return Box(f"row-{row}", kind, lines or ["?"], folder.open_path(tables.scope(row)), wrong, ", ".join(said))
+    facts = {"name": visible(name)} if name else {}
+    scope = folder.open_path(tables.scope(row))
+    return Box(f"row-{row}", kind, lines or ["?"], scope, wrong, ", ".join(said), facts=facts)
 
 
 def sign(rule: Rule) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from math import isfinite
 from typing import Any
@@ -76,7 +77,7 @@ class Drawn:
         if node in self.rows:
             plain = Folder(CURRENT.tables)
             scalars = [node_box(CURRENT.tables, row, self.wishes, plain) for row in self.rows[node]]
-            return [Box(box.id, box.kind, box.lines, (*around, self.frame(node))) for box in scalars]
+            return [replace(box, scope=(*around, self.frame(node))) for box in scalars]
         kind = LEAF_BOXES[node.leaf_type] if isinstance(node, LeafNode) else "operator"
         value = None if not self.wishes.values else node.value if isinstance(node, LeafNode) else node._value
         lines, formula = [f"{visible(self.names[node])}  {_shape(node)}"], self._formula(node)
