@@ -161,7 +161,7 @@
     }
 
     // --- search ---
-    let found = -1;
+    let found = -1, typed = false;  // by typing the first is found: then Enter stays there
     function search(text) {
       const words = text.trim().toLowerCase().replace(/\.(grad|value)$/, "").replaceAll(" ", "");
       if (name === "parts" && words) return open("whole", (whole) => whole.type(text));
@@ -178,6 +178,8 @@
       begin(node.id);
       tell(`${found + 1} of ${hits.length}: ${hit.getAttribute("aria-label") ?? hit.querySelector("title").textContent}`);
     }
+
+    const begun = (text) => { [found, typed] = [-1, true]; search(text); };
 
     // --- paths to the result, and the chain rule along them ---
     const out = new Map();
@@ -290,12 +292,12 @@
         begin();
       });
       const box = tools.appendChild(make("input", { type: "search", placeholder: "search", "aria-label": "search for a node" }));
-      box.oninput = () => { found = -1; search(box.value); };
-      box.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") search(box.value); };
+      box.oninput = () => begun(box.value);
+      box.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") typed ? (typed = false) : search(box.value); };
       root.prepend(tools);
       view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, f fits");
     }
-    const type = (text) => { const box = tools.querySelector("input"); box.value = text; box.focus(); search(text); };
+    const type = (text) => { const box = tools.querySelector("input"); box.value = text; box.focus(); begun(text); };
     function everything() {
       close(frames.keys(), false);
       begin();
