@@ -6,7 +6,7 @@ import pytest
 import twelve
 from browsing import serious
 
-from naive_graph import Graph, Variable, draw, scope
+from naive_graph import Dense, Graph, Sequential, Variable, draw, scope
 from naive_graph.views import look
 
 pytestmark = pytest.mark.browser
@@ -219,6 +219,18 @@ def neuron(name, values):
         return sum((Variable(0.1, name="w") * value for value in values), Variable(0.0, name="b")).tanh()
 
 
+def test_a_splitjoin_that_is_folded_opens_in_the_page(opened):
+    page = opened(lambda: draw(Sequential([Dense(3), Dense(2)], 4, initializer=1.0).expand(decompose=True), fold=True))
+    box = page.locator(".node[aria-expanded=false]").first
+    name = box.get_attribute("id")
+    box.click()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == f"close {name}"
+    names = page.evaluate(PLACES, ".edge > text")
+    plates = page.evaluate(PLACES, ".edge > rect")
+    assert names and len(plates) == len(names)  # the plate goes where its name goes
+    assert all(a <= c and b <= d and c < e and d < f for (a, b, e, f), (c, d, _, _) in zip(plates, names))
+
+
 SEEN = """([...document.querySelectorAll('.node')].filter((node) => {
     const box = node.getBoundingClientRect(), room = document.querySelector('.ng-view').getBoundingClientRect();
     return node.style.display !== 'none' && box.left >= room.left && box.right <= room.right
@@ -428,6 +440,16 @@ def test_search_finds_the_entries_of_tensors(opened):
 def test_search_finds_the_name_itself_before_names_that_hold_it(opened):
     page = opened(lambda: draw(sum(Variable(1.0, name="x" * i) for i in range(12, 0, -1)).exp()), size=SCREENS[2])
     assert search(page, "x").startswith("1 of 13: variable x, value")
+
+
+def test_the_first_enter_stays_at_the_first_that_was_found_and_the_next_goes_on(opened):
+    page = opened(lambda: draw(sum(Variable(1.0, name="x" * i) for i in range(12, 0, -1)).exp()), size=SCREENS[2])
+    box, told = page.get_by_role("searchbox"), []
+    box.type("x")
+    for _ in range(3):
+        box.press("Enter")
+        told.append(said(page).split(":")[0])
+    assert told == ["1 of 13", "2 of 13", "3 of 13"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import DrawingError
@@ -26,7 +27,7 @@ def flow_scene(flow: Any, wishes: Wishes) -> Scene:
     open_ones = {whole for name in flow.operators if (whole := _whole(name)) != name and whole not in folded}
     for name in shown:
         scope = (f"scope-{_whole(name)}",) if _whole(name) in open_ones else ()
-        members = sum(box == name for box in box_of.values())
+        members = [part for part, box in box_of.items() if box == name]
         described.boxes.append(_box(flow, name, members, scope))
     described.scope_names = {f"scope-{whole}": visible(whole) for whole in open_ones}
     bundles = Counter[tuple[str, str]]()
@@ -65,10 +66,10 @@ def _folded(flow: Any, fold: object) -> set[str]:
     return asked
 
 
-def _box(flow: Any, name: str, members: int, scope: tuple[str, ...]) -> Box:
+def _box(flow: Any, name: str, members: Sequence[str], scope: tuple[str, ...]) -> Box:
     operator = flow.operators.get(name)
     if operator is None:
-        return Box(name, "scope", [visible(name), f"{members:,} parts"])
+        return Box(name, "scope", [visible(name), f"{len(members):,} parts"], facts={"first": members[0]})
     lines = [visible(name.rpartition(".")[2])]
     if operator.layer and operator.kind in ("forward", "backward") and operator.share is None:
         placed: Any = flow.layers[operator.layer - 1]

@@ -103,8 +103,11 @@ const foldable = (svg, nodes, frames, edges, path) => {
       edge.querySelector(".ng-count")?.remove();
       for (const text of edge.querySelectorAll("text")) {
         const [x, y] = ["x", "y"].map((side) => Number(text.getAttribute(side))), [near, over] = at(x, y);
-        text.style.display = bundle ? "none" : "";
-        shift(text, near - x, over - y);
+        for (const part of [text, edge.querySelector("rect")].filter(Boolean)) {  // and the plate below a label
+          if (part !== text && part.nextElementSibling !== text) continue;
+          part.style.display = bundle ? "none" : "";
+          shift(part, near - x, over - y);
+        }
       }
       if (!bundle) bend(edge, to, at);
     }
