@@ -2,10 +2,12 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
 from measured import Measured
+from pictures import both
 
 from naive_graph import LeafNode, Variable, conv2d, draw, gradients, linear, lower
 from naive_graph.errors import DrawingError, NodeError
@@ -25,12 +27,12 @@ def lines(picture):
 
 
 def test_a_tensor_is_drawn_with_its_shape_and_equation(y):
-    assert lines(draw(y)) == ["W  (2 × 3)", "x  (3)", "y  (2)", "y[i] = Σ[j] W[i,j] * x[j]"]
+    assert lines(draw(y)) == ["W  (2 × 3)", "x  (3)", "y  (2)", "y[i] = Σ[j] W[i,j] * x[j]", "not computed"]
 
 
 def test_a_reduction_is_drawn_with_what_it_runs_over():
     x = LeafNode.parameter([[1.0, 2.0]], "x")
-    assert lines(draw(x.max(1)))[-1].endswith("= max[a] x[i,a]")
+    assert lines(draw(x.max(1)))[-2].endswith("= max[a] x[i,a]")
 
 
 def test_every_source_has_its_arrow(y):
@@ -44,7 +46,7 @@ def test_every_source_has_its_arrow(y):
 
 def test_selections_are_not_drawn_for_the_equation_says_what_they_do():
     boxes = draw(leaf("x", 4)[::2]).scene.boxes
-    assert [box.lines[-1] for box in boxes][-1] == "t1[i] = x[2*i]"
+    assert boxes[-1].lines[1] == "t1[i] = x[2*i]"
     assert len(boxes) == 2
 
 
@@ -66,6 +68,16 @@ def test_values_are_shown_once_evaluated(y):
     y.eval()
     assert cells(draw(y), "y") == [["14", "32"]]
     assert cells(draw(y, values=False), "y") == [["", ""]]
+
+
+def test_what_is_not_known_is_dotted_and_says_why_and_zeros_are_not():
+    x, zeros = LeafNode.input((2,), name="x"), LeafNode.parameter([0.0, 0.0], "zeros")
+    picture = draw((x + zeros).sum())
+    assert lines(picture)[1] == "not fed" and lines(picture).count("not computed") == 2
+    for svg in both(picture):
+        dotted = re.findall(r"""id=.(tensor-\d)-cell-\d.(?:(?!</g>).)*stroke-dasharray""", svg, re.DOTALL)
+        assert dotted == ["tensor-0", "tensor-0", "tensor-2", "tensor-2"]
+    assert not {"not fed", "not computed"} & {*lines(draw(x + zeros, values=False))}
 
 
 def test_a_cell_is_as_deep_in_colour_as_its_value_is_large():

@@ -69,10 +69,12 @@ def _add_boxes(graph: Any, scene: Scene, page: Page | None) -> None:
         graph.node(box.id, id=box.id, label=label, **(_box_attributes(box) | _box_place(page, box)))
         for name, cell, left, top, wide, high in page.cells(box) if page else ():
             text = {"label": _label([cell.text]), "fontsize": str(SMALL), "margin": "0"}
-            look = {"shape": "box", "style": "filled", "fillcolor": ground(cell)[0], "color": LIGHT["line"]}
+            look = {"shape": "box", "style": "dotted", "color": LIGHT["soft"]}
+            if cell.known:
+                look |= {"style": "filled", "fillcolor": ground(cell)[0], "color": LIGHT["line"], "penwidth": "0.5"}
             size = {"width": f"{wide / INCH:.3f}", "height": f"{high / INCH:.3f}", "fixedsize": "true"}
             at = _at(page, (left + wide / 2, top + high / 2)) if page else ""
-            graph.node(name, id=name, pos=at, penwidth="0.5", **text, **look, **size)
+            graph.node(name, id=name, pos=at, **text, **look, **size)
     graph.body += ["}\n"] * len(open_now)
 
 

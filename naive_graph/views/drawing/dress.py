@@ -37,6 +37,8 @@ def dressed(svg: str, scene: Scene, said: str) -> str:
         if name in cells:
             group.attrib |= {"class": "cell", "data-box": cells[name][0], "data-at": name.rpartition("-")[2]}
             _title(group, cells[name][1])
+            for shape in group.findall("*[@stroke-dasharray]"):
+                shape.set("stroke-dasharray", "2")  # graphviz's dots are too far apart for a small cell
         elif name in boxes:
             _dress_box(group, boxes[name])
         elif name in arrows:

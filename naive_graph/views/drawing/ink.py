@@ -58,6 +58,8 @@ def _box(box: Box, x: float, y: float, wide: float, high: float) -> str:
 
 def _cell(name: str, cell: Cell, left: float, top: float, wide: float, high: float) -> str:
     ink = f'fill="{ground(cell)[0]}" stroke="{LIGHT["line"]}" stroke-width="0.5"'
+    if not cell.known:  # and no zero, which has a ground
+        ink = f'fill="none" stroke="{LIGHT["soft"]}" stroke-dasharray="2"'
     text = _text(left + wide / 2, top + high / 2 + 4, cell.text, "ink", SMALL, "middle") if cell.text else ""
     return f"<g id={quoteattr(name)} class='cell'>{_rectangle(left, top, wide, high, 0.0, ink)}{text}</g>"
 

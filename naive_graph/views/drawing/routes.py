@@ -78,9 +78,9 @@ def paged(scene: Scene, direction: str) -> Page:
 
 
 def ground(cell: Cell) -> tuple[str, str]:
-    """The colour of a cell, light and dark."""
+    """The colour of a cell whose value is known, light and dark."""
     if cell.share is None:
-        return COLOURS["wrong-ground" if cell.known else "ground"]
+        return COLOURS["wrong-ground"]
     return heat(cell.share)
 
 

@@ -84,7 +84,9 @@ class Drawn:
         grid = grid_of(node, visible(self.names[node]), value)
         if formula:
             lines.append(visible(formula, MOST_LETTERS))
-        if value is not None and not node.rank:
+        if value is None and self.wishes.values:
+            lines.append("not fed" if kind == "placeholder" else "not computed")
+        elif value is not None and not node.rank:
             lines.append(shown(float(value)))
         elif value is not None and grid is None:
             lines.append(f"from {shown(float(value.min()))} to {shown(float(value.max()))}")
