@@ -363,6 +363,31 @@ def test_a_closed_box_is_as_large_as_its_name_and_all_moves_together(opened, dir
         assert page.evaluate("document.querySelector('.ng-view').scrollHeight") < 420
 
 
+def eights():
+    values = [Variable(0.5 * i, name=f"x{i}") for i in (1, 2)]
+    for layer, size in enumerate((8, 8, 1), 1):
+        with scope(f"layer{layer}"):
+            values = [neuron(f"neuron{place}", values) for place in range(1, size + 1)]
+    return draw(values[0])
+
+
+BEYOND = """[...document.querySelectorAll('.edge')].filter((edge) => edge.style.display !== 'none').map((edge) => {
+    const line = edge.querySelector('path'), long = line.getTotalLength(), box = line.getBBox();
+    const [start, end] = [line.getPointAtLength(0), line.getPointAtLength(long)];
+    return Math.max(box.height - Math.abs(start.y - end.y), box.width - Math.abs(start.x - end.x));
+})"""
+
+
+def test_arrows_of_what_is_open_take_the_short_way_and_no_name_is_longer_than_its_box(opened):
+    page = opened(eights)
+    page.locator(".ng-shut").first.click()
+    page.get_by_role("button", name="the whole picture").click()
+    assert max(page.evaluate(BEYOND)) < 30
+    names, boxes = page.evaluate(PLACES, ".ng-shut > text"), page.evaluate(PLACES, ".ng-shut > rect")
+    assert len(names) == len(boxes) == 10
+    assert all(box[0] <= name[0] and name[2] <= box[2] for name, box in zip(names, boxes))
+
+
 def test_a_box_that_opens_shows_what_is_closed_in_it(opened):
     page = opened(neurons, size=(1280, 700))
     page.get_by_role("button", name="show every node").click()

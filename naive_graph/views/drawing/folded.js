@@ -34,12 +34,16 @@ const foldable = (svg, nodes, frames, edges, path) => {
     if (ground) ground.style.display = "none";  // the page has the same
   }
   const title = (id) => frames.get(id).querySelector("title").textContent.trim();
+  const pen = document.createElement("canvas").getContext("2d");
+  /** How long a text is, in its font's size. */
+  const long = (text) => { pen.font = `100px ${svg.getAttribute("font-family")}`; return pen.measureText(text).width / 100; };
   const thing = nodes.keys().next().value?.startsWith("tensor") ? "tensor" : "node";
   const counted = (id) => `${title(id)}: ${counts.get(id)} ${thing}${counts.get(id) > 1 ? "s" : ""}`;
   function label(scale) {
     for (const [id, [x, y, width, height]] of spots) if (frames.has(id)) {
-      const text = frames.get(id).querySelector("text"), shut = isShut(id), font = Math.max(shut ? 13 : SMALL, LEAST / scale), most = shut ? width + ROOM : width;
-      text.textContent = [...(shut ? [counted(id)] : []), title(id)].find((each) => 0.6 * font * each.length < most) ?? "";
+      const text = frames.get(id).querySelector("text"), shut = isShut(id), font = Math.max(shut ? 13 : SMALL, LEAST / scale), most = shut ? width - 4 : width - 12;
+      const short = [...title(id)].map((_, place, letters) => `${letters.slice(0, -place - 1).join("")}…`);
+      text.textContent = [...(shut ? [counted(id)] : []), title(id), ...short].find((each) => font * long(each) < most) ?? "";
       set(text, { "font-size": font, x: shut ? x + width / 2 : x + 8, y: shut ? y + height / 2 + font / 3 : y + 4 + font, "text-anchor": shut ? "middle" : "start",
         "aria-label": `${shut ? "open" : "close"} ${title(id)}`, "aria-expanded": !shut });
     }
@@ -66,7 +70,7 @@ const foldable = (svg, nodes, frames, edges, path) => {
     for (const [id, each] of [...nodes, ...frames]) each.style.display = shown(id) ? "" : "none";
     const seen = [...drawn].filter(([id]) => shown(id));
     const kept = new Map(seen.map(([id, [x, y, width, height]]) => {
-      const [w, h] = isShut(id) ? [Math.min(width, 0.6 * 13 * counted(id).length + 20), Math.min(height, 32)] : [width, height];
+      const [w, h] = isShut(id) ? [Math.min(width, 13 * long(counted(id)) + 20), Math.min(height, 32)] : [width, height];
       return [id, [x + (width - w) * ends[0], y + (height - h) * ends[1], w, h]];  // after all that feeds it
     }));
     const maps = [0, 1].map((axis) => {
@@ -111,12 +115,16 @@ const foldable = (svg, nodes, frames, edges, path) => {
       }
       if (!bundle) bend(edge, to, at);
     }
+    const obstacles = [...spots].filter(([id]) => shown(id)).map(([id, [x, y, width, height]]) => {  // of what is open, its name
+      const open = frames.has(id) && !isShut(id), [w, h] = open ? [Math.min(width, SMALL * long(title(id)) + 16), 20] : [width, height];
+      return [open ? "" : id, [x - 4, y - 4, w + 8, h + 8]];
+    });
     const leaving = new Map();
     for (const key of bundles.keys()) { const from = key.split("\n")[0]; leaving.set(from, (leaving.get(from) ?? 0) + 1); }
     for (const [key, [first, ...others]] of bundles) {
       const [from, to] = key.split("\n");
       if (from === to) continue;
-      const [x, y] = draw(first, from, to, points(first).map((point) => [...at(...point), ...point]), leaving.get(from) > 1);
+      const [x, y] = draw(first, from, to, points(first).map((point) => [...at(...point), ...point]), leaving.get(from) > 1, obstacles);
       if (!others.length) continue;
       const text = first.appendChild(document.createElementNS(svg.namespaceURI, "text"));
       set(text, { class: "ng-count", x, y: y + 4, "text-anchor": "middle", "font-size": SMALL });
@@ -129,14 +137,32 @@ const foldable = (svg, nodes, frames, edges, path) => {
     head?.setAttribute("points", (head.dataset.was ??= head.getAttribute("points")));
     shift(head, ...[0, 1].map((axis) => spots.get(to)[axis] - drawn.get(to)[axis]));
   }
+  /** Of the stopovers those that are needed: each is left out if the way past it meets none of these boxes. */
+  function needed(turns, axis, boxes) {
+    const ways = Array.from({ length: 49 }, (_, place) => (place + 1) / 50).map((t) => [1.5 * t * (1 - t) + t ** 3, t * t * (3 - 2 * t)]);
+    const clear = (one, other) => {
+      const shares = (at) => (axis ? [at[1], at[0]] : at);  // of x and of y
+      const spots = ways.map(shares).map((share) => [0, 1].map((side) => one[side] + (other[side] - one[side]) * share[side]));
+      const among = ([x, y, width, height]) => [[x, width], [y, height]].every(([low, size], side) => low < Math.max(one[side], other[side]) && low + size > Math.min(one[side], other[side]));
+      return !boxes.filter(among).some((box) => spots.some((spot) => inside(spot, box)));
+    };
+    const kept = [];
+    for (let place = 0; place < turns.length - 1; ) {
+      let next = turns.length - 1;
+      while (next > place + 1 && !clear(turns[place], turns[next])) next -= 1;
+      kept.push(turns[(place = next)]);
+    }
+    return kept.slice(0, -1);
+  }
   /** The arrow from side to side by its stopovers, straight across what is closed; where there is room for its count.
-      fans: more than one arrow leaves there. */
-  function draw(edge, from, to, way, fans) {
+      fans: more than one arrow leaves there; obstacles: boxes, with their ids. */
+  function draw(edge, from, to, way, fans, obstacles) {
     const [a, b] = [spots.get(from), spots.get(to)], level = b[0] > a[0] + a[2] || a[0] > b[0] + b[2], axis = level ? 0 : 1, on = b[axis] > a[axis];
     const side = (box, end) => { const spot = [box[0] + box[2] / 2, box[1] + box[3] / 2]; spot[axis] = box[axis] + (end ? box[axis + 2] : 0); return spot; };
     const [start, end] = [side(a, on), side(b, !on)], sign = on ? 1 : -1;
-    const stops = way.filter((point, place) => place % 3 === 0 && sign * (point[axis] - start[axis]) > 12 && sign * (end[axis] - point[axis]) > 12);
+    let stops = way.filter((point, place) => place % 3 === 0 && sign * (point[axis] - start[axis]) > 12 && sign * (end[axis] - point[axis]) > 12);
     for (const stop of stops) for (const [id, spot] of [[from, start], [to, end]]) if (frames.has(id) && inside(stop.slice(2), drawn.get(id))) stop[1 - axis] = spot[1 - axis];
+    stops = needed([start, ...stops, end], axis, obstacles.filter(([id]) => id !== from && id !== to).map(([, box]) => box));
     let [x, y] = start, line = `M${x},${y}`;
     for (const [nextX, nextY] of [...stops, end]) {
       const [middleX, middleY] = [(x + nextX) / 2, (y + nextY) / 2];
