@@ -274,6 +274,23 @@ def test_what_cannot_be_read_as_a_whole_begins_with_the_result(opened, size):
     assert page.evaluate(LEAST_TEXT) >= look.LEAST
 
 
+def chain():
+    x = f = Variable(0.3, name="x")
+    for place in range(100):
+        f = f.tanh() + x * 0.1 if place % 2 else (f * 1.01 + x).sin()
+    return draw(f)
+
+
+def test_a_box_of_many_that_are_alike_leads_to_the_first_and_all_are_marked(opened):
+    page = opened(chain)
+    box = page.locator(".node[aria-label*=' alike']").first
+    first, count = box.get_attribute("id"), int(box.get_attribute("data-count"))
+    box.click()
+    assert first in page.evaluate(f"{SEEN}.map((node) => node.id)")
+    assert page.locator(".node.ng-found").count() == count > 1
+    assert f"the first of {count} that are alike" in said(page)
+
+
 @pytest.mark.parametrize("make", [twelve.lstm, twelve.convolution], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("size", SCREENS)
 def test_a_picture_is_shown_whole_where_that_can_be_read_and_else_its_result(opened, make, size):

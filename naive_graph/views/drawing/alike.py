@@ -18,7 +18,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import Tables
 from .folding import Folder
 from .lettering import visible
-from .scene import KIND_NAMES, Box, Scene, bundled, sign
+from .scene import FOLLOWED, KIND_NAMES, Box, Scene, bundled, sign
 
 ROUNDS = 2  # steps back over which operands must be alike
 FEW = 60  # boxes that are worth showing
@@ -41,6 +41,9 @@ def alike_scene(tables: Tables, rows: Sequence[int], enough: int) -> Scene | Non
     if classes is None:
         return None
     sizes = Counter(classes.values())
+    firsts = defaultdict[int, list[str]](list)  # what is in a class, each by its first row
+    for name, number in classes.items():
+        firsts[number].append(f"row-{boxes[name][0]}")
     if len(sizes) >= enough:
         return None
     scene, first = Scene(), dict[int, str]()
@@ -55,7 +58,8 @@ def alike_scene(tables: Tables, rows: Sequence[int], enough: int) -> Scene | Non
                     name,
                     kind,
                     [line, *words, *_members(kind, boxes[name])],
-                    facts={"count": str(count), "first": f"row-{boxes[name][0]}"},
+                    facts={"count": str(count), "first": f"row-{boxes[name][0]}"}
+                    | ({"alike": " ".join(firsts[number])} if 1 < count <= FOLLOWED else {}),
                 )
             )
     bundles = Counter(

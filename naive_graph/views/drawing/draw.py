@@ -20,10 +20,9 @@ from .alike import alike_scene
 from .flows import flow_scene
 from .lettering import visible
 from .picture import Picture
-from .scene import READABLE, Scene, Wishes, check_wishes, nearest_first, scene
+from .scene import FOLLOWED, READABLE, Scene, Wishes, check_wishes, nearest_first, scene
 
 MOST_LETTERS_OF_A_TITLE, MOST_LETTERS_OF_A_NAME = 120, 60
-FOLLOWED = 1_500  # nodes that a page can show and follow one by one
 LARGEST = 50_000  # nodes that are gone through for a picture
 
 

@@ -267,6 +267,11 @@
       if (frame) return reveal(frame.id);
       begin(node?.id);
       node?.focus({ preventScroll: true });
+      const alike = (part.dataset.alike ?? "").split(" ").filter((id) => nodes.has(id));
+      if (!alike.length) return;
+      clear();  // the paths from the first would dim the others
+      for (const id of alike) nodes.get(id).classList.add("ng-found");
+      tell(`${called(node.id)}: the first of ${alike.length} that are alike. All of them are marked.`);
     }
     const opening = name === "parts" ? all("g.node:is([id^=scope-], [data-first])") : [];
     for (const part of opening) {

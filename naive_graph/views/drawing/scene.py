@@ -19,6 +19,7 @@ Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}
 DIRECTIONS = ("LR", "RL", "TB", "BT")
 SPECK = 10.0  # pixels of a cell without a number
+FOLLOWED = 1_500  # nodes that a page can show and follow one by one
 READABLE = 300  # boxes that are drawn whole if nobody says how many
 NEAREST = 100  # boxes that are shown of a larger graph
 MANY_LEAVES = 6  # that share a box
