@@ -6,7 +6,7 @@ import pytest
 import twelve
 from browsing import serious
 
-from naive_graph import Dense, Graph, Sequential, Variable, draw, scope
+from naive_graph import Dense, Graph, LeafNode, Sequential, Variable, draw, scope
 from naive_graph.views import look
 
 pytestmark = pytest.mark.browser
@@ -155,6 +155,12 @@ def test_over_a_cell_those_that_feed_it_light_up_with_the_formula(opened):
     assert lit == [*(f"tensor-0-cell-{at}" for at in (3, 4, 5)), *(f"tensor-1-cell-{at}" for at in range(3)),
                    "tensor-2-cell-1"]  # fmt: skip
     assert said(page) == "y[1] = 26: y[i] = Σ[j] W[i,j] * x[j], where i = 1"
+
+
+def test_a_cell_that_is_not_computed_is_followed_like_another(opened):
+    page = opened(lambda: draw(LeafNode.input((3,), name="x").exp()))
+    page.hover("#tensor-1-cell-1")
+    assert page.locator(".cell.ng-lit").count() == 2
 
 
 def test_over_a_cell_of_a_convolution_its_window_lights_up(opened):
