@@ -95,7 +95,8 @@ def drawn(request):
 
 def texts_of(figure):
     """Every text that is drawn, with its rectangle."""
-    legends = [text for legend in figure.legends for text in (*legend.get_texts(), legend.get_title())]
+    legends = [*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))]
+    legends = [text for legend in legends for text in (*legend.get_texts(), legend.get_title())]
     found = [*figure.texts, *legends]
     for axes in figure.axes:
         found += [*axes.texts, axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
@@ -151,6 +152,16 @@ def test_every_path_has_a_panel_to_itself_and_all_share_one_for_their_heights():
     assert own == [[list(point) for point in path.points] for path in walks.paths]
     assert [list(line.get_ydata()) for line in heights.lines] == [path.heights for path in walks.paths]
     assert [line.get_color() for line in heights.lines] == [panel.lines[0].get_color() for panel in panels]
+
+
+def test_the_heights_of_several_walks_are_told_apart_by_a_legend_and_by_marks_of_their_own():
+    walks = compare(f="rosenbrock", steps=70)
+    heights = walks.plot().axes[-1]
+    signs = [(line.get_color(), line.get_linestyle(), line.get_marker()) for line in heights.lines]
+    legend = heights.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [path.name for path in walks.paths]
+    assert [(each.get_color(), each.get_linestyle(), each.get_marker()) for each in legend.legend_handles] == signs
+    assert len(set(signs)) == len({line.get_markevery()[0] for line in heights.lines}) == 7
 
 
 def test_every_trainer_shows_its_rate():
