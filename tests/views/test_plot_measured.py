@@ -272,6 +272,17 @@ def test_a_film_fits_every_screen_and_follows_its_theme(tmp_path, browser, size,
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("walk", [walk_downhill, walk_in_the_plane])
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
+def test_a_film_is_as_large_as_its_window_lets_it(tmp_path, browser, walk, size):
+    history, *nodes = walk()
+    with opened(browser, history.animate(*nodes, save=tmp_path / "walk.html"), size) as view:
+        wide = view.evaluate("() => here.ownerSVGElement.getBoundingClientRect().width")
+        high = view.evaluate("() => document.body.getBoundingClientRect().bottom")
+    assert high <= size[1] and (wide >= 880 or high > size[1] - 40)
+
+
+@pytest.mark.browser
 def test_a_film_that_scrolls_can_be_used_by_everybody(tmp_path, browser):
     history, f, x = walk_downhill()
     with opened(browser, history.animate(f, x, save=tmp_path / "walk.html"), SIZES["narrow"]) as view:
