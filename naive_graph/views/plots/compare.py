@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -111,9 +110,11 @@ class Comparison:
         with our_style():
             return finished(self._drawn()[0].figure, title, save)
 
-    def animate(self, path: str | os.PathLike[str], frames: int = 40) -> FilePath:
-        """The walks as a film, a .gif."""
-        target = file_of(path, "This film", [".gif"], HistoryError)
+    def animate(self, path: Save = None, frames: int = 40, *, save: Save = None) -> FilePath:
+        """The walks as a film: `save` a .gif. The file may stand first, too, without its name."""
+        if (path is None) == (save is None):
+            raise HistoryError('A film is saved in one file: animate(save="walks.gif").')
+        target = file_of(save if path is None else path, "This film", [".gif"], HistoryError)
         longest = max(len(each.points) for each in self.paths)
         with our_style():
             stage, walks, heights = self._drawn()
