@@ -95,10 +95,33 @@ def test_a_link_and_a_typed_number_count_as_the_page_does(opened: Any) -> None:
     assert seen.view.url.endswith("#step=5&level=2")
     seen.view.reload()
     seen.at(told[5])
-    for link, index in (("#step=6&level=2", told[6]), (f"#step={hidden}", hidden), (f"#step={told[4]}", told[4])):
-        seen.view.goto(seen.view.url.split("#")[0] + link)  # without a level all steps are counted, as once
+    for link, index in (("#step=6&level=2", told[6]), (f"#step={hidden}&level=3", hidden), ("#step=4", told[4])):
+        seen.view.goto(seen.view.url.split("#")[0] + link)  # without a level it counts as pages do that open
         seen.at(index)
     assert seen.sentence == steps[told[4]].sentence
+    assert middle(seen)[0] == 4
+
+
+@pytest.mark.browser
+def test_beyond_the_last_step_there_is_the_last_which_is_said(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    last = len([each for each in steps if each.kind != "enqueued"]) - 1
+    said = f"There is no step 9999 here: this is the last, {last}. {steps[-1].sentence}"
+    seen.view.goto(seen.view.url.split("#")[0] + "#step=9999")
+    seen.at(len(steps) - 1)
+    assert seen.sentence == said
+    seen.view.wait_for_timeout(400)
+    assert seen.view.url.endswith(f"#step={last}&level=2")
+    for key in "g/":
+        seen.press("Home")
+        seen.press(key)
+        seen.view.keyboard.type("9999")
+        seen.press("Enter")
+        seen.at(len(steps) - 1)
+        assert seen.sentence == said
+        seen.view.evaluate("document.activeElement.blur()")
+        assert seen.sentence == said
 
 
 @pytest.mark.browser
