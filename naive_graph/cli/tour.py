@@ -98,6 +98,7 @@ def tour(out: Path) -> int:
     _check_tools()
     _check_writable(out)
     print("Two functions, as graphs of single numbers, walked downhill by their gradients.")
+    print('"ok": the number is the known one, to one unit in its fifteenth digit.')
     wrong = sum(visit(problem, number, out) for number, problem in enumerate((LOG, VALLEY), 1))
     if wrong:
         print(f"\nNumbers that are not the known ones: {wrong}, marked WRONG above. Please report this.")

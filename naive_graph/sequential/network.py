@@ -100,7 +100,9 @@ class Network:
         self.batch_size: int = stages + 1 if size is None else size
         if self.batch_size <= stages:
             place = 2 if len(given) > 2 else "batch_size"
-            raise SequentialError("BATCH_TOO_SMALL", f"{size} must exceed {stages} stages", argument=place)
+            mend = f"Let batch_size be {stages + 1} or more, or leave it out."
+            says = f"{size} must exceed {stages} stages of its pipeline. {mend}"
+            raise SequentialError("BATCH_TOO_SMALL", says, argument=place)
         if self.initializer == 0 and sum(bool(each.weight_shapes) for each in self.layers) > 1:
             warnings.warn(
                 "All weights begin at 0. In a linear or relu stack every gradient of a weight is then 0, for ever. "

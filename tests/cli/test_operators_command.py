@@ -1,5 +1,7 @@
 """`naive-graph operators` prints the table, and all that one row says."""
 
+import re
+
 import pytest
 
 pytest.importorskip("numpy")
@@ -25,6 +27,29 @@ def test_one_operator_says_its_properties_formula_derivative_and_names_elsewhere
         "onnx: LeakyRelu(alpha=alpha: 0.01)", "tensorflow: LeakyRelu(alpha=alpha: 0.2)",
     ):  # fmt: skip
         assert part in said
+
+
+@pytest.mark.parametrize(
+    ("name", "gates", "order"),
+    [("rnn", "", ""), ("gru", "3 ", "gate z, then the reset, then the candidate"),
+     ("lstm", "4 ", "gate i (let in), then o (let out), then f (keep)")],
+)  # fmt: skip
+def test_a_recurrent_layer_says_its_shapes_and_the_order_of_its_gates(name, gates, order, capsys):
+    assert main(["operators", name]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for part in ("x: (T, N, I)", f"w: (D, {gates}H, I)", f"r: (D, {gates}H, H)", order, ">>> each, "):
+        assert part in said
+
+
+@pytest.mark.parametrize("name", sorted(operators()))
+def test_a_formula_names_nothing_that_is_not_told(name, capsys):
+    assert main(["operators", name]) == 0
+    _, _, formula = capsys.readouterr().out.partition("formula, for operands of shapes")
+    told = set()
+    for line in re.findall(r"^  (\w+.* = .*)", formula, re.MULTILINE):
+        left, _, right = line.partition(" = ")
+        assert set(re.findall(r"\b[ct]\d+\b", right)) <= told
+        told.add(left.partition("[")[0])
 
 
 @pytest.mark.parametrize("name", sorted(operators()))

@@ -37,6 +37,10 @@ def test_every_known_number_is_met(taken):
     assert (marks.count("ok"), marks.count("WRONG")) == ((6 + 1) * 2 - 1 + (5 + 1) * 3 - 1, 0)
 
 
+def test_a_tour_says_how_exact_ok_is(taken):
+    assert '"ok": the number is the known one, to one unit in its fifteenth digit.' in taken[1].splitlines()
+
+
 def test_the_histories_hold_to_the_last_digit(taken):
     lines = [line.split() for line in taken[1].splitlines() if line.endswith("  ok")]
     differ = [line[0] for line in lines if float(line[2]) != float(line[3])]

@@ -296,6 +296,16 @@ def test_scopes_that_are_alike_stand_in_one_box_with_their_count():
     assert ["cell …", "198 alike", "2 nodes each"] in [box.lines for box in draw(h).scene.boxes]
 
 
+def test_boxes_that_take_turns_are_said_to_form_no_cycle_of_nodes():
+    x = Variable(0.3, name="x")
+    for _ in range(100):
+        x = (x.sin() + 1.0).tanh() * 0.5 + x
+    drawn = draw(x)
+    assert "no node comes after itself" in drawn.scene.caption
+    total = Graph.sum([Variable(0.5, name=f"w{place}").sin() for place in range(400)])
+    assert "go round" not in draw(total).scene.caption
+
+
 def test_weights_that_feed_the_same_folded_scopes_share_a_box():
     weights, x = [Variable(1.0, name=f"w{number}") for number in range(8)], Variable(2.0, name="x")
     h = x

@@ -188,3 +188,20 @@ def test_a_tangle_of_a_thousand_is_laid_out():
         nodes.append(nodes[place * 7 % len(nodes)] * nodes[place * 13 % len(nodes)] - nodes[place])
     page = ElementTree.fromstring(draw(Graph, most=5000).svg)
     assert len([group for group in page.iter(f"{SVG}g") if group.get("class") == "node"]) == len(Graph.node_list)
+
+
+def test_arrows_of_one_box_that_reach_far_share_a_way_beside_the_boxes():
+    with Graph.scratch():
+        x, y = Variable(0.3, name="x"), Variable(0.5, name="y")
+        for _ in range(150):
+            y = (y * x).tanh()
+        scene = draw(y, fold=False, most=1000).scene
+    layout = arrange(scene, "LR")
+    for route in layout.routes.values():
+        assert [layout.depth[each] for each in route] == [*range(layout.depth[route[0]], layout.depth[route[-1]] + 1)]
+    boxes = {layout.depth[box.id]: box.id for box in scene.boxes if layout.depth[box.id]}  # one in each layer
+    stops = set().union(*(route[1:-1] for route in layout.routes.values()))
+    assert len(stops) == len(boxes) - 2  # none in the last layer, and none of the first product's
+    for stop in stops:
+        (_, at), box = layout.spots[stop], boxes[layout.depth[stop]]
+        assert abs(at - layout.spots[box][1]) > layout.sizes[box][1] / 2

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from walks import recorded, walk_downhill, walk_in_the_plane
 
-from naive_graph import Graph, History, PlaceHolder, Variable
+from naive_graph import Graph, History, PlaceHolder, Variable, compare
 from naive_graph.errors import HistoryError, NodeError
 from naive_graph.views.plots.figure import OTHER_FONTS
 
@@ -157,6 +157,17 @@ def test_contours_have_both_names_and_mark_both_ends():
     figure = history.plot_path(f, x, y)
     assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("x", "y")
     assert legend_of(figure) == ["walk", "start", "end"]
+
+
+@pytest.mark.parametrize("plot", [
+    lambda: (lambda history, *nodes: history.plot_path(*nodes))(*walk_in_the_plane()),
+    lambda: (lambda history, *nodes: history.plot_path(*nodes))(*walk_downhill()),
+    lambda: compare(f="ravine", steps=3).plot(),
+])  # fmt: skip
+def test_a_star_is_a_minimum_in_every_plot(plot):
+    (legend,) = plot().legends
+    signs = [getattr(handle, "get_marker", str)() for handle in legend.legend_handles]
+    assert {text.get_text() for text, sign in zip(legend.get_texts(), signs) if sign == "*"} <= {"minimum"}
 
 
 def test_the_path_shows_the_recorded_points():

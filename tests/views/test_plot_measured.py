@@ -95,7 +95,8 @@ def drawn(request):
 
 def texts_of(figure):
     """Every text that is drawn, with its rectangle."""
-    legends = [text for legend in figure.legends for text in (*legend.get_texts(), legend.get_title())]
+    legends = [*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))]
+    legends = [text for legend in legends for text in (*legend.get_texts(), legend.get_title())]
     found = [*figure.texts, *legends]
     for axes in figure.axes:
         found += [*axes.texts, axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
@@ -151,6 +152,16 @@ def test_every_path_has_a_panel_to_itself_and_all_share_one_for_their_heights():
     assert own == [[list(point) for point in path.points] for path in walks.paths]
     assert [list(line.get_ydata()) for line in heights.lines] == [path.heights for path in walks.paths]
     assert [line.get_color() for line in heights.lines] == [panel.lines[0].get_color() for panel in panels]
+
+
+def test_the_heights_of_several_walks_are_told_apart_by_a_legend_and_by_marks_of_their_own():
+    walks = compare(f="rosenbrock", steps=70)
+    heights = walks.plot().axes[-1]
+    signs = [(line.get_color(), line.get_linestyle(), line.get_marker()) for line in heights.lines]
+    legend = heights.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [path.name for path in walks.paths]
+    assert [(each.get_color(), each.get_linestyle(), each.get_marker()) for each in legend.legend_handles] == signs
+    assert len(set(signs)) == len({line.get_markevery()[0] for line in heights.lines}) == 7
 
 
 def test_every_trainer_shows_its_rate():
@@ -258,6 +269,17 @@ def test_a_film_fits_every_screen_and_follows_its_theme(tmp_path, browser, size,
     walked = look.SERIES[1][scheme == "dark"]
     assert shown and scale * look.TEXT >= look.LEAST and hexed(ground) == theme["ground"]
     assert [hexed(colours[0][0]), hexed(colours[1][1])] == [walked, walked]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("walk", [walk_downhill, walk_in_the_plane])
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
+def test_a_film_is_as_large_as_its_window_lets_it(tmp_path, browser, walk, size):
+    history, *nodes = walk()
+    with opened(browser, history.animate(*nodes, save=tmp_path / "walk.html"), size) as view:
+        wide = view.evaluate("() => here.ownerSVGElement.getBoundingClientRect().width")
+        high = view.evaluate("() => document.body.getBoundingClientRect().bottom")
+    assert high <= size[1] and (wide >= 880 or high > size[1] - 40)
 
 
 @pytest.mark.browser

@@ -7,7 +7,11 @@ from inspect import cleandoc
 
 from ...graph.graph import Graph
 from ...graph.printed import wrapped
+from ..base import TensorNode
+from ..differentiate import ancestors
+from ..equation import names_among
 from ..nodes import LeafNode
+from ..selection import SelectionNode
 from .check import Case
 from .kinds import Elementwise
 from .row import Row
@@ -64,9 +68,21 @@ def _formulas(row: Row) -> Iterator[str]:
             slope = function.derivative(place)
             yield f"d/d {name}: {slope if isinstance(slope, float) else slope.formula(names)}"
         return
-    lines = case.results[0].equations().splitlines()
+    lines = [*_constants(case.results[0]), *case.results[0].equations().splitlines()]
     yield f"formula, for operands of shapes {', '.join(str(each.shape) for each in case.leaves)}:"
     yield from (f"  {line}" for line in lines[:MOST_LINES])
     if len(lines) > MOST_LINES:
         yield f"  ... and {len(lines) - MOST_LINES} lines more"
     yield f"derivative: {'its own' if row.derivative else 'that of the formula, in both modes, to any order'}"
+
+
+def _constants(result: TensorNode) -> Iterator[str]:
+    """What an operator brings along, such as a first state of 0: an equation would leave it out."""
+    nodes = ancestors([result])
+    names = names_among(nodes)
+    for each in nodes:
+        if isinstance(each, LeafNode) and each.name is None and not isinstance(each, SelectionNode):
+            values = each.eval().ravel().tolist()
+            alike = len(set(values)) == 1
+            told = f"{values[0]:g} at all places of {each.shape}" if alike else each.eval().tolist()
+            yield f"{names[each]} = {told}"

@@ -90,7 +90,18 @@ def rnn(
     batch_first: bool = False,
     activations: Functions = None,
 ) -> Any:
-    """h <- tanh(w x + r h + b). Source: Elman, 1990."""
+    """h <- tanh(w x + r h + b). Source: Elman, 1990.
+
+    x: (T, N, I): T steps of N sequences of I features; with batch_first
+    (N, T, I). For D directions (2 if "bidirectional", else 1) and H states,
+    w: (D, H, I), r: (D, H, H), b: (D, 2 H), the bias of w before that of r,
+    initial_h: (D, N, H), without it 0. lengths: the steps of each sequence.
+    Results: h after each step, (T, D, N, H), and after the last, (D, N, H).
+
+    >>> each, last = rnn([[[1.0]], [[2.0]]], [[[1.0]]], [[[1.0]]])
+    >>> each.eval().shape, each.eval().ravel().round(4).tolist(), last.eval().round(4).tolist()
+    ((2, 1, 1, 1), [0.7616, 0.992], [[[0.992]]])
+    """
     size = r.shape[-1]
 
     def cell(way: int, fed: TensorNode, state: State, recurrent: TensorNode, biases: Any) -> State:
@@ -131,7 +142,17 @@ def gru(
 ) -> Any:
     """h <- (1 - z) * c + z * h, where z keeps and the candidate c sees h through a reset. Source: Cho et al., 2014.
 
-    linear_before_reset: the reset multiplies r h + b, not h.
+    x: (T, N, I): T steps of N sequences of I features; with batch_first
+    (N, T, I). For D directions (2 if "bidirectional", else 1) and H states,
+    w: (D, 3 H, I), r: (D, 3 H, H), b: (D, 6 H), that of w before that of r,
+    initial_h: (D, N, H), without it 0. Of 3 H, the first H are the gate z, then
+    the reset, then the candidate: the order of ONNX. lengths: the steps of each
+    sequence. linear_before_reset: the reset multiplies r h + b, not h.
+    Results: h after each step, (T, D, N, H), and after the last, (D, N, H).
+
+    >>> each, last = gru([[[1.0]], [[2.0]]], [[[1.0], [1.0], [1.0]]], [[[1.0], [1.0], [1.0]]])
+    >>> each.eval().shape, each.eval().ravel().round(4).tolist(), last.eval().round(4).tolist()
+    ((2, 1, 1, 1), [0.2048, 0.2813], [[[0.2813]]])
     """
     size = r.shape[-1]
 
@@ -199,7 +220,21 @@ def lstm(
 ) -> Any:
     """c <- f * c + i * g, h <- o * tanh(c): gates forget, let in and let out. Source: Hochreiter & Schmidhuber, 1997.
 
-    p: peepholes, through which the gates i, o and f see c. input_forget: f is 1 - i.
+    x: (T, N, I): T steps of N sequences of I features; with batch_first
+    (N, T, I). For D directions (2 if "bidirectional", else 1) and H states,
+    w: (D, 4 H, I), r: (D, 4 H, H), b: (D, 8 H), that of w before that of r,
+    initial_h, initial_c: (D, N, H), without them 0. Of 4 H, the first H are the
+    gate i (let in), then o (let out), then f (keep), each a sigmoid, then the
+    candidate g, a tanh: the order of ONNX, which calls g c. p: (D, 3 H),
+    peepholes, through which i, o and f see c. lengths: the steps of each
+    sequence. input_forget: f is 1 - i. Results: h after each step,
+    (T, D, N, H), and h and c after the last, (D, N, H).
+
+    >>> each, h, c = lstm([[[1.0]], [[2.0]]], [[[1.0], [1.0], [1.0], [1.0]]], [[[1.0], [1.0], [1.0], [1.0]]])
+    >>> each.eval().shape, each.eval().ravel().round(4).tolist()
+    ((2, 1, 1, 1), [0.3696, 0.8112])
+    >>> h.eval().round(4).tolist(), c.eval().round(4).tolist()
+    ([[[0.8112]]], [[[1.4078]]])
     """
     size = r.shape[-1]
 

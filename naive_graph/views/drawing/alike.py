@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from ...core.plan import Drawn
@@ -67,7 +68,20 @@ def alike_scene(tables: Tables, rows: Sequence[int], enough: int) -> Scene | Non
         f"{len(rows):,} nodes: those that are computed alike stand in one box with their count. See the part nearest "
         "the result with draw(..., most=100), or name parts with scope(...) to fold them."
     )
+    if _goes_round(bundles):
+        scene.caption += " Where arrows go round, boxes take turns: no node comes after itself."
     return scene
+
+
+def _goes_round(arrows: Iterable[tuple[str, str]]) -> bool:
+    sources: dict[str, set[str]] = defaultdict(set)
+    for source, target in arrows:
+        sources[target].add(source)
+    try:
+        TopologicalSorter(sources).prepare()
+    except CycleError:
+        return True
+    return False
 
 
 def _members(kind: str, members: Sequence[int]) -> list[str]:

@@ -1,7 +1,8 @@
 """A layered layout: graphviz draws what is placed here, and where it is missing `ink` does.
 
 A long arrow gets a stopover in every layer that it crosses, and each label one
-of its own, so that arrows pass between boxes and labels. A scope is one block
+of its own, so that arrows pass between boxes and labels; where that would be too
+many, the arrows of one box share their stopovers, as trains a rail. A scope is one block
 to what is around it, so that its frame holds its boxes and no others. All is
 measured *along* the arrows and *across* them; `routes` turns the page.
 """
@@ -26,7 +27,7 @@ SHORT, TURN, WIDEST = 20.0, 36.0, 110.0  # where arrows turn: beside labels, bet
 BESIDE = 3.0  # between arrows that turn one after the other
 STEEP = 0.2  # of the way across that an arrow takes at least along
 DETOUR = 40.0  # how far an arrow of a cycle goes round the boxes
-MOST_STOPS = 20_000  # beyond which long arrows run straight
+MOST_STOPS = 20_000  # beyond which arrows from one box share theirs, and are straight if that is too many still
 
 Path = tuple[str, ...]  # of scopes, outermost first
 
@@ -53,12 +54,13 @@ def arrange(scene: Scene, direction: str) -> Layout:
     down, depth = direction in ("TB", "BT"), depths(scene)
     layout, scopes = Layout(depth), {box.id: box.scope for box in scene.boxes}
     ports = Counter(arrow.target for arrow in scene.arrows if arrow.place)
-    into, out = (Counter(arrow.target for arrow in scene.arrows), Counter(arrow.source for arrow in scene.arrows))
+    ways = _add_routes(scene, layout, scopes, down)
+    starts = {(route[0], route[1] if len(route) > 2 else name) for name, route in layout.routes.items()}
+    into, out = Counter(arrow.target for arrow in scene.arrows), Counter(source for source, _ in starts)
     for box in scene.boxes:
         wide, high = box_size(box, ports[box.id], down)
         room = APART * max(into[box.id], out[box.id])  # arrows side by side
         layout.sizes[box.id] = (high, max(wide, room)) if down else (wide, max(high, room))
-    ways = _add_routes(scene, layout, scopes, down)
     near = neighbours(layout.routes.values())
     chains = {name: (*scopes[name], ways.get(name, name)) for name in written_order(scopes, layout.routes.values())}
     order = Order([*chains], chains, near, depth, layout.sizes)
@@ -103,15 +105,21 @@ def _add_routes(scene: Scene, layout: Layout, scopes: dict[str, Path], down: boo
     stopover the first of those that are on one straight way.
     """
     depth, ways, reach = layout.depth, dict[str, str](), _reach(scene, layout.depth)
-    between = sum(abs(depth[arrow.target] - depth[arrow.source]) for arrow in scene.arrows)
+    far, furthest = 0, dict[str, int]()
+    for arrow in scene.arrows:
+        span = abs(depth[arrow.target] - depth[arrow.source])
+        far, furthest[arrow.source] = far + span, max(furthest.get(arrow.source, 0), span)
+    shares, straight = far > MOST_STOPS, sum(furthest.values()) > MOST_STOPS or far > 10 * MOST_STOPS
     for arrow in scene.arrows:
         route = layout.routes[arrow.id] = [arrow.source]
-        for layer, path, back in _stops(arrow, depth, scopes, reach) if between <= MOST_STOPS else ():
-            stop = f"{arrow.id}{'<' if back else '@'}{layer}"
+        stops = [] if straight else [*_stops(arrow, depth, scopes, reach)]
+        for place, (layer, path, back) in enumerate(stops, 1):
+            own = not shares or back or (arrow.label and place == len(stops))
+            stop = f"{arrow.id if own else (arrow.source, *path)}{'<' if back else '@'}{layer}"
             last = ways.get(route[-1], arrow.source)
-            straight = scopes[last] == path and (last in layout.back) == back and last != arrow.source
+            on = scopes[last] == path and (last in layout.back) == back and last != arrow.source
             depth[stop], scopes[stop], layout.sizes[stop] = layer, path, (0.0, THIN)
-            ways[stop] = last if straight else stop
+            ways.setdefault(stop, last if on else stop)
             if back:
                 layout.back.add(stop)
             route.append(stop)

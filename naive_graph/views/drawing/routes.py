@@ -106,6 +106,8 @@ def _add_arrows(page: Page, layout: Layout, turn: Turn, down: bool) -> None:
         name, tail, tip = arrow.id, tails[arrow.id], tips[arrow.id]
         curve = [tail]
         for one, other, at, to, share in turns[name]:
+            if at == to and (one in layout.back) == (other in layout.back):
+                continue  # straight on
             start, *bend = _bend(layout, one, other, at, to, share)
             curve += [*_straight(curve[-1], start), *bend]
         curve += _straight(curve[-1], tip)
@@ -123,12 +125,14 @@ def _turns(layout: Layout, tails: Mapping[str, Point], tips: Mapping[str, Point]
     Of those that go one way the foremost turns first, so that none crosses another or runs into it.
     """
     found, turning = defaultdict[str, list[Bend]](list), defaultdict[tuple[int, bool], list[Bend]](list)
+    known = dict[tuple[Any, ...], Bend]()
     for name, route in layout.routes.items():
         heights = [tails[name][1], *(layout.spots[stop][1] for stop in route[1:-1]), tips[name][1]]
         for one, other, at, to in zip(route, route[1:], heights, heights[1:]):
-            bend = [one, other, at, to, 0.5]
+            shared = (one, other, at, to) in known
+            bend = known.setdefault((one, other, at, to), [one, other, at, to, 0.5])
             found[name].append(bend)
-            if abs(to - at) > 1:
+            if abs(to - at) > 1 and not shared:
                 turning[max(layout.depth[one], layout.depth[other]), to > at].append(bend)
     for (_, down), bends in turning.items():
         for abreast in _abreast(bends):
@@ -180,12 +184,13 @@ def _at_outline(page: Page, layout: Layout, arrow: Arrow, port: float, side: int
 
 def _ports(layout: Layout, end: int, next_to_end: int) -> dict[str, float]:
     """For each arrow how far from the middle of its box it begins or ends, in the order in which they come."""
-    meeting: dict[str, list[str]] = defaultdict(list)
+    meeting: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, route in layout.routes.items():
-        meeting[route[end]].append(name)
-    ports = {}
-    for box, names in meeting.items():
-        names.sort(key=lambda name: layout.spots[layout.routes[name][next_to_end]][1])
-        for place, name in enumerate(names):
-            ports[name] = 0.8 * layout.sizes[box][1] * ((place + 0.5) / len(names) - 0.5)
+        leaves = end == 0 and len(route) > 2  # perhaps by a way that it shares
+        meeting[route[end]][route[1] if leaves else name].append(name)
+    ports: dict[str, float] = {}
+    for box, groups in meeting.items():
+        ways = sorted(groups.values(), key=lambda names: layout.spots[layout.routes[names[0]][next_to_end]][1])
+        for place, names in enumerate(ways):
+            ports |= dict.fromkeys(names, 0.8 * layout.sizes[box][1] * ((place + 0.5) / len(ways) - 0.5))
     return ports

@@ -30,6 +30,7 @@ from ..look import LIGHT, TEXT, page_style, shown, svg_style
 from .walk import WALK, Stage, set_stage
 
 DPI = 100
+BESIDE = 140  # pixels of a page's height above and below its picture
 PACE, PAUSE = 80, 1500  # milliseconds for a frame, and for the last
 
 
@@ -149,6 +150,8 @@ def _page(stage: Stage, moments: list[Frame]) -> bytes:
     words = {
         "style": page_style() + svg_style(f'fill="{WALK}" stroke="{WALK}" stroke="{LIGHT["ink"]}"'),
         "width": str(round(width / POINT)),
+        "ratio": f"{width / height:.3f}",
+        "beside": str(BESIDE),
         "least": str(least_width(width / POINT)),
         "colour": WALK,
         "ink": LIGHT["ink"],

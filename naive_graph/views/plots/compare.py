@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -16,13 +15,29 @@ from ...graph.printed import aligned
 from ...training.race import Make, Path, ground_of, race, seven
 from ...training.surfaces import Ground
 from ..drawing.picture import file_of, write_whole
-from ..look import LIGHT, shown
+from ..look import LIGHT, LINE, SERIES, shown
 from .animate import chosen, film
-from .figure import WIDE, Plot, Save, add_legend, finished, fitted, label_axes, look_of, our_style
+from .figure import (
+    KEY,
+    POINT,
+    STYLES,
+    WIDE,
+    Plot,
+    Save,
+    add_legend,
+    columns_of,
+    explain,
+    finished,
+    fitted,
+    label_axes,
+    look_of,
+    our_style,
+)
 from .surface import LARGEST, Surface
 from .walk import GOAL, Stage, Walk, draw_contours
 
 ACROSS, LOSS = 2.1, 1.9  # inches: a walk's panel across; up, that of the heights
+TALLEST = 7.4  # inches, without a title
 
 
 def compare(
@@ -95,9 +110,11 @@ class Comparison:
         with our_style():
             return finished(self._drawn()[0].figure, title, save)
 
-    def animate(self, path: str | os.PathLike[str], frames: int = 40) -> FilePath:
-        """The walks as a film, a .gif."""
-        target = file_of(path, "This film", [".gif"], HistoryError)
+    def animate(self, path: Save = None, frames: int = 40, *, save: Save = None) -> FilePath:
+        """The walks as a film: `save` a .gif. The file may stand first, too, without its name."""
+        if (path is None) == (save is None):
+            raise HistoryError('A film is saved in one file: animate(save="walks.gif").')
+        target = file_of(save if path is None else path, "This film", [".gif"], HistoryError)
         longest = max(len(each.points) for each in self.paths)
         with our_style():
             stage, walks, heights = self._drawn()
@@ -142,14 +159,35 @@ class Comparison:
     def _heights(self, panel: Any) -> list[Any]:
         """The height at each step, on a logarithmic axis where it spans several tens."""
         every = [height for path in self.paths for height in path.heights if 0 <= abs(height) < LARGEST]
-        lines = [panel.plot(each.heights, **_look(place, each))[0] for place, each in enumerate(self.paths)]
+        lines = [panel.plot(each.heights, **self._apart(place, each))[0] for place, each in enumerate(self.paths)]
         low, high = min(every, default=0.0), max(every, default=0.0)
         if 0 <= low < high / 100:
             panel.set_yscale("log")
             panel.set_ylim(bottom=max(1e-9 * high, min(height for height in every if height > 0)))
         label_axes(panel, "step", "")
         panel.set_title(fitted(f"{self.name} at each step", 90 * WIDE)).set_parse_math(False)
+        if len(lines) > 1:
+            self._tell_apart(panel, lines)
         return lines
+
+    def _apart(self, place: int, path: Path) -> dict[str, Any]:
+        """A line of heights: unbroken while colours last, since many cross; its marks stand beside those of others."""
+        look, style = _look(place, path), STYLES[place // len(SERIES) % len(STYLES)]
+        _, every = look["markevery"]
+        first = every * (2 * place + 1) // (2 * len(self.paths))
+        return {**look, "linestyle": style, "linewidth": 1.2, "markevery": (first, every)}
+
+    def _tell_apart(self, panel: Any, lines: list[Any]) -> None:
+        """Whose height is which, between the title and the lines; the figure grows by it, up to a screen."""
+        figure = panel.figure
+        wide = 100 * figure.get_figwidth() - 100  # beside the numbers of the axis
+        texts = [fitted(path.name, wide / min(4, len(lines)) - KEY) for path in self.paths]
+        columns = columns_of(texts, wide)
+        high = -(-len(texts) // columns) * LINE * 1.2
+        place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "handlelength": 1.5}
+        explain(panel, lines, texts, columns, **place)
+        panel.set_title(panel.get_title("left"), pad=POINT * (high + 6)).set_parse_math(False)
+        figure.set_figheight(max(figure.get_figheight(), min(TALLEST, figure.get_figheight() + high / 100)))
 
     def _stage(self, figure: Plot, panels: list[Any]) -> Stage:
         """The contours around all walks. A walk that ran away is cut where the others' picture ends."""

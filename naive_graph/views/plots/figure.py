@@ -186,13 +186,22 @@ def add_legend(figure: Figure, handles: Sequence[Any], texts: Sequence[str]) -> 
     """A legend above the panels, where it covers nothing; the figure grows by its lines."""
     wide, high = figure.get_size_inches()
     texts = [fitted(text, 100 * wide - KEY) for text in texts]
-    widths = [text_width(text) + KEY for text in texts]
-    columns = len(texts) if sum(widths) <= 100 * wide else max(1, int(100 * wide / max(widths)))
+    columns = columns_of(texts, 100 * wide)
     figure.set_size_inches(wide, high + -(-len(texts) // columns) * LINE * 1.2 / 100)
-    legend = figure.legend(
+    explain(figure, handles, texts, columns, loc="outside upper left", borderaxespad=0.3)
+
+
+def columns_of(texts: Sequence[str], wide: float) -> int:
+    """How many columns a legend so wide has."""
+    widths = [text_width(text) + KEY for text in texts]
+    return len(texts) if sum(widths) <= wide else max(1, int(wide / max(widths)))
+
+
+def explain(owner: Any, handles: Sequence[Any], texts: Sequence[str], columns: int, **where: Any) -> None:
+    """A legend of a figure or of one of its panels."""
+    legend = owner.legend(
         handles, [str(place) for place in range(len(texts))],  # matplotlib would drop a text that begins with _
-        loc="outside upper left", alignment="left", ncols=columns, borderaxespad=0.3,
-        handletextpad=0.5, columnspacing=1.3,
+        alignment="left", ncols=columns, handletextpad=0.5, columnspacing=1.3, **where,
     )  # fmt: skip
     for handle, text_shown, text in zip(handles, legend.get_texts(), texts):
         handle.set_label(text)

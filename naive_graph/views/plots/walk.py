@@ -183,7 +183,7 @@ def _draw_walk(stage: Stage) -> None:
     apart = every * (stage.walk.steps[1] - stage.walk.steps[0]) if len(xs) > 1 else 1
     stage.explain(line, "walk" if apart == 1 else f"walk, a dot every {apart:,} steps")
     stage.mark(stage.spots[:1], "start", "o", LIGHT["ground"], 8)
-    stage.mark(stage.spots[-1:], "end", "*", GOAL, 14)
+    stage.mark(stage.spots[-1:], "end", "s", WALK, 8)  # a star is a minimum: see compare
     if stage.walk.left_out:
         nothing = Patch(facecolor="none", edgecolor="none")
         stage.explain(nothing, f"{stage.walk.left_out:,} steps left out, not finite")
