@@ -57,6 +57,8 @@ def walk(steps: Steps, key: Callable[[], str], say: Callable[[str], object]) -> 
             return
         if wish == "help":
             say(HELP)
+        if wish == "jump" and int(typed) >= len(steps):
+            say(f"There is no step {typed}: the last is {len(steps) - 1}.")
         target, typed = _target(steps, place, wish, typed), ""
         if target != place:
             place = target
@@ -70,14 +72,14 @@ def _target(steps: Steps, place: int, wish: str, typed: str) -> int:
         return later[0] if later else place
     wanted = {"next": place + 1, "back": place - 1, "first": 0, "last": len(steps) - 1}.get(wish, place)
     if wish == "jump":
-        wanted = int(typed) - 1
+        wanted = int(typed)
     return max(0, min(len(steps) - 1, wanted))
 
 
 def shown(steps: Steps, step: Step) -> str:
     """A step as a few lines."""
     queue = ", ".join(_called(steps, step, row) for row in step.queue[:10])
-    lines = [f"\n[{step.index + 1}/{len(steps)}] {step.phase}: {step.sentence}"]
+    lines = [f"\n[{step.index}/{len(steps) - 1}] {step.phase}: {step.sentence}"]
     lines += [f"    {step.running}"] if step.running else []
     lines += [f"    ready: {queue}"] if queue else []
     lines += [f"    waits for: {_called(steps, step, row)} {count}" for row, count in list(step.degrees.items())[:6]]

@@ -55,7 +55,7 @@ def photograph(path: Path) -> None:
         index = steps.find(kind="contributed")[-2].index
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1320, "height": 580}, reduced_motion="reduce")
-        page.goto(steps.save(Path(folder, "walk.html")).as_uri() + f"#step={index - 1}")
+        page.goto(steps.save(Path(folder, "walk.html")).as_uri() + f"#step={index - 1}&level=3")
         page.wait_for_selector(f"[data-step='{index - 1}']")
         for key in ("3", "ArrowRight"):  # with the queue, and the value on its way
             page.keyboard.press(key)

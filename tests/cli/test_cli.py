@@ -295,12 +295,14 @@ def test_step_goes_on_and_back_by_keys():
     f = x * x
     f.name = "f"
     steps, said = step(f), []
-    keys = iter(["\x1b[C", "\n", "\x1b[D", "\x1b[F", "\x1b[H", "b", "b", "5", "\n", "?", "z", "q"])
+    keys = iter(["\x1b[C", "\n", "\x1b[D", "\x1b[F", "\x1b[H", "b", "b", "5", "\n", "9", "9", "\n", "?", "z", "q"])
     walk(steps, lambda: next(keys), said.append)
     places = [line.split("]")[0].strip().lstrip("[") for line in said if "[" in line and "]" in line]
-    count = len(steps)
-    first, second = (each.index + 1 for each in steps.find(kind="contributed"))
-    assert places == [f"{place}/{count}" for place in (1, 2, 3, 2, count, 1, first, second, 5)]
+    last = len(steps) - 1
+    first, second = (each.index for each in steps.find(kind="contributed"))
+    assert places == [f"{place}/{last}" for place in (0, 1, 2, 1, last, 0, first, second, 5, last)]
+    assert steps.table(5, 1).split() == ["5", *said[-4].split("] ")[1].split(": ", 1)[1].split("\n")[0].split()]
+    assert said[-3] == f"There is no step 99: the last is {last}."
     assert sum("Enter: next" in line for line in said) == 2
 
 
@@ -314,10 +316,10 @@ def test_step_reads_keys_from_a_real_terminal(leave):
     process = subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, close_fds=True)
     os.close(follower)
     seen = b""
-    while b"[1/" not in seen:
+    while b"[0/" not in seen:
         seen += os.read(leader, 4096)
     os.write(leader, b"\x1b[C")
-    while b"[2/" not in seen:
+    while b"[1/" not in seen:
         seen += os.read(leader, 4096)
     os.write(leader, leave)
     assert process.wait(20) == 0

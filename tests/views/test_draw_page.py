@@ -508,6 +508,8 @@ def test_the_first_enter_stays_at_the_first_that_was_found_and_the_next_goes_on(
         (lambda: draw(Graph), "Everything in the graph"),
         (lambda: draw([Variable(1.0, name="a"), Variable(2.0, name="b")]), "a, b"),
         (lambda: draw(Variable(1.0, name="a") + 2, title="mine"), "mine"),
+        (lambda: draw(twelve.matrix() * 2.0), "t1[i] = 2 * y[i]"),
+        (lambda: draw((twelve.matrix() * 2.0).exp() / 3.0), "a tensor (2) of W, x, y"),
         (twelve.lstm, "sigmoid(ox*x3 + oh*t4 + ob)*tanh(sigmoid(fx*x3 + fh*t4 + ..."),
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from naive_graph import Activation, Dense, Sequential, expand, step
+from naive_graph import Activation, Dense, Sequential, draw, expand, step
 from naive_graph.errors import SequentialError, ShapeError
 from naive_graph.sequential.firing import Machine, firings
 from naive_graph.views.steps.firings import brief
@@ -80,6 +80,10 @@ def test_a_dataflow_without_samples_says_the_call_that_steps_through_one(feed):
 def test_the_layers_are_the_title():
     title = step(NETWORK, feed=FEED).walk().title
     assert title == "Dense(3), Activation('relu'), Dense(2), one firing after another"
+    long = Sequential([Dense(3), Activation("relu")] * 3, 4, initializer="glorotUniform")
+    named = "Dense(3), Activation('relu'), Dense(3) and 3 more layers"
+    assert step(long, feed={"data": [[1.0] * 4], "label": [[1.0, 0.0, 0.0]]}).walk().title.startswith(f"{named}, one")
+    assert f"<h1>{named.replace(chr(39), '&#x27;')}</h1>" in draw(long).page
 
 
 def test_samples_of_another_shape_are_refused():

@@ -101,6 +101,28 @@ IN_SIGHT = """
   }).map(node => node.id);
 }
 """
+# The texts of the drawing that can hardly be read on what is drawn behind them: [text, contrast].
+FAINT = """
+() => {
+  const frame = document.querySelector('.ng-drawing');
+  const shapes = [...frame.querySelectorAll('svg :is(rect, polygon, ellipse, path, text)')];
+  const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = (text, at) => {
+    const box = text.getBoundingClientRect(), x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2;
+    const holds = each => { const a = each.getBoundingClientRect(), style = getComputedStyle(each);
+      return each.tagName !== 'text' && style.fill !== 'none' && style.visibility === 'visible'
+        && a.left < x && x < a.right && a.top < y && y < a.bottom; };
+    const found = shapes.slice(0, at).findLast(holds);
+    return found ? getComputedStyle(found).fill : getComputedStyle(frame).backgroundColor;
+  };
+  const ratio = (text, at) => { const [a, b] = [getComputedStyle(text).fill, behind(text, at)].map(light)
+    .sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); };
+  return shapes.map((each, at) => [each, at]).filter(([each]) => each.tagName === 'text' && each.textContent
+      && getComputedStyle(each).visibility === 'visible')
+    .map(([each, at]) => [each.textContent, ratio(each, at)]).filter(([, found]) => found < 4.5);
+}
+"""
 GRAPHS = {
     "10": (lambda: tangled(10), 1), "60": (lambda: tangled(60), 1), "layers": (layered, 13),
     "500": (lambda: tangled(500), 11), "1,500": (lambda: tangled(1500), 53), "20,000": (lambda: tangled(20_000), 997),
@@ -158,3 +180,18 @@ def test_who_fires_is_in_sight_with_the_streams_ends(opened: Any, decompose: boo
         around.append((each.index, each.operator, sorted(set(ends))))
     assert seen.view.evaluate(OUT_OF_SIGHT, around) == []
     assert seen.problems == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("what", ["firings", "nodes"])
+def test_every_text_of_a_drawing_stands_out_from_its_ground(opened: Any, what: str, scheme: str) -> None:
+    network = Sequential([Dense(4), Dense(3), Dense(2)], 4, initializer="glorotUniform")
+    feed = {"data": [[1.0, 2.0, 3.0, 4.0]] * 2, "label": [[1.0, 0.0]] * 2}
+    steps = step(expand(network), feed=feed) if what == "firings" else step(tangled(10))
+    seen = opened(steps, color_scheme=scheme)
+    for index in (0, 2, len(steps) - 1):
+        seen.go(index)
+        assert seen.view.evaluate(FAINT) == []
+    seen.click("fit the drawing")
+    assert seen.view.evaluate(FAINT) == []

@@ -9,7 +9,7 @@ import pytest
 from stepping import Seen
 from test_stepper import CONTRAST, layers, million, small  # noqa: F401 - million is a fixture
 
-from naive_graph import Graph, Variable, record, step
+from naive_graph import Activation, Conv2D, Dense, Graph, Sequential, Variable, record, step
 from naive_graph.views.steps.describe import figure
 
 SIZES = [(1280, 800), (768, 1024), (390, 844)]
@@ -95,10 +95,33 @@ def test_a_link_and_a_typed_number_count_as_the_page_does(opened: Any) -> None:
     assert seen.view.url.endswith("#step=5&level=2")
     seen.view.reload()
     seen.at(told[5])
-    for link, index in (("#step=6&level=2", told[6]), (f"#step={hidden}", hidden), (f"#step={told[4]}", told[4])):
-        seen.view.goto(seen.view.url.split("#")[0] + link)  # without a level all steps are counted, as once
+    for link, index in (("#step=6&level=2", told[6]), (f"#step={hidden}&level=3", hidden), ("#step=4", told[4])):
+        seen.view.goto(seen.view.url.split("#")[0] + link)  # without a level it counts as pages do that open
         seen.at(index)
     assert seen.sentence == steps[told[4]].sentence
+    assert middle(seen)[0] == 4
+
+
+@pytest.mark.browser
+def test_beyond_the_last_step_there_is_the_last_which_is_said(opened: Any) -> None:
+    steps = step(small())
+    seen = opened(steps)
+    last = len([each for each in steps if each.kind != "enqueued"]) - 1
+    said = f"There is no step 9999 here: this is the last, {last}. {steps[-1].sentence}"
+    seen.view.goto(seen.view.url.split("#")[0] + "#step=9999")
+    seen.at(len(steps) - 1)
+    assert seen.sentence == said
+    seen.view.wait_for_timeout(400)
+    assert seen.view.url.endswith(f"#step={last}&level=2")
+    for key in "g/":
+        seen.press("Home")
+        seen.press(key)
+        seen.view.keyboard.type("9999")
+        seen.press("Enter")
+        seen.at(len(steps) - 1)
+        assert seen.sentence == said
+        seen.view.evaluate("document.activeElement.blur()")
+        assert seen.sentence == said
 
 
 @pytest.mark.browser
@@ -420,6 +443,53 @@ def test_the_line_at_hand_is_in_sight(opened: Any, size: Any, tmp_path: Path) ->
     mark, panel = (seen.root.locator(each).bounding_box() for each in (".ng-program mark", ".ng-panel"))
     for side, size in (("x", "width"), ("y", "height")):
         assert panel[side] <= mark[side] and mark[side] + mark[size] <= panel[side] + panel[size]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+def test_the_program_scrolls_sideways_only_to_what_is_out_of_sight_and_keeps_its_numbers(
+    opened: Any, size: Any, tmp_path: Path
+) -> None:
+    source, names = tmp_path / "sideways.py", {"Variable": Variable}
+    terms = " + ".join(f"{place} * x" for place in range(1, 20))
+    source.write_text(f"x = Variable(0.5)\ny = x.sin() * ({terms}) + x.tanh()")
+    exec(compile(source.read_text(), str(source), "exec"), names)
+    steps = step(names["y"])
+    seen = opened(steps, viewport={"width": size[0], "height": size[1]})
+    box = seen.root.locator(".ng-program > div")
+    for kind, scrolls in (("sin", False), ("tanh", True), ("mul", False), ("add", False)):
+        seen.go(steps.find(operator=kind, kind="evaluated")[-1].index)
+        mark = seen.root.locator(".ng-program mark").evaluate("mark => mark.offsetLeft")
+        assert (box.evaluate("box => box.scrollLeft") > 0) == scrolls, kind
+        gutter = seen.root.locator(".ng-program li").first.evaluate(
+            "li => { const style = getComputedStyle(li, '::before');"
+            " return [style.position, style.left, parseFloat(style.minWidth)]; }"
+        )
+        assert gutter[:2] == ["sticky", "0px"]
+        assert mark - box.evaluate("box => box.scrollLeft") >= gutter[2]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES)
+def test_the_help_is_seen_whole(opened: Any, size: Any) -> None:
+    seen = opened(loop(3), viewport={"width": size[0], "height": size[1]})
+    seen.press("?")
+    help = seen.root.locator(".ng-help")
+    assert help.evaluate("help => help.scrollHeight - help.clientHeight") <= 0
+    box = help.bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= size[1]
+    assert seen.view.evaluate("document.documentElement.scrollHeight") == size[1]
+
+
+@pytest.mark.browser
+def test_on_a_phone_a_firings_sentence_is_seen_whole(opened: Any) -> None:
+    network = Sequential([Conv2D(2, 3), Activation("relu"), Dense(3)], (8, 8, 1), initializer="glorotUniform")
+    steps = step(network, feed={"data": [[[[0.123456 * i] for i in range(8)]] * 8] * 2, "label": [[1.0, 0.0, 0.0]] * 2})
+    seen = opened(steps, viewport={"width": 390, "height": 844})
+    hidden = "e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]"
+    for each in steps:
+        seen.go(each.index)
+        assert max(seen.root.locator(".ng-sentence").evaluate(hidden)) <= 0, each.sentence
 
 
 @pytest.mark.browser

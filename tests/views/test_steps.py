@@ -530,6 +530,9 @@ def test_the_title_is_the_name_or_the_formula_as_far_as_it_is_short():
     assert step(y).walk().title == "A walk through sin((sin(…*0.5) + exp(x))*0.5) + exp(x)"
     many = sum((x * place for place in range(2, 30)), x)
     assert step(many).walk().title == "A walk through x + x*2 + x*3 + …"
+    loss = sum(((x * place - w) ** 2 for place in range(100)), Variable(0.0)) / 100
+    count = len(step(loss).runs[0].cast.rows)
+    assert step(loss).walk().title == f"A walk through a sum of 101 terms ({count} nodes)"
     y.name = "loss"
     steps = step(y)
     assert steps.walk().title == "A walk through loss"

@@ -17,7 +17,7 @@ from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
 from ...graph.report import Report
 from .alike import alike_scene
-from .flows import flow_scene
+from .flows import flow_scene, layers_of
 from .lettering import visible
 from .picture import Picture
 from .scene import FOLLOWED, READABLE, Scene, Wishes, check_wishes, nearest_first, scene
@@ -113,6 +113,12 @@ def _name(what: Any, count: int) -> str:
     if len(some) > 1:
         return visible(", ".join(_name(each, count) for each in some), MOST_LETTERS_OF_A_NAME)
     one = some[0] if some else what
+    if hasattr(one, "streams"):
+        return layers_of(one, MOST_LETTERS_OF_A_NAME) or f"A dataflow of {count:,} operators"
+    if _is_tensor(one) and not one.name:
+        from .tensors import described  # brings NumPy
+
+        return described(one, MOST_LETTERS_OF_A_NAME)
     name = getattr(one, "name", None) or (None if isinstance(one, Node) else getattr(one, "label", None))
     if not name and isinstance(one, Node) and count <= READABLE:
         with suppress(NaiveGraphError):  # of a cycle, say, there is a picture and no formula

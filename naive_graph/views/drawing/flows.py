@@ -75,3 +75,14 @@ def _box(flow: Any, name: str, members: Sequence[str], scope: tuple[str, ...]) -
         placed: Any = flow.layers[operator.layer - 1]
         lines.append(visible(repr(placed.layer)))
     return Box(name, "operator", lines, scope)
+
+
+def layers_of(flow: Any, most: int) -> str:
+    """Its layers, as many as are whole within so many letters, and how many more there are."""
+    texts = [visible(repr(each.layer)) for each in getattr(flow, "layers", ())]
+    for kept in range(len(texts), 0, -1):
+        rest = len(texts) - kept
+        said = ", ".join(texts[:kept]) + (f" and {rest} more layer{'s' * (rest > 1)}" if rest else "")
+        if len(said) <= most:
+            return said
+    return f"{len(texts)} layer{'s' * (len(texts) > 1)}" if texts else ""

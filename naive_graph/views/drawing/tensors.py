@@ -194,6 +194,15 @@ def tensor_scene(what: Any, wishes: Wishes, opened: Any) -> Scene:
     return described
 
 
+def described(node: TensorNode, most: int) -> str:
+    """A tensor without a name, by what it is made of: its equation if that speaks of named tensors, or their names."""
+    named = [each.name for each in ancestors([node]) if each.name]
+    equation = node.equation() if any(each.name for each in node.sources) else ""
+    if equation and len(equation) <= most:
+        return visible(equation)
+    return visible(f"a tensor {_shape(node)}" + (f" of {', '.join(named)}" if named else ""), most)
+
+
 def _over(found: re.Match[str]) -> str:
     """`sum_{a} ` and `max_{a} ` as pictures write them."""
     return f"{'Σ' if found[1] == 'sum' else found[1]}[{found[2]}] "

@@ -62,8 +62,9 @@ function paneling(walk, teller, go) {
     const box = item.parentNode.parentNode, top = item.offsetTop;
     const seen = top >= box.scrollTop && top + item.offsetHeight <= box.scrollTop + box.clientHeight;
     if (!seen) box.scrollTop = top - box.clientHeight / 2;
-    const { offsetLeft: left, offsetWidth: wide } = item.querySelector("mark");
-    box.scrollLeft = Math.min(left - EDGE, left + wide + EDGE - box.clientWidth);  // of a long part the beginning
+    const { offsetLeft: left, offsetWidth: wide } = item.querySelector("mark"), room = box.clientWidth - EDGE;
+    const fits = left + Math.min(wide, room / 2) <= room;  // of a long part the beginning
+    box.scrollLeft = fits ? 0 : Math.min(left - 2 * EDGE, left + wide - room);
   }
 
   /** Every number of the drawing as a table, for those who do not see it. */

@@ -32,7 +32,7 @@ export function mount(el, walk, state, alone = false) {
   const slider = make("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": "step",
     oninput: () => goTo(Number(slider.value)) });
   const typed = make("input", { type: "number", min: 0, "aria-label": "go to step",
-    onchange: () => goTo(Number(typed.value)) });
+    onchange: () => jump(Number(typed.value)) });
   const total = make("span", {}), inPython = make("code", { class: "ng-spare" });
   const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) => make("option",
     { value: name, selected: name === "normal" }, name)));
@@ -98,6 +98,13 @@ export function mount(el, walk, state, alone = false) {
   /** The number of the step that is shown, among those that this level tells; and to go to a step by its number. */
   const number = () => teller.numbered(view.index, level), most = () => teller.numbered(last, level);
   const goTo = (wanted) => go(teller.unnumbered(Math.max(0, Math.min(most(), Math.trunc(wanted) || 0)), level));
+  /** Go to a number that was written: where the page has fewer steps, that is said. */
+  function jump(wanted) {
+    goTo(wanted);
+    if (wanted > most()) sentence.textContent = `There is no step ${wanted} here: this is the last, ${most()}. `
+      + view.sentence;
+  }
+
   const isTold = () => teller.level(view.index) <= level;
 
   function move(direction) {
@@ -148,8 +155,7 @@ export function mount(el, walk, state, alone = false) {
       if (event.key !== "Enter") return;
       taken(event);
       if (target === wish) return search(event.shiftKey ? -1 : 1);
-      goTo(Number(typed.value));
-      return root.focus({ preventScroll: true });  // so that the next arrow is a step again
+      return root.focus({ preventScroll: true });  // the field hears its change; the next arrow is a step again
     }
     const onButton = ["BUTTON", "SUMMARY"].includes(target.tagName) || target.getAttribute?.("role") === "button",
       onSlider = target === slider;
@@ -195,7 +201,7 @@ export function mount(el, walk, state, alone = false) {
   }
 
   function search(direction) {
-    if (/^\d+$/.test(wish.value.trim())) return goTo(Number(wish.value));
+    if (/^\d+$/.test(wish.value.trim())) return jump(Number(wish.value));
     if (!understood()) {
       const none = wish.value.trim() ? `Nothing is called ${wish.value}. Try` : "Say first what to find:";
       return void (sentence.textContent = `${none} ${teller.wishes.slice(0, 3).join(", ")}, or the number of a step.`);
@@ -256,10 +262,8 @@ export function mount(el, walk, state, alone = false) {
   const linked = () => {
     const [, wanted, its] = location.hash.match(/^#step=(\d+)(?:&level=([123]))?$/) ?? [];
     if (!alone || wanted === undefined) return;
-    const least = its ? Number(its) - 1 : teller.level(Math.min(last, Number(wanted)));  // an old link counts all steps
-    if (its || least > level) choose(least);
-    if (its) goTo(Number(wanted));
-    else go(Number(wanted));
+    choose(its ? Number(its) - 1 : 1);  // it counts as the page does that it opens
+    jump(Number(wanted));
   };
   window.addEventListener("hashchange", linked);
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ...core.progress import progress
 from ...errors import NodeError
 from ..drawing.draw import draw
-from ..drawing.lettering import visible
+from ..drawing.flows import layers_of
 from ..drawing.scene import ordinal
 from .naming import LONG
 from .packing import Packed, Walk, undressed
@@ -126,8 +126,7 @@ class FiringLog(Sequence[Firing]):
         return f"<{len(self.fired):,} firings of {len(self.flow.operators)} operators>"
 
     def _title(self) -> str:
-        layers = ", ".join(repr(each.layer) for each in getattr(self.flow, "layers", ()))
-        return f"{visible(layers or 'A dataflow', LONG)}, one firing after another"
+        return f"{layers_of(self.flow, LONG) or 'A dataflow'}, one firing after another"
 
     def walk(self, title: str = "") -> Walk:
         """The firings as a browser shows them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -12,6 +13,7 @@ from ..drawing.scene import READABLE
 from .mathml import mathml
 from .run import Cast
 
+OMITTED = "…"
 LONGEST, DEEPEST = 160, 6  # letters of a formula that stands as a heading, and brackets within brackets
 LONG, DEEP, MANY = 60, 6, 4  # letters of a formula in a title, rules within rules, operands of a rule
 
@@ -27,7 +29,26 @@ def title_of(casts: Sequence[Cast]) -> str:
 def _shortened(cast: Cast, row: int) -> str:
     """The formula, as deep as it fits a title."""
     texts = (str(_written(cast, row, deep)) for deep in range(DEEP, 0, -1))
-    return visible(next((text for text in texts if len(text) <= LONG), cast.called(row)), LONG)
+    text = next((text for text in texts if len(text) <= LONG), OMITTED)
+    says = text.count(OMITTED) <= len(re.findall(r"[^\W\d]\w*", text))  # more than that much was left out
+    return visible(text, LONG) if says else _counted(cast, row)
+
+
+def _counted(cast: Cast, row: int) -> str:
+    """What a long formula is at its top: `a sum of 100 terms (601 nodes)`."""
+    size = f"{len(cast.rows):,} nodes"
+    while len(inner := [each for each in cast.operands(row) if each not in cast.constants]) == 1:
+        (row,) = inner
+    kind, terms, seen, left = cast.then.kind(row), 0, set[int](), [row]
+    while left:
+        each = left.pop()
+        if cast.then.kind(each) == kind and each not in seen:
+            seen.add(each)
+            left += cast.operands(each)
+        else:
+            terms += each not in cast.constants
+    parts = {"add": f"a sum of {terms:,} terms", "mul": f"a product of {terms:,} factors"}
+    return f"{parts[kind]} ({size})" if kind in parts and terms > MANY else f"a graph of {size}"
 
 
 def _written(cast: Cast, row: int, deep: int) -> Text:
@@ -36,7 +57,7 @@ def _written(cast: Cast, row: int, deep: int) -> Text:
     if rule is None or (name and row not in cast.targets):
         fixed = row in cast.constants and name is None and cast.is_there()
         return plain_number(cast.tables.values[row], PLAIN) if fixed else Text(name or f"v{row}", ATOM, PLAIN)
-    operands, omitted = cast.operands(row), Text("…", ATOM, PLAIN)
+    operands, omitted = cast.operands(row), Text(OMITTED, ATOM, PLAIN)
     if not deep:
         return omitted
     kept = operands if len(operands) <= MANY else operands[: MANY - 1]
