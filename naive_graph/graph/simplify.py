@@ -125,7 +125,7 @@ def mul(*xs: Any) -> Any:
     m, n = known(a), known(b)
     if foldable(a, b):
         return m * n  # type: ignore[operator]
-    if m is None and (n is not None or serial(a) > serial(b)):
+    if (m is None and (n is not None or serial(a) > serial(b))) or (m == 0.0 and foldable(b)):  # a learner's own 0
         return again(c.mul, b, a)
     if a == 0.0 or m == 1.0:
         return 0.0 if a == 0.0 else b

@@ -131,6 +131,12 @@ def test_no_derivative_shows_ones_zeros_or_double_signs(recipe):
                 assert not any(operand.value == 0.0 and node.rule.name in ("add", "sub") for operand in new), literals
 
 
+@pytest.mark.parametrize("number, written", [(0.0, "0"), (3.0, "3")])
+def test_a_slope_of_one_is_not_written_beside_a_learners_number(number, written):
+    x = Variable(0.0, name="x")
+    assert gradients(Graph.sum([x]) * number, x).formula() == written
+
+
 def test_tex_has_fractions_roots_and_letters():
     alpha, w = Variable(1.0, name="alpha"), Variable(2.0, name="w_12")
     assert (alpha.sqrt() / w**2).formula("tex") == r"\frac{\sqrt{\alpha}}{w_{12}^{2}}"
