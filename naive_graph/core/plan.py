@@ -65,6 +65,11 @@ class Plan:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def check_complete(self, tables: Tables) -> None:
+        """Raise ArityError if an operator waits for edges that are drawn by hand."""
+        if not self.complete:
+            check_complete(tables, self.rows)
+
     def operands(self, step: int) -> Sequence[int]:
         """The steps that feed this one, one for each operand position."""
         return self.operand_steps[self.starts[step] : self.starts[step + 1]]

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core.arithmetics.dual import Dual, slope_of
 from ..core.number import listed, number
-from ..core.plan import Plan, check_complete, check_set, plan_for
+from ..core.plan import Plan, check_set, plan_for
 from ..core.progress import many
 from ..core.reference import differentiate, evaluate
 from ..core.rules import Arithmetic
@@ -172,8 +172,7 @@ def _plan(ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[
     if not y_rows:
         raise NodeError(f"{who} needs at least one node to differentiate.")
     plan = plan_for(CURRENT.tables, y_rows)
-    if not plan.complete:
-        check_complete(CURRENT.tables, plan.rows)
+    plan.check_complete(CURRENT.tables)
     _check_not_merged(plan, x_rows, who)
     step_of = {row: step for step, row in enumerate(plan.rows)}
     return plan, [step_of.get(row) for row in x_rows]

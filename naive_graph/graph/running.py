@@ -12,7 +12,7 @@ from typing import Any
 from ..core import culprit
 from ..core.number import number
 from ..core.origin import learners_level
-from ..core.plan import Plan, check_complete, check_set
+from ..core.plan import Plan, check_set
 from ..core.rules import BY_NUMBER
 from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
 from ..errors import FeedError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
@@ -52,8 +52,7 @@ def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
                 f"It was made on {tables.origin(row)}."
             )
     check_set(tables, plan.rows)
-    if not plan.complete:
-        check_complete(tables, plan.rows)
+    plan.check_complete(tables)
 
 
 def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float]) -> None:

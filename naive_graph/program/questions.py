@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core import culprit, reference
 from ..core.origin import learners_level
-from ..core.plan import Plan, check_complete, plan_for
+from ..core.plan import Plan, plan_for
 from ..core.tables import Tables
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
@@ -71,7 +71,7 @@ class ByReference:
     @cached_property
     def plan(self) -> Plan:
         plan = plan_for(self.tables, list(dict.fromkeys([*self.rows, *self.wrt])))
-        check_complete(self.tables, plan.rows)
+        plan.check_complete(self.tables)
         return plan
 
     @cached_property
