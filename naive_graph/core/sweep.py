@@ -114,11 +114,11 @@ def reverse(
         sums[step] = total = 0.0 if adjoint is None else adjoint if under is None else guarded(adjoint, under)
         if rule is not None and adjoint is not None and wanted[step]:
             operands = operand_steps[starts[step] : starts[step + 1]]
-            xs, y, slopes = [values[operand] for operand in operands], values[step], rule.partials
-            if callable(slopes):  # of a rule of any number of operands, all come at once
-                partials = slopes(xs, y)
+            xs = [values[operand] for operand in operands]
+            if callable(rule.partials):  # of a rule of any number of operands, all come at once
+                partials = rule.partials(xs, values[step])
             else:
-                partials = [slope(*xs, y) if slope and wanted[to] else None for slope, to in zip(slopes, operands)]
+                partials = rule.partials_at(xs, values[step], [wanted[operand] for operand in operands])
             for position, partial in enumerate(partials):
                 operand, share, branch = operands[position], adjoint, under
                 if partial is None or not wanted[operand]:

@@ -68,7 +68,7 @@ class Cast:
         """Who is fed by each step, one entry for each operand position."""
         plan = self.plan
         fed = [step for step in range(len(plan)) for _ in plan.operands(step)]
-        return packed(list(plan.operand_steps), fed, len(plan))
+        return packed(plan.operand_steps, fed, len(plan))
 
     def consumers(self, row: int) -> list[int]:
         """The rows that this one feeds, one for each operand position."""
