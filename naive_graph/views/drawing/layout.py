@@ -30,6 +30,7 @@ DETOUR = 40.0  # how far an arrow of a cycle goes round the boxes
 MOST_STOPS = 20_000  # beyond which arrows from one box share theirs, and are straight if that is too many still
 
 Path = tuple[str, ...]  # of scopes, outermost first
+Reach = dict[Path, tuple[int, int]]  # the first and the last layer of each scope
 
 
 @dataclass
@@ -54,7 +55,8 @@ def arrange(scene: Scene, direction: str) -> Layout:
     down, depth = direction in ("TB", "BT"), depths(scene)
     layout, scopes = Layout(depth), {box.id: box.scope for box in scene.boxes}
     ports = Counter(arrow.target for arrow in scene.arrows if arrow.place)
-    ways = _add_routes(scene, layout, scopes, down)
+    reach = _reach(scene, depth)
+    ways = _add_routes(scene, layout, scopes, reach, down)
     starts = {(route[0], route[1] if len(route) > 2 else name) for name, route in layout.routes.items()}
     into, out = Counter(arrow.target for arrow in scene.arrows), Counter(source for source, _ in starts)
     for box in scene.boxes:
@@ -69,7 +71,7 @@ def arrange(scene: Scene, direction: str) -> Layout:
         for name, said in scene.scope_names.items()
     }
     across, frames = placed(order, rooms)
-    ends = _layers(scene, layout, across, direction)
+    ends = _layers(scene, layout, reach, across, direction)
     for name in chains:
         start, size = layout.along[depth[name]]
         layout.spots[name] = (start + size / 2, across[name])
@@ -98,13 +100,13 @@ def box_size(box: Box, ports: int = 0, down: bool = False) -> Point:
     return (wide + 48, max(high, (SMALL + 3.0) * ports)) if ports else (wide, high)
 
 
-def _add_routes(scene: Scene, layout: Layout, scopes: dict[str, Path], down: bool) -> dict[str, str]:
+def _add_routes(scene: Scene, layout: Layout, scopes: dict[str, Path], reach: Reach, down: bool) -> dict[str, str]:
     """Let each arrow stop over in every layer between, in its target's scope or its source's, or around both.
 
     Against the flow it goes back beside the scopes of both. Returns for each
     stopover the first of those that are on one straight way.
     """
-    depth, ways, reach = layout.depth, dict[str, str](), _reach(scene, layout.depth)
+    depth, ways = layout.depth, dict[str, str]()
     far, furthest = 0, dict[str, int]()
     for arrow in scene.arrows:
         span = abs(depth[arrow.target] - depth[arrow.source])
@@ -138,9 +140,9 @@ def _add_routes(scene: Scene, layout: Layout, scopes: dict[str, Path], down: boo
     return ways
 
 
-def _reach(scene: Scene, depth: Mapping[str, int]) -> dict[Path, tuple[int, int]]:
+def _reach(scene: Scene, depth: Mapping[str, int]) -> Reach:
     """The first and the last layer of each scope."""
-    reach: dict[Path, tuple[int, int]] = {}
+    reach: Reach = {}
     for box in scene.boxes:
         layer = depth[box.id]
         for size in range(1, len(box.scope) + 1):
@@ -150,7 +152,7 @@ def _reach(scene: Scene, depth: Mapping[str, int]) -> dict[Path, tuple[int, int]
 
 
 def _stops(
-    arrow: Arrow, depth: Mapping[str, int], scopes: Mapping[str, Path], reach: Mapping[Path, tuple[int, int]]
+    arrow: Arrow, depth: Mapping[str, int], scopes: Mapping[str, Path], reach: Reach
 ) -> Iterator[tuple[int, Path, bool]]:
     """The layers that an arrow passes, each with the scope to stop in, and whether it goes back there."""
     start, end, source, target = depth[arrow.source], depth[arrow.target], scopes[arrow.source], scopes[arrow.target]
@@ -173,7 +175,9 @@ def _stops(
     yield from ((layer, home(target, layer), False) for layer in range(first, end))
 
 
-def _layers(scene: Scene, layout: Layout, across: Mapping[str, float], direction: str) -> dict[str, Point]:
+def _layers(
+    scene: Scene, layout: Layout, reach: Reach, across: Mapping[str, float], direction: str
+) -> dict[str, Point]:
     """Set where each layer is along the arrows and where arrows turn before it; where each frame begins and ends."""
     lengths, gaps, inside = defaultdict[int, float](float), _gaps(layout, across), dict[str, int]()
     for name, layer in layout.depth.items():
@@ -182,18 +186,18 @@ def _layers(scene: Scene, layout: Layout, across: Mapping[str, float], direction
         for level, name in enumerate(box.scope):
             inside[name] = max(inside.get(name, 0), len(box.scope) - level)
     head, foot = {"TB": (FRAME_HEAD, FRAME_PAD), "BT": (FRAME_PAD, FRAME_HEAD)}.get(direction, (FRAME_PAD, FRAME_PAD))
-    ends, reach = dict[str, Point](), {path[-1]: layers for path, layers in _reach(scene, layout.depth).items()}
+    ends, spans = dict[str, Point](), {path[-1]: layers for path, layers in reach.items()}
     detour = DETOUR if layout.back else 0.0
     end = 0.0
     for layer in sorted(lengths):
         turned = end + (gaps[layer] if layout.along else detour)
         layout.turns[layer] = end, turned
-        opening = [name for name, (first, _) in reach.items() if first == layer]
+        opening = [name for name, (first, _) in spans.items() if first == layer]
         start = turned + head * max((inside[name] for name in opening), default=0)
         ends |= {name: (start - head * inside[name], 0.0) for name in opening}
         layout.along[layer] = start, lengths[layer]
         end = start + lengths[layer]
-        for name in [name for name, (_, last) in reach.items() if last == layer]:
+        for name in [name for name, (_, last) in spans.items() if last == layer]:
             low, far = ends[name][0], start + lengths[layer] + foot * inside[name]
             if direction in ("LR", "RL"):  # the name stands along the frame
                 far = max(far, low + text_width(scene.scope_names[name], SMALL) + 20)
