@@ -10,6 +10,8 @@ import pytest
 from browsing import BROWSER_ARGUMENTS, CHROMIUM, browser_or_skip
 from stepping import Seen
 
+from naive_graph import Graph, Variable, record
+
 
 @pytest.fixture(scope="module")  # while it is open, no other test of this process may begin an event loop
 def browser() -> Iterator[Any]:
@@ -42,3 +44,19 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     yield show
     for context in pages:
         context.close()
+
+
+@pytest.fixture(scope="module")
+def million() -> Any:
+    """A loop over a graph of some hundred nodes: over a million events."""
+    with Graph.scratch():
+        w = Variable(0.5, name="w")
+        y: Any = w
+        for _ in range(60):
+            y = (y * 0.9).sin() + w
+        with record() as steps:
+            for _ in range(1050):
+                Graph.forward(y)
+                Graph.backward(y)
+                w.value -= 1e-4 * w.grad
+        yield steps

@@ -27,22 +27,6 @@ def small() -> Any:
     return f
 
 
-@pytest.fixture(scope="module")
-def million() -> Any:
-    """A loop over a graph of some hundred nodes: over a million events."""
-    with Graph.scratch():
-        w = Variable(0.5, name="w")
-        y: Any = w
-        for _ in range(60):
-            y = (y * 0.9).sin() + w
-        with record() as steps:
-            for _ in range(1050):
-                Graph.forward(y)
-                Graph.backward(y)
-                w.value -= 1e-4 * w.grad
-        yield steps
-
-
 # --- the saved page, without a browser ----------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from stepping import Seen
-from test_stepper import CONTRAST, layers, million, small  # noqa: F401 - million is a fixture
+from test_stepper import CONTRAST, layers, small
 
 from naive_graph import Activation, Conv2D, Dense, Graph, Sequential, Variable, record, step
 from naive_graph.views.steps.describe import figure
@@ -366,7 +366,7 @@ def test_the_curve_and_the_contour_move_with_the_walk(opened: Any) -> None:
 
 
 @pytest.mark.browser
-def test_a_million_events_open(browser: Any, million: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_a_million_events_open(browser: Any, million: Any, tmp_path: Path) -> None:
     path = million.save(tmp_path / "million.html")
     view = browser.new_page()
     view.goto(path.as_uri())
