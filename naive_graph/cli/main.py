@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # somebody closed it
-            setattr(sys, name, open(os.devnull, "r+"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "r+"))  # noqa: SIM115 - for as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack a learner's letters
