@@ -102,6 +102,8 @@ def _sweep(target: Path) -> None:
     """Remove what a killed write left: the parts of this file that nobody has locked."""
     for part in target.parent.glob(f".{glob.escape(target.name[:200])}.????????.part"):
         with suppress(OSError):
+            if not stat.S_ISREG(part.lstat().st_mode):  # a pipe of such a name would be waited for; no write left it
+                continue
             with open(part, "rb") as file:
                 _lock(file)
                 left = time.time() - os.fstat(file.fileno()).st_mtime > JUST_NOW

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from ..core.files import path_of
 from ..errors import SequentialError, SequentialWarning, ShapeError, TrainingError
 from ..training import stored
 from .compute import Arithmetic, Loss, arithmetic
@@ -234,22 +235,23 @@ class Network:
         arrays = {
             f"{number}.{name}": array for number, held in enumerate(self.weights, 1) for name, array in held.items()
         }
-        return stored.write(Path(path), "sequential", settings, arrays)
+        return stored.write(path_of(path, TrainingError), "sequential", settings, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The network that `save` wrote. Raises TrainingError."""
         found: list[Self] = []
+        source = path_of(path, TrainingError)
 
         def check(settings: dict[str, Any], shapes: stored.Shapes) -> None:
-            found.append(cls._described(settings, Path(path)))
+            found.append(cls._described(settings, source))
             wanted = {
                 f"{each.number}.{name}": shape for each in found[0].layers for name, shape in each.weight_shapes.items()
             }
             if shapes != wanted:
-                raise TrainingError(f"{path}: its arrays are not the weights of its layers. Save the network again.")
+                raise TrainingError(f"{source}: its arrays are not the weights of its layers. Save the network again.")
 
-        _, arrays = stored.read(Path(path), "sequential", check)
+        _, arrays = stored.read(source, "sequential", check)
         network = found[0]
         network._weights = [
             {name: arrays[f"{each.number}.{name}"] for name in each.weight_shapes} for each in network.layers

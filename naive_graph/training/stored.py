@@ -52,6 +52,8 @@ def read(
     """
     np = _numpy()
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise ValueError("it is a folder, a device or a pipe")
         with zipfile.ZipFile(path) as file:
             _check_sizes(file, path)
             head = json.loads(_array(np, file, "head", "|u1").tobytes())
@@ -67,7 +69,7 @@ def read(
         raise TrainingError(f"There is no file {path}.") from None
     except TrainingError:
         raise
-    except (OSError, ValueError, KeyError, AttributeError, RecursionError, zipfile.BadZipFile, EOFError) as error:
+    except Exception as error:  # whatever zipfile, NumPy and json make of other people's bytes
         raise TrainingError(f"{path} is no file of naive_graph, or it is damaged: {error}") from None
     _check_finite(np, arrays, f"{path}: ", "done")
     return settings, arrays
