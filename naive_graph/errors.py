@@ -103,6 +103,10 @@ class ShapeError(NaiveGraphError, ValueError):
     """The extents of tensors do not fit together."""
 
 
+class PlaceError(ShapeError, IndexError):
+    """A place was asked for that a tensor does not have."""
+
+
 class PropertyError(ShapeError):
     """A property of a tensor operator has a value that it cannot have."""
 

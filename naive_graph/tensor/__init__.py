@@ -5,7 +5,7 @@ nodes, function  the kinds, each an equation; what an elementwise one computes
 reduction, slopes    the largest, the product, logsumexp along axes, as one node; how it responds to its entries
 build            `linear("ij,j->i", W, x)`: nodes written with letters
 derivatives, calculus, differentiate    how index arrays turn; the rules; both walks
-arithmetic, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
+arithmetic, subscript, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
 operators/                the table of operators with properties
 weighing, losses          rows that say how far predictions are from labels
 moves, sides, equation    how a node reads
@@ -22,6 +22,7 @@ with door("Tensors need", "tensor"):
     import opt_einsum as _opt_einsum  # noqa: F401
 
 from . import check as _check  # noqa: F401 - gives tensors a method
+from . import subscript as _subscript  # noqa: F401 - gives them x[...]
 from .base import TensorNode
 from .build import linear, nonlinear, transform
 from .differentiate import gradients, tangents

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.number import listed, number
 from ..core.rules import Rule
-from ..errors import ShapeError
+from ..errors import PlaceError, ShapeError
 from ..graph.nodes import Node
 from .base import Call, TensorNode, check_tensors, checked_shape, method
-from .evaluation.arrays import asked
+from .evaluation.arrays import Array, asked
 from .function import trace
 from .index import Shape
 from .nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
-from .picks import entry, pick, sliced
+from .picks import pick
 
 LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
 
@@ -208,7 +208,7 @@ def axes_of(node: TensorNode, axis: Any) -> list[int]:
     return found
 
 
-# --- reshaping and slicing ----------------------------------------------------
+# --- reshaping and picking ----------------------------------------------------
 
 
 def expand_dims(self: TensorNode, axis: int) -> TensorNode:
@@ -229,45 +229,19 @@ def squeeze(self: TensorNode, axis: Any = None) -> TensorNode:
     return _without_other(self, [at for at in range(self.rank) if at not in chosen])
 
 
-@method
-def __getitem__(self: TensorNode, parts: Any) -> TensorNode:
-    """Numbers, slices, `...`, None (a new axis) and lists of places, as in NumPy; a list picks along its axis.
-
-    It is notation, and no row of the table: the rows slice, gather and expand_dims say the same, each with a frame.
-    """
-    node, axis = self, 0
-    for part in _spelt_out(self, parts if isinstance(parts, tuple) else (parts,)):
-        if part is None:
-            node, axis = expand_dims(node, axis), axis + 1
-        elif isinstance(part, slice):
-            node, axis = sliced(node, axis, part), axis + 1
-        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
-            node = entry(node, axis, int(part))
-        else:
-            node, axis = gather(node, part, axis), axis + np.ndim(part)
-    return node
-
-
-def _spelt_out(node: TensorNode, parts: tuple[Any, ...]) -> list[Any]:
-    """The parts with `...` replaced by whole slices."""
-    taken = sum(1 for part in parts if part is not None and part is not Ellipsis)
-    if taken > node.rank:
-        raise ShapeError(f"{node.label} was given {taken} indices, and has {node.rank} axes.")
-    place = next((at for at, part in enumerate(parts) if part is Ellipsis), len(parts))
-    return [*parts[:place], *[slice(None)] * (node.rank - taken), *parts[place + 1 :]]
-
-
 def gather(self: TensorNode, places: Any, axis: int = 0) -> TensorNode:
     """The entries at these places along an axis: an array of whole numbers."""
     axis, table = _axis(self, axis), asked(places)
     if table.dtype.kind not in "iu" or not table.size:
         raise ShapeError(f"{self.label} is indexed with whole numbers and slices, not {places!r}.")
-    extent = self.shape[axis]
-    if table.min() < -extent or table.max() >= extent:
-        raise ShapeError(f"Axis {axis} of {self.label} runs from 0 to {extent - 1}; {places!r} goes beyond.")
-    return pick(self, axis, table.shape, (0,) * table.ndim, table=np.where(table < 0, table + extent, table))
+    return pick(self, axis, table.shape, (0,) * table.ndim, table=in_reach(self, table, axis))
 
 
-@method
-def __iter__(self: TensorNode) -> Iterator[TensorNode]:
-    return (entry(self, 0, place) for place in range(len(self)))
+def in_reach(node: TensorNode, places: Array, axis: int) -> Array:
+    """Whole numbers with those below 0 counted from the end of an axis. Raises PlaceError."""
+    extent = node.shape[axis]
+    if places.size and (places.min() < -extent or places.max() >= extent):
+        raise PlaceError(
+            f"Axis {axis} of {node.label} runs from 0 to {extent - 1}; {places.tolist()!r:.60} goes beyond."
+        )
+    return np.where(places < 0, places + extent, places)

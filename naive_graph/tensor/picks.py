@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
-from ..errors import ShapeError
+from ..errors import PlaceError, ShapeError
 from .base import TensorNode, size_of
 from .index import Shape
 from .nodes import LinearNode, TransformNode
@@ -72,7 +72,10 @@ def _unflattened(flat: TensorNode, shape: Shape) -> TensorNode:
 
 def sliced(node: TensorNode, axis: int, part: slice) -> TensorNode:
     """One axis cut down to a slice, which may step and run backwards."""
-    steps = range(*part.indices(node.shape[axis]))
+    try:
+        steps = range(*part.indices(node.shape[axis]))
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"The slice {part!r:.60} of axis {axis} of {node.label}: {error}.") from None
     if not steps:
         raise ShapeError(f"The slice {part} of axis {axis} of {node.label} is empty.")
     if steps == range(node.shape[axis]):
@@ -84,7 +87,7 @@ def entry(node: TensorNode, axis: int, place: int) -> TensorNode:
     """One position of an axis; the axis goes."""
     extent = node.shape[axis]
     if not -extent <= place < extent:
-        raise ShapeError(f"Axis {axis} of {node.label} has no place {place}: it runs from 0 to {extent - 1}.")
+        raise PlaceError(f"Axis {axis} of {node.label} has no place {place}: it runs from 0 to {extent - 1}.")
     return pick(node, axis, (), (), place % extent)
 
 

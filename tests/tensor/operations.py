@@ -36,17 +36,19 @@ def place_of(shapes):
 
 @st.composite
 def pieces(draw, shapes):
-    """A number, a slice or a list of places for each axis."""
+    """A number or a slice for each axis; or one list of places, and slices. What else meets: test_subscripts.py."""
     place = draw(place_of(shapes))
-    parts = [draw(part(extent)) for extent in shapes[place]]
+    listed = draw(st.none() | st.integers(0, len(shapes[place])))
+    kinds = ["number", "slice", "backwards"] if listed is None else ["slice", "backwards"]
+    parts = [draw(part(extent, ["list"] if at == listed else kinds)) for at, extent in enumerate(shapes[place])]
     shape = tuple(len(places(each, n)) for each, n in zip(parts, shapes[place]) if not isinstance(each, int))
     return {"kind": "piece", "of": [place], "parts": parts, "shape": shape}
 
 
 @st.composite
-def part(draw, extent):
+def part(draw, extent, kinds):
     anywhere = st.integers(-extent, extent - 1)
-    kind = draw(st.sampled_from(["number", "slice", "backwards", "list"]))
+    kind = draw(st.sampled_from(kinds))
     if kind == "number":
         return draw(anywhere)
     if kind == "list":

@@ -1,0 +1,134 @@
+"""Subscripts, x[...], with NumPy's meaning.
+
+Numbers, slices, `...` and None are read axis by axis. Lists of places and masks
+are broadcast together and picked at once: two lists give one entry for each
+pair. The axes of what they pick stand where the lists stood; lists that stood
+apart have them first. It is notation, and no row of the table of operators: the
+rows slice, gather and expand_dims say the same, each with a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import index
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from ..core.rules import Arithmetic
+from ..errors import NodeError, PlaceError, ShapeError
+from .arithmetic import expand_dims, in_reach, transpose
+from .base import TensorNode, method, size_of
+from .evaluation.arrays import Array, asked
+from .picks import entry, pick, reshape, sliced
+
+Part = None | EllipsisType | bool | int | slice | Array  # of a subscript, as it is meant
+
+
+@method
+def __getitem__(self: TensorNode, parts: Any) -> TensorNode:
+    """Numbers, slices, `...`, None (a new axis), lists of places and masks, all as in NumPy."""
+    spelt = _spelt_out(self, parts if isinstance(parts, tuple) else (parts,))
+    node, axis, tables = self, 0, dict[int, Array]()
+    for part in spelt:
+        if part is Ellipsis:
+            continue
+        if isinstance(part, int) and not isinstance(part, bool):
+            node = entry(node, axis, part)
+            continue
+        if part is None or isinstance(part, bool):
+            node = expand_dims(node, axis)
+        if isinstance(part, slice):
+            node = sliced(node, axis, part)
+        elif part is not None:
+            tables[axis] = np.zeros(int(part), int) if isinstance(part, bool) else in_reach(node, part, axis)
+        axis += 1
+    return _met(node, tables, _apart(spelt)) if tables else node
+
+
+@method
+def __iter__(self: TensorNode) -> Iterator[TensorNode]:
+    return (entry(self, 0, place) for place in range(len(self)))
+
+
+# --- lists of places ----------------------------------------------------------
+
+
+def _met(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNode:
+    """One entry, or what the other axes hold of it, for each place where the lists of places meet."""
+    axes = list(tables)
+    try:
+        meeting = np.broadcast_arrays(*tables.values())
+    except ValueError:
+        shapes = " and ".join(str(table.shape) for table in tables.values())
+        raise ShapeError(f"Lists of places of shapes {shapes} do not broadcast, as in {node.label}[...].") from None
+    if not meeting[0].size:
+        raise ShapeError(f"The lists and masks in {node.label}[...] pick no entry. A tensor has at least one.")
+    rest, first = [each for each in range(node.rank) if each not in axes], 0 if apart else axes[0]
+    order = [*rest[:first], *axes, *rest[first:]]
+    moved = node if order == sorted(order) else transpose(node, *order)
+    extents = moved.shape[first : first + len(axes)]
+    merged = reshape(moved, (*moved.shape[:first], size_of(extents), *moved.shape[first + len(axes) :]))
+    table = np.ravel_multi_index(meeting, extents)
+    return pick(merged, first, table.shape, (0,) * table.ndim, table=table)
+
+
+def _apart(parts: Sequence[Part]) -> bool:
+    """Whether a slice, a new axis or `...` stands between lists of places; beside them a number counts as a list."""
+    lists = [at for at, part in enumerate(parts) if part is not None and not isinstance(part, (slice, EllipsisType))]
+    return lists[-1] - lists[0] >= len(lists)
+
+
+# --- reading ------------------------------------------------------------------
+
+
+def _spelt_out(node: TensorNode, given: tuple[Any, ...]) -> list[Part]:
+    """The parts as they are meant: whole slices for `...`, and for a mask the places of what it keeps."""
+    if sum(1 for part in given if part is Ellipsis) > 1:
+        raise PlaceError(f"{node.label}[...] has `...` twice: nothing says for how many axes each stands.")
+    parts = [part if part is Ellipsis else _meant(node, part) for part in given]
+    taken = sum(map(_axes, parts))
+    if taken > node.rank:
+        raise PlaceError(f"{node.label} was given {taken} indices, and has {node.rank} axes.")
+    spelt, axis = list[Part](), 0
+    for part in parts:
+        spelt += _spread(node, part, axis, node.rank - taken)
+        axis += node.rank - taken if part is Ellipsis else _axes(part)
+    return [*spelt, *[slice(None)] * (node.rank - axis)]
+
+
+def _axes(part: Any) -> int:
+    """How many axes of the tensor a part stands for."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    return part.ndim if isinstance(part, np.ndarray) and part.dtype == bool else 1
+
+
+def _spread(node: TensorNode, part: Any, axis: int, others: int) -> Sequence[Part]:
+    if part is Ellipsis:
+        return [part, *[slice(None)] * others]  # it parts lists even where it stands for no axis
+    if not isinstance(part, np.ndarray) or part.dtype != bool:
+        return [part]
+    if part.shape != node.shape[axis : axis + part.ndim]:
+        raise PlaceError(f"A mask of shape {part.shape} does not cover the axes of {node.label} from axis {axis} on.")
+    return part.nonzero()
+
+
+def _meant(node: TensorNode, part: Any) -> Part:
+    """None, a slice, True or False, a whole number, or an array of whole numbers or of True and False."""
+    if part is None or isinstance(part, (slice, bool)):
+        return part
+    if isinstance(part, Arithmetic):
+        raise NodeError(
+            f"{node.label}[...] takes whole numbers that are known now, not a {type(part).__name__.lstrip('_')}. "
+            "Places that are computed: gather(x, places). The number it has now: int(i.value)."
+        )
+    if hasattr(part, "__index__") and not hasattr(part, "shape"):
+        return index(part)
+    table = asked(part)
+    if isinstance(part, (list, tuple)) and not table.size and len(part) == len(table):
+        table = table.astype(int)  # a list of no places, which NumPy takes for one of floats
+    if table.dtype.kind not in "iub":
+        raise ShapeError(f"{node.label} is indexed with whole numbers, slices and masks, not {part!r:.60}.")
+    return table if table.ndim else table.item()
