@@ -11,11 +11,14 @@ import csv
 import io
 import json
 import os
+import stat
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 from ..core.files import write_whole
@@ -27,9 +30,10 @@ from .exercise import Exercise
 from .handout import cell_texts, checked
 from .judge import Verdict
 
-MOST_BYTES = 1 << 25  # of a notebook that is read
+MOST_BYTES = 1 << 25  # of a file that is read
 HEAD = ("student", "lesson", "exercise", "points", "of", "mistakes", "late")
 Told = Callable[[str], Any]
+READING = Lock()  # what a notebook may unfold to is large: one at a time
 
 
 class Result(NamedTuple):
@@ -49,7 +53,7 @@ class Result(NamedTuple):
 def grade_all(course: Course, tell: Told) -> list[Result]:
     """The results of everybody for every lesson that gives points. tell: is given a line about each."""
     set_lessons = [(lesson, _asked(course, lesson)) for lesson in course.lessons.values() if lesson.points]
-    students = sorted(each.name for each in _folders(course.folder / "submitted"))
+    students = sorted(_folders(course.folder / "submitted"))
     sandbox.grade([], [], course.limits, [])  # whether it works here, before anybody is blamed
     work = [(student, *each) for student in students for each in set_lessons]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -67,7 +71,7 @@ def grade_all(course: Course, tell: Told) -> list[Result]:
 
 def _summary(result: Result) -> str:
     points = f"{result.points:g} of {sum(each['of'] for each in result.answers):g}"
-    return f"{result.student}, {result.lesson}: {result.ungraded or points}"
+    return f"{readable(result.student)}, {result.lesson}: {result.ungraded or points}"
 
 
 def _asked(course: Course, lesson: Lesson) -> list[tuple[Exercise, str]]:
@@ -119,7 +123,8 @@ def _judged(course: Course, student: str, lesson: Lesson, asked: list[tuple[Exer
 
 def _verdicts(course: Course, handed_in: bytes, asked: list[tuple[Exercise, str]]) -> list[Verdict]:
     try:
-        cells = cell_texts(json.loads(handed_in))
+        with READING:
+            cells = cell_texts(json.loads(handed_in))
     except (ValueError, RecursionError, LessonError):
         return [Verdict(False, "What was handed in is no notebook.")] * len(asked)
     hide = [str(course.folder / each) for each in ("source", "release", "submitted", "results")]
@@ -149,27 +154,40 @@ def _kept(place: Path, digest: str) -> list[dict[str, Any]] | None:
 # --- what was handed in ---------------------------------------------------------
 
 
-def _folders(place: Path) -> Iterator[Path]:
-    """The folders in a folder; no links, which may lead anywhere."""
+def _folders(place: Path) -> Iterator[str]:
+    """The names of the folders in a folder; of no links, which may lead anywhere."""
     if not place.is_dir():
         raise LessonError(f"There is no folder {place}. Put there what was handed in: STUDENT/LESSON/LESSON.ipynb")
-    return (each for each in place.iterdir() if each.is_dir() and not each.is_symlink() and each.name[0] != ".")
+    return (each.name for each in os.scandir(place) if each.is_dir(follow_symlinks=False) and each.name[0] != ".")
+
+
+def readable(student: str) -> str:
+    r"""The name of a folder to be shown: bytes that are no letters here by their numbers, as \xc1."""
+    return os.fsencode(student).decode(sys.getfilesystemencoding(), "backslashreplace")
 
 
 def _notebook(folder: Path) -> bytes:
     """The notebook that was handed in: the one of the lesson's name, or the only one. Empty if there is none."""
-    found = [] if folder.is_symlink() else [each for each in folder.glob("*.ipynb") if not each.is_symlink()]
+    found = [each for each in folder.glob("*.ipynb") if _is_here(each)]
     named = [each for each in found if each.stem == folder.name] or found
-    if len(named) != 1 or not named[0].is_file():
-        return b""
-    with named[0].open("rb") as file:
-        return file.read(MOST_BYTES)
+    return _read(named[0]) if len(named) == 1 else b""
+
+
+def _is_here(file: Path) -> bool:
+    """Whether it is a file: a link may lead anywhere, and a pipe or a device may have no end."""
+    return not file.parent.is_symlink() and stat.S_ISREG(file.lstat().st_mode)
+
+
+def _read(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(MOST_BYTES)
 
 
 def _late(folder: Path, lesson: Lesson) -> bool | None:
     """Whether it came after its time, if nbgrader's timestamp.txt says when it came."""
     try:
-        day, hour, *zone = (folder / "timestamp.txt").read_text(encoding="utf-8").split()
+        told = _read(stamp).decode() if _is_here(stamp := folder / "timestamp.txt") else ""
+        day, hour, *zone = told.split()
         came = datetime.fromisoformat(f"{day} {hour}{zone[0] if zone and zone[0][0] in '+-' else ''}")
     except (OSError, ValueError):
         return None
@@ -191,10 +209,11 @@ def table(results: list[Result]) -> str:
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(HEAD)
     for result in results:
+        student = readable(result.student)
         late = {None: "", True: "late", False: "in time"}[result.late]
         for each in result.answers:
             names = " ".join(name for name, _ in each["mistakes"])
-            who = "'" * (result.student[0] in "=+-@") + result.student  # a spreadsheet would compute it
+            who = "'" * (student[0] in "=+-@") + student  # a spreadsheet would compute it
             points = f"{each['points']:g}", f"{each['of']:g}"
             lines.writerow((who, result.lesson, each["exercise"], *points, names, late))
     return text.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from html import escape
@@ -10,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..views.look import page_style
-from .grading import Result
+from .grading import Result, readable
 from .judge import exercise_named
 
 PAGE = """<!DOCTYPE html>
@@ -36,12 +37,13 @@ NAMELESS = "Wrong, and no mistake could be named. What is sure stands on the stu
 
 def student_page(student: str, results: list[Result]) -> str:
     """What one student got, lesson by lesson: the mistakes by name, and the smallest failing case, drawn."""
-    body = [f"<h1>{escape(student)}</h1>", f"<p>{_points(results)}</p>"]
+    who = readable(student)
+    body = [f"<h1>{escape(who)}</h1>", f"<p>{_points(results)}</p>"]
     for result in results:
         late = " (late)" if result.late else ""
         body.append(f"<h2>{escape(result.lesson)}{late}: {escape(result.ungraded) or _points([result])}</h2>")
         body += map(_section, result.answers)
-    return _page(student, body)
+    return _page(who, body)
 
 
 def _section(answer: dict[str, Any]) -> str:
@@ -58,7 +60,7 @@ def _section(answer: dict[str, Any]) -> str:
 def class_page(results: list[Result]) -> str:
     """What the class has not understood, most frequent first; how each exercise and each student went."""
     body = ["<h1>The class</h1>", f"<p>{len({each.student for each in results})} students. {_points(results)}</p>"]
-    ungraded = [f"{each.student}, {each.lesson}: {each.ungraded}" for each in results if each.ungraded]
+    ungraded = [f"{readable(each.student)}, {each.lesson}: {each.ungraded}" for each in results if each.ungraded]
     body += [f"<p><b>{escape(each)}</b></p>" for each in ungraded]
     body += ["<h2>What is not understood, most frequent first</h2>", _misconceptions(results)]
     body += ["<h2>Exercise by exercise</h2>", _exercises(results)]
@@ -124,7 +126,7 @@ def _points(results: list[Result]) -> str:
 
 
 def _link(student: str) -> str:
-    return f'<a href="students/{quote(student)}.html">{escape(student)}</a>'
+    return f'<a href="students/{quote(os.fsencode(student))}.html">{escape(readable(student))}</a>'
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:

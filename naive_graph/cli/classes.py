@@ -66,17 +66,27 @@ def grade(folder: Path, trust: bool) -> int:
     except KeyboardInterrupt:
         print("\nWhat was graded is kept: the same command goes on from there.", file=sys.stderr)
         raise
-    _write_results(course, results)
-    return 1 if any(each.ungraded for each in results) else 0
+    return 0 if _write_results(course, results) and not any(each.ungraded for each in results) else 1
 
 
-def _write_results(course: Course, results: list[Result]) -> None:
-    place = course.folder / "results"
+def _write_results(course: Course, results: list[Result]) -> bool:
+    """Write the table first, then the pages; a page that cannot be written, for its name say, stops no other."""
+    place, whole = course.folder / "results", True
     (place / "students").mkdir(parents=True, exist_ok=True)
-    for student, own in groupby(results, key=lambda each: each.student):
-        write_whole(place / "students" / f"{student}.html", student_page(student, list(own)).encode(), LessonError)
     _write(place / "points.csv", table(results))
     _write(place / "class.html", class_page(results))
+    for student, own in groupby(results, key=lambda each: each.student):
+        try:
+            write_whole(place / "students" / f"{student}.html", _bytes(student_page(student, list(own))), LessonError)
+        except LessonError as error:
+            whole = False
+            print(error, file=sys.stderr)
+    return whole
+
+
+def _bytes(text: str) -> bytes:
+    """A text as UTF-8. What a learner's error says may hold half a letter, which UTF-8 has not."""
+    return text.encode(errors="backslashreplace")
 
 
 def _chosen(lessons: list[Path], names: Sequence[str]) -> list[Path]:
@@ -103,5 +113,5 @@ def _write_once(place: Path, text: str, renew: bool) -> None:
 
 def _write(place: Path, text: str) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(place, text.encode(), LessonError)
+    write_whole(place, _bytes(text), LessonError)
     print(f"written: {place}")

@@ -19,6 +19,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+MOST_LETTERS = 60  # of a file's name, in the name of a part: a name has 255 bytes, and a letter up to four
 JUST_NOW = 0.1  # seconds in which a part that was begun may not be locked yet
 
 
@@ -80,7 +81,7 @@ def write_whole(target: Path, data: bytes, failure: type[NaiveGraphError]) -> No
 
 def _write_beside(target: Path, data: bytes) -> None:
     """Write a file of a name of its own, locked as long as somebody writes it, and move it into place."""
-    part = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
+    part = target.with_name(f".{target.name[:MOST_LETTERS]}.{secrets.token_hex(4)}.part")
     try:
         with open(part, "xb") as file:  # so it has the permissions that the umask leaves
             _lock(file)
@@ -100,7 +101,7 @@ def _write_beside(target: Path, data: bytes) -> None:
 
 def _sweep(target: Path) -> None:
     """Remove what a killed write left: the parts of this file that nobody has locked."""
-    for part in target.parent.glob(f".{glob.escape(target.name[:200])}.????????.part"):
+    for part in target.parent.glob(f".{glob.escape(target.name[:MOST_LETTERS])}.????????.part"):
         with suppress(OSError):
             if not stat.S_ISREG(part.lstat().st_mode):  # a pipe of such a name would be waited for; no write left it
                 continue

@@ -1,0 +1,166 @@
+"""Whatever one student hands in, everybody else is graded as if it were not there."""
+
+import csv
+import json
+import os
+import sys
+
+import pytest
+from handing_in import LESSON, RIGHT, hand_in, new_course, no_walls, notebook
+
+from naive_graph.cli.main import main
+
+pytestmark = [
+    pytest.mark.usefixtures("data_apart"),
+    pytest.mark.skipif(sys.platform != "linux", reason="devices, pipes and names of any bytes are Linux's"),
+]
+GBK = os.fsdecode("刘洋".encode("gbk"))
+
+
+def linked(name, target):
+    return lambda place: (place / name).symlink_to(target)
+
+
+def piped(name):
+    return lambda place: os.mkfifo(place / name)
+
+
+def endless(name):
+    """A file of a tebibyte, which takes no room on the disk."""
+
+    def submit(place):
+        (place / name).touch()
+        os.truncate(place / name, 1 << 40)
+
+    return submit
+
+
+def stamped(text):
+    return lambda place: (place / "timestamp.txt").write_bytes(text)
+
+
+def noted(*sources):
+    return lambda place: (place / f"{LESSON}.ipynb").write_text(json.dumps(notebook(*sources)))
+
+
+def replaced(make):
+    """The folder of the lesson is something else."""
+
+    def submit(place):
+        (place / f"{LESSON}.ipynb").unlink()
+        place.rmdir()
+        make(place)
+
+    return submit
+
+
+def looped(place):
+    place.symlink_to(place)
+
+
+def slope_of(line):
+    return f"def slope(f, x, h=1e-5):\n    {line}"
+
+
+NOTES = f"{LESSON}.ipynb"
+# By what is hostile: what is done to the folder of a lesson that holds a right answer, and the points that are left.
+FILES = {
+    "the time is endless": (linked("timestamp.txt", "/dev/zero"), 1),
+    "the time is a pipe": (piped("timestamp.txt"), 1),
+    "the time is a link to itself": (linked("timestamp.txt", "timestamp.txt"), 1),
+    "the time is a folder": (lambda place: (place / "timestamp.txt").mkdir(), 1),
+    "the time is a tebibyte": (endless("timestamp.txt"), 1),
+    "the time is no text": (stamped(bytes(range(256))), 1),
+    "the time is before all times": (stamped(b"0001-01-01 00:00:00 +23:59"), 1),
+    "the time is after all times": (stamped(b"9999-12-31 23:59:59 -23:59"), 1),
+    "the notebook is endless": (lambda place: ((place / NOTES).unlink(), linked(NOTES, "/dev/zero")(place)), 0),
+    "the notebook is a pipe": (lambda place: ((place / NOTES).unlink(), piped(NOTES)(place)), 0),
+    "the notebook is a folder": (lambda place: ((place / NOTES).unlink(), (place / NOTES).mkdir()), 0),
+    "the notebook is a tebibyte": (endless(NOTES), 0),
+    "the notebook holds a million lists": (lambda place: (place / NOTES).write_text("[[]" + ",[]" * 10**6 + "]"), 0),
+    "the notebook has a pipe beside it": (piped("other.ipynb"), 1),
+    "the lesson is a pipe": (replaced(os.mkfifo), 0),
+    "the lesson is a link to itself": (replaced(looped), 0),
+    "the lesson is the whole disk": (replaced(lambda place: place.symlink_to("/")), 0),
+}
+ANSWERS = {
+    "half a letter in an error": (noted(slope_of("raise ValueError('\\udc80 \\ud83d')")), 0),
+    "half a letter in a cell": (noted("'\ud800'", RIGHT), 1),
+    "half a letter in a name": (noted(RIGHT, "check('\ud800', slope)"), 1),
+    "an error with marks of control": (noted(slope_of("raise ValueError('\\0\\x1b[2J\\r\\n,\"')")), 0),
+    "an answer that is all lists": (noted(slope_of("return [[[0.0] * 20] * 20] * 20_000")), 0),
+    "a deep answer": (noted("d = []\nfor _ in range(10**6):\n    d = [d]", slope_of("return d")), 0),
+    "a deep cell": (noted("x = " + "-" * 100_000 + "1", slope_of("return x")), 0),
+    "a number without end": (noted(slope_of("return 10 ** 10 ** 6")), 0),
+}
+NAMES = [
+    GBK,
+    os.fsdecode(bytes(range(128, 256))),
+    "刘" * 85,
+    "n" * 255,
+    "a\nb\t\x1b[2J",
+    "=1+1",
+    "<a>\"&'",
+    "%2e%2e?#",
+    "\\xc1",
+]
+everything = pytest.mark.parametrize("submit, points", (FILES | ANSWERS).values(), ids=FILES | ANSWERS)
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    made = new_course(tmp_path, monkeypatch)
+    told = (made / "course.toml").read_text(encoding="utf-8")
+    told = told.replace("seconds = 60", "seconds = 3").replace("kahn = 1, ", "")
+    (made / "course.toml").write_text(told, encoding="utf-8")
+    return made
+
+
+def graded(course):
+    """The exit code, and for each line of the table the student and the points for the slope."""
+    code = main(["class", "grade", str(course / "submitted"), *["--trust"] * bool(no_walls())])
+    with open(course / "results" / "points.csv", encoding="utf-8", newline="") as file:
+        return code, {line["student"]: line["points"] for line in csv.DictReader(file) if line["exercise"] == "slope"}
+
+
+@everything
+def test_one_submission_leaves_the_others_their_marks(course, submit, points):
+    hand_in(course, "ada", RIGHT)
+    submit(hand_in(course, "mallory", RIGHT).parent)
+    assert graded(course) == (0, {"ada": "1", "mallory": str(points)})
+    for name in ("ada", "mallory"):
+        assert f"{name}</h1>" in (course / "results" / "students" / f"{name}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, looped, lambda place: place.symlink_to("/"), lambda place: place.touch()])
+def test_what_is_no_folder_is_no_student(course, make):
+    hand_in(course, "ada", RIGHT)
+    make(course / "submitted" / "mallory")
+    assert graded(course) == (0, {"ada": "1"})
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_any_name_that_a_folder_may_have_is_graded_and_shown(course, name):
+    hand_in(course, "ada", RIGHT)
+    hand_in(course, name, RIGHT)
+    code, points = graded(course)
+    shown = (set(points) - {"ada"}).pop()
+    assert list(points.values()) == ["1", "1"] and (code == 0 or len(os.fsencode(name)) > 250)
+    assert name.isprintable() <= (shown.removeprefix("'") == name)
+    assert "2 students. 2 of 2 points" in (course / "results" / "class.html").read_text(encoding="utf-8")
+
+
+def test_a_name_that_is_no_text_is_shown_by_its_bytes_and_leads_to_its_page(course):
+    hand_in(course, GBK, RIGHT)
+    assert graded(course) == (0, {r"\xc1\xf5\xd1\xf3": "1"})
+    page = (course / "results" / "class.html").read_text(encoding="utf-8")
+    assert r'<a href="students/%C1%F5%D1%F3.html">\xc1\xf5\xd1\xf3</a>' in page
+    assert os.path.exists(os.path.join(os.fsencode(course), b"results/students/\xc1\xf5\xd1\xf3.html"))
+
+
+def test_a_page_that_cannot_be_written_is_named_and_costs_nobody_a_mark(course, capsys):
+    hand_in(course, "ada", RIGHT)
+    hand_in(course, "n" * 255, RIGHT)
+    assert graded(course) == (1, {"ada": "1", "n" * 255: "1"})
+    assert "File name too long" in capsys.readouterr().err
+    assert (course / "results" / "students" / "ada.html").exists()
