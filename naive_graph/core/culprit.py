@@ -25,16 +25,15 @@ def explain_forward(tables: Tables, plan: Plan, values: Sequence[float]) -> str:
     raise AssertionError("explain_forward is called only when a value is not finite")
 
 
-def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int, samples: int, given: float) -> str:
+def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int, samples: int) -> str:
     """Name one step whose value is infinite or NaN.
 
-    samples: how many a total gathered, 0 for other steps. given: what a leaf holds, before it was rounded.
+    samples: how many a total gathered, 0 for other steps.
     """
     row, rule = plan.rows[step], plan.rule(step)
     if rule is None:
         how = "was fed" if tables.operators[row] == PLACEHOLDER else "holds"
-        beyond = f", {values[step]} in float32" if isfinite(given) else ""
-        return f"Forward: {tables.label(row)} {how} {given}{beyond}, made on {tables.origin(row)}. {REMEDY}"
+        return f"Forward: {tables.label(row)} {how} {values[step]}, made on {tables.origin(row)}. {REMEDY}"
     if samples:
         gave = f"{values[step]} over {samples} samples, each of them finite"
     else:

@@ -103,7 +103,7 @@ class Network:
         """The network as machine code, for inputs of the sizes that were used last, and for its present weights.
 
         Every entry of every tensor becomes a scalar node, as `lower` does it, and a
-        Program of these runs; how: what that takes (`engine`, `dtype`, `fused`). It
+        Program of these runs; how: what that takes (`engine`). It
         takes a second to make, and a small network then runs ten times faster.
         """
         return Compiled(self.graph.inputs, self.graph.computed, self._ordered, how)

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.llvm.precision import SINGLE
 from .given import as_slice
 from .questions import ByMachine
 
 Found = tuple[Any, Any]
 Again = Callable[..., Found | None]
-PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
+PLAIN = (np.dtype(np.float64), np.dtype(np.float32))  # each number of either is a float64
 AGE = "age"  # among what was derived from the tables: an object that is there until they change
 
 
@@ -51,8 +50,6 @@ def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequenc
         fit = _floats(answers, inputs)
     elif inputs:
         fit = _arrays([*(_lines if answers.batched else _numbers)(answers, samples, inputs)])
-        if code.precision is SINGLE:
-            fit = np.errstate(over="ignore")(fit)  # what float32 cannot hold becomes infinite; a result will show it
     parts = answers.parts()
     groups = {part.group for part in parts if part.group} if parts is not None else set()
     way: Again

@@ -24,7 +24,6 @@ from ..core.progress import Bar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.llvm.emit import Opaque
-from ..engines.llvm.precision import Precision
 from ..engines.straight.line import PATIENCE, StraightLine, pays
 from ..engines.tape.flat import NONE, Flat
 from ..engines.tape.lowering import Lowering
@@ -38,6 +37,7 @@ from .questions import ByReference
 from .update import FORMULA, beside, called, formula_of, made_by, memories_of
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
+FAR = 1.5 * 2.0**52  # so far from 0 that a float has no digits for fractions
 
 
 class Carried(NamedTuple):
@@ -56,7 +56,7 @@ class _Stand(Stand):
         """The largest whole number whose product with the divisor is at most this."""
         if isinstance(other, Arithmetic) or not (other > 0 and other % 1 == 0):
             raise OperandError(f"{FORMULA} takes // and % by whole numbers, such as t // 100, not by {called(other)}.")
-        near = (self / other + self.rows.far) - self.rows.far
+        near = (self / other + FAR) - FAR
         return near - (near * other > self)
 
     def __mod__(self, other: Any) -> Any:
@@ -82,10 +82,9 @@ class _Grower(Rows):
 
     who = FORMULA
 
-    def __init__(self, flat: Flat, precision: Precision) -> None:
+    def __init__(self, flat: Flat) -> None:
         super().__init__(len(flat))
         self.flat = flat
-        self.far = 1.5 / float(np.finfo(precision.name).eps)  # so far from 0 that a float has no digits for fractions
         self.constants, self.sources = dict(flat.constants), dict(flat.sources)
 
     def __len__(self) -> int:
@@ -113,7 +112,7 @@ class _Grower(Rows):
             groups=np.concatenate([flat.groups, np.zeros(len(self.made), np.int32)]),
             constants=self.constants,
             sources=self.sources,
-            loose=np.ones(len(self), np.uint8) if flat.loose.all() else None,
+            loose=None,
         )
 
 
@@ -131,11 +130,11 @@ class Step(NamedTuple):
     leaf_of: dict[int, int]
 
 
-def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any, precision: Precision) -> Step:
+def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> Step:
     """The plan with the update behind it. weights, held: the Variables' rows in the tables, and their values."""
     formula = formula_of(rule)
     memories, counts = memories_of(formula)
-    grower = _Grower(lowering.flat, precision)
+    grower = _Grower(lowering.flat)
     leaf_of = {source: row for row, source in lowering.flat.sources.items() if isinstance(source, int)}
     carried: dict[int, tuple[int, float]] = {}  # leaf -> what it becomes, and what it holds at first
     time = {}
@@ -224,7 +223,7 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
     """
     inputs.tables.grow_values()
     way = _way(answers, inputs, rule, int(steps), held)
-    history = _history(int(steps), answers.precision.name)
+    history = _history(int(steps))
     chunk, done, bar = 1, 0, None
     try:
         while done < len(history):
@@ -248,10 +247,10 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
     return history
 
 
-def _history(steps: int, kind: str) -> Any:
+def _history(steps: int) -> Any:
     """Room for the output before each step."""
     try:
-        return np.empty(steps, kind)
+        return np.empty(steps)
     except (MemoryError, ValueError, OverflowError) as error:
         raise NodeError(
             f"minimize keeps the output before each step, and there is no room for {steps}. "
@@ -296,22 +295,22 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
             "Gather them: Program(mean(loss), wrt=weights)."
         )
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
-        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False, fused=lowering.fused)
+        lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
     rate = rule if type(rule) is float else None  # a function may do something else the next time
     if rate is not None and machine.descent is not None and machine.descent[0] == rate:
         _, step, code = machine.descent
         step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
         return _ByMachine(inputs, step, code)
     _check_leads_down(answers)
-    step = step_of(lowering, answers.wrt, held, rule, machine.precision)
+    step = step_of(lowering, answers.wrt, held, rule)
     straight = machine.straight or (machine.may_move and steps >= PATIENCE and pays(step.flat))
     wanted, moves = [step.output, *step.results], list(zip(step.results, step.leaves, strict=True))
     if straight:
         with suppress(Opaque):  # too long for LLVM
-            code = StraightLine(step.flat, wanted, moves, step.output, precision=machine.precision)
+            code = StraightLine(step.flat, wanted, moves, step.output)
             machine.descent = rate, step, code
             return _ByMachine(inputs, step, code)
-    return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output, machine.precision))
+    return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output))
 
 
 class _ByMachine:
@@ -339,26 +338,25 @@ class _ByReference:
     def __init__(self, answers: ByReference, inputs: Inputs, rule: Any, held: list[float]) -> None:
         self.answers, self.formula, self.done = answers, formula_of(rule), 0
         memories, self.counts = memories_of(self.formula)
-        self.number = number = answers.precision.number
-        given = {row: number(value) for row, value in zip(answers.wrt, held, strict=True)}
+        given = dict(zip(answers.wrt, held, strict=True))
         self.inputs = inputs._replace(numbers={**inputs.numbers, **given})  # numbers go before the tables' values
-        self.memory = {row: [number(0.0)] * memories for row in answers.wrt}
+        self.memory = {row: [0.0] * memories for row in answers.wrt}
 
     def run(self, history: Any) -> None:
         history[:] = [self._step() for _ in range(len(history))]
 
     def _step(self) -> float:
         values, slopes, _ = self.answers(self.inputs)
-        time = {"t": self.number(self.done + 1)} if self.counts else {}
+        time = {"t": float(self.done + 1)} if self.counts else {}
         made = {
-            row: made_by(self.formula, [self.inputs.numbers[row], self.number(slope), *self.memory[row]], time)
+            row: made_by(self.formula, [self.inputs.numbers[row], slope, *self.memory[row]], time)
             for row, slope in zip(self.answers.wrt, slopes[0].tolist(), strict=True)
         }
-        checked = {row: [self.number(number(each, FORMULA)) for each in numbers] for row, numbers in made.items()}
+        checked = {row: [number(each, FORMULA) for each in numbers] for row, numbers in made.items()}
         for row, (weight, *memory) in checked.items():
             self.inputs.numbers[row], self.memory[row] = weight, memory
         self.done += 1
         return float(values[0])
 
     def weight(self, row: int) -> float:
-        return float(self.inputs.numbers[row])
+        return self.inputs.numbers[row]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.tables import Tables
-from ..engines.llvm.precision import DOUBLE
 from ..engines.tape.flat import Flat, Lanes
 from ..engines.tape.lowering import Fed
 
@@ -61,8 +59,7 @@ class Feeds:
         self.moving: list[tuple[int, Any, list[Any]]] = []  # lanes of leaves that may change, and their sources
         for row, source in flat.sources.items():
             if isinstance(source, Lanes):
-                with np.errstate(over="ignore"):
-                    _fill(tape.feed(row), np.array(source.numbers))
+                _fill(tape.feed(row), np.array(source.numbers))
                 known = [each for each in source.sources if each is not None]
                 places = np.array([lane for lane, each in enumerate(source.sources) if each is not None], np.int32)
                 if known:
@@ -70,23 +67,19 @@ class Feeds:
         self.any = bool(fed or self.moving)
 
     def __call__(self, inputs: Inputs, source: Any = None) -> None:
-        """Feed the tape. source: where leaves are loaded from, if not from the tables.
-
-        What float32 cannot hold becomes infinite; a result will show it.
-        """
+        """Feed the tape. source: where leaves are loaded from, if not from the tables."""
         source, tape = inputs.tables.values if source is None else source, self.tape
-        with nullcontext() if tape.precision is DOUBLE else np.errstate(over="ignore"):
-            if inputs.batches and tape.samples[1] != inputs.samples:
-                tape.set_samples([1, inputs.samples])
-            for batch in inputs.batches:
-                self.feed_batch(batch)
-            for row, fed in self.numbers:
-                tape.put(row, inputs.number(fed))
-            for row, places, sources in self.moving:
-                held = [inputs.number(each.row) if isinstance(each, Fed) else source[each] for each in sources]
-                numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].astype(np.float64)
-                numbers[places] = held
-                _fill(tape.feed(row), numbers)
+        if inputs.batches and tape.samples[1] != inputs.samples:
+            tape.set_samples([1, inputs.samples])
+        for batch in inputs.batches:
+            self.feed_batch(batch)
+        for row, fed in self.numbers:
+            tape.put(row, inputs.number(fed))
+        for row, places, sources in self.moving:
+            held = [inputs.number(each.row) if isinstance(each, Fed) else source[each] for each in sources]
+            numbers = tape.feed(row)[: tape.samples[self.flat.groups[row]]].copy()
+            numbers[places] = held
+            _fill(tape.feed(row), numbers)
 
     def feed_batch(self, batch: Batch) -> None:
         """Copy a batch into its lines; lanes beyond the last sample repeat it."""

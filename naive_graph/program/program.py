@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..core.plan import ancestors, check_set
 from ..core.tables import NEVER
-from ..engines.llvm.precision import SINGLE, precision_named
 from ..errors import EngineError, FeedError, NodeError, StaleNodeError
 from ..graph.graph import GraphType
 from ..graph.handles import CURRENT
@@ -62,14 +61,9 @@ class Program:
     for a small graph; for one of up to some thousand rows the tape at first, and
     straight-line code once it has run often enough (`engines/straight/line.py` says
     when), and all stays the same to the last bit. Many samples stay on the tape.
-    dtype: "float64", or "float32", also as NumPy's types.
     weights: a flat array of float64 that holds the values of wrt, or a pair of an
     array and the place of each in it. It is read where it lies, at every call, in
     place of the Variables' own values, and `minimize` writes there.
-    fused: whether a product and the addition that follows it may be rounded once,
-    as a*b + c is by one instruction of most machines. Layers run faster then; a
-    value may differ from the reference engine's in its last bits, and a
-    comparison of numbers that are as good as equal may come out the other way.
 
     PlaceHolders may be fed arrays of B numbers. Then all that depends on them
     has B values, `total(node)` and `mean(node)` gather them into one, and the
@@ -80,21 +74,14 @@ class Program:
     feed: the samples are found.
 
     Whichever engine runs, and for a sample of a batch as for a call of its own:
-    values of + - * / sqrt and comparisons have the reference engine's bits, unless
-    `fused`; exp, log, sin, tanh and the other library functions are within 2 units
-    in the last place of its values (logsumexp in those of its largest operand).
+    values of + - * / sqrt and comparisons have the reference engine's bits;
+    exp, log, sin, tanh and the other library functions are within 2 units in the
+    last place of its values (logsumexp in those of its largest operand).
     A value or gradient that is summed over samples in another order differs by at
     most 2 n eps times the sum of its terms' magnitudes.
 
-    In float32 leaves are rounded once when they are read (the graph keeps its
-    float64), and every operator's result is rounded. So + - * / and square
-    roots are those of NumPy's float32 in the written order; any other function
-    gives the float32 nearest to its value in float64, or a neighbour of that
-    (the shares of a softmax alone are put together from float32). A value of
-    one number is still a Python float; arrays are of float32.
-
     Raises NodeError if an output or an entry of wrt is none, EngineError for an
-    unknown engine or dtype, MissingToolError where llvmlite or NumPy is not installed.
+    unknown engine, MissingToolError where llvmlite or NumPy is not installed.
 
     >>> from naive_graph import Graph
     >>> x = Graph.Variable(3.0)
@@ -115,9 +102,7 @@ class Program:
         wrt: Iterable[Node] | Node = (),
         inputs: Iterable[Any] = (),
         engine: str | None = None,
-        dtype: Any = "float64",
         weights: Any = None,
-        fused: bool = False,
     ) -> None:
         if isinstance(engine, Node):
             raise NodeError("A Program takes Variables in one list: Program(loss, wrt=[a, b, c]).")
@@ -125,14 +110,11 @@ class Program:
             raise EngineError(
                 f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
             )
-        if not isinstance(fused, bool):
-            raise EngineError(f"fused= is True or False, not {fused!r}.")
         self._single = is_single(outputs)
         self.outputs: list[Node] = nodes_of(outputs, "Program")
         self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
         if not self.outputs:
             raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
-        self._precision = precision_named(dtype)
         self._tables, self._engine = CURRENT.tables, engine
         self._inputs = input_rows(inputs)
         self._rows = rows_of(self.outputs, "Program")
@@ -145,7 +127,7 @@ class Program:
                     "Name the leaves that it depends on in wrt."
                 )
         self._movable = all(map(is_leaf_variable, self.wrt))
-        self._kept, self._fused = self._holder(weights), fused
+        self._kept = self._holder(weights)
         self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
         self._drawings = self._tables.drawings
         self._begin()
@@ -243,7 +225,7 @@ class Program:
         key = (weights is None, *(batch.rows for batch in given.batches))
         if key not in self._questions:
             batched = frozenset(row for batch in given.batches for row in batch.rows)
-            asked = Question(home, self._rows, self._wrt, batched, self._engine, self._precision, weights, self._fused)
+            asked = Question(home, self._rows, self._wrt, batched, self._engine, weights)
             self._questions[key] = question(asked)
         answers = self._questions[key]
         answers.weights = weights
@@ -358,8 +340,7 @@ class Program:
         """
         with self._lock:
             said = self._compiled(self._given(feed, inputs), self._kept.held).explain(times)
-        said += "\nAll floats are float32." if self._precision is SINGLE else ""
-        return wrapped(said + ("\nProducts and their additions may be rounded once." if self._fused else ""))
+        return wrapped(said)
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""

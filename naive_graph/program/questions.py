@@ -16,7 +16,6 @@ from ..core.plan import Plan, plan_for
 from ..core.tables import Tables
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
-from ..engines.llvm.precision import DOUBLE, Precision
 from ..engines.straight.line import PATIENCE, StraightLine, fits, pays
 from ..engines.tape.flat import Sample
 from ..engines.tape.lowering import Lowering, Stage
@@ -35,7 +34,6 @@ class Question(NamedTuple):
 
     batched: PlaceHolders that are fed a number for each sample. engine: the one
     asked for by name. weights: where Variables' values are, if not in the tables.
-    fused: whether a product and its addition may be rounded once.
     """
 
     tables: Tables
@@ -43,9 +41,7 @@ class Question(NamedTuple):
     wrt: list[int]
     batched: frozenset[int] = frozenset()
     engine: str | None = None
-    precision: Precision = DOUBLE
     weights: Weights | None = None
-    fused: bool = False
 
 
 class ByReference:
@@ -55,7 +51,7 @@ class ByReference:
     """
 
     def __init__(self, asked: Question) -> None:
-        self.question, self.precision, self.weights = asked, asked.precision, asked.weights
+        self.question, self.weights = asked, asked.weights
         self.tables, self.rows, self.wrt = asked.tables, asked.rows, asked.wrt
 
     @property
@@ -84,16 +80,14 @@ class ByReference:
         reference.evaluate(self.plan, values)
         slopes = []
         for row in self.rows if self.wrt else ():
-            seeds = {step_of[row]: self.precision.number(1.0)}
-            adjoints = reference.differentiate(self.plan, values, seeds, self.plan.varies())
-            slopes.append(np.array([adjoints[step_of[leaf]] for leaf in self.wrt], self.precision.name))
+            adjoints = reference.differentiate(self.plan, values, {step_of[row]: 1.0}, self.plan.varies())
+            slopes.append(np.array([adjoints[step_of[leaf]] for leaf in self.wrt]))
         found = [float(values[step_of[row]]) for row in self.rows]
         return found, slopes, all(map(isfinite, found)) and all(np.isfinite(each).all() for each in slopes)
 
     def _leaves(self, numbers: dict[int, float]) -> list[float]:
         self.tables.grow_values()
-        number = self.precision.number
-        return [number(numbers[row] if row in numbers else self._held(row)) for row in self.plan.rows]
+        return [numbers[row] if row in numbers else self._held(row) for row in self.plan.rows]
 
     def _held(self, row: int) -> float:
         """What a leaf has."""
@@ -118,10 +112,9 @@ class ByReference:
             if step is not None:
                 of = f"Sample {sample}. " if replay.varies[step] else ""
                 over = inputs.samples if step in replay.known else 0
-                given = inputs.sample(sample).get(plan.rows[step], self._held(plan.rows[step]))
-                return of + culprit.explain_value(self.tables, plan, values, step, over, given)
+                return of + culprit.explain_value(self.tables, plan, values, step, over)
             for row in asked if self.wrt and None not in values else ():
-                seeds = {row: self.precision.number(1.0)}
+                seeds = {row: 1.0}
                 adjoints = reference.differentiate(plan, values, seeds, wanted)
                 if not all(isfinite(adjoints[leaf]) for leaf in wrt):
                     of = f"Sample {sample}. " if batched else ""
@@ -168,8 +161,8 @@ class ByMachine(ByReference):
         return self.patience <= 0
 
     def _lowered(self, find: bool = True) -> Lowering:
-        fused, places = self.question.fused, self.weights.places if self.weights is not None else None
-        return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, places=places, fused=fused)
+        places = self.weights.places if self.weights is not None else None
+        return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, places=places)
 
     def stages(self) -> list[Stage]:
         """What each pass made, with its plan, which is made again where it was too large to be kept."""
@@ -195,7 +188,7 @@ class ByMachine(ByReference):
             lanes = (values, *slopes) if self._groups is None else map(self.tape.out_lines, self._groups)
             finite = all(map(all_finite, lanes))
         if self._fed:
-            slopes = [for_each(row, self._fed, samples, self.precision) for row in slopes]
+            slopes = [for_each(row, self._fed, samples) for row in slopes]
         return values if isinstance(values, list) else as_list(values), slopes, finite
 
     def parts(self) -> list[Part] | None:
@@ -210,10 +203,10 @@ class ByMachine(ByReference):
                 return self._straight_line()
             except Opaque:  # too long for LLVM; what cannot be compiled at all the tape will meet too
                 self.straight = False
-        return Tape(self.flat, wanted, precision=self.precision)
+        return Tape(self.flat, wanted)
 
     def _straight_line(self) -> StraightLine:
-        return StraightLine(self.flat, [at.row for at in self.asked], precision=self.precision)
+        return StraightLine(self.flat, [at.row for at in self.asked])
 
     def _run(self, inputs: Inputs) -> float:
         """0.0 if all scalars among the results are finite."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.llvm.precision import Precision
 from ..engines.tape.flat import NONE, Flat, Sample
 from .given import as_slice
 
@@ -37,12 +36,12 @@ def picks(flat: Flat, tape: Any, asked: list[Sample], outputs: int, width: int) 
     return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
 
 
-def for_each(slopes: Any, fed: list[bool], samples: int, precision: Precision) -> Any:
+def for_each(slopes: Any, fed: list[bool], samples: int) -> Any:
     """An entry for each sample of what was fed as a batch, also where all samples have the same."""
     if isinstance(slopes, np.ndarray) and slopes.ndim > 1:
         return slopes
     entries = [
-        x if np.ndim(x) else np.full(samples, x, precision.name) if each else float(x)
+        x if np.ndim(x) else np.full(samples, x) if each else float(x)
         for x, each in zip(slopes, fed, strict=True)
     ]  # fmt: skip
     return np.array(entries) if all(map(np.ndim, entries)) else entries
@@ -70,7 +69,7 @@ def _pick(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick
 
     def together(out: Any, tape: Any) -> Any:
         entries = [_alone(single(out, tape)) for single in singles]
-        return np.array(entries, out.dtype) if all(isinstance(each, float) for each in entries) else entries
+        return np.array(entries) if all(isinstance(each, float) for each in entries) else entries
 
     return together
 

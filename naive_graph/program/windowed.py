@@ -20,7 +20,6 @@ from ..core.tables import PLACEHOLDER
 from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
-from ..engines.llvm.precision import DOUBLE
 from ..engines.tape.powers import powers
 from ..engines.tape.repeats import repeats
 from ..engines.tape.rows import flat_of_tables
@@ -138,7 +137,7 @@ def by_direct(asked: Question) -> ByDirect | None:
 
 def question(asked: Question) -> Answers:
     """The answers to a question, by the engine that is asked for, or the one that suits it."""
-    plain = not asked.batched and asked.precision is DOUBLE and asked.weights is None
+    plain = not asked.batched and asked.weights is None
     if plain and asked.engine in (None, "tape"):
         llvmlite()  # or say at once that it is missing
         for way in (by_windows, by_direct) if asked.engine is None else (by_windows,):

@@ -40,7 +40,7 @@ class LoweredLoss:
 
     tensor: of one element. inputs: its leaves of kind input, in the order in
     which `backward` takes their arrays; a loss without inputs needs none.
-    engine, dtype, fused: as `Program` takes them. Raises TrainingError if the tensor is no loss
+    engine: as `Program` takes it. Raises TrainingError if the tensor is no loss
     of a model's parameters, and BudgetError if it is too large to be unfolded.
 
     >>> from naive_graph.training.initialisers import const
@@ -57,8 +57,6 @@ class LoweredLoss:
         tensor: TensorNode,
         inputs: Iterable[LeafNode] = (),
         engine: str | None = None,
-        dtype: Any = "float64",
-        fused: bool = False,
     ) -> None:
         self.tensor, self.parameters = tensor, _parameters(tensor)
         self.inputs = _inputs(tensor, inputs)
@@ -76,7 +74,7 @@ class LoweredLoss:
         wrt = [node for each in lowered for node in each]
         taken = [list(lower(each)) for each in self.inputs]
         held = self._array, places
-        self.program = Program(output, wrt, taken, engine=engine, dtype=dtype, weights=held, fused=fused)
+        self.program = Program(output, wrt, taken, engine=engine, weights=held)
 
     def forward(self, *arrays: Any) -> float:
         """The loss for these inputs and the present weights."""

@@ -3,9 +3,9 @@
     python tests/benchmarks/engines.py             all of it, about five minutes
     python tests/benchmarks/engines.py moons seed  only these
 
-One thread, float64 (`single`: float32), minima of interleaved rounds. A ratio below 1 means that we
-are faster. `ours, fused` rounds a product and its addition once, as the peers do. Peers that are not
-installed are left out: pip install micrograd casadi jax torch. C needs gcc.
+One thread, float64, minima of interleaved rounds. A ratio below 1 means that we are faster. Peers
+round a product and its addition once; we round both. Those that are not installed are left out:
+pip install micrograd casadi jax torch. C needs gcc.
 """
 
 from __future__ import annotations
@@ -87,14 +87,6 @@ def our_network(weights, layers):
     return every, network
 
 
-def both(loss, wrt, inputs=(), *given):
-    """The loss and its gradient in both modes: values as they are written, and with products and additions fused."""
-    return {
-        name: partial(Program(loss, wrt, inputs=inputs, fused=fused), *given)
-        for name, fused in (("ours", False), ("ours, fused", True))
-    }
-
-
 def moons_rows() -> None:
     points, labels, weights = data = moons()
     makers = {
@@ -106,12 +98,13 @@ def moons_rows() -> None:
         every, network = our_network(weights, len(LAYERS))
         losses = [relu(1 - y * network(x)[0]) for x, y in zip(points.tolist(), labels.tolist())]
         loss = sum(losses) * (1.0 / len(losses)) + 1e-4 * sum(x * x for x in every)
-        row("moons 2-16-16-1, 100 samples, unrolled by a loop", minima({**both(loss, every), **others}))
+        row("moons 2-16-16-1, 100 samples, unrolled by a loop", minima({"ours": Program(loss, every), **others}))
     with Graph.scratch():
         every, network = our_network(weights, len(LAYERS))
         x, y = [ng.PlaceHolder(), ng.PlaceHolder()], ng.PlaceHolder()
         loss = mean(relu(1 - y * network(x)[0])) + 1e-4 * sum(x * x for x in every)
-        row("the same, fed as a batch", minima({**both(loss, every, [x, y], points, labels), **others}))
+        ours = partial(Program(loss, every, inputs=[x, y]), points, labels)
+        row("the same, fed as a batch", minima({"ours": ours, **others}))
 
 
 def digits_rows() -> None:
@@ -123,8 +116,8 @@ def digits_rows() -> None:
             x, y = [ng.PlaceHolder() for _ in range(64)], [ng.PlaceHolder() for _ in range(10)]
             z = network(x)
             loss = mean(logsumexp(z) - sum(a * b for a, b in zip(y, z)))
-            ours = both(loss, every, [x, y], images, classes)
-            row(f"digits 64-32-10, batch of {size}", minima({**ours, **others}))
+            ours = partial(Program(loss, every, inputs=[x, y]), images, classes)
+            row(f"digits 64-32-10, batch of {size}", minima({"ours": ours, **others}))
 
 
 FUNCTIONS = {name: getattr(ng, name) for name in ("exp", "log", "sin", "cos", "tanh")}
@@ -152,46 +145,6 @@ def batch_rows() -> None:
             if with_jax:
                 works["jax jit"] = peers.jax_graph(leaves, steps, batch)
             row(f"the same of 1,000 nodes, batch of {batch}", minima(works))
-
-
-def single_rows() -> None:
-    """float32: ours, and beside it ours and torch's in float64 and float32."""
-    for size in (64, 512):
-        images, classes, weights = data = digits(size)
-        with Graph.scratch():
-            every, network = our_network(weights, 2)
-            x, y = [ng.PlaceHolder() for _ in range(64)], [ng.PlaceHolder() for _ in range(10)]
-            z = network(x)
-            loss = mean(logsumexp(z) - sum(a * b for a, b in zip(y, z)))
-            ours = {kind: Program(loss, every, inputs=[x, y], dtype=kind) for kind in ("float32", "float64")}
-            works = {
-                "ours": partial(ours["float32"], images, classes),
-                "ours in float64": partial(ours["float64"], images, classes),
-                "torch": peers.torch_digits(*data, dtype="float32"),
-            }
-            row(f"digits 64-32-10 in float32, batch of {size}", minima(works))
-    points, labels, weights = moons(1024)
-    with Graph.scratch():
-        every, network = our_network(weights, len(LAYERS))
-        x, y = [ng.PlaceHolder(), ng.PlaceHolder()], ng.PlaceHolder()
-        loss = mean(relu(1 - y * network(x)[0])) + 1e-4 * sum(x * x for x in every)
-        ours = {kind: Program(loss, every, inputs=[x, y], dtype=kind) for kind in ("float32", "float64")}
-        works = {
-            "ours": lambda: ours["float32"](points, labels),
-            "ours in float64": lambda: ours["float64"](points, labels),
-            "torch": peers.torch_moons(points, labels, weights, dtype="float32"),
-        }
-        row("moons 2-16-16-1 in float32, batch of 1,024", minima(works))
-    leaves, steps = random_graph(1_000)
-    with Graph.scratch():
-        holders = [ng.PlaceHolder() for _ in leaves]
-        output, values = replay(holders, steps, FUNCTIONS), np.tile(leaves, (1024, 1))
-        programs = {kind: Program(output, holders, inputs=[holders], dtype=kind) for kind in ("float32", "float64")}
-        works = {
-            "ours": partial(programs["float32"], values),
-            "ours in float64": partial(programs["float64"], values),
-        }
-        row("random graph of 1,000 nodes in float32, batch of 1,024", minima(works))
 
 
 def chain_rows() -> None:
@@ -225,7 +178,7 @@ def seed_rows() -> None:
 
 
 ROWS = {
-    "moons": moons_rows, "digits": digits_rows, "graph": graph_rows, "batch": batch_rows, "single": single_rows,
+    "moons": moons_rows, "digits": digits_rows, "graph": graph_rows, "batch": batch_rows,
     "chain": chain_rows, "seed": seed_rows,
 }  # fmt: skip
 

@@ -162,14 +162,13 @@ def casadi_seed():
 # --- torch and JAX ------------------------------------------------------------
 
 
-def torch_moons(points, labels, weights, dtype="float64"):
+def torch_moons(points, labels, weights):
     torch = tool("torch")
     if torch is None:
         return None
     torch.set_num_threads(1)
-    kind = getattr(torch, dtype)
-    x, y = torch.tensor(points, dtype=kind), torch.tensor(labels, dtype=kind)
-    p = [torch.tensor(each, dtype=kind, requires_grad=True) for pair in weights for each in pair]
+    x, y = torch.tensor(points, dtype=torch.float64), torch.tensor(labels, dtype=torch.float64)
+    p = [torch.tensor(each, dtype=torch.float64, requires_grad=True) for pair in weights for each in pair]
     linear = torch.nn.functional.linear
 
     def step():
@@ -182,14 +181,13 @@ def torch_moons(points, labels, weights, dtype="float64"):
     return step
 
 
-def torch_digits(images, classes, weights, dtype="float64"):
+def torch_digits(images, classes, weights):
     torch = tool("torch")
     if torch is None:
         return None
     torch.set_num_threads(1)
-    kind = getattr(torch, dtype)
-    x, y = torch.tensor(images, dtype=kind), torch.tensor(classes, dtype=kind)
-    p = [torch.tensor(each, dtype=kind, requires_grad=True) for pair in weights for each in pair]
+    x, y = torch.tensor(images, dtype=torch.float64), torch.tensor(classes, dtype=torch.float64)
+    p = [torch.tensor(each, dtype=torch.float64, requires_grad=True) for pair in weights for each in pair]
     linear = torch.nn.functional.linear
 
     def step():

@@ -69,7 +69,7 @@ def main(outputs: int = 32, inputs: int = 64, samples: int = 64) -> None:
     heads = np.stack([np.arange(outputs), np.arange(outputs) * inputs, outputs * inputs + np.arange(outputs)], axis=1)
     read, many_products = np.arange(outputs, outputs + inputs), outputs * inputs * samples
     works = {"the peak": (partial(fused_products, aligned(SUMS * LANES)), SUMS * LANES)}
-    for name, fused in (("values, each product rounded", 0), ("values, fused", 1)):
+    for name, fused in (("values, each product rounded", 0), ("gradients, fused", 1)):
         code = np.array([outputs, inputs, fused, 1, *heads.reshape(-1), *read], np.int32)
         works[name] = partial(layer, code, Samples(scalars, lanes, samples, samples, samples, 0)), many_products
     code = [outputs, inputs, outputs + inputs, *range(outputs), *read, *np.arange(outputs) * inputs]

@@ -73,19 +73,18 @@ def fill(tape, low, values):
             tape.feed(row)[: len(numbers)] = numbers
 
 
-def answers(machine, low, precision):
-    made = machine(low.flat, [found.row for found in asked_of(low)], precision=precision)
-    with np.errstate(over="ignore"):
-        fill(made, low, given_values(low))
+def answers(machine, low):
+    made = machine(low.flat, [found.row for found in asked_of(low)])
+    fill(made, low, given_values(low))
     source = array("d", table_values())
     made.run(source.buffer_info()[0])
     scalars = sum(1 for found in asked_of(low) if low.flat.groups[found.row] == 0)
     return made.out[:scalars].copy()
 
 
-def wide(flat, wanted, precision):
+def wide(flat, wanted):
     """Straight-line code of any size as that of a large plan is."""
-    return StraightLine(flat, wanted, wide=True, precision=precision)
+    return StraightLine(flat, wanted, wide=True)
 
 
 def random_plan(seed, samples=12):

@@ -1,7 +1,6 @@
 """Functions of scalars go a register at once: in an order that changes no bit of what the tape computes."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_graphs import random_graph, seeds
@@ -10,21 +9,19 @@ from taped import answers, lowered, wide
 import naive_graph as ng
 from naive_graph import Graph, Variable
 from naive_graph.engines.llvm.pairs import partner
-from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
+from naive_graph.engines.llvm.typed import LANES
 from naive_graph.engines.straight.code import Written
 from naive_graph.engines.straight.packing import gathered
 from naive_graph.engines.tape.tape import Tape
 
-PRECISIONS = st.sampled_from([DOUBLE, SINGLE])
 
-
-@given(seeds, st.integers(2, 40), PRECISIONS)
+@given(seeds, st.integers(2, 40))
 @settings(max_examples=12, deadline=None)
-def test_scalars_have_the_bits_of_the_tape(seed, size, precision):
+def test_scalars_have_the_bits_of_the_tape(seed, size):
     with Graph.scratch():
         nodes = random_graph(seed, size)
         low = lowered([nodes[-1]], [node for node in nodes if type(node) is Variable])
-        assert np.array_equal(answers(wide, low, precision), answers(Tape, low, precision), equal_nan=True)
+        assert np.array_equal(answers(wide, low), answers(Tape, low), equal_nan=True)
 
 
 @given(seeds, st.integers(1, 80), st.integers(0, 2**16), st.sampled_from([8, 16]))
@@ -47,11 +44,8 @@ def test_every_row_comes_once_and_after_its_operands(seed, size, chosen, lanes):
             assert len(kinds) == 1 or (len(partners) == 1 and None not in partners)
 
 
-@pytest.mark.parametrize(
-    ("precision", "call"), [(DOUBLE, 'call <8 x double> @"tanh/1x8"('), (SINGLE, 'call <16 x float> @"tanh/1.rounded')]
-)
-def test_functions_that_do_not_wait_for_one_another_share_calls(precision, call):
-    xs = [Variable(0.1 * k) for k in range(2 * precision.lanes)]
+def test_functions_that_do_not_wait_for_one_another_share_calls():
+    xs = [Variable(0.1 * k) for k in range(2 * LANES)]
     low = lowered([Graph.sum([ng.tanh(x) for x in xs])], [])
-    text = str(Written(low.flat, [low.values[0].row], True, precision))
-    assert sum(call in line for line in text.splitlines()) == 2
+    text = str(Written(low.flat, [low.values[0].row], True))
+    assert sum('call <8 x double> @"tanh/1x8"(' in line for line in text.splitlines()) == 2

@@ -12,7 +12,6 @@ from naive_graph import Graph, PlaceHolder, Program, Variable
 from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm import listing as straight
 from naive_graph.engines.llvm.pairs import PAIRS, partner
-from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
 from naive_graph.engines.straight import code
 from naive_graph.engines.straight.code import Written
 from naive_graph.engines.tape.flat import DOT, LARGEST, TOTAL
@@ -21,15 +20,14 @@ from naive_graph.engines.tape.tape import Tape
 NUMBERS = st.one_of(st.floats(-3, 3), st.floats(width=32), st.sampled_from([*ODD, 1e5, 0.625, 355.0, 372.5, 88.0]))
 
 
-@pytest.mark.parametrize("precision", [DOUBLE, SINGLE])
 @pytest.mark.parametrize("names", PAIRS)
 @given(number=NUMBERS)
 @settings(max_examples=30, deadline=None)
-def test_both_results_have_the_bits_of_their_own_functions(names, precision, number):
+def test_both_results_have_the_bits_of_their_own_functions(names, number):
     with Graph.scratch():
         x = Variable(number)
         low = lowered([RULES[name](x) for name in names], [])
-        together, alone = answers(wide, low, precision), answers(Tape, low, precision)
+        together, alone = answers(wide, low), answers(Tape, low)
         missing = np.isnan(alone)
         assert np.array_equal(np.isnan(together), missing)
         assert together[~missing].tobytes() == alone[~missing].tobytes()
@@ -57,9 +55,9 @@ def test_rows_of_a_plan_that_are_no_rules_have_no_partner():
     assert [partner(kind) for kind in (LARGEST, DOT, TOTAL)] == [None] * 3
 
 
-@given(st.integers(0, 2**32), st.sampled_from(["float64", "float32"]))
+@given(st.integers(0, 2**32))
 @settings(max_examples=10, deadline=None)
-def test_code_that_is_cut_into_parts_has_the_bits_of_whole_code(seed, dtype):
+def test_code_that_is_cut_into_parts_has_the_bits_of_whole_code(seed):
     found = []
     for most_whole in (0, straight.MOST_WHOLE):
         with pytest.MonkeyPatch.context() as patch, Graph.scratch():
@@ -70,7 +68,7 @@ def test_code_that_is_cut_into_parts_has_the_bits_of_whole_code(seed, dtype):
             for _ in range(40):
                 a, b = (nodes[k] for k in dice.integers(len(nodes) - 4, len(nodes), 2))
                 nodes.append([a * b, a - b, ng.sin(a), ng.tanh(a) + b, ng.exp(ng.cos(b))][dice.integers(5)])
-            program = Program(nodes[-1], p, inputs=[p], engine="native", dtype=dtype)
+            program = Program(nodes[-1], p, inputs=[p], engine="native")
             found.append(program(dice.normal(size=4)))
     (cut, cut_slopes), (whole, slopes) = found
     assert repr(whole) == repr(cut) and slopes.tobytes() == cut_slopes.tobytes()

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from naive_graph.core.catalogue import BUILT_IN
 from naive_graph.core.rules import BY_NUMBER, RULES
 from naive_graph.engines.llvm.mathematics import LARGEST_ANGLE
-from naive_graph.engines.llvm.precision import DOUBLE, SINGLE
 from naive_graph.engines.llvm.python import LANES
 from naive_graph.engines.tape.operators import Shape, kernels
 
@@ -86,16 +85,13 @@ def test_the_nasty_numbers_in_all_pairs_give_the_references(name, arity):
     check(name, columns, at_once(RULES[name], *columns))
 
 
-@pytest.mark.parametrize("precision", [DOUBLE, SINGLE], ids=lambda each: each.name)
 @of_each_rule
-def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity, precision):
-    code, place = kernels(Shape(RULES[name].number, arity), precision), len(NASTY)
+def test_a_row_alone_has_the_bits_of_a_row_in_a_register(name, arity):
+    code, place = kernels(Shape(RULES[name].number, arity)), len(NASTY)
     run, one = (OVER_ROWS(each) for each in (code.run, code.one))
-    kind = ctypes.c_double if precision is DOUBLE else ctypes.c_float
-    of_one = ctypes.CFUNCTYPE(kind, kind)(code.of_one)
-    with np.errstate(over="ignore"):
-        scalars = np.array(NASTY + [0.0] * 3 * place, np.dtype(precision.name))
-    numbers, results = scalars[:place], scalars[place:].reshape(3, place).view(f"u{precision.bytes}")
+    of_one = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.of_one)
+    scalars = np.array(NASTY + [0.0] * 3 * place)
+    numbers, results = scalars[:place], scalars[place:].reshape(3, place).view("u8")
     for turn in range(place if arity > 1 else 1):  # every number with every other
         index = np.concatenate([np.roll(np.arange(place), turn * k) for k in range(arity)]).astype(np.int32)
         at, wanted = scalars.ctypes.data, index.reshape(arity, place)

@@ -11,7 +11,6 @@ from naive_graph.engines.llvm.python import LANES, Ints
 from naive_graph.engines.tape.sums import Samples, dense, outer
 
 sizes, samples, seeds = st.integers(1, 40), st.integers(1, 70), st.integers(0, 2**32 - 1)
-kinds = st.sampled_from(["float64", "float32"])
 EPS = 2.0**-52
 
 

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from asking import LAW
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from large_graphs import EVERY, allowance, grown, leaves_of
 
@@ -16,6 +15,7 @@ from naive_graph.errors import PlaceHolderError
 from naive_graph.program import windowed
 from naive_graph.program.windowed import ByDirect, ByWindows
 
+LAW = settings(max_examples=12, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.NumericWarning")
 
 

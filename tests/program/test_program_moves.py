@@ -24,10 +24,6 @@ def patience(monkeypatch):
     return wait
 
 
-KINDS = {"float64": 1e-13, "float32": 1e-5}  # and how far gradients may be apart
-of_each_kind = pytest.mark.parametrize("dtype", KINDS)
-
-
 def recurrence():
     """An output that leads through more rows than straight-line code is compiled for at once; its weights."""
     w = output = Variable(0.75)
@@ -56,11 +52,10 @@ def runs_on(program):
     return type(answers.tape)
 
 
-@of_each_kind
-def test_a_program_moves_after_so_many_runs_and_keeps_its_bits(patience, dtype):
+def test_a_program_moves_after_so_many_runs_and_keeps_its_bits(patience):
     patience(4)
     output, weights = recurrence()
-    program, seen, answers = Program(output, wrt=weights, dtype=dtype), [], []
+    program, seen, answers = Program(output, wrt=weights), [], []
     for _ in range(6):
         answers.append(repr(program()))
         seen.append(runs_on(program))
@@ -133,14 +128,13 @@ def test_minimize_knows_its_steps_and_chooses_at_once(steps, way, patience, monk
     assert gone == [way]
 
 
-@of_each_kind
-def test_minimize_walks_the_same_way_on_both(dtype):
+def test_minimize_walks_the_same_way_on_both():
     walks = []
     for engine in ("tape", "native"):
         output, weights, _ = network(samples=20)
-        history = Program(output, weights, engine=engine, dtype=dtype).minimize(0.01, 30)
+        history = Program(output, weights, engine=engine).minimize(0.01, 30)
         walks.append([*history, *(w.value for w in weights)])
-    assert np.allclose(*walks, rtol=10 * KINDS[dtype], atol=KINDS[dtype])
+    assert np.allclose(*walks, rtol=1e-12, atol=1e-13)
 
 
 def test_an_operator_that_only_the_tape_can_compile_stays_there(patience, monkeypatch):

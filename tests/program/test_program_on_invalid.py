@@ -130,12 +130,11 @@ def test_a_leaf_that_is_nan_is_named_with_the_line_that_made_it(engine):
     assert "Variable 'x' holds nan, made on line" in message and "# both made here" in message
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("engine", ["tape", None])
 @pytest.mark.parametrize("gather", [ng.mean, lambda y: y])
-def test_a_warning_comes_if_and_only_if_a_result_of_some_sample_is_not_finite(gather, engine, dtype):
+def test_a_warning_comes_if_and_only_if_a_result_of_some_sample_is_not_finite(gather, engine):
     p, w = PlaceHolder(), Variable(2.0)
-    program = Program(gather((p * w).sqrt() * 3.0), wrt=[p, w], inputs=[p], engine=engine, dtype=dtype)
+    program = Program(gather((p * w).sqrt() * 3.0), wrt=[p, w], inputs=[p], engine=engine)
     for place in [None, 0, 7, 8, 18]:
         for wrong in (0.0, -1.0, math.inf):  # an infinite gradient; two times NaN and infinite
             batch = np.linspace(1.0, 2.0, 19)

@@ -106,12 +106,6 @@ def test_minimize_moves_the_array_and_no_variable(engine):
     assert (x.value, y.value) == (50.0, 60.0)
 
 
-def test_float32_rounds_what_the_array_holds():
-    x = Variable(0.0)
-    program = Program(x * 1.0, wrt=[x], dtype="float32", weights=np.array([0.1]))
-    assert program().value == float(np.float32(0.1))
-
-
 def test_another_array_is_held_from_now_on():
     x = Variable(0.0)
     first, second = np.array([1.0]), np.array([2.0])

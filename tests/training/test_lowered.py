@@ -49,17 +49,6 @@ def test_training_on_lowered_scalars_gives_the_numbers_of_training_on_arrays(eng
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-9)
 
 
-def test_training_in_float32_is_near_training_in_float64():
-    walks = []
-    for dtype in ("float64", "float32"):
-        model, scores = network(LeafNode.constant(POINTS))
-        walks.append(trained(model, LoweredLoss(hinge(scores, LeafNode.constant(LABELS)), dtype=dtype).backward))
-    (wide, weights), (narrow, found) = walks
-    np.testing.assert_allclose(narrow, wide, rtol=1e-4)
-    np.testing.assert_allclose(found, weights, rtol=1e-3, atol=1e-4)
-    assert all(loss == float(np.float32(loss)) for loss in narrow) and narrow != wide
-
-
 def test_the_samples_of_a_batch_are_found_in_the_scalars():
     _, scores = network(LeafNode.constant(POINTS))
     loss = LoweredLoss(hinge(scores, LeafNode.constant(LABELS)), engine="tape")

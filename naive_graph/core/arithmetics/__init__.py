@@ -1,6 +1,5 @@
 """Other things that rules can be applied to.
 
 dual    numbers that carry a slope along: forward mode
-single  numbers in single precision
 text    formulas, in plain text and in TeX
 """

@@ -4,11 +4,10 @@ Rules become code, because they are applied to registers:
 
     compile      LLVM's assembly in, functions out; `cache` keeps them on disk
     size         how long LLVM will take for a text, which nothing interrupts
-    precision    float64, or float32
     typed        values of LLVM that know their type
     emit         registers: one more arithmetic
     meaning      the catalogue's value functions, where `math` writes machine code
-    functions    such functions of one number, or of a register; `cutting` cuts registers to size
+    functions    such functions of one number, or of a register
     mathematics  exp, log, sin, cos, tanh of a register; `pairs` two at once
     listing      straight-line code for a whole sweep
     repeat       the same again and again

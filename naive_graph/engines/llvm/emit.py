@@ -121,7 +121,7 @@ class Writer:
             return INSTRUCTIONS[rule.name](self, *operands)
         if rule.name in SQUARES and _is_two(operands[1]) and isinstance(operands[0], Emitted):
             return self.binary("fmul", operands[0], operands[0] if rule.name == "pow" else 2.0)
-        return self.rounded(rule.name, meaning.in_registers(rule.value), operands)
+        return self.call(rule.name, meaning.in_registers(rule.value), operands)
 
     def binary(self, name: str, left: Value, right: Value) -> Emitted:
         return self.line(f"{name} {self.module.real} {self.operand(left)}, {self.operand(right)}")
@@ -132,10 +132,6 @@ class Writer:
     def call(self, name: str, function: Callable[..., Any], operands: Sequence[Value]) -> Emitted:
         """Call a function of the module, written when it is first called."""
         return self._call(self.module.define(name, function, len(operands)), operands)
-
-    def rounded(self, name: str, function: Callable[..., Any], operands: Sequence[Value]) -> Emitted:
-        """The same for an operator's value, which is rounded once, whatever is computed on the way."""
-        return self._call(self.module.rounded(name, function, len(operands)), operands)
 
     def outside(self, name: str, operands: Sequence[Value]) -> Emitted:
         """Call a function of the C library, or one that LLVM knows."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Protocol
 
+from .emit import literal
 from .fields import syntax
-from .precision import Precision
-from .typed import Typed, Writing, is_fixed, result_type, scalars
+from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, Typed, Writing, is_fixed, result_type
 from .unrolled import whole_number
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
@@ -26,7 +26,6 @@ class Functions(Protocol):
 
     known: dict[str, tuple[str, list[str], str]]
     declared: set[str]
-    precision: Precision
 
     def add(self, function: Callable[..., Any], outside: bool = True, fixed: Mapping[str, int] = ...) -> str:
         """The name of the translated function."""
@@ -36,7 +35,7 @@ class Expressions(Writing):
     """The expressions of one function: `expression` gives the value of any."""
 
     def __init__(self, program: Functions, tree: ast.FunctionDef, names: dict[str, Any]) -> None:
-        super().__init__(tree, program.precision)
+        super().__init__(tree)
         self.program, self.names = program, names
         self.variables: dict[str, tuple[str, str]] = {}  # name -> its slot and type
         self.arrays: dict[str, str] = {}
@@ -63,14 +62,14 @@ class Expressions(Writing):
         value = self.expression(node)
         if value.type == "i1":
             return value.text
-        if value.type not in (self.real, "i64"):
-            raise self.refused(f"{self.words.get(value.type, 'a register')} as a question")
-        test = f"fcmp une {self.real} {{}}, 0.0" if value.type == self.real else "icmp ne i64 {}, 0"
+        if value.type not in ("double", "i64"):
+            raise self.refused(f"{WORDS.get(value.type, 'a register')} as a question")
+        test = "fcmp une double {}, 0.0" if value.type == "double" else "icmp ne i64 {}, 0"
         return self.emit(test.format(value.text))
 
     def of_Constant(self, node: ast.Constant) -> Typed:
         if isinstance(node.value, float):
-            return Typed(self.precision.literal(node.value), self.real)
+            return Typed(literal(node.value), "double")
         if not isinstance(node.value, int) or not -(2**63) <= node.value < 2**63:
             raise self.refused(f"the constant {node.value!r}")
         return Typed(str(int(node.value)), "i64")
@@ -79,15 +78,15 @@ class Expressions(Writing):
         if node.id in self.variables:
             slot, kind = self.variables[node.id]
             return Typed(self.emit(f"load {kind}, ptr {slot}"), kind)
-        value = self.precision.lanes if node.id == "LANES" else self.names.get(node.id)
+        value = LANES if node.id == "LANES" else self.names.get(node.id)
         if not isinstance(value, (int, float)):
             raise self.refused(f"the name {node.id}")
         return self.of_Constant(ast.Constant(value))
 
     def of_BinOp(self, node: ast.BinOp) -> Typed:
         left, right = self.expression(node.left), self.expression(node.right)
-        wide = self.vector in left + right
-        kind = self.real if isinstance(node.op, ast.Div) and not wide else self.widest(left, right)
+        wide = VECTOR in left + right
+        kind = "double" if isinstance(node.op, ast.Div) and not wide else self.widest(left, right)
         kind = "i64" if kind == "i1" else kind
         left, right = self.cast(left, kind), self.cast(right, kind)
         words: dict[Any, str] = INT_OPS if kind == "i64" else FLOAT_OPS
@@ -99,7 +98,7 @@ class Expressions(Writing):
         if isinstance(node.op, ast.Not):
             return Typed(self.emit(f"xor i1 {self.condition(node.operand)}, true"), "i1")
         value = self.expression(node.operand)
-        if value.type not in (self.real, self.vector):
+        if value.type not in ("double", VECTOR):
             value = self.cast(value, "i64")
         elif isinstance(node.op, ast.Invert):
             raise self.refused("Invert of a float")
@@ -125,7 +124,7 @@ class Expressions(Writing):
         test = self.emit(
             f"{'icmp' if kind == 'i64' else 'fcmp'} {words[type(operator)]} {kind} {left.text}, {right.text}"
         )
-        return Typed(test, self.precision.mask if kind == self.vector else "i1")
+        return Typed(test, MASK if kind == VECTOR else "i1")
 
     def of_BoolOp(self, node: ast.BoolOp) -> Typed:
         if not _asks(node):  # Python would give the number itself
@@ -154,13 +153,10 @@ class Expressions(Writing):
 
     def of_Subscript(self, node: ast.Subscript) -> Typed:
         if isinstance(node.slice, ast.Slice):
-            place, aligned = self.register_place(node), self.precision.bytes
-            return Typed(self.emit(f"load {self.vector}, ptr {place}, align {aligned}"), self.vector)
+            return Typed(self.emit(f"load {VECTOR}, ptr {self.register_place(node)}, align 8"), VECTOR)
         place, element = self.place(node)
         value = self.emit(f"load {element}, ptr {place}")
-        if element in (self.real, "double"):
-            return Typed(self.resized(value, element, self.real), self.real)
-        if element == "i64":
+        if element in ("double", "i64"):
             return Typed(value, element)
         return Typed(self.emit(f"{'zext' if element == 'i8' else 'sext'} {element} {value} to i64"), "i64")
 
@@ -183,7 +179,7 @@ class Expressions(Writing):
         if not lower or upper not in (f"{lower} + LANES", "LANES" if lower == "0" else "") or at.step is not None:
             raise self.refused("a slice that is not xs[i : i + LANES]")
         place, element = self.place(node)
-        if element != self.real:
+        if element != "double":
             raise self.refused("a slice of what are not floats")
         return place
 
@@ -198,14 +194,14 @@ class Expressions(Writing):
         if node.keywords:
             raise self.refused("a keyword")
         if name == "many":
-            return self.cast(self.expression(node.args[0]), self.vector)
+            return self.cast(self.expression(node.args[0]), VECTOR)
         if name == "int":  # of a float that is whole
-            value = self.cast(self.expression(node.args[0]), self.real).text
-            return Typed(self.emit(f"fptosi {self.real} {value} to i64"), "i64")
+            value = self.cast(self.expression(node.args[0]), "double").text
+            return Typed(self.emit(f"fptosi double {value} to i64"), "i64")
         if name == "fma":
-            vector, full = self.vector, f"llvm.fma{self.precision.suffix(self.precision.lanes)}"
-            self.program.declared.add(f"declare {vector} @{full}({vector}, {vector}, {vector})")
-            return self.call(full, self.operands(name, node.args, [vector] * 3), vector)
+            full = f"llvm.fma.v{LANES}f64"
+            self.program.declared.add(f"declare {VECTOR} @{full}({VECTOR}, {VECTOR}, {VECTOR})")
+            return self.call(full, self.operands(name, node.args, [VECTOR] * 3), VECTOR)
         if name in self.program.known:
             full, kinds, result = self.program.known[name]
             return self.call(full, self.operands(name, node.args, kinds), result)
@@ -216,14 +212,14 @@ class Expressions(Writing):
         return self.called(function, node.args)
 
     def called(self, function: FunctionType, arguments: list[ast.expr]) -> Typed:
-        tree, types = syntax(function), scalars(self.precision)
+        tree = syntax(function)
         fixed = {each.arg: place for place, each in enumerate(tree.args.args) if is_fixed(each)}
         known = {name: self.fixed(arguments[place]) for name, place in fixed.items()}
         name = self.program.add(function, outside=False, fixed=known)
         arguments = [each for place, each in enumerate(arguments) if place not in fixed.values()]
         given = [each for each in tree.args.args if not is_fixed(each)]
-        kinds = [types.get(ast.unparse(each.annotation), "ptr") for each in given if each.annotation]
-        return self.call(name, self.operands(name, arguments, kinds), result_type(tree, self.precision))
+        kinds = [SCALARS.get(ast.unparse(each.annotation), "ptr") for each in given if each.annotation]
+        return self.call(name, self.operands(name, arguments, kinds), result_type(tree))
 
     def call(self, full: str, operands: str, result: str) -> Typed:
         call = f'call {result} @"{full}"({operands})'

@@ -11,12 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ...core import ieee
-from ...core.arithmetics.single import PIECES, in_pieces
-from . import mathematics, meaning
-from .cutting import by_halves, each_alone, many
-from .emit import Emitted, Opaque, Value, Writer
-from .precision import DOUBLE, SINGLE, Precision
+from . import mathematics
+from .emit import Emitted, Opaque, Value, Writer, literal
 
 MOST_FORKS = 64  # decisions in a row, and
 MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
@@ -39,13 +35,6 @@ slow:
 }}"""
 
 
-# Operators that round at most once: float32 computes them as they are, and all others by way of float64.
-ROUND_ONCE = frozenset((
-    "add", "sub", "mul", "div", "neg", "abs", "sign", "heaviside", "relu", "square", "reciprocal", "sqrt", "maximum",
-    "minimum", "greater", "less", "where", "total", "mean", "nonnegative", "precedence", "held", "largest",
-))  # fmt: skip
-
-
 class Module:
     """All functions of one text.
 
@@ -54,20 +43,14 @@ class Module:
     have them; a single number has them where it must have a register's bits.
     """
 
-    def __init__(
-        self, width: int = 1, precision: Precision = DOUBLE, declared: dict[str, str] | None = None, fast: bool = False
-    ) -> None:
-        self.width, self.precision, self.fast = width, precision, fast or width > 1
-        self.real = many(precision.type, width)
+    def __init__(self, width: int = 1, declared: dict[str, str] | None = None, fast: bool = False) -> None:
+        self.width, self.fast = width, fast or width > 1
+        self.real = many("double", width)
         self.truth = many("i1", width)
         self.whole = many("i64", width)
-        self.suffix = precision.suffix(width)
+        self.suffix = f".{f'v{width}' if width > 1 else ''}f64"  # how LLVM's own functions end
         self.functions: dict[str, str] = {}
         self.declared: dict[str, str] = {} if declared is None else declared
-        self.exact: Module | None = None  # the same text in float64, where float32 sends its functions
-        if precision is SINGLE:
-            self.exact = Module(min(width, DOUBLE.lanes), fast=fast)
-            self.exact.functions, self.exact.declared = self.functions, self.declared
 
     def __str__(self) -> str:
         return together(self)
@@ -75,21 +58,9 @@ class Module:
     def define(self, name: str, function: Callable[..., Any], arity: int) -> str:
         """The full name of the function with that many parameters; traced when it is met first."""
         full = f"{name}/{arity}" if self.width == 1 else f"{name}/{arity}x{self.width}"
-        full = full if self.exact is None else f"{full}.{self.precision.name}"
         if full not in self.functions:
             self.functions[full] = ""  # it may call itself
             self.functions[full] = trace(self, full, function, arity)
-        return full
-
-    def rounded(self, name: str, function: Callable[..., Any], arity: int) -> str:
-        """The full name of an operator's value: in float32 computed in float64, and rounded."""
-        if self.exact is None or name in ROUND_ONCE:
-            return self.define(name, function, arity)
-        if name in PIECES:
-            return self.define(name, _in_pieces(name), arity)
-        full = f"{name}/{arity}.rounded{self.mark}"
-        if full not in self.functions:
-            self.functions[full] = by_halves(self, full, self.exact.define(name, function, arity), arity)
         return full
 
     def many(self, name: str, arity: int) -> str:
@@ -99,7 +70,7 @@ class Module:
         fast = self.define(f"{name}.many", mathematics.FUNCTIONS[name], arity)
         if name not in mathematics.LIMITS:
             return fast
-        full = f"{name}.any.{self.precision.name}{self.mark}"
+        full = f"{name}.any{self.mark}"
         return self.guarded(full, fast, self.each_alone(name, arity), mathematics.LIMITS[name])
 
     def guarded(self, full: str, fast: str, slow: str, limit: float, result: str = "") -> str:
@@ -118,7 +89,7 @@ class Module:
 
     def is_fast(self, full: str) -> bool:
         """Whether the function is, or asks for, one of C's that is known here for many numbers at once."""
-        if ".many/" in full or ".any." in full:
+        if ".many/" in full or ".any" in full:
             return True
         return any(map(self.is_fast, CALLED.findall(self.functions.get(full, ""))))
 
@@ -127,7 +98,7 @@ class Module:
         self.declared[name] = f'declare double @"{name}"({", ".join(["double"] * arity)}) {PURE}'
         full = f"{name}.each"
         if self.width > 1 and full not in self.functions:
-            self.functions[full] = each_alone(self, full, name, arity)
+            self.functions[full] = _each_alone(self, full, name, arity)
         return full if self.width > 1 else name
 
     @property
@@ -136,7 +107,7 @@ class Module:
         return ".one" if self.width == 1 else ""
 
     def literal(self, value: float) -> str:
-        return _splat(self.precision.type, self.precision.literal(value), self.width)
+        return _splat("double", literal(value), self.width)
 
     def integer(self, value: int) -> str:
         return _splat("i64", str(value), self.width)
@@ -285,14 +256,22 @@ def _bounded(ways: int) -> None:
         raise Opaque(f"there are more than {MOST_PATHS} ways through it")
 
 
-def _in_pieces(name: str) -> Callable[..., Any]:
-    """A rule that consists of rounded pieces, ready for registers."""
-    largest = meaning.in_registers(ieee.largest)
+def _each_alone(module: Module, full: str, name: str, arity: int) -> str:
+    lines, result = [], "poison"
+    for place in range(module.width):
+        taken = [f"%t{place}.{each}" for each in range(arity)]
+        lines += [f"{each} = extractelement {module.real} %x{at}, i32 {place}" for at, each in enumerate(taken)]
+        lines.append(f'%y{place} = call double @"{name}"({", ".join(f"double {each}" for each in taken)})')
+        lines.append(f"%r{place} = insertelement {module.real} {result}, double %y{place}, i32 {place}")
+        result = f"%r{place}"
+    parameters = ", ".join(f"{module.real} %x{place}" for place in range(arity))
+    head = f'define internal {module.real} @"{full}"({parameters}) {{'
+    return "\n  ".join([head, *lines, f"ret {module.real} {result}"]) + "\n}"
 
-    def rounded(*xs: Any) -> Any:
-        return next(x for x in xs if isinstance(x, Emitted)).writer.rounded("largest", lambda *xs: largest(xs), xs)
 
-    return in_pieces(rounded)[name]
+def many(kind: str, width: int) -> str:
+    """A register of so many; one alone is what it is."""
+    return kind if width == 1 else f"<{width} x {kind}>"
 
 
 def _splat(kind: str, text: str, width: int) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from .emit import Emitted, Value, Writer
 from .functions import Module
-from .precision import SINGLE
 
 LONGEST = 400  # instructions from which a part is ended: LLVM takes some 20 ms for that
 MOST_WHOLE = 8_000  # operands of all rows of a plan that is not cut: LLVM takes some 0.1 to 0.4 s for them
@@ -20,9 +19,6 @@ PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"
 
 class Straight(Writer):
     """The code of one sweep, as it is written: a function of arrays of floats.
-
-    They are of the module's precision; only the graph's values, from which
-    leaves are loaded, are always float64, and rounded when they are read.
 
     whole: whether it is one part, however long. spilled: how many places of the
     scratch array are in use.
@@ -70,10 +66,7 @@ class Straight(Writer):
             value.place = ("scratch", self.room())
             self._store(value.chunk, *value.place, value.name)
         address = self.line(self._address(*value.place)).name
-        if value.place[0] == "values" and self.module.precision is SINGLE:
-            exact = self.line(f"load double, ptr {address}, align 8").name
-            return self.line(f"fptrunc double {exact} to float").name
-        return self.line(f"load {self.module.real}, ptr {address}, align {self.module.precision.bytes}").name
+        return self.line(f"load {self.module.real}, ptr {address}, align 8").name
 
     def leaf(self, array: str, index: int) -> Emitted:
         """What the array holds there, loaded where it is needed."""
@@ -89,14 +82,13 @@ class Straight(Writer):
 
     def _address(self, array: str, index: int) -> str:
         """The instruction that finds a place of an array."""
-        real = "double" if array == "values" else self.module.precision.type
-        return f"getelementptr {real}, ptr %{array}, i64 {index}"
+        return f"getelementptr double, ptr %{array}, i64 {index}"
 
     def _store(self, part: int, array: str, index: int, name: str) -> None:
         lines = self.parts[part]
         address = f"%v{len(lines)}"
         lines.append(f"{address} = {self._address(array, index)}")
-        lines.append(f"store {self.module.real} {name}, ptr {address}, align {self.module.precision.bytes}")
+        lines.append(f"store {self.module.real} {name}, ptr {address}, align 8")
 
     def functions(self) -> str:
         """LLVM's assembly: the parts, and the function that calls them."""

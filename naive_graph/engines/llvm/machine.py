@@ -18,26 +18,17 @@ from typing import Any
 from . import registers
 from .compile import Library, compiled
 from .fields import flattened, syntax
-from .precision import DOUBLE, Precision
-from .python import Program, result_type, scalars
+from .python import SCALARS, Program, result_type
 
 # Calls of the kernel at a place of a table of addresses: what each hands on, and what the kernel gives.
 KERNELS = {
     "call_run": (["ptr", "ptr", "i64", "i64", "i64"], "void"),
     "call_lanes": (["ptr", "i64", "ptr", "i64", "i64"], "void"),
     "call_back": (["ptr", "ptr", "ptr", "i64", "i64", "i64"], "void"),
-    "call_value": (["real"], "real"),  # a float of the precision that is compiled for
+    "call_value": (["double"], "double"),
     "call_rule": (["ptr", "i64"], "double"),
     "call_partials": (["ptr", "i64", "double", "ptr", "ptr"], "void"),
 }
-
-
-def _kernels(precision: Precision) -> dict[str, tuple[list[str], str]]:
-    real = {"real": precision.type}
-    return {
-        name: ([real.get(each, each) for each in kinds], real.get(result, result))
-        for name, (kinds, result) in KERNELS.items()
-    }
 
 
 def _call(name: str, kinds: list[str], result: str) -> str:
@@ -50,11 +41,6 @@ def _call(name: str, kinds: list[str], result: str) -> str:
         *([call, "ret void"] if result == "void" else [f"%y = {call}", f"ret {result} %y"]),
     ]
     return "\n  ".join(lines) + "\n}"
-
-
-def _known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
-    calls = {name: (name, ["ptr", "i64", *kinds], result) for name, (kinds, result) in _kernels(precision).items()}
-    return {**registers.known(precision.type, precision.lanes), **calls}
 
 
 C_TYPES = {"double": ctypes.c_double, "i64": ctypes.c_int64, "void": None}
@@ -81,9 +67,8 @@ class Machine:
 
     def _function(self) -> Callable[..., Any]:
         tree = syntax(self.python)
-        words = scalars(DOUBLE)
         kinds = [str(each.annotation.id) for each in tree.args.args]  # type: ignore[union-attr]
-        types = [C_TYPES[words[kind]] if kind in words else ctypes.c_void_p for kind in kinds]
+        types = [C_TYPES[SCALARS[kind]] if kind in SCALARS else ctypes.c_void_p for kind in kinds]
         library = library_of(self.python.__module__)
         return library.function(self.python.__name__, C_TYPES[result_type(tree)], types)
 
@@ -106,33 +91,33 @@ def machine(function: Callable[..., Any]) -> Machine:
 
 
 @once
-def library_of(module: str, precision: Precision = DOUBLE) -> Library:
-    """The compiled functions of one file, for floats of that precision."""
+def library_of(module: str) -> Library:
+    """The compiled functions of one file."""
     ours = module.partition(".")[0] == __name__.partition(".")[0]  # of other files we have no digest
-    key = f"{sources()} {module} {precision.name}" if ours else None
-    return compiled(lambda: _text(module, precision), key=key, optimised=True)
+    key = f"{sources()} {module}" if ours else None
+    return compiled(lambda: _text(module), key=key, optimised=True)
 
 
-def _text(module: str, precision: Precision) -> str:
-    program = Program(_known(precision), precision)
+def _text(module: str) -> str:
+    known = {name: (name, ["ptr", "i64", *kinds], result) for name, (kinds, result) in KERNELS.items()}
+    program = Program({**registers.known(), **known})
     for each in _OF_FILE[module]:
         program.add(each.python)
-    entries = [_entry(each, precision) for each in _OF_FILE[module]]
-    calls = [_call(name, *kernel) for name, kernel in _kernels(precision).items()]
-    return "\n".join([*calls, registers.texts(precision.type, precision.lanes), str(program), *entries])
+    entries = [_entry(each) for each in _OF_FILE[module]]
+    calls = [_call(name, *kernel) for name, kernel in KERNELS.items()]
+    return "\n".join([*calls, registers.texts(), str(program), *entries])
 
 
-def _entry(function: Machine, precision: Precision) -> str:
+def _entry(function: Machine) -> str:
     """The function again, as NAME.packed, with all its arguments in one array: one is quicker to pass than many."""
     tree = syntax(function.python)
-    types = scalars(precision)
-    kinds = [types.get(each.annotation.id, "ptr") for each in tree.args.args]  # type: ignore[union-attr]
+    kinds = [SCALARS.get(each.annotation.id, "ptr") for each in tree.args.args]  # type: ignore[union-attr]
     lines = [f'define void @"{tree.name}.packed"(ptr %packed) {{']
     for place, kind in enumerate(kinds):
         lines.append(f"%p{place} = getelementptr i64, ptr %packed, i64 {place}")
         lines.append(f"%a{place} = load {kind}, ptr %p{place}")
     arguments = ", ".join(f"{kind} %a{place}" for place, kind in enumerate(kinds))
-    result = result_type(tree, precision)
+    result = result_type(tree)
     call = f"call {result} @{tree.name}({arguments})"
     return "\n  ".join([*lines, call if result == "void" else f"%result = {call}", "ret void"]) + "\n}\n"
 

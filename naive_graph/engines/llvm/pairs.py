@@ -55,10 +55,7 @@ def pair(module: Module, names: tuple[str, str]) -> str:
 
 
 def both(code: Straight, module: Module, names: tuple[str, str], operand: Value) -> list[Emitted]:
-    """The two results for an operand, in the order of the names. In float32 each is a call of its own."""
-    if module.exact is not None:
-        alone = [module.rounded(name, in_registers(RULES[name].value), 1) for name in names]
-        return [code.line(f'call {module.real} @"{name}"({module.real} {code.operand(operand)})') for name in alone]
+    """The two results for an operand, in the order of the names."""
     found = code.line(f'call {_kind(module)} @"{pair(module, names)}"({module.real} {code.operand(operand)})').name
     return [code.line(f"extractvalue {_kind(module)} {found}, {place}") for place in (0, 1)]
 

@@ -6,7 +6,7 @@
             sum += xs[i]
         return sum
 
-Arguments are `int`, `float`, or arrays (`Floats`, `Doubles`, `Ints`, `Longs`, `Shorts`, `Bytes`). Inside there may be
+Arguments are `int`, `float`, or arrays (`Floats`, `Ints`, `Longs`, `Shorts`, `Bytes`). Inside there may be
 arithmetic, comparisons, `if`, `while`, `for i in range(...)`, `break` and
 `continue`, and calls of other such functions. A slice `xs[i : i + LANES]` is a
 register of floats, and `unrolled.py` has lists of them; `fields.py` has records. Whatever runs here also
@@ -14,9 +14,6 @@ runs as plain Python over NumPy arrays, and gives the same numbers; whole number
 must stay below 2**63, `//` and `%` are for those that are not negative, and by 0
 nothing is divided. Arrays that are given together must not overlap where one is
 written to.
-
-Compiled for float32, every float is one, and a register has sixteen. Only
-`Doubles` hold float64: they are rounded where they are read.
 """
 
 from __future__ import annotations
@@ -28,11 +25,12 @@ from typing import Any
 
 from .expressions import Expressions
 from .fields import syntax
-from .precision import DOUBLE, Precision
 from .typed import (
+    ELEMENTS,
     LANES,
+    SCALARS,
+    VECTOR,
     Bytes,
-    Doubles,
     Fixed,
     Floats,
     Ints,
@@ -40,17 +38,15 @@ from .typed import (
     NotInSubset,
     Shorts,
     Typed,
-    elements,
     is_fixed,
     result_type,
-    scalars,
     unrolled,
 )
 from .unrolled import written_out
 
 __all__ = [
-    "LANES", "Bytes", "Doubles", "Fixed", "Floats", "Ints", "Longs", "NotInSubset", "Program", "Shorts",
-    "result_type", "scalars", "unrolled",
+    "LANES", "SCALARS", "Bytes", "Fixed", "Floats", "Ints", "Longs", "NotInSubset", "Program", "Shorts",
+    "result_type", "unrolled",
 ]  # fmt: skip
 
 
@@ -61,13 +57,10 @@ class Program:
     """Functions translated so far, each once, with those that they call.
 
     known: names that stand for functions of LLVM's: name -> (its full name, the types of its operands, of its result).
-    precision: of all floats.
     """
 
-    def __init__(
-        self, known: dict[str, tuple[str, list[str], str]] | None = None, precision: Precision = DOUBLE
-    ) -> None:
-        self.known, self.precision = known or {}, precision
+    def __init__(self, known: dict[str, tuple[str, list[str], str]] | None = None) -> None:
+        self.known = known or {}
         self.functions: dict[str, Callable[..., Any]] = {}
         self.texts: dict[str, str] = {}
         self.outside: set[str] = set()  # those that can be called from outside
@@ -83,7 +76,7 @@ class Program:
         name = ".".join([name, *map(str, fixed.values())])
         if name not in self.texts:
             self.texts[name] = ""  # it may call itself
-            names = {**function.__globals__, "LANES": self.precision.lanes, **fixed}
+            names = {**function.__globals__, "LANES": LANES, **fixed}
             self.texts[name] = _Translation(self, written_out(syntax(function), names), names, name).text()
         return name
 
@@ -115,18 +108,18 @@ class _Translation(Expressions):
             raise self.refused("a parameter that is more than a name and a type")
         arguments = ", ".join(self.argument(each) for each in given.args if not is_fixed(each))
         self.block(self.tree.body)
-        result = result_type(self.tree, self.precision)
+        result = result_type(self.tree)
         self.lines.append("ret void" if result == "void" else f"ret {result} zeroinitializer")
         return "\n ".join([f"{result} @{self.full}({arguments}) nounwind {{", *self.slots, *self.lines, "}\n"])
 
     def argument(self, argument: ast.arg) -> str:
         word, name = ast.unparse(argument.annotation) if argument.annotation else "", argument.arg
-        if word in (arrays := elements(self.precision)):
-            self.arrays[name] = arrays[word]
+        if word in ELEMENTS:
+            self.arrays[name] = ELEMENTS[word]
             return f"ptr noalias %{name}"
         if word not in ("int", "float"):
             raise self.refused(f"the parameter {name}, which is no int, float or array,")
-        kind = scalars(self.precision)[word]
+        kind = SCALARS[word]
         self.write(name, Typed(f"%{name}", kind))
         return f"{kind} %{name}"
 
@@ -170,21 +163,18 @@ class _Translation(Expressions):
         if not isinstance(target, ast.Subscript):
             raise self.refused(type(target).__name__)
         if isinstance(target.slice, ast.Slice):
-            text, aligned = self.cast(value, self.vector).text, self.precision.bytes
-            self.lines.append(f"store {self.vector} {text}, ptr {self.register_place(target)}, align {aligned}")
+            text = self.cast(value, VECTOR).text
+            self.lines.append(f"store {VECTOR} {text}, ptr {self.register_place(target)}, align 8")
             return None
         place, element = self.place(target)
-        if element in (self.real, "double"):
-            text = self.resized(self.cast(value, self.real).text, self.real, element)
-        else:
-            text = self.cast(value, "i64").text
+        text = self.cast(value, "double" if element == "double" else "i64").text
         if element in ("i32", "i16", "i8"):
             text = self.emit(f"trunc i64 {text} to {element}")
         self.lines.append(f"store {element} {text}, ptr {place}")
         return None
 
     def on_Return(self, node: ast.Return) -> None:
-        result = result_type(self.tree, self.precision)
+        result = result_type(self.tree)
         if node.value is None and result != "void":
             raise self.refused("a `return` of nothing")
         value = "" if node.value is None else f" {self.cast(self.expression(node.value), result).text}"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .precision import DOUBLE, Precision
-
 LOOP = """
 @moves = private constant [{count} x [2 x i64]] [{moves}]
 define void @again(ptr %values, ptr %results, ptr %memory, i64 %steps, ptr noalias %history) {{
@@ -17,10 +15,10 @@ define void @again(ptr %values, ptr %results, ptr %memory, i64 %steps, ptr noali
 step:
   %done = phi i64 [ 0, %0 ], [ %next, %end ]
   call void @run(ptr %values, ptr %results, ptr %memory)
-  %watched.at = getelementptr {real}, ptr %results, i64 {watched}
-  %watched = load {real}, ptr %watched.at
-  %place = getelementptr {real}, ptr %history, i64 %done
-  store {real} %watched, ptr %place
+  %watched.at = getelementptr double, ptr %results, i64 {watched}
+  %watched = load double, ptr %watched.at
+  %place = getelementptr double, ptr %history, i64 %done
+  store double %watched, ptr %place
   br label %move
 move:
   %k = phi i64 [ 0, %step ], [ %k1, %move ]
@@ -28,10 +26,10 @@ move:
   %from.at = load i64, ptr %pair
   %to.where = getelementptr i64, ptr %pair, i64 1
   %to.at = load i64, ptr %to.where
-  %from = getelementptr {real}, ptr %results, i64 %from.at
-  %moved = load {real}, ptr %from
-  %to = getelementptr {real}, ptr %memory, i64 %to.at
-  store {real} %moved, ptr %to
+  %from = getelementptr double, ptr %results, i64 %from.at
+  %moved = load double, ptr %from
+  %to = getelementptr double, ptr %memory, i64 %to.at
+  store double %moved, ptr %to
   %k1 = add i64 %k, 1
   %more = icmp slt i64 %k1, {count}
   br i1 %more, label %move, label %end
@@ -45,11 +43,11 @@ out:
 """
 
 
-def loop(moves: Sequence[tuple[int, int]], watched: int, precision: Precision = DOUBLE) -> str:
+def loop(moves: Sequence[tuple[int, int]], watched: int) -> str:
     """The function @again, which calls @run for so many steps.
 
     moves: after a run, the result at the first place becomes what the memory
     holds at the second one. watched: the result whose history is kept.
     """
     table = ", ".join(f"[2 x i64] [i64 {source}, i64 {target}]" for source, target in moves)
-    return LOOP.format(count=len(moves), moves=table, watched=watched, real=precision.type)
+    return LOOP.format(count=len(moves), moves=table, watched=watched)

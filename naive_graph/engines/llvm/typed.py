@@ -2,7 +2,6 @@
 
 A value is a bool, a whole number, a float, or a register of LANES floats. It is
 cast only where nothing is lost: a whole number becomes a float, a float fills a register.
-The same lines can be written for floats of either precision.
 """
 
 from __future__ import annotations
@@ -10,28 +9,18 @@ from __future__ import annotations
 import ast
 from typing import Any, NamedTuple, TypeAlias
 
-from .precision import DOUBLE, Precision
-
-LANES = DOUBLE.lanes  # floats that a register holds; in a function that is compiled for float32, as many as there are
-Floats: TypeAlias = Any  # arrays of floats of the precision that is compiled for,
-Doubles: TypeAlias = Any  # float64, whatever it is: rounded where they are read,
+LANES = 8  # floats that a register holds
+VECTOR = f"<{LANES} x double>"
+MASK = f"<{LANES} x i1>"
+Floats: TypeAlias = Any  # arrays of float64,
 Ints: TypeAlias = Any  # int32,
 Longs: TypeAlias = Any  # int64,
 Shorts: TypeAlias = Any  # int16,
 Bytes: TypeAlias = Any  # uint8
 Fixed: TypeAlias = int  # a parameter that a function is compiled for, once for each of its values
-WHOLE = {"Ints": "i32", "Longs": "i64", "Shorts": "i16", "Bytes": "i8"}
-WORDS = {"i64": "a whole number", "i1": "a bool", "void": "nothing"}
-
-
-def elements(precision: Precision) -> dict[str, str]:
-    """What the arrays hold, by the word for them."""
-    return {"Floats": precision.type, "Doubles": "double", **WHOLE}
-
-
-def scalars(precision: Precision) -> dict[str, str]:
-    """LLVM's type for what is no array, by Python's."""
-    return {"float": precision.type, "int": "i64", "None": "void"}
+ELEMENTS = {"Floats": "double", "Ints": "i32", "Longs": "i64", "Shorts": "i16", "Bytes": "i8"}
+SCALARS = {"float": "double", "int": "i64", "None": "void"}  # LLVM's type for what is no array, by Python's
+WORDS = {VECTOR: "a register", "double": "a float", "i64": "a whole number", "i1": "a bool", "void": "nothing"}
 
 
 class Typed(NamedTuple):
@@ -54,20 +43,18 @@ def unrolled(count: int) -> range:
     return range(count)
 
 
-def result_type(tree: ast.FunctionDef, precision: Precision = DOUBLE) -> str:
-    word, types = ast.unparse(tree.returns) if tree.returns is not None else "None", scalars(precision)
-    if word not in types:
+def result_type(tree: ast.FunctionDef) -> str:
+    word = ast.unparse(tree.returns) if tree.returns is not None else "None"
+    if word not in SCALARS:
         raise NotInSubset(f"{tree.name}: the result {word} cannot be compiled. It is an int, a float or None.")
-    return types[word]
+    return SCALARS[word]
 
 
 class Writing:
     """The lines of one function; names, labels and conversions."""
 
-    def __init__(self, tree: ast.FunctionDef, precision: Precision = DOUBLE) -> None:
-        self.tree, self.precision = tree, precision
-        self.real, self.vector = precision.type, precision.vector
-        self.words = {self.vector: "a register", self.real: "a float", **WORDS}
+    def __init__(self, tree: ast.FunctionDef) -> None:
+        self.tree = tree
         self.at: ast.stmt = tree  # the statement that is being translated
         self.lines: list[str] = []
         self.slots: list[str] = []  # places of the variables on the stack; LLVM turns them into registers
@@ -104,33 +91,26 @@ class Writing:
     def cast(self, value: Typed, wanted: str) -> Typed:
         if value.type == wanted:
             return value
-        if wanted == self.vector:
-            return self.spread(self.cast(value, self.real))
+        if wanted == VECTOR:
+            return self.spread(self.cast(value, "double"))
         how = {
             ("i1", "i64"): "zext i1 {} to i64",
-            ("i1", self.real): f"uitofp i1 {{}} to {self.real}",
-            ("i64", self.real): f"sitofp i64 {{}} to {self.real}",
+            ("i1", "double"): "uitofp i1 {} to double",
+            ("i64", "double"): "sitofp i64 {} to double",
         }.get((value.type, wanted))
         if how is None:
-            given, due = (self.words.get(kind, kind) for kind in (value.type, wanted))
+            given, due = (WORDS.get(kind, kind) for kind in (value.type, wanted))
             raise self.refused(f"{given} where {due} is due")
         return Typed(self.emit(how.format(value.text)), wanted)
 
     def spread(self, value: Typed) -> Typed:
         """The same float in every lane."""
-        vector, lanes = self.vector, self.precision.lanes
-        first = self.emit(f"insertelement {vector} poison, {self.real} {value.text}, i64 0")
-        zeros = f"<{lanes} x i32> zeroinitializer"
-        return Typed(self.emit(f"shufflevector {vector} {first}, {vector} poison, {zeros}"), vector)
-
-    def resized(self, value: str, source: str, target: str) -> str:
-        """A float of one precision as one of the other; the same where they are alike."""
-        if source == target:
-            return value
-        return self.emit(f"{'fptrunc' if source == 'double' else 'fpext'} {source} {value} to {target}")
+        first = self.emit(f"insertelement {VECTOR} poison, double {value.text}, i64 0")
+        zeros = f"<{LANES} x i32> zeroinitializer"
+        return Typed(self.emit(f"shufflevector {VECTOR} {first}, {VECTOR} poison, {zeros}"), VECTOR)
 
     def widest(self, *values: Typed) -> str:
-        kinds, widest_first = {value.type for value in values}, (self.vector, self.real, "i64", "i1")
+        kinds, widest_first = {value.type for value in values}, (VECTOR, "double", "i64", "i1")
         if not kinds <= set(widest_first):
             raise self.refused("a value that is not a number")
         return next(kind for kind in widest_first if kind in kinds)

@@ -12,7 +12,7 @@ from ..llvm.functions import Module, together
 from ..llvm.listing import MOST_WHOLE, Straight, calling
 from ..llvm.meaning import in_registers
 from ..llvm.pairs import partner
-from ..llvm.precision import DOUBLE, Precision
+from ..llvm.typed import LANES
 from ..tape.flat import DOT, LARGEST, NONE, Flat, name_of
 from ..tape.operators import largest_of
 from .packing import both_together, gathered
@@ -27,17 +27,16 @@ class Written:
 
     wanted: rows to hand out; the k-th result is the k-th of them, and behind
     the last one is 0.0 if all are finite. wide: whether functions are computed a
-    register at once, as in lanes, else by the C library. precision: of all
-    floats but the values.
+    register at once, as in lanes, else by the C library.
     Where the rows are: `registers[row]` is a register, what can be loaded, or a
     float. given: the places in scratch of leaves that are put in. alone, many:
     the functions of one number, and of a register.
     """
 
-    def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool, precision: Precision = DOUBLE) -> None:
-        self.flat, self.precision, self.count = flat, precision, len(wanted)
+    def __init__(self, flat: Flat, wanted: Sequence[int], wide: bool) -> None:
+        self.flat, self.count = flat, len(wanted)
         declared: dict[str, str] = {}
-        self.alone, self.many = (Module(width, precision, declared) for width in (1, precision.lanes))
+        self.alone, self.many = (Module(width, declared) for width in (1, LANES))
         self.code = Straight(self.alone, "run.all", whole=len(flat.operands) <= MOST_WHOLE)
         self.results: dict[int, list[int]] = {}  # rows that are yet to be handed out, and their places there
         for place, row in enumerate(wanted):
@@ -62,7 +61,7 @@ class Written:
     def _leaf(self, row: int) -> Any:
         source = self.flat.sources.get(row)
         if row in self.flat.constants:
-            return self.precision.rounded(self.flat.constants[row])
+            return self.flat.constants[row]
         if isinstance(source, int):
             return self.code.leaf("values", source)
         self.given[row] = self.code.room()
@@ -71,7 +70,7 @@ class Written:
     def _rows(self, rows: list[int], wide: bool) -> None:
         names = {row: name for row in rows if wide and (name := self._function(row)) is not None}
         alone = ([row] for row in rows)
-        for some in gathered(self.flat, rows, names.keys(), self.precision.lanes) if wide else alone:
+        for some in gathered(self.flat, rows, names.keys(), LANES) if wide else alone:
             made = self._gathered(some, names) if some[0] in names else map(self._applied, some)
             for row, value in zip(some, made, strict=True):
                 self.registers[row] = value
@@ -85,11 +84,11 @@ class Written:
             return self._dot(row)
         operands = [self.registers[x] for x in self.flat.of(row)]
         if kind == LARGEST:
-            return self.code.rounded(name_of(kind), largest_of(), operands)
+            return self.code.call(name_of(kind), largest_of(), operands)
         rule = BY_NUMBER[kind]
         try:
             if all(isinstance(each, float) for each in operands):
-                return float(rule(*map(self.precision.number, operands)))
+                return float(rule(*operands))
             return self.code.apply(rule, operands)
         except Exception as error:  # whatever a learner's function does when it meets registers
             raise opaque(rule, error) from error
@@ -128,7 +127,7 @@ class Written:
     def _traced(self, kind: int, arity: int) -> str | None:
         try:
             value = largest_of() if kind == LARGEST else in_registers(BY_NUMBER[kind].value)
-            name = self.many.rounded(name_of(kind), value, arity)
+            name = self.many.define(name_of(kind), value, arity)
         except Exception as error:  # whatever a learner's function does when it meets registers
             raise opaque(BY_NUMBER[kind], error) from error
         return name if self.many.is_fast(name) else None
@@ -145,14 +144,13 @@ class Written:
     def __str__(self) -> str:
         texts, text = [self.code.functions()], calling("run", [self.code.name])
         if self.count > FEW:
-            texts.append(registers.unusual(self.precision.type, self.precision.lanes))
+            texts.append(registers.unusual())
             text = text.replace("ret void", self._checked())
         return "\n\n".join([*texts, text, together(self.alone, self.many)])
 
     def _checked(self) -> str:
         """The end of a run: behind the results goes NaN unless all are finite."""
-        real, count = self.precision.type, self.count
-        return f"""%amiss = call {real} @unusual(ptr %adjoints, i64 {count})
-  %last = getelementptr {real}, ptr %adjoints, i64 {count}
-  store {real} %amiss, ptr %last
+        return f"""%amiss = call double @unusual(ptr %adjoints, i64 {self.count})
+  %last = getelementptr double, ptr %adjoints, i64 {self.count}
+  store double %amiss, ptr %last
   ret void"""

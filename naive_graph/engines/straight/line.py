@@ -29,8 +29,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..llvm.compile import compiled
-from ..llvm.precision import DOUBLE, Precision
 from ..llvm.repeat import loop
+from ..llvm.typed import LANES
 from ..tape.face import Face
 from ..tape.flat import NONE, Array, Flat
 from ..tape.places import aligned
@@ -61,8 +61,7 @@ class StraightLine(Face):
     they are leaves; then watched is the scalar whose history is kept. wide:
     whether functions of scalars are computed a register at once, with the
     tape's bits, else by the C library, with the reference engine's; by itself
-    where the plan may come from the tape. precision: of all floats but those
-    that leaves are loaded from.
+    where the plan may come from the tape.
     """
 
     def __init__(
@@ -72,18 +71,17 @@ class StraightLine(Face):
         moves: Sequence[tuple[int, int]] = (),
         watched: int = NONE,
         wide: bool | None = None,
-        precision: Precision = DOUBLE,
     ) -> None:
-        self.flat, self.precision = flat, precision
-        code = Written(flat, wanted, not fits(flat) if wide is None else wide, precision)
+        self.flat = flat
+        code = Written(flat, wanted, not fits(flat) if wide is None else wide)
         self.given, self.instructions = code.given, code.instructions
         result_of = {row: place for place, row in enumerate(wanted)}
-        self.out = np.zeros(len(wanted) + 1 + precision.lanes, precision.name)
-        self.scalars = aligned(code.code.spilled + precision.lanes, precision.name)
+        self.out = np.zeros(len(wanted) + 1 + LANES)
+        self.scalars = aligned(code.code.spilled + LANES)
         texts = [str(code), PACKED]
         if moves:
             places = [(result_of[a], self.given[b]) for a, b in moves]
-            texts.append(loop(places, result_of[watched], precision))
+            texts.append(loop(places, result_of[watched]))
         self.library = compiled("\n".join(texts), optimised=len(flat) <= 100)
         if moves:
             kinds = [*[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p]

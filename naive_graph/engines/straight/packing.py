@@ -1,6 +1,6 @@
 """Scalars' functions, a register at once: which rows wait for one another, and how they share a register.
 
-A sine of one number takes as long as the sines of eight, or of sixteen in float32. So rows are written
+A sine of one number takes as long as the sines of eight. So rows are written
 down in an order in which functions gather: a row of `+ - * /` as soon as its
 operands are there, and a function only when nothing else can go on; then as many
 rows of that function as a register has lanes go together. Functions that make a

@@ -24,11 +24,10 @@ from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
-from ..llvm.precision import DOUBLE
 from ..llvm.python import Program
-from .operators import Shape, known, scattered
+from ..llvm.typed import LANES, VECTOR
+from .operators import KNOWN, Shape, scattered
 
-LANES, VECTOR, REAL = DOUBLE.lanes, DOUBLE.vector, DOUBLE.type
 # A register of numbers from one place, leaving 0 there; and a register added to numbers that lie anywhere.
 _ADD_ONE = """
   %i{k} = load i32, ptr %w{k}
@@ -74,7 +73,7 @@ done:
 }}
 """
 ADDING: dict[str, tuple[str, list[str], str]] = {
-    **known(DOUBLE),
+    **KNOWN,
     "near": ("near", ["ptr", "i64", "i64"], VECTOR),
     "taken": ("taken", ["ptr", "i64", "i64"], VECTOR),
     "added": ("added", ["ptr", "ptr", "i64", "i64", VECTOR], "void"),
@@ -114,13 +113,13 @@ def text(shape: Shape) -> str:
             name = module.define(f"slope{place}", _slope(shape, place), arity + 2)
             at_hand[f"slope{place}"] = (name, [VECTOR] * (arity + 2), VECTOR)
             alone = single.define(f"slope{place}", _slope(shape, place), arity + 2)
-            at_hand[f"slope{place}_alone"] = (alone, [REAL] * (arity + 2), REAL)
+            at_hand[f"slope{place}_alone"] = (alone, ["double"] * (arity + 2), "double")
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
     program = Program(at_hand)
     program.add_source(_back_source(arity))
     program.add_source(_one_source(arity))
-    return f"{together(module, single)}\n{scattered(DOUBLE)}\n{ADDED}\n{program}"
+    return f"{together(module, single)}\n{scattered()}\n{ADDED}\n{program}"
 
 
 def _slope(shape: Shape, place: int) -> Any:

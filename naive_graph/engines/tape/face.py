@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..llvm.precision import Precision
 from .flat import Array, Flat
 
 
@@ -12,7 +11,6 @@ class Face:
     """Leaves to be set, results to be looked at, and a run."""
 
     flat: Flat
-    precision: Precision
     scalars: Array
     arguments: Array  # of the code; the first is where leaves are loaded from
     packed: int  # their address
@@ -24,7 +22,7 @@ class Face:
 
     def put(self, row: int, number: float) -> None:
         """Set a scalar leaf that is not loaded from the graph."""
-        self.scalars[self.place(row)] = self.precision.rounded(number)
+        self.scalars[self.place(row)] = number
 
     def held(self, row: int) -> float:
         """What such a leaf holds."""

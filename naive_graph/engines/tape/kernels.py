@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..llvm.machine import machine
-from ..llvm.python import LANES, Doubles, Floats, Ints, Longs
+from ..llvm.python import LANES, Floats, Ints, Longs
 from .scalars import ENTRIES, SAMPLED, Line, along
 from .sums import NOTHING_YET, Samples, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
 
@@ -61,7 +61,7 @@ class Steps(NamedTuple):
 
 
 @machine
-def run(source: Doubles, steps: Steps, todo: Tables, at: Numbers) -> None:
+def run(source: Floats, steps: Steps, todo: Tables, at: Numbers) -> None:
     """Run the tape again and again."""
     for step in range(steps.times):
         for part in range(0, todo.part_count * PART, PART):
@@ -77,7 +77,7 @@ def run(source: Doubles, steps: Steps, todo: Tables, at: Numbers) -> None:
                 at.scalars[steps.moves[2 * move + 1]] = steps.moving[move]
 
 
-def run_scalars(begin: int, end: int, todo: Tables, on: Numbers, source: Doubles) -> None:
+def run_scalars(begin: int, end: int, todo: Tables, on: Numbers, source: Floats) -> None:
     """Run the instructions from `begin` to `end`."""
     for at in range(begin, end, 5):
         what, to, length, base = todo.code[at], todo.code[at + 1], todo.code[at + 2], todo.code[at + 3]

@@ -157,8 +157,7 @@ class Lowering:
     number for each of many samples. find: whether to look for samples hidden in
     the graph. keep: whether every pass's plan is kept, however large. places: by
     Variable, where its value lies in an array that is read instead of the tables;
-    the other Variables are fed then. fused: whether a product and its addition may
-    be rounded as one in rows that values depend on, too.
+    the other Variables are fed then.
     Afterwards `values[k]` says where output k is, and `slopes[k][i]` where its
     derivative with respect to wrt[i] is.
     """
@@ -173,11 +172,10 @@ class Lowering:
         find: bool = True,
         keep: bool = False,
         places: Mapping[int, int] | None = None,
-        fused: bool = False,
     ) -> None:
         self.stages: list[Stage] = []
         self._most_kept = sys.maxsize if keep else MOST_KEPT
-        self._since, self.fused = perf_counter(), fused
+        self._since = perf_counter()
         flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
         place = np.full(len(tables) + 1, NONE, np.int32)
         place[chosen] = np.arange(len(chosen))
@@ -198,7 +196,7 @@ class Lowering:
         kept = np.zeros(len(flat), np.uint8)
         kept[[at.row for at in wanted.outputs]] = 1
         serve(len(flat), flat.columns, kept)
-        flat.loose = np.ones_like(kept) if fused else 1 - kept
+        flat.loose = 1 - kept
         self.flat, self.values, self.slopes = flat, wanted.outputs, wanted.slopes
 
     def _note(self, name: str, flat: Flat, wanted: Wanted) -> None:

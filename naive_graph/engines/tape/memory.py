@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..llvm.precision import DOUBLE, Precision
+from ..llvm.typed import LANES
 from .adjoint import Count
 from .face import Face
 from .flat import Array
@@ -14,6 +14,7 @@ from .kernels import GROUP, SAMPLES
 from .places import aligned
 
 WARM = 262_144  # bytes of lanes that stay in the cache
+FLOAT = 8  # bytes of a number
 WIDEST = 128  # samples in a block
 
 
@@ -36,7 +37,7 @@ class Memory(Face):
         self.places: dict[int, list[int]] = {}
         sizes = [0, 0, 0]  # of lanes, feeds and exports
         for group, count in enumerate(samples[1:], 1):
-            width = _width(count, self.most_slots[group], group in self.kept, self.precision)
+            width = _width(count, self.most_slots[group], group in self.kept)
             stride = -(-count // width) * width
             self.places[group] = [count, width, stride, *sizes]
             lines = self.most_slots[group] * width, len(self.fed[group]) * stride, len(self.exported[group]) * stride
@@ -45,8 +46,7 @@ class Memory(Face):
             if part[GROUP]:
                 part[SAMPLES:] = self.places[part[GROUP]]
         self.parts = np.array(self._parts, np.int32).reshape(-1)
-        room, held = self.precision.lanes, self.precision.name
-        self.lanes, self.feed_room, self.out_room = (aligned(size + room, held) for size in sizes)
+        self.lanes, self.feed_room, self.out_room = (aligned(size + LANES) for size in sizes)
         self.feeds, self.outs = {}, {}
         for group, (_, _, stride, _, feeds, outs) in self.places.items():
             self.feeds[group] = _lines(self.feed_room[feeds:], len(self.fed[group]), stride)
@@ -83,10 +83,10 @@ def _lines(room: Array, count: int, stride: int) -> Array:
     return room[: count * stride].reshape(count, stride)
 
 
-def _width(count: int, slots: int, whole: bool, precision: Precision = DOUBLE) -> int:
+def _width(count: int, slots: int, whole: bool) -> int:
     """How many samples go through the tape together: as many as stay warm, shared out evenly."""
-    lanes, warm = precision.lanes, WARM // precision.bytes // max(slots, 1)
-    most = count if whole else min(WIDEST, max(lanes, warm // lanes * lanes))
+    warm = WARM // FLOAT // max(slots, 1)
+    most = count if whole else min(WIDEST, max(LANES, warm // LANES * LANES))
     blocks = max(1, -(-count // most))
     share = -(-count // blocks)
-    return -(-share // lanes) * lanes
+    return -(-share // LANES) * LANES

@@ -21,16 +21,16 @@ from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
-from ..llvm.precision import DOUBLE, Precision
 from ..llvm.python import Program
+from ..llvm.typed import LANES, MASK, VECTOR
 from .flat import LARGEST, name_of
 from .scalars import ANY_NUMBER, ENTRIES
 
 # A register of scalars from anywhere, and one to one place; of the last ones, only as many as there are.
 SCATTERED = """
 declare <{n} x i32> @llvm.masked.load.v{n}i32.p0(ptr, i32, {mask}, <{n} x i32>)
-declare {vector} @llvm.masked.gather{suffix}.v{n}p0(<{n} x ptr>, i32, {mask}, {vector})
-declare void @llvm.masked.store{suffix}.p0({vector}, ptr, i32, {mask})
+declare {vector} @llvm.masked.gather.v{n}f64.v{n}p0(<{n} x ptr>, i32, {mask}, {vector})
+declare void @llvm.masked.store.v{n}f64.p0({vector}, ptr, i32, {mask})
 define internal {mask} @first(i64 %left) alwaysinline {{
   %one = insertelement <{n} x i64> poison, i64 %left, i64 0
   %all = shufflevector <{n} x i64> %one, <{n} x i64> poison, <{n} x i32> zeroinitializer
@@ -41,36 +41,31 @@ define internal {vector} @gathered(ptr %scalars, ptr %index, i64 %at, i64 %left)
   %mask = call {mask} @first(i64 %left)
   %where = getelementptr i32, ptr %index, i64 %at
   %rows = call <{n} x i32> @llvm.masked.load.v{n}i32.p0(ptr %where, i32 4, {mask} %mask, <{n} x i32> zeroinitializer)
-  %places = getelementptr {real}, ptr %scalars, <{n} x i32> %rows
-  %ones = insertelement {vector} poison, {real} 1.0, i64 0
+  %places = getelementptr double, ptr %scalars, <{n} x i32> %rows
+  %ones = insertelement {vector} poison, double 1.0, i64 0
   %rest = shufflevector {vector} %ones, {vector} poison, <{n} x i32> zeroinitializer
-  %all = call {vector} @llvm.masked.gather{suffix}.v{n}p0({ptrs} %places, i32 {bytes}, {mask} %mask, {vector} %rest)
+  %all = call {vector} @llvm.masked.gather.v{n}f64.v{n}p0({ptrs} %places, i32 8, {mask} %mask, {vector} %rest)
   ret {vector} %all
 }}
 define internal void @stored(ptr %scalars, i64 %at, i64 %left, {vector} %values) alwaysinline {{
   %mask = call {mask} @first(i64 %left)
-  %place = getelementptr {real}, ptr %scalars, i64 %at
-  call void @llvm.masked.store{suffix}.p0({vector} %values, ptr %place, i32 {bytes}, {mask} %mask)
+  %place = getelementptr double, ptr %scalars, i64 %at
+  call void @llvm.masked.store.v{n}f64.p0({vector} %values, ptr %place, i32 8, {mask} %mask)
   ret void
 }}
 """
 
 
-def scattered(precision: Precision) -> str:
+def scattered() -> str:
     """The loads and stores, in LLVM's language."""
-    n = precision.lanes
-    return SCATTERED.format(
-        n=n, real=precision.type, vector=precision.vector, mask=precision.mask, bytes=precision.bytes,
-        ptrs=f"<{n} x ptr>", suffix=precision.suffix(n), counted=", ".join(f"i64 {k}" for k in range(n)),
-    )  # fmt: skip
+    counted = ", ".join(f"i64 {k}" for k in range(LANES))
+    return SCATTERED.format(n=LANES, vector=VECTOR, mask=MASK, ptrs=f"<{LANES} x ptr>", counted=counted)
 
 
-def known(precision: Precision) -> dict[str, tuple[str, list[str], str]]:
-    """What a kernel may call them."""
-    return {
-        "gathered": ("gathered", ["ptr", "ptr", "i64", "i64"], precision.vector),
-        "stored": ("stored", ["ptr", "i64", "i64", precision.vector], "void"),
-    }
+KNOWN = {  # what a kernel may call them
+    "gathered": ("gathered", ["ptr", "ptr", "i64", "i64"], VECTOR),
+    "stored": ("stored", ["ptr", "i64", "i64", VECTOR], "void"),
+}
 
 
 class Shape(NamedTuple):
@@ -87,10 +82,10 @@ class Shape(NamedTuple):
 class Kernels:
     """The machine code of a shape. Raises Opaque if its rule cannot be compiled."""
 
-    def __init__(self, shape: Shape, precision: Precision) -> None:
+    def __init__(self, shape: Shape) -> None:
         ours = shape.kind < BUILT_IN or shape.kind == LARGEST  # a learner's own may change
-        key = f"{sources()} {shape.name} {precision.name}" if ours else None
-        self.library: Library = compiled(lambda: text(shape, precision), key=key, optimised=True)
+        key = f"{sources()} {shape.name}" if ours else None
+        self.library: Library = compiled(lambda: text(shape), key=key, optimised=True)
         self.run = self.library.address("run")
         self.one = self.library.address("one")
         self.of_one = self.library.address("of_one") if shape.arity == 1 else 0
@@ -98,39 +93,39 @@ class Kernels:
 
 
 @once
-def kernels(shape: Shape, precision: Precision = DOUBLE) -> Kernels:
-    return Kernels(shape, precision)
+def kernels(shape: Shape) -> Kernels:
+    return Kernels(shape)
 
 
-def addresses(shape: Shape, precision: Precision = DOUBLE) -> tuple[int, ...]:
+def addresses(shape: Shape) -> tuple[int, ...]:
     """A shape's line in a table of kernels; shapes of any number of operands have loops instead, and no kernel."""
     if shape.arity == ANY_NUMBER:
         return (0,) * ENTRIES
-    found = kernels(shape, precision)
+    found = kernels(shape)
     return found.run, found.one, found.of_one, found.lanes, 0, 0
 
 
-def text(shape: Shape, precision: Precision) -> str:
+def text(shape: Shape) -> str:
     """Both kernels of a shape, in LLVM's language."""
-    module, vector, real = Module(precision.lanes, precision), precision.vector, precision.type
-    single = Module(1, precision, module.declared, fast=True)  # one number, with a register's bits
+    module = Module(LANES)
+    single = Module(1, module.declared, fast=True)  # one number, with a register's bits
     try:
         value = module.define(shape.name, _value(shape), shape.arity)
         alone = single.define(shape.name, _value(shape), shape.arity)
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
     values = {
-        "value": (value, [vector] * shape.arity, vector),
-        "value_alone": (alone, [real] * shape.arity, real),
+        "value": (value, [VECTOR] * shape.arity, VECTOR),
+        "value_alone": (alone, ["double"] * shape.arity, "double"),
         "one": ("one", ["ptr", "ptr", "i64", "i64", "i64"], "void"),
     }
-    program = Program({**known(precision), **values}, precision)
+    program = Program({**KNOWN, **values})
     program.add_source(_run_source(shape.arity))
     program.add_source(_one_source(shape.arity))
     if shape.arity == 1:
         program.add_source("def of_one(x: float) -> float:\n    return value_alone(x)")
     program.add_source(_lanes_source(shape.arity))
-    return f"{together(module, single)}\n{scattered(precision)}\n{program}"
+    return f"{together(module, single)}\n{scattered()}\n{program}"
 
 
 def largest_of() -> Callable[..., Any]:
@@ -142,7 +137,7 @@ def largest_of() -> Callable[..., Any]:
 def _value(shape: Shape) -> Any:
     """The function that is traced: a rule's value."""
     if shape.kind == LARGEST:
-        return lambda *xs: xs[0].writer.rounded(name_of(shape.kind), largest_of(), xs)
+        return lambda *xs: xs[0].writer.call(name_of(shape.kind), largest_of(), xs)
     rule: Rule = BY_NUMBER[shape.kind]
     return lambda *xs: xs[0].writer.apply(rule, xs)
 

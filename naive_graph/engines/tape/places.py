@@ -12,12 +12,11 @@ from .tiles import Outer, Step
 LINE = 64  # bytes of a line of the cache
 
 
-def aligned(size: int, kind: str = "float64") -> Array:
+def aligned(size: int) -> Array:
     """So many zeros, that begin where a line of the cache does: a register then never lies across two of them."""
-    many = size * np.dtype(kind).itemsize
-    room = np.zeros(many + LINE, np.uint8)
+    room = np.zeros(8 * size + LINE, np.uint8)
     start = -room.ctypes.data % LINE
-    return room[start : start + many].view(kind)
+    return room[start : start + 8 * size].view(np.float64)
 
 
 def runs_of(places: Array) -> list[tuple[int, int]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..llvm.typed import LANES
 from .flat import Flat
 from .lowering import PASSES, Lowering, Stage
+from .memory import FLOAT
 from .sections import Section
 from .tape import Tape
 from .tiles import Dense, Outer
@@ -58,7 +60,7 @@ def _lanes(flat: Flat, tape: Tape, section: Section) -> str:
     return (
         f"lanes: {count} samples in blocks of {width}; {len(section.rows)} rows in {len(steps)} steps"
         f"{_counted(len(dense), 'dense tile', layers)}{_counted(len(outer), 'outer product', grids)}"
-        f"; {slots} slots, {slots * width * tape.precision.bytes / 1024:.0f} KB"
+        f"; {slots} slots, {slots * width * FLOAT / 1024:.0f} KB"
     )
 
 
@@ -85,6 +87,6 @@ def multiply_adds(flat: Flat, samples: list[int]) -> int:
 def _bound(flat: Flat, tape: Tape) -> str:
     work = multiply_adds(flat, tape.samples)
     size = sum(each.nbytes for each in (tape.code, tape.index, tape.scalars, tape.lanes, tape.feed_room))
-    fast = 2 * tape.precision.lanes
+    fast = 2 * LANES
     least = f"at {fast} a nanosecond, {work / fast / 1e3:.2f} us at the least"
     return f"{work} multiply-adds a run, {size / 1024:.0f} KB in all: {least}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.progress import progress
 from ..llvm.machine import library_of, packed
-from ..llvm.precision import DOUBLE, Precision
+from ..llvm.typed import LANES
 from . import kernels
 from .blocks import Slot, Writer, block
 from .flat import NONE, Array, Flat
@@ -31,14 +31,13 @@ class Tape(Memory):
     wanted: rows to hand out: `out[k]` is the k-th of those that are scalars,
     and `lanes_of(row)` one that has a value for every sample. moves: (from, to),
     scalars that a run hands to the next one; then watched is the scalar whose
-    history is kept. precision: of all floats but those that leaves are loaded from.
+    history is kept.
     """
 
     def __init__(
-        self, flat: Flat, wanted: Sequence[int], moves: Sequence[tuple[int, int]] = (), watched: int = NONE,
-        precision: Precision = DOUBLE,
-    ) -> None:  # fmt: skip
-        self.flat, self.sections, self.precision = flat, sections(flat), precision
+        self, flat: Flat, wanted: Sequence[int], moves: Sequence[tuple[int, int]] = (), watched: int = NONE
+    ) -> None:
+        self.flat, self.sections = flat, sections(flat)
         self._code: list[Array] = []
         self._index: list[Array] = [np.zeros(0, np.int32)]
         self._parts: list[list[int]] = []
@@ -48,12 +47,12 @@ class Tape(Memory):
         self.code, self.index = np.concatenate(self._code), np.concatenate(self._index)
         self.table = self._addresses()
         self.scalars = self._scalars()
-        self.moving = np.empty(len(moves) + 1, precision.name)
+        self.moving = np.empty(len(moves) + 1)
         first, count = self.results
         self.out = self.scalars[first : first + count + 1]
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
-        self.library = library_of(kernels.__name__, precision)
+        self.library = library_of(kernels.__name__)
         self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
         self.set_samples(flat.samples)
 
@@ -91,11 +90,11 @@ class Tape(Memory):
 
     def _scalars(self) -> Array:
         """Room for all scalars: rows, the beginning of a sum, 1, and those that are packed for a layer."""
-        scalars = np.zeros(self.nothing + 2 + self._sizes["packed"], self.precision.name)
+        scalars = np.zeros(self.nothing + 2 + self._sizes["packed"])
         scalars[self.nothing : self.nothing + 2] = NOTHING_YET, 1.0
         for row, number in self.flat.constants.items():
             if self.flat.groups[row] == 0 and self.slots[row] >= 0:
-                scalars[self.slots[row]] = self.precision.rounded(number)
+                scalars[self.slots[row]] = number
         return scalars
 
     # --- instructions ---
@@ -151,7 +150,7 @@ class Tape(Memory):
 
     def _lanes(self, part: Section, feeds: list[int], exports: list[int], keep: bool) -> None:
         group, pack_at = part.group, self.nothing + 2 + self._sizes["packed"]
-        writer = Writer(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * self.precision.lanes)
+        writer = Writer(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * LANES)
         made = block(writer, self.steps[part.stage, group], feeds, exports, self.lane_slots[group], keep)
         if made.begun:  # sums lie together, and those among them that are no sums' beginnings are written in any case
             self._part(0, [BEGIN, min(made.begun), max(made.begun) - min(made.begun) + 1, 0, 0])
@@ -186,7 +185,7 @@ class Tape(Memory):
             self._parts.append([group, begin, end] + [0] * (PART - SAMPLES))
 
     def _addresses(self) -> Array:
-        found = [each for shape in progress(self.kernels, label="kernels") for each in addresses(shape, self.precision)]
+        found = [each for shape in progress(self.kernels, label="kernels") for each in addresses(shape)]
         return np.array(found or [0], np.int64)
 
     # --- running ---
@@ -198,7 +197,7 @@ class Tape(Memory):
 
     def _pack(self) -> None:
         """Write all arguments of the kernel into one array."""
-        self.history = np.zeros(1, self.precision.name)
+        self.history = np.zeros(1)
         steps = Steps(1, self.history, self.watched, self.moves, self.move_count, self.moving)
         todo = Tables(self.parts, len(self._parts), self.code, self.index, self.table)
         self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room, self.out_room))
