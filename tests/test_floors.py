@@ -11,8 +11,9 @@ FLOORS = [
     "errors", "core", "engines", "graph", "program", "tensor", "training", "views", "sequential", "interop",
     "classroom", "cli", "__main__",
 ]  # fmt: skip
-# Doors import by name, so that who lacks a tool loses nothing but what needs it.
+# Doors import by name, so that who lacks a tool loses nothing but what needs it. What they name counts as any import.
 DOORS = {"__init__", "engines/choice", "tensor/evaluation/arrays"}
+BY_NAME = ("import_module", "__import__")
 FILES = {
     file.relative_to(HOUSE).with_suffix("").as_posix().removesuffix("/__init__"): file for file in HOUSE.rglob("*.py")
 }
@@ -33,8 +34,19 @@ def imported(name):
             for alias in node.names:
                 if alias.name.split(".")[0] == "naive_graph":
                     yield "/".join(alias.name.split(".")[1:]) or "__init__"
-        elif getattr(node, "id", getattr(node, "attr", "")) in ("import_module", "__import__"):
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in BY_NAME:
+            yield from named(node.args[0], folder)
+        elif getattr(node, "id", getattr(node, "attr", "")) in BY_NAME:
             yield "import_module"
+
+
+def named(argument, folder):
+    """The file that is imported by this name, if it is one of ours and written out."""
+    text = argument.value if isinstance(argument, ast.Constant) else ""
+    words = text.lstrip(".").split(".")
+    up = len(text) - len(text.lstrip("."))
+    if up or words[0] == "naive_graph":
+        yield "/".join([*folder[: len(folder) + 1 - up], *words] if up else words[1:])
 
 
 USES = {name: set(imported(name)) for name in sorted(FILES)}
@@ -51,6 +63,10 @@ def test_imports_go_down_the_floors():
         and (target in ("import_module", "__init__") or floor[target.split("/")[0]] > floor[name.split("/")[0]])
     ]
     assert wrong == []
+
+
+def test_imports_by_name_are_followed():
+    assert "engines/direct/engine" in USES["engines/choice"]
 
 
 def test_no_imports_run_in_a_circle():

@@ -13,6 +13,8 @@ from .plan import Plan
 from .progress import FEW, is_watched, progress
 from .sweep import Event, forward, reverse
 
+REFERENCE_ONLY = "reference only"  # in the cache of a graph that has a rule which cannot be compiled
+
 
 def evaluate(plan: Plan, values: list[Any]) -> None:
     """Fill in the operators' values. `values`: one for each step, the leaves' set."""

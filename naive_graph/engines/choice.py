@@ -36,7 +36,6 @@ LARGEST = 400  # steps; straight-line code for more takes seconds to compile
 PATIENCE = 25_000  # rows run by the reference engine (some 3 us each) before compiling (some 50 ms) pays
 ROWS_AT_ONCE = 50  # that the direct engine runs in about the time that it takes to call it
 WATCHERS: list[Engine] = []
-OPAQUE = "direct cannot"  # kept in the cache of a graph that has a rule which direct cannot compile
 RUN = "rows run"  # through this very graph, kept in its cache: a graph that changes starts anew
 
 
@@ -55,7 +54,7 @@ def without_plan(name: str | None, tables: Tables) -> Engine | None:
     before = tables.kept(RUN) or 0
     if name is None:
         Setting.rows_run += len(tables)
-        if Setting.rows_run <= PATIENCE or tables.kept(OPAQUE) or not _can_compile():
+        if Setting.rows_run <= PATIENCE or tables.kept(reference.REFERENCE_ONLY) or not _can_compile():
             tables.cache[RUN] = before + len(tables)
             return None
     engine = _direct()

@@ -15,9 +15,9 @@ from functools import cache as once
 from typing import Any, NamedTuple
 
 from ...core.origin import learners_level
+from ...core.reference import REFERENCE_ONLY
 from ...core.tables import Tables, Unpacked, unpacked
 from ...errors import EngineWarning
-from ..choice import OPAQUE
 from ..llvm.emit import Opaque
 from ..llvm.machine import library_of
 from . import kernel
@@ -212,7 +212,7 @@ def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
     try:
         return the_kernel().run(call)
     except Opaque as error:
-        tables.cache[OPAQUE] = True
+        tables.cache[REFERENCE_ONLY] = True
         if warn:
             message = f"{error} The reference engine runs this graph."
             warnings.warn(EngineWarning(message), stacklevel=learners_level())
