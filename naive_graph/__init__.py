@@ -16,6 +16,7 @@ from typing import Any as _Any
 
 from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
 from .core.catalogue import abs, pow
+from .core.compositions import elu, gelu, leaky_relu, selu, silu
 from .core.imports import Missing as _Missing
 from .core.imports import door as _door
 from .core.progress import Bar, progress

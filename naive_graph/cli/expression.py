@@ -17,7 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from ..core.catalogue import COMPOSITIONS, softmax
+from ..core.catalogue import softmax
+from ..core.compositions import COMPOSITIONS
 from ..core.rules import RULES, Rule
 from ..errors import ExpressionError, NaiveGraphError
 from ..graph.handles import CURRENT, abandon

@@ -4,6 +4,7 @@
     ieee       arithmetic on floats that never raises
     rules      what an operator is: one row of one table, applied to any arithmetic
     catalogue  every operator with its derivative, a row each: the only place where mathematics stands
+    compositions    functions that are made of those: activations and the like
     records    what the tables speak of: marks, blocks, scopes
     origin     the line of Python that made a node
     tables     the graph: a table of nodes and a table of edges

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ..core.catalogue import COMPOSITIONS, softmax
+from ..core.catalogue import softmax
+from ..core.compositions import COMPOSITIONS
 from ..core.number import listed, number
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
 from ..errors import ArityError, OperatorNameError

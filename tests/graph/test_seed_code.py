@@ -4,7 +4,7 @@ import pytest
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, Variable, naive_Graph
-from naive_graph.core.catalogue import COMPOSITIONS
+from naive_graph.core.compositions import COMPOSITIONS
 from naive_graph.errors import NodeError, NumberError, OperandError, PlaceHolderError, TrainingError
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from ...core import catalogue
+from ...core import catalogue, compositions
 from ...core.catalogue import abs as magnitude
 from ...core.catalogue import (
     div,
@@ -52,21 +52,21 @@ leaky_relu: Row = kinked(
     example((2, 3)), example((3,), alpha=0.3),
     onnx=Onnx("LeakyRelu", alpha=Attribute("alpha", 0.01)),
     tensorflow=TensorFlow("LeakyRelu", alpha=Attribute("alpha", 0.2)),
-)(catalogue.leaky_relu)  # fmt: skip
+)(compositions.leaky_relu)  # fmt: skip
 elu: Row = kinked(
     example((2, 3)), example((3,), alpha=0.5),
     onnx=Onnx("Elu", alpha=Attribute("alpha", 1.0)), tensorflow=TensorFlow("Elu"),
-)(catalogue.elu)  # fmt: skip
+)(compositions.elu)  # fmt: skip
 selu: Row = kinked(
     example((2, 3)), example((3,), alpha=1.5, gamma=2.0),
     onnx=Onnx("Selu", alpha=Attribute("alpha", 1.67326319217681884765625),
               gamma=Attribute("gamma", 1.05070102214813232421875)),
     tensorflow=TensorFlow("Selu"),
-)(catalogue.selu)  # fmt: skip
+)(compositions.selu)  # fmt: skip
 silu: Row = entrywise(
     example((2, 3)), example((3,), alpha=1.5), also=["swish"],
     onnx=Onnx("Swish", alpha=Attribute("alpha", 1.0), since=24),
-)(catalogue.silu)  # fmt: skip
+)(compositions.silu)  # fmt: skip
 
 
 @entrywise(
@@ -76,7 +76,7 @@ silu: Row = entrywise(
 def gelu(x: Any, approximate: Annotated[str, one_of("none", "tanh")] = "none") -> Any:
     """x * (1 + erf(x / sqrt(2))) / 2; approximately with tanh. Source: Hendrycks & Gimpel, 2016."""
     if approximate == "none":
-        return catalogue.gelu(x)
+        return compositions.gelu(x)
     return 0.5 * x * (1.0 + tanh(HALF_ROOT * (x + 0.044715 * x * x * x)))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import catalogue
+from ...core import catalogue, compositions
 from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
@@ -19,7 +19,7 @@ from .moves import Extents
 
 ACTIVATIONS: dict[str, Callable[..., Any]] = {
     "Relu": catalogue.relu, "Tanh": catalogue.tanh, "Sigmoid": catalogue.sigmoid, "Softplus": catalogue.softplus,
-    "Elu": catalogue.elu, "LeakyRelu": catalogue.leaky_relu, "Softsign": softsign.function,
+    "Elu": compositions.elu, "LeakyRelu": compositions.leaky_relu, "Softsign": softsign.function,
     "HardSigmoid": hard_sigmoid.function,
 }  # fmt: skip
 
