@@ -40,7 +40,7 @@ INSTEAD: dict[type, str] = {
 }
 OTHERS_SAY = {
     "ln": "log", "max": "maximum", "min": "minimum", "sum": "add", "prod": "mul", "power": "pow", "sgn": "sign",
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "step": "heaviside", "swish": "silu",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "step": "heaviside",
 }  # fmt: skip
 KNOWN = "An expression has numbers, names, + - * / **, < and >, and functions such as log(x)."
 Make = Callable[[list[Any]], Any]  # what a part is, of what its own parts are
@@ -79,7 +79,7 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
 def functions() -> dict[str, Callable[..., Any]]:
     """Every function that an expression may call, by name, a learner's own operators included."""
     rules: dict[str, Callable[..., Any]] = {name: rule for name, rule in RULES.items() if not rule.helper}
-    return rules | {function.__name__: function for function in (*COMPOSITIONS, softmax)}
+    return rules | COMPOSITIONS | {"softmax": softmax}
 
 
 # --- text to tree -------------------------------------------------------------

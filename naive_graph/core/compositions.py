@@ -6,42 +6,76 @@ Each is a method of nodes and tensors too; of a tensor it is one node.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
-from typing import Any
+from itertools import chain, repeat
+from typing import Any, Literal
 
-from .catalogue import erf, expm1, greater, sigmoid, where
+from ..errors import PropertyError
+from .catalogue import (
+    abs,
+    div,
+    erf,
+    expm1,
+    greater,
+    less,
+    maximum,
+    minimum,
+    reciprocal,
+    relu,
+    sigmoid,
+    sign,
+    softplus,
+    sqrt,
+    square,
+    tanh,
+    where,
+)  # fmt: skip
 from .number import number
 from .rules import Arithmetic, called
 
 Value = Any
 
-COMPOSITIONS: list[Callable[..., Value]] = []
+HALF_ROOT = math.sqrt(2.0 / math.pi)
+COMPOSITIONS: dict[str, Callable[..., Value]] = {}
+OTHERS: dict[str, dict[str, list[type]]] = {}
 
 
 def composed(function: Callable[..., Value]) -> Callable[..., Value]:
     """A function that is made of rules, checked before anything is built; a method of nodes and tensors too."""
+    # What each may be besides a number: None where that is the default, or a text.
+    kinds = [[] if isinstance(each, float) else [type(each)] for each in function.__defaults__ or ()]
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    OTHERS[function.__name__] = dict(zip(reversed(names), reversed(kinds)))
 
     @wraps(function)
     def checked(*operands: Any, name: str | None = None, **named: Any) -> Value:
         for each in operands:
             if isinstance(each, Arithmetic) and hasattr(each, "compose"):  # a tensor makes one node of it
                 return each.compose(function.__name__, *operands, name=name, **named)
-        given = [x if isinstance(x, Arithmetic) else number(x, f"'{function.__name__}'") for x in operands]
-        numbers = {key: number(x, f"'{function.__name__}', {key}") for key, x in named.items()}
+        who, others = f"'{function.__name__}'", OTHERS[function.__name__]
+        given = [_taken(x, others.get(key, ()), who) for key, x in zip(chain(names, repeat("")), operands)]
+        properties = {key: _taken(x, others.get(key, ()), f"{who}, {key}") for key, x in named.items()}
         if name is not None:
-            return called(partial(function, **numbers), given, name, function.__name__)
-        return function(*given, **numbers)
+            return called(partial(function, **properties), given, name, function.__name__)
+        return function(*given, **properties)
 
-    COMPOSITIONS.append(checked)
-    setattr(Arithmetic, function.__name__, checked)
+    COMPOSITIONS[function.__name__] = checked
     return checked
 
 
+def _taken(x: Any, others: Iterable[type], who: str) -> Any:
+    return x if isinstance(x, (Arithmetic, *others)) else number(x, who)
+
+
 @composed
-def gelu(x: Value) -> Value:
-    """x times the normal distribution function of x: x * (1 + erf(x / sqrt(2))) / 2."""
-    return 0.5 * x * (1.0 + erf(math.sqrt(0.5) * x))
+def gelu(x: Value, approximate: Literal["none", "tanh"] = "none") -> Value:
+    """x * (1 + erf(x / sqrt(2))) / 2; approximately with tanh. Source: Hendrycks & Gimpel, 2016."""
+    if approximate == "none":
+        return 0.5 * x * (1.0 + erf(math.sqrt(0.5) * x))
+    if approximate != "tanh":
+        raise PropertyError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r:.60}.")
+    return 0.5 * x * (1.0 + tanh(HALF_ROOT * (x + 0.044715 * x * x * x)))
 
 
 @composed
@@ -67,3 +101,149 @@ def elu(x: Value, alpha: float = 1.0) -> Value:
 def selu(x: Value, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875) -> Value:
     """gamma * elu(x, alpha), which keeps a layer's mean 0 and variance 1. Source: Klambauer et al., 2017."""
     return gamma * elu(x, alpha)
+
+
+@composed
+def mish(x: Value) -> Value:
+    """x * tanh(log(1 + exp(x))). Source: Misra, 2019."""
+    return x * tanh(softplus(x))
+
+
+@composed
+def celu(x: Value, alpha: float = 1.0) -> Value:
+    """x where x > 0, else alpha * (exp(x / alpha) - 1): its slope does not jump at 0. Source: Barron, 2017."""
+    return where(greater(x, 0.0), x, alpha * expm1(x / alpha))
+
+
+@composed
+def hard_swish(x: Value) -> Value:
+    """x * max(0, min(1, x / 6 + 1 / 2))."""
+    return x * maximum(0.0, minimum(1.0, x / 6.0 + 0.5))
+
+
+@composed
+def hard_sigmoid(x: Value, alpha: float = 0.2, beta: float = 0.5) -> Value:
+    """max(0, min(1, alpha * x + beta))."""
+    return maximum(0.0, minimum(1.0, alpha * x + beta))
+
+
+@composed
+def thresholded_relu(x: Value, alpha: float = 1.0) -> Value:
+    """x where x > alpha, else 0."""
+    return where(greater(x, alpha), x, 0.0)
+
+
+@composed
+def shrink(x: Value, lambd: float = 0.5, bias: float = 0.0) -> Value:
+    """x + bias where x < -lambd, x - bias where x > lambd, else 0."""
+    return where(greater(x, lambd), x - bias, where(less(x, -lambd), x + bias, 0.0))
+
+
+@composed
+def prelu(x: Value, slope: Value) -> Value:
+    """x where x > 0, else slope * x; the slope is learned. Source: He et al., 2015."""
+    return where(greater(x, 0.0), x, slope * x)
+
+
+@composed
+def relu6(x: Value) -> Value:
+    """min(max(x, 0), 6)."""
+    return minimum(relu(x), 6.0)
+
+
+@composed
+def softsign(x: Value) -> Value:
+    """x / (1 + |x|)."""
+    return div(x, 1.0 + abs(x))
+
+
+@composed
+def identity(x: Value) -> Value:
+    """x."""
+    return x
+
+
+@composed
+def cube(x: Value) -> Value:
+    """x * x * x."""
+    return x * x * x
+
+
+@composed
+def rsqrt(x: Value) -> Value:
+    """1 / sqrt(x)."""
+    return reciprocal(sqrt(x))
+
+
+@composed
+def squared_difference(a: Value, b: Value) -> Value:
+    """(a - b)**2."""
+    return square(a - b)
+
+
+@composed
+def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
+    """min(max(x, low), high); a bound that is None is none."""
+    bounded = x if min is None else maximum(x, min)
+    return bounded + 0.0 if max is None and min is None else bounded if max is None else minimum(bounded, max)
+
+
+# --- comparisons: 1 where it holds, else 0; no gradient -----------------------
+
+
+def _same(a: Value, b: Value) -> Value:
+    unordered = sign(a) - sign(a) + sign(b) - sign(b)  # 0, but NaN for NaN, which equals nothing
+    return where(unordered, 0.0, where(less(a, b), 0.0, where(greater(a, b), 0.0, 1.0)))
+
+
+@composed
+def equal(a: Value, b: Value) -> Value:
+    """1 where a and b are equal, else 0."""
+    return _same(a, b)
+
+
+@composed
+def not_equal(a: Value, b: Value) -> Value:
+    """1 where a and b differ, else 0."""
+    return 1.0 - _same(a, b)
+
+
+@composed
+def greater_equal(a: Value, b: Value) -> Value:
+    """1 where a >= b, else 0."""
+    return greater(a, b) + _same(a, b)
+
+
+@composed
+def less_equal(a: Value, b: Value) -> Value:
+    """1 where a <= b, else 0."""
+    return less(a, b) + _same(a, b)
+
+
+@composed
+def logical_and(a: Value, b: Value) -> Value:
+    """1 where neither is 0, else 0."""
+    return where(a, where(b, 1.0, 0.0), 0.0)
+
+
+@composed
+def logical_or(a: Value, b: Value) -> Value:
+    """1 where one of them is not 0, else 0."""
+    return where(a, 1.0, where(b, 1.0, 0.0))
+
+
+@composed
+def logical_not(x: Value) -> Value:
+    """1 where x is 0, else 0."""
+    return where(x, 0.0, 1.0)
+
+
+@composed
+def logical_xor(a: Value, b: Value) -> Value:
+    """1 where exactly one of them is not 0, else 0."""
+    return where(a, where(b, 0.0, 1.0), where(b, 1.0, 0.0))
+
+
+COMPOSITIONS["swish"] = silu
+for _name, _function in COMPOSITIONS.items():
+    setattr(Arithmetic, _name, _function)

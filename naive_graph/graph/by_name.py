@@ -135,5 +135,5 @@ def _method_composed(composition: Callable[..., Any]) -> Any:
 
 for _rule in [rule for rule in RULES.values() if not rule.helper]:
     setattr(ByName, _rule.name, _method_of(_rule))
-for _composition in COMPOSITIONS:
-    setattr(ByName, _composition.__name__, _method_composed(_composition))
+for _name, _composition in COMPOSITIONS.items():
+    setattr(ByName, _name, _method_composed(_composition))

@@ -155,7 +155,7 @@ def test_random_expressions_have_pythons_value(numbers, data):
         ("softmax(x)", "softmax([x, y])[0]"),
         ("[x, x]", "Choose one"),
         ("log(x, x)", "takes 1 operand, not 2"),
-        ("gelu(x, x)", "Write gelu(x)."),
+        ("mish(x, x)", "Write mish(x)."),
         ("log([x])", "Write log(a)."),
         ("add([])", "Write add([a, b, c])."),
         ("leaky_relu(x, alpha=1)", "number alone"),

@@ -1,5 +1,7 @@
 """Code written for the note's static graph runs as it is printed there."""
 
+from inspect import signature
+
 import pytest
 
 import naive_graph as ng
@@ -33,12 +35,14 @@ def test_operators_of_the_graph_make_nodes_of_numbers_alone():
     assert [round(node.value, 6) for node in built] == [3.0, 0.0, 0.693147, 3.0, 0.5, 0.5]
 
 
-@pytest.mark.parametrize("composition", COMPOSITIONS, ids=lambda each: each.__name__)
-def test_compositions_are_methods_of_the_graph(composition):
-    x = Variable(-0.5)
-    by_node, by_number = getattr(Graph, composition.__name__)(x), getattr(Graph, composition.__name__)(-0.5)
+@pytest.mark.parametrize("name", COMPOSITIONS)
+def test_compositions_are_methods_of_the_graph(name):
+    operands = signature(COMPOSITIONS[name]).parameters.values()
+    numbers = [0.5 + place for place, each in enumerate(operands) if each.default is each.empty]
+    by_nodes = getattr(Graph, name)(*[Variable(each) for each in numbers])
+    by_numbers = getattr(Graph, name)(*numbers)
     Graph.forward()
-    assert by_node.value == by_number.value == composition(-0.5)
+    assert by_nodes.value == by_numbers.value == COMPOSITIONS[name](*numbers)
 
 
 def test_the_table_of_calculations_knows_every_operator():

@@ -220,7 +220,7 @@ TEXT = Kind("a text", _text)
 WHOLES = Kind("a list of whole numbers", wholes)
 PADDING = Kind('"VALID", "SAME", "SAME_LOWER", a number, or [top, left, bottom, right]', _padding)
 
-PLAIN: dict[Any, Kind] = {float: REAL, int: WHOLE, bool: FLAG, str: TEXT}
+PLAIN: dict[Any, Kind] = {float: REAL, int: WHOLE, bool: FLAG, str: TEXT, float | None: REAL | None}
 
 Tensor = Annotated[Any, Operand()]
 Maybe = Annotated[Any, Operand(optional=True)]

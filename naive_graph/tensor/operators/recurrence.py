@@ -12,15 +12,14 @@ from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType
-from .elementwise import hard_sigmoid, softsign
 from .entrywise import entry
 from .joins import stack
 from .moves import Extents
 
 ACTIVATIONS: dict[str, Callable[..., Any]] = {
     "Relu": catalogue.relu, "Tanh": catalogue.tanh, "Sigmoid": catalogue.sigmoid, "Softplus": catalogue.softplus,
-    "Elu": compositions.elu, "LeakyRelu": compositions.leaky_relu, "Softsign": softsign.function,
-    "HardSigmoid": hard_sigmoid.function,
+    "Elu": compositions.elu, "LeakyRelu": compositions.leaky_relu, "Softsign": compositions.softsign,
+    "HardSigmoid": compositions.hard_sigmoid,
 }  # fmt: skip
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Hashable
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from ...errors import NaiveGraphError, OperandError, PropertyError
 from ..base import TensorNode
-from .properties import PLAIN, Kind, Operand, Wrong
+from .properties import PLAIN, Kind, Operand, Wrong, one_of
 
 MISSING = inspect.Parameter.empty
 
@@ -66,13 +66,16 @@ def meaning(who: str, name: str, hint: Any) -> tuple[Kind | None, Operand]:
                 return each, Operand()
             if isinstance(each, Operand):
                 return None, each
-    if isinstance(hint, type) and hint in PLAIN:
+    if isinstance(hint, Hashable) and hint in PLAIN:
         return PLAIN[hint], Operand()
+    if get_origin(hint) is Literal:
+        return one_of(*get_args(hint)), Operand()
     if all(each in (None, Any, type(None)) or _is_tensor_type(each) for each in get_args(hint) or [hint]):
         return None, Operand()
+    kinds = ", ".join(getattr(each, "__name__", str(each)) for each in PLAIN)
     raise OperandError(
         f"Operator '{who}': '{name}: {getattr(hint, '__name__', hint)}' says no kind of property. Write one of "
-        f"{', '.join(each.__name__ for each in PLAIN)}, or Annotated[float, between(0.0, 1.0)]; of an operand, nothing."
+        f"{kinds}, or Annotated[float, between(0.0, 1.0)]; of an operand, nothing."
     )
 
 
