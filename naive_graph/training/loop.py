@@ -9,22 +9,27 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import cos, pi
+from operator import index
 from typing import Any
 
 from ..core.imports import interrupts_to
+from ..core.number import listed, number
 from ..core.tables import Mark, Tables
 from ..engines.choice import WATCHERS
 from ..errors import TrainingError
 from ..graph.graph import Graph
 from ..graph.handles import CURRENT
 from ..graph.nodes import Node
+from .scalars import LARGEST, between
 from .trainers import Trainer
 
 Report = Callable[..., object]
 Schedule = Callable[[int], float]
+RATE = between(0.0, LARGEST, "finite number of at least 0")
 
 
 @dataclass
@@ -45,7 +50,7 @@ def batches(samples: Sequence[Any], size: int, seed: int | None = None) -> Itera
     >>> list(batches([1, 2, 3], 2))
     [[1, 2], [3]]
     """
-    order = list(range(len(samples)))
+    size, order = at_least(size, "size"), list(range(len(samples)))
     if seed is not None:
         random.Random(seed).shuffle(order)
     for start in range(0, len(order), size):
@@ -91,14 +96,21 @@ def fit(
     ('epochs', 2.0)
     """
     _check_parts(trainer, loss_of, samples)
-    _check(samples, epochs=epochs, batch_size=batch_size, patience=patience, first_epoch=first_epoch + 1)
+    tell = listed(report, "report", "a list of functions")
+    _check_functions(
+        validate=validate, schedule=schedule, save=save, **{f"report[{at}]": f for at, f in enumerate(tell)}
+    )
+    epochs, batch_size = at_least(epochs, "epochs"), at_least(batch_size, "batch_size")
+    seed, first_epoch = at_least(seed, "seed", 0), at_least(first_epoch, "first_epoch", 0)
+    patience = None if patience is None else at_least(patience, "patience")
+    if not isinstance(resume, Outcome | None):
+        raise TrainingError(f"resume takes the Outcome of an earlier run, not {resume!r:.60}.")
     outcome = Outcome(epochs=first_epoch) if resume is None else replace(resume, stopped="epochs")
-    tell = list(report)
     try:
         with _polite() as asked:
             for epoch in range(outcome.epochs, outcome.epochs + epochs):
-                if schedule is not None:
-                    trainer.learning_rate = schedule(epoch)
+                if schedule is not None and not outcome.batches:  # what a trainer made of the rate since, it keeps
+                    trainer.learning_rate = RATE(schedule(epoch), "What schedule gives")
                 shuffled = batches(samples, batch_size, seed * 1_000_003 + epoch)  # a seed of its own for each epoch
                 for batch in islice(shuffled, outcome.batches, None):
                     loss = _step(trainer, loss_of, batch)
@@ -110,7 +122,7 @@ def fit(
                         outcome.stopped = "interrupt"
                         return outcome
                 outcome.epochs, outcome.batches = epoch + 1, 0
-                if validate is not None and _enough(outcome, validate(), patience):
+                if validate is not None and _enough(outcome, number(validate(), "What validate gives"), patience):
                     outcome.stopped = "patience"
                     return outcome
     finally:
@@ -174,18 +186,27 @@ def _polite() -> Iterator[threading.Event]:
 
 def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:
     """A trainer, a function, and a list."""
-    if not callable(getattr(trainer, "update", None)) or not callable(loss_of):
+    if isinstance(trainer, type) or not callable(getattr(trainer, "update", None)) or not callable(loss_of):
         raise TrainingError(f"fit takes a trainer and a function of samples, not {trainer!r:.60}, {loss_of!r:.60}.")
-    if not (hasattr(samples, "__len__") and hasattr(samples, "__getitem__")) or isinstance(samples, Mapping):
+    lists = hasattr(samples, "__len__") and hasattr(samples, "__getitem__")
+    if not lists or isinstance(samples, (Mapping, str, bytes)):
         raise TrainingError(f"fit takes samples in a list, not {type(samples).__name__}. Write list(samples).")
-
-
-def _check(samples: Sequence[Any], **counts: int | None) -> None:
     if not len(samples):
         raise TrainingError("fit needs at least one sample.")
-    for name, count in counts.items():
-        if count is not None and (type(count) is not int or count < 1):
-            raise TrainingError(f"{name} is a whole number of at least 1, not {count!r}.")
+
+
+def _check_functions(**given: Any) -> None:
+    for name, function in given.items():
+        if function is not None and not callable(function):
+            raise TrainingError(f"{name} is a function, not {function!r:.60}.")
+
+
+def at_least(value: Any, name: str, least: int = 1) -> int:
+    """The value as an int; a TrainingError where it is no whole number of at least so much."""
+    with suppress(TypeError):
+        if not isinstance(value, bool) and index(value) >= least:
+            return index(value)
+    raise TrainingError(f"{name} is a whole number of at least {least}, not {value!r:.60}.")
 
 
 # --- learning rates, epoch by epoch ---------------------------------------------
@@ -197,6 +218,7 @@ def steps_down(first: float, factor: float = 0.1, every: int = 10) -> Schedule:
     >>> [round(steps_down(1.0, 0.5, 2)(epoch), 3) for epoch in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
+    first, factor, every = RATE(first, "first"), RATE(factor, "factor"), at_least(every, "every")
     return lambda epoch: first * factor ** (epoch // every)
 
 
@@ -206,8 +228,7 @@ def cosine(first: float, last: float, epochs: int) -> Schedule:
     >>> [round(cosine(1.0, 0.0, 4)(epoch), 3) for epoch in range(5)]
     [1.0, 0.854, 0.5, 0.146, 0.0]
     """
-    from math import cos, pi
-
+    first, last, epochs = RATE(first, "first"), RATE(last, "last"), at_least(epochs, "epochs")
     return lambda epoch: last + 0.5 * (first - last) * (1 + cos(pi * min(epoch, epochs) / epochs))
 
 
@@ -217,4 +238,6 @@ def warmed_up(schedule: Schedule, epochs: int) -> Schedule:
     >>> [round(warmed_up(lambda epoch: 1.0, 4)(epoch), 2) for epoch in range(5)]
     [0.25, 0.5, 0.75, 1.0, 1.0]
     """
+    _check_functions(schedule=schedule)
+    epochs = at_least(epochs, "epochs")
     return lambda epoch: schedule(epoch) * min(1.0, (epoch + 1) / epochs)

@@ -16,7 +16,6 @@ from ..tensor import nodes as tensors
 from ..tensor.evaluation.arrays import as_array
 
 # isort: split
-import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,13 +27,15 @@ from ..core.files import path_of
 from ..core.imports import uninterrupted
 from ..errors import ShapeError, TrainingError
 from .initialisers import Initialiser, glorot
-from .parameters import LookupParameter, Parameter
+from .parameters import SMALLEST_FACTOR, LookupParameter, Parameter
+from .scalars import SHARE, Decaying, between
 from .stored import Shapes, check_name, read, write
 
 Kind = TypeVar("Kind", bound=Parameter)
+FACTOR = between(SMALLEST_FACTOR, 1.0, f"number from {SMALLEST_FACTOR} to 1")
 
 
-class Model:
+class Model(Decaying):
     """The weights of a network, and nothing about how they are learned.
 
     seed: where the random numbers of the initialisers start.
@@ -48,7 +49,7 @@ class Model:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        if seed is not None and not (isinstance(seed, int) and seed >= 0):
+        if seed is not None and not (type(seed) is int and seed >= 0):
             raise TrainingError(
                 f"A Model takes a seed, a whole number of at least 0, not {seed!r:.60}. Weights are added: "
                 "model.add_parameters(shape). Variables need no Model: AdamTrainer([x, y])."
@@ -56,7 +57,6 @@ class Model:
         self.held = np.zeros(0)  # the weights as they are held: a table's may wait for a factor
         self.gradients = np.zeros(0)
         self.weights: list[Parameter] = []
-        self.weight_decay_lambda = 0.0
         self.random = np.random.default_rng(seed)
 
     @property
@@ -121,22 +121,37 @@ class Model:
     # --- on disk ---
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the weights as .npz. A kill or a full disk leaves the old file or the new one."""
-        arrays = {check_name(each.name): each.values for each in self.weights}
-        return write(path_of(path, TrainingError), "model", {"decay": float(self.weight_decay_lambda)}, arrays)
+        """Write the weights as .npz. A kill or a full disk leaves the old file or the new one.
+
+        A table that decays lazily is written as it is held, with its factor: so
+        a save changes no bit of what follows.
+        """
+        arrays = {check_name(each.name): each.held for each in self.weights}
+        factors = {each.name: each.factor for each in self.weights if each.factor != 1.0}
+        settings = {"decay": self.weight_decay_lambda, "factors": factors}
+        return write(path_of(path, TrainingError), "model", settings, arrays)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read weights of the same names and shapes. On an error nothing is changed."""
         settings, arrays = read(path_of(path, TrainingError), "model", self._check_fitting)
         loaded = np.concatenate([np.zeros(0), *(arrays[each.name].ravel() for each in self.weights)])
         with uninterrupted():  # a Ctrl-C comes before or after
-            self.values, self.weight_decay_lambda = loaded, settings["decay"]
+            self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
+            for each in self.weights:
+                if isinstance(each, LookupParameter):
+                    each.factor = settings["factors"].get(each.name, 1.0)
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings and shapes are this model's."""
         expected = {each.name: each.shape for each in self.weights}
-        if settings.keys() != {"decay"} or not isinstance(settings["decay"], float) or not settings["decay"] < math.inf:
-            raise TrainingError(f"The file has no settings of a model: a finite 'decay', and not {settings!r:.80}.")
+        factors = settings.get("factors")
+        if settings.keys() != {"decay", "factors"} or not isinstance(factors, dict):
+            raise TrainingError(f"The file has no settings of a model, decay and factors: {settings!r:.80}.")
+        SHARE(settings["decay"], "The file's decay")
+        for name, factor in factors.items():
+            FACTOR(factor, f"The file's factor of {name!r}")
+            if not isinstance(self[name], LookupParameter):
+                raise TrainingError(f"The file has a factor of {name!r}, which is no table.")
         if expected != found:
             differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
             raise TrainingError(

@@ -28,6 +28,7 @@ class Parameter:
     """Some weights of a model, of one shape. `values` and `g` are views of the model's arrays."""
 
     __slots__ = ("end", "model", "name", "shape", "start", "updated")
+    factor = 1.0  # by what the weights are to be multiplied that are held; only a table has another
 
     def __init__(self, model: Owner, start: int, shape: Sequence[int], name: str) -> None:
         self.model = model

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from ..core.number import number
 from ..errors import TrainingError
 from ..graph.handles import CURRENT
 from ..graph.nodes import Variable, is_leaf_variable, rows_of
+
+
+def between(least: float, most: float, says: str) -> Callable[[Any, str], float]:
+    """What gives back a number between two bounds, and refuses anything else."""
+
+    def checked(value: Any, name: str) -> float:
+        found = number(value, name)
+        if not least <= found <= most:
+            raise TrainingError(f"{name} is a {says}, not {value!r}.")
+        return found
+
+    return checked
+
+
+LARGEST = sys.float_info.max
+SHARE = between(0.0, 1.0, "number from 0 to 1")
 
 
 class Movable(Protocol):
@@ -75,7 +93,21 @@ class ScalarWeight:
         return 0.0
 
 
-class Scalars:
+class Decaying:
+    """Weights that shrink by a share of themselves after every update: w <- (1 - weight_decay_lambda) * w."""
+
+    _decay = 0.0
+
+    @property
+    def weight_decay_lambda(self) -> float:
+        return self._decay
+
+    @weight_decay_lambda.setter
+    def weight_decay_lambda(self, share: float) -> None:
+        self._decay = SHARE(share, "weight_decay_lambda")
+
+
+class Scalars(Decaying):
     """A list of Variables, as a trainer sees it."""
 
     def __init__(self, nodes: Iterable[Variable]) -> None:
@@ -87,5 +119,4 @@ class Scalars:
                 raise TrainingError(f"A trainer moves Variables or a Model's parameters, not {node!r}.")
         if len(set(rows_of(chosen, "A trainer"))) < len(chosen):
             raise TrainingError("A Variable stands twice in the list. Name each one once.")
-        self.weight_decay_lambda = 0.0
         self.weights = [ScalarWeight(node) for node in chosen]

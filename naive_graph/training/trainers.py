@@ -13,15 +13,28 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..core.files import path_of
 from ..core.imports import uninterrupted
-from ..core.number import listed, number
+from ..core.number import listed, switch, whole
 from ..errors import DivergedError, TrainingError
 from ..graph.nodes import Variable
 from ..program.update import memories_of
 from . import formulas
-from .scalars import Movable, Scalars
+from .scalars import LARGEST, SHARE, Movable, Scalars, between
 from .stored import Shapes, read, write
 
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
+
+
+FINITE = between(-LARGEST, LARGEST, "finite number")
+POSITIVE = between(math.ulp(0.0), LARGEST, "finite number above 0")
+NOT_NEGATIVE = between(0.0, LARGEST, "finite number of at least 0")
+BELOW_1 = between(0.0, math.nextafter(1.0, 0.0), "number of at least 0 and below 1")
+CHECKS: dict[str, Callable[[Any, str], Any]] = {  # a trainer's numbers, which are checked whenever they are set
+    **dict.fromkeys(("learning_rate", "eps", "mom", "gamma", "edecay", "epoch"), NOT_NEGATIVE),
+    **dict.fromkeys(("first_rate", "learning_rate_min", "learning_rate_max", "step_size"), POSITIVE),
+    **dict.fromkeys(("beta_1", "beta_2"), BELOW_1), "rho": SHARE,
+    "clip_threshold": between(-LARGEST, math.inf, "number"),
+    **dict.fromkeys(("clips", "updates", "it"), whole), **dict.fromkeys(("sparse_updates", "lazy_decay"), switch),
+}  # fmt: skip
 
 
 class Change(NamedTuple):
@@ -74,13 +87,25 @@ class Trainer:
         self.model: Any = model if hasattr(model, "weights") else Scalars(_listed(model))
         given = self.takes.bind(*settings, **named)
         given.apply_defaults()
-        vars(self).update(given.arguments)
-        self.learning_rate = self.first_rate = _positive(given.arguments.get("learning_rate", 1.0), "learning_rate")
+        for name, value in given.arguments.items():
+            setattr(self, name, value)
+        self.learning_rate = self.first_rate = POSITIVE(given.arguments.get("learning_rate", 1.0), "learning_rate")
         self.edecay, self.epoch = edecay, 0.0
         self.clip_threshold, self.clips, self.updates = 5.0, 0, 0
         self.sparse_updates, self.lazy_decay = True, False
         self.memory: dict[int, list[Any]] = {}  # by the weight's place in the model
         self.average: Average | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, self._checked(name, value))
+
+    def _checked(self, name: str, value: Any) -> Any:
+        """The value as the trainer keeps it. Raises TrainingError, NumberError or OperandError."""
+        check = CHECKS.get(name)
+        if check is None:
+            ours = name in self.takes.parameters and type(self.takes.parameters[name].default) in (int, float)
+            return FINITE(value, name) if ours else value
+        return check(value, name)
 
     # --- one step ---
 
@@ -90,7 +115,7 @@ class Trainer:
         scale: a factor for every gradient. Raises DivergedError, and changes
         nothing, if the gradient is not finite.
         """
-        scale = number(scale, "update's scale")
+        scale = FINITE(scale, "update's scale")
         if self.average is not None and self.average.swapped:
             raise TrainingError("The weights are swapped for their average. Call swap_params_to_weights() first.")
         weights = [(place, weight) for place, weight in enumerate(self.model.weights) if weight.updated]
@@ -149,26 +174,24 @@ class Trainer:
 
     def set_clip_threshold(self, threshold: float) -> None:
         """The longest gradient that is used as it is; 0 or less uses every one as it is."""
-        self.clip_threshold = number(threshold, "A clip threshold")
+        self.clip_threshold = threshold
 
     def restart(self, lr: float | None = None) -> None:
         """Forget what is remembered of the weights. The counters stay."""
         if lr is not None:
-            self.learning_rate = _positive(lr, "lr")
+            self.learning_rate = POSITIVE(lr, "lr")
         self.memory.clear()
 
     def update_epoch(self, r: float = 1.0) -> None:
         """Count r epochs; the rate becomes its first value / (1 + edecay * epoch)."""
-        self.epoch += number(r, "update_epoch")
+        self.epoch += FINITE(r, "r")
         self.learning_rate = self.first_rate / (1 + self.edecay * self.epoch)
 
     # --- averages of the weights ---
 
     def exponential_moving_average(self, beta: float) -> None:
         """Keep average <- beta * average + (1 - beta) * w after each update. Ask before the first."""
-        if not 0.0 <= number(beta, "beta") < 1.0:
-            raise TrainingError(f"beta is at least 0 and below 1, not {beta!r}.")
-        self._begin_average(Average(beta))
+        self._begin_average(Average(BELOW_1(beta, "beta")))
 
     def cumulative_moving_average(self) -> None:
         """Keep the mean of the weights after every update. Ask before the first."""
@@ -192,7 +215,7 @@ class Trainer:
         """Put the weights themselves back."""
         if self.average is not None and self.average.swapped:
             self._put(self.average.kept)
-            self.average.swapped = False
+            self.average.kept, self.average.swapped = [], False
 
     def _put(self, values: Iterable[Any]) -> None:
         for weight, value in zip(self.model.weights, values):
@@ -205,45 +228,61 @@ class Trainer:
         return {name: value for name, value in vars(self).items() if isinstance(value, (bool, int, float))}
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write settings, counters and memory as .npz: with the model's own file, all that a run needs to go on."""
+        """Write settings, counters and memory as .npz: with the model's own file, all that a run needs to go on.
+
+        Of Variables, which have no file of their own, the values too. Save
+        between two updates: a gradient that waits for one is not written.
+        """
         arrays = {f"{place}/{at}": part for place, memory in self.memory.items() for at, part in enumerate(memory)}
+        about: dict[str, Any] = {"average": None}
+        about["frozen"] = [at for at, weight in enumerate(self.model.weights) if not weight.updated]
+        kept = {"value": [weight.read(None) for weight in self.model.weights]} if self._own else {}
         if self.average is not None:
-            arrays |= {f"average/{place}": value for place, value in enumerate(self.average.values)}
-        about = {"average": None if self.average is None else [self.average.beta, self.average.count]}
-        settings = {**self.settings(), "more": about}
-        return write(path_of(path, TrainingError), type(self).__name__, settings, arrays)
+            about["average"] = [self.average.beta, self.average.count, self.average.swapped]
+            kept |= {"average": self.average.values, "kept": self.average.kept}
+        arrays |= {f"{name}/{at}": value for name, values in kept.items() for at, value in enumerate(values)}
+        return write(path_of(path, TrainingError), type(self).__name__, {**self.settings(), "more": about}, arrays)
+
+    @property
+    def _own(self) -> bool:
+        """Whether the weights are Variables."""
+        return isinstance(self.model, Scalars)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read what `save` wrote. The run goes on with the same bits as if it had not stopped."""
         settings, arrays = read(path_of(path, TrainingError), type(self).__name__, self._check_fitting)
-        average, zeros = settings.pop("more")["average"], [weight.zeros() for weight in self.model.weights]
-
-        def kept(name: str, zero: Any) -> Any:
-            return float(arrays[name]) if isinstance(zero, float) else arrays[name]
-
-        memory = {
-            at: [kept(f"{at}/{place}", zero) for place in range(self.memories)]
-            for at, zero in enumerate(zeros)
-            if f"{at}/0" in arrays
-        }
-        values = [kept(f"average/{at}", zero) for at, zero in enumerate(zeros) if "average/0" in arrays]
+        found = {name: float(array) if self._own else array for name, array in arrays.items()}
+        about, places = settings.pop("more"), range(len(self.model.weights))
+        memory = {at: [found[f"{at}/{part}"] for part in range(self.memories)] for at in places if f"{at}/0" in found}
+        values, means, kept = (
+            [found[f"{name}/{at}"] for at in places if f"{name}/{at}" in found] for name in ("value", "average", "kept")
+        )
+        beta, count, swapped = about["average"] or (None, 0, False)
+        average = Average(beta, count, means, kept, swapped) if about["average"] else None
         with uninterrupted():  # a Ctrl-C comes before or after
-            vars(self).update(settings)
-            self.memory = memory
-            self.average = None if average is None else Average(average[0], average[1], values)
+            for name, value in {**settings, "memory": memory, "average": average}.items():
+                setattr(self, name, value)
+            self._put(values)
+            for at, weight in enumerate(self.model.weights):
+                weight.updated = at not in about["frozen"]
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings are this trainer's, and its arrays those of the weights that it moves."""
-        numbers, more = {name: each for name, each in settings.items() if name != "more"}, settings.get("more")
-        about: Any = more.get("average", 0) if isinstance(more, dict) else 0
-        known = all(isinstance(each, (int, float)) for each in numbers.values())
-        known = known and (about is None or (isinstance(about, list) and list(map(type, about))[1:] == [int]))
-        if numbers.keys() != self.settings().keys() or not known:
+        about, mine = settings.get("more"), self.settings()
+        if settings.keys() != {"more", *mine} or not isinstance(about, dict) or about.keys() != {"average", "frozen"}:
             raise TrainingError(f"The file has no settings of this version of {type(self).__name__}.")
+        for name in mine:
+            if not isinstance(self._checked(name, settings[name]), (int, float)):
+                raise TrainingError(f"The file's {name} is {settings[name]!r:.60}, and no number.")
+        beta, count, swapped = about["average"] or (None, 0, False)
+        if beta is not None:
+            BELOW_1(beta, "The file's beta")
+        if not all(type(at) is int for at in [count, *about["frozen"]]) or type(swapped) is not bool or swapped > count:
+            raise TrainingError(f"The file has an average and frozen weights that cannot be: {about!r:.60}.")
         expected: Shapes = {}
         for at, weight in enumerate(self.model.weights):
             places = [f"{at}/{place}" for place in range(self.memories) if f"{at}/0" in found]
-            places += [f"average/{at}"] * bool(about and about[1])
+            places += [f"value/{at}"] * self._own + [f"average/{at}"] * bool(count) + [f"kept/{at}"] * swapped
             expected |= dict.fromkeys(places, getattr(weight.zeros(), "shape", ()))
         if expected != found:
             raise TrainingError("The file remembers other weights than this trainer moves.")
@@ -252,12 +291,14 @@ class Trainer:
 class Average:
     """A moving average of all weights: exponential with `beta`, or the plain mean if it is None."""
 
-    def __init__(self, beta: float | None, count: int = 0, values: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, beta: float | None, count: int = 0, values: Iterable[Any] = (), kept: Iterable[Any] = (),
+        swapped: bool = False,
+    ) -> None:  # fmt: skip
         self.beta = beta
         self.count = count
         self.values = list(values)
-        self.kept: list[Any] = []
-        self.swapped = False
+        self.kept, self.swapped = list(kept), swapped  # the weights themselves, while the averages stand in their place
 
     def note(self, weights: list[Any]) -> None:
         self.count += 1
@@ -289,10 +330,9 @@ class CyclicalSGDTrainer(SimpleSGDTrainer):
         self, model: Any, learning_rate_min: float = 0.01, learning_rate_max: float = 0.1,
         step_size: float = 2000, gamma: float = 1.0, *, edecay: float = 0.0,
     ) -> None:  # fmt: skip
+        self.learning_rate_min = learning_rate_min
         super().__init__(model, learning_rate_min, edecay=edecay)
-        self.learning_rate_min = self.learning_rate
-        self.learning_rate_max = _positive(learning_rate_max, "learning_rate_max")
-        self.step_size, self.gamma, self.it = _positive(step_size, "step_size"), gamma, 0
+        self.learning_rate_max, self.step_size, self.gamma, self.it = learning_rate_max, step_size, gamma, 0
 
     def _after(self) -> None:
         self.learning_rate = formulas.cyclical_rate(
@@ -321,7 +361,7 @@ class RMSPropTrainer(Trainer, rule=formulas.rmsprop):
         self, model: Any, learning_rate: float | None = None, eps: float | None = None, rho: float | None = None,
         *, legacy: bool = False, edecay: float = 0.0,
     ) -> None:  # fmt: skip
-        usual = (0.001, 1e-8, 0.9) if legacy else (0.1, 1e-20, 0.95)
+        usual = (0.001, 1e-8, 0.9) if switch(legacy, "legacy") else (0.1, 1e-20, 0.95)
         chosen = (preset if given is None else given for given, preset in zip((learning_rate, eps, rho), usual))
         super().__init__(model, *chosen, edecay=edecay)
 
@@ -334,13 +374,6 @@ def _listed(model: Any) -> list[Variable]:
     if isinstance(model, (Variable, str)) or not isinstance(model, Iterable):
         raise TrainingError("A trainer takes a Model or a list of Variables: AdamTrainer([x, y]).")
     return listed(model, "A trainer", "a Model or a list of Variables: AdamTrainer([x, y])")
-
-
-def _positive(value: float, name: str) -> float:
-    checked = number(value, f"A trainer's {name}")
-    if not checked > 0 or not math.isfinite(checked):
-        raise TrainingError(f"{name} is a finite number above 0, not {value!r}.")
-    return checked
 
 
 def _norm(slopes: Iterable[Any]) -> float:
