@@ -70,9 +70,12 @@ def no_walls():
         return "only Linux has namespaces"
     try:
         (verdict,) = sandbox.grade([RIGHT], [(exercise_named("slope"), "slope")], sandbox.Limits(), [])
-        return "" if verdict.passed else "a right answer does not pass in the sandbox"
+        assert verdict.passed, "A right answer does not pass in the sandbox."
+        return ""
     except (LessonError, OSError) as error:
-        return str(error)
+        if "OSError" in str(error) or "PermissionError" in str(error):  # else the fault is ours
+            return str(error)
+        raise
 
 
 # A text is looked at only when such a test has its turn.
