@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..core.catalogue import abs as magnitude
-from ..core.catalogue import exp, greater, log, log1p, relu, square, where
+from ..core.catalogue import exp, greater, log, relu, softplus, square, where
 from ..errors import ShapeError
 from .arithmetic import scaled
 from .base import TensorNode, size_of
@@ -35,9 +35,10 @@ from .reduce import log_softmax, sum
 from .weighing import DEFAULT, EXAMPLES, Reduce, loss_row, loss_shape, of_p, of_rows, of_z, weighed
 
 
-def _log_term(z: Any) -> Any:
-    """log(1 + exp(-|z|))."""
-    return log1p(exp(-magnitude(z)))
+def _binary(y: Any, z: Any, positive: float = 1.0) -> Any:
+    """-positive * y log(sigmoid(z)) - (1 - y) log(1 - sigmoid(z)): two smooth terms, and nothing cancels."""
+    ones = y * softplus(-z)
+    return (ones if positive == 1.0 else positive * ones) + (1.0 - y) * softplus(z)
 
 
 # --- entry by entry ---------------------------------------------------------------
@@ -104,7 +105,7 @@ def hinge(y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT)
 def sigmoid_cross_entropy(
     y: Tensor, z: Tensor, weights: Maybe = None, reduce: Reduce = DEFAULT, smoothing: float = 0.0
 ) -> Any:
-    """max(z, 0) - z y + log(1 + exp(-|z|)): cross-entropy of sigmoid(z), without overflow.
+    """y softplus(-z) + (1 - y) softplus(z): cross-entropy of sigmoid(z), without overflow.
 
     y: labels, 0 or 1 (or the probability of a 1); z: logits, any numbers of their
     shape: sigmoid(z) is the predicted probability of a 1.
@@ -114,7 +115,7 @@ def sigmoid_cross_entropy(
     def of_entry(y: Any, z: Any) -> Any:
         if smoothing:
             y = y * (1.0 - smoothing) + 0.5 * smoothing
-        return relu(z) - z * y + _log_term(z)
+        return _binary(y, z)
 
     return weighed(entry(of_entry, y, z), weights, reduce)
 
@@ -127,11 +128,7 @@ def weighted_cross_entropy_with_logits(
 
     y: labels, 0 or 1; z: logits, any numbers of their shape.
     """
-
-    def of_entry(y: Any, z: Any) -> Any:
-        return (1.0 - y) * z + (1.0 + (positive - 1.0) * y) * (_log_term(z) + relu(-z))
-
-    return weighed(entry(of_entry, y, z), weights, reduce)
+    return weighed(entry(lambda y, z: _binary(y, z, positive), y, z), weights, reduce)
 
 
 @loss_row(of_z, *EXAMPLES, example(np.array([0.5, 2.0, 3.0]), (3,), full=True))
