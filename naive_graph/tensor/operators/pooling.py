@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.catalogue import abs as magnitude
-from ...core.catalogue import pow
+from ...core.catalogue import pow, where
 from ...errors import ShapeError
 from .. import reduce
 from ..base import TensorNode
@@ -142,7 +142,7 @@ def _power(x: TensorNode, p: float) -> TensorNode:
 
 
 def _root(x: TensorNode, p: float) -> TensorNode:
-    return entry(lambda a: pow(a, 1.0 / p), x)
+    return entry(lambda a: where(a, pow(a, 1.0 / p), 0.0), x)  # the slope at 0 is no number; that of norms there is 0
 
 
 # --- all of an image ----------------------------------------------------------

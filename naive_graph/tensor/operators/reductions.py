@@ -74,7 +74,7 @@ def reduce_l1(x: Tensor, axes: Any, keepdims: bool) -> Any:
 @reduction("ReduceL2", tensorflow="EuclideanNorm")
 def reduce_l2(x: Tensor, axes: Any, keepdims: bool) -> Any:
     """The root of the sum of squares."""
-    return sqrt(reduce.sum(square(x), axes, keepdims))
+    return entry(lambda a: where(a, sqrt(a), 0.0), reduce.sum(square(x), axes, keepdims))  # its slope at 0 is 0
 
 
 @reduction("ReduceSumSquare")
