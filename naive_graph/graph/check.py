@@ -11,6 +11,7 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from ..core.arithmetics.dual import Dual, slope_of
@@ -24,7 +25,7 @@ from .derive import gradients, leaf_values
 from .graph import Graph
 from .handles import CURRENT, abandon, handle
 from .nodes import Node, Variable, rows_of
-from .report import KINK_REACH, Report, Wishes, require_finite
+from .report import KINK_REACH, Report, Wishes, across, require_finite
 
 
 def gradcheck(
@@ -43,7 +44,8 @@ def gradcheck(
     loss: a node, or several whose sum is meant. A derivative fails if it is off
     by more than max_rel, relative to the sum of both magnitudes, and by at least
     min_abs. mask: a function that is true for a leaf to leave out; leaves within
-    10 eps of a declared kink are left out as well. skip: leaves never looked at.
+    10 eps of a declared kink are left out as well, if the slopes on both sides
+    of it differ. skip: leaves never looked at.
     max_per_param: at most so many leaves of one name (`w[0]`, `w[1]`, ... are
     one), chosen by `subset`: "random" with `seed`, or "every_n".
     Of tensors, the leaves are checked entry by entry: mask is asked with a leaf
@@ -79,11 +81,13 @@ def _checked(losses: Sequence[int], wishes: Wishes) -> Report:
         for place, step in enumerate(leaves):
             node, label = handle(tables, question.plan.rows[step]), question.label(step)
             parameter = label.partition("[")[0]
-            if (wishes.mask is not None and wishes.mask(node)) or question.near_kink(step):
+            found = {mode: derivatives[place] for mode, derivatives in modes.items()}
+            chosen = wishes.mask is None or not wishes.mask(node)
+            slopes = across(partial(question.at, step), wishes) if chosen and question.near_kink(step) else ()
+            if not chosen or slopes is None:
                 report.leave_out(parameter)
                 continue
-            found = {mode: derivatives[place] for mode, derivatives in modes.items()}
-            report.compare(parameter, label, found, question.difference(step), wishes)
+            report.compare(parameter, label, found, [question.difference(step), *slopes], wishes)
     return report
 
 
@@ -158,8 +162,12 @@ class _Question:
         evaluate(self.plan, values)
         return values
 
+    def at(self, step: int, distance: float) -> float:
+        """The loss with one leaf moved."""
+        return self.loss(self.moved(step, distance))
+
     def difference(self, step: int) -> float:
-        above, below = (self.loss(self.moved(step, distance)) for distance in (self.eps, -self.eps))
+        above, below = (self.at(step, distance) for distance in (self.eps, -self.eps))
         return require_finite(f"The loss near {self.label(step)}", (above - below) / (2.0 * self.eps))
 
     def near_kink(self, step: int) -> bool:

@@ -14,6 +14,7 @@ from .printed import aligned, wrapped
 
 SUBSETS = ("random", "every_n")
 KINK_REACH = 10.0  # steps of eps within which a declared kink spoils a finite difference
+ALIKE = 1e-4  # how far the slopes on both sides of a kink that is none are apart, relative to their sizes
 KEPT = 20  # of the entries that are furthest off
 
 
@@ -99,10 +100,11 @@ class Report(Tally):
         self._count(parameter, Tally(masked=1))
 
     def compare(
-        self, parameter: str, leaf: str, derivatives: dict[str, float], difference: float, wishes: Wishes
+        self, parameter: str, leaf: str, derivatives: dict[str, float], differences: Sequence[float], wishes: Wishes
     ) -> None:
-        """One entry: its derivative in each mode, and its finite difference."""
+        """One entry: its derivative in each mode, and finite differences, of which the nearest counts."""
         found, self.tolerance = [], wishes.max_rel
+        difference = min(differences, key=lambda each: abs(each - derivatives["reverse"]))
         for mode, derivative in derivatives.items():
             error, size = abs(derivative - difference), abs(derivative) + abs(difference)
             found.append(Failure(leaf, mode, derivative, difference, error / size if size else 0.0))
@@ -161,6 +163,17 @@ class Report(Tally):
         return "\n".join(filter(None, [wrapped(head), self.table() if self.parameters else "", failures]))
 
     __repr__ = __str__  # a notebook shows it
+
+
+def across(loss: Callable[[float], float], wishes: Wishes) -> tuple[float, float] | None:
+    """The slopes on the left and on the right of a declared kink, if they are equal; None if it is one.
+
+    loss: of a distance. Each slope is that of a parabola through three points.
+    """
+    reach, here = KINK_REACH * wishes.eps, loss(0.0)
+    left, right = ((4.0 * loss(step / 2.0) - loss(step) - 3.0 * here) / step for step in (-reach, reach))
+    noise = wishes.min_abs + 1e-15 * abs(here) / reach
+    return (left, right) if abs(left - right) <= ALIKE * (abs(left) + abs(right)) + noise else None
 
 
 def require_finite(what: str, value: float) -> float:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from ..errors import GradientCheckError, NumberError
-from ..graph.report import KINK_REACH, Report, Wishes, require_finite
+from ..graph.report import KINK_REACH, Report, Wishes, across, require_finite
 from .base import TensorNode, check_tensors, entry_name, method
 from .calculus import Calculus
 from .differentiate import ancestors, forward, gradients, reverse
@@ -88,7 +88,9 @@ class _Question:
                 )
         for place in places:
             at = tuple(int(each) for each in np.unravel_index(place, leaf.shape))
-            if (self.wishes.mask is not None and self.wishes.mask(leaf, at)) or self._near_kink(leaf, at):
+            chosen = self.wishes.mask is None or not self.wishes.mask(leaf, at)
+            slopes = across(partial(self._loss, leaf, at), self.wishes) if chosen and self._near_kink(leaf, at) else ()
+            if not chosen or slopes is None:
                 report.leave_out(self.names[leaf])
                 continue
             label = entry_name(self.names[leaf], leaf.shape, place)
@@ -96,7 +98,7 @@ class _Question:
             found["forward"] = self._tangent(leaf, at)
             for mode, derivative in found.items():
                 require_finite(f"The {mode} derivative along {label}", derivative)
-            report.compare(self.names[leaf], label, found, self._difference(leaf, at, label), self.wishes)
+            report.compare(self.names[leaf], label, found, [self._difference(leaf, at, label), *slopes], self.wishes)
 
     def _as_nodes(self, leaf: LeafNode) -> Array:
         built = gradients(self.loss, leaf)
@@ -118,9 +120,12 @@ class _Question:
         array[at] += distance
         return self.apart(self.loss, self.start | {leaf: array})
 
+    def _loss(self, leaf: LeafNode, at: tuple[int, ...], distance: float) -> float:
+        return float(self._moved(leaf, at, distance)[self.loss])
+
     def _difference(self, leaf: LeafNode, at: tuple[int, ...], label: str) -> float:
         eps = self.wishes.eps
-        above, below = (float(self._moved(leaf, at, distance)[self.loss]) for distance in (eps, -eps))
+        above, below = (self._loss(leaf, at, distance) for distance in (eps, -eps))
         return require_finite(f"The loss near {label}", (above - below) / (2.0 * eps))
 
     # --- kinks ---

@@ -60,6 +60,19 @@ def test_a_leaf_within_ten_eps_of_a_kink_is_masked_and_one_beyond_is_checked():
     assert (report.masked, report.count) == (1, 1)
 
 
+@pytest.mark.parametrize("at", [0.0, 4e-6, -5e-5])
+def test_kinks_that_cancel_mask_nothing(at):
+    x = Variable(at)
+    report = gradcheck(x.abs() * x + ng.maximum(x, x))
+    assert report.masked == 0 and report.require().count == 1
+
+
+def test_a_derivative_that_is_wrong_where_kinks_cancel_is_found():
+    z = Variable(0.0)  # relu's derivative at 0 and that of abs do not add up to 1/2
+    report = gradcheck(z.relu() + (1.0 + (-z.abs()).exp()).log())
+    assert report.masked == 0 and report.failures[0].difference == pytest.approx(0.5)
+
+
 def test_a_kink_elsewhere_masks_nothing():
     x, y = Variable(0.0), Variable(1.0)
     report = gradcheck(x.abs() + y * y)

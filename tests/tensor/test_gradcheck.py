@@ -85,6 +85,13 @@ def test_entries_near_a_kink_are_masked():
     assert gradcheck(tied.min(1)).require().masked == 2
 
 
+@pytest.mark.parametrize("at", [0.0, 4e-6, -5e-5])
+def test_kinks_that_cancel_mask_nothing(at):
+    w = LeafNode.parameter([at, 1.0], "w")
+    assert gradcheck(w.abs() * w + losses.huber([0.0, 1.0], w)).require().masked == 0
+    assert gradcheck(w.abs()).masked == 1
+
+
 def test_what_does_not_depend_on_an_entry_masks_nothing():
     w, v = LeafNode.parameter([1.0], "w"), LeafNode.parameter([0.0], "v")
     report = gradcheck(w.square() + v.relu())
