@@ -17,13 +17,13 @@ from ..tensor.evaluation.recipes import Recipe, missing, recipes
 from ..tensor.nodes import LeafNode
 from ..training.model import Model
 from .compiled import Compiled
-from .weights import Weight, Weights
+from .weights import StoredWeights, Weight
 
 Sizes = tuple[tuple[int, ...], ...]
 FEW = 8  # names in a message
 
 
-class Slot(NamedTuple):
+class Port(NamedTuple):
     """An input or output: its name, its type of entries, and its extents: numbers, names, or None where unsaid."""
 
     name: str
@@ -31,14 +31,14 @@ class Slot(NamedTuple):
     extents: tuple[int | str | None, ...] | None
 
 
-def sized(slot: Slot, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
+def sized(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
     """The extents, with numbers for the names that are known."""
     if slot.extents is None:
         return None
     return tuple(sizes.get(each, each) if isinstance(each, str) else each for each in slot.extents)
 
 
-class Network:
+class ImportedNetwork:
     """What `from_onnx` or `from_tensorflow` gives. Called with arrays, it gives the outputs' arrays.
 
     inputs, outputs: tensor nodes by name. parameters: the weights that are
@@ -49,13 +49,13 @@ class Network:
 
     size = 0  # how many operators it is made of
 
-    def __init__(self, name: str, slots: Sequence[Slot], weights: Weights, sizes: Mapping[str, int]) -> None:
+    def __init__(self, name: str, slots: Sequence[Port], weights: StoredWeights, sizes: Mapping[str, int]) -> None:
         self.name, self.slots, self.weights, self.sizes = name, list(slots), weights, dict(sizes)
-        self.built: dict[Sizes, Graph] = {}
+        self.built: dict[Sizes, BuiltGraph] = {}
         if all(map(self._is_sized, self.slots)):
             self.graph_of(tuple(self._shape(each) for each in self.slots))
 
-    def build(self, sizes: Sizes) -> Graph:
+    def build(self, sizes: Sizes) -> BuiltGraph:
         """The nodes for inputs of these shapes."""
         raise NotImplementedError
 
@@ -66,7 +66,7 @@ class Network:
     # --- what it is made of ---
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> BuiltGraph:
         """The nodes for the sizes that were used last."""
         if not self.built:
             free = [each.name for each in self.slots if not self._is_sized(each)]
@@ -110,14 +110,14 @@ class Network:
 
     # --- building ---
 
-    def _is_sized(self, slot: Slot) -> bool:
+    def _is_sized(self, slot: Port) -> bool:
         extents = sized(slot, self.sizes)
         return extents is not None and all(isinstance(each, int) for each in extents)
 
-    def _shape(self, slot: Slot) -> tuple[int, ...]:
+    def _shape(self, slot: Port) -> tuple[int, ...]:
         return tuple(int(each or 0) for each in sized(slot, self.sizes) or ())
 
-    def graph_of(self, sizes: Sizes) -> Graph:
+    def graph_of(self, sizes: Sizes) -> BuiltGraph:
         """The nodes for inputs of these shapes; built once."""
         graph = self.built.pop(sizes, None) or self.build(sizes)
         self.built[sizes] = graph  # the last
@@ -155,7 +155,7 @@ class Network:
         return f"<Network {self.name!r} of {self.size} operators: {said}>"
 
 
-class Graph:
+class BuiltGraph:
     """The nodes of a network, for inputs of certain shapes. values: the outputs, those that are known as arrays."""
 
     def __init__(

@@ -43,7 +43,7 @@ class Weight(LeafNode):
             self.source.receive(gradient)
 
 
-class Weights:
+class StoredWeights:
     """All that a file stores, by name: arrays, and those of more than one number with fractions as leaves.
 
     statistics: names of weights that are not learned, as running means are not.

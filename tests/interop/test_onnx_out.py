@@ -433,7 +433,7 @@ def test_a_weight_beyond_single_precision_is_told_of():
 
 
 def test_more_than_a_file_can_hold_is_told_of(monkeypatch):
-    monkeypatch.setattr("naive_graph.interop.onnx.book.MOST_BYTES", 100)
+    monkeypatch.setattr("naive_graph.interop.onnx.model_builder.MOST_BYTES", 100)
     with pytest.raises(ExportError, match=r"more than the 2 GB.*Write dtype"):
         modelled(LeafNode.parameter(np.ones(30), "w") * 2.0)
 

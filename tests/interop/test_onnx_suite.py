@@ -9,7 +9,7 @@ from onnx import TensorProto, defs, helper
 
 from naive_graph.errors import NumericError
 from naive_graph.interop.onnx.building import PREPARED, unsupported
-from naive_graph.interop.onnx.inlining import Step
+from naive_graph.interop.onnx.inlining import Application
 from naive_graph.interop.onnx.mapped import mapping_of
 
 # In forward mode a slope that is infinite meets a 0, which is NaN.
@@ -80,7 +80,7 @@ def test_in_every_opset_each_attribute_of_what_is_prepared_is_read_or_refused_by
             match = mapping_of(op, opset)
             known = match[1].attributes(opset) if match else LOOKED_AT.get(op, set())
             missing += [(op, opset, each) for each in set(schema.attributes) - known if match or not unsupported(
-                Step(op, "", "", (), (), {}, opset))]  # fmt: skip
+                Application(op, "", "", (), (), {}, opset))]  # fmt: skip
     assert missing == []
 
 

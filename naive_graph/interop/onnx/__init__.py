@@ -7,7 +7,7 @@ preparing, bodies           operators that need more, or are spelt out
 network, backend            `from_onnx`, and what it gives; driven by ONNX's own tests
 described                   what is in a file, in words
 own                         our own operators in a file, which come back as what they were
-book, sheet, whole, drawn   what is being written, and as a message when it is; rules on it
+model_builder, builder, whole, drawn   what is being written, and as a message when it is; rules on it
 stated, arranged            a row's mapping read backwards, and what stands otherwise there
 plain, scalars, writer      nodes that no call stands for; scalar nodes; one node after the other
 layers, layers_in           a Sequential by its layers; operators as layers again
@@ -22,7 +22,7 @@ with door("ONNX files need", "onnx"):
 from . import preparing as _preparing  # noqa: F401 - enters operators
 from .backend import Backend
 from .layers_in import sequential_from_onnx
-from .network import Network, from_onnx
+from .network import OnnxNetwork, from_onnx
 from .writing import to_onnx
 
-__all__ = ["Backend", "Network", "from_onnx", "sequential_from_onnx", "to_onnx"]
+__all__ = ["Backend", "OnnxNetwork", "from_onnx", "sequential_from_onnx", "to_onnx"]

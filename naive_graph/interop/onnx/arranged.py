@@ -9,7 +9,7 @@ import numpy as np
 
 from ...tensor.base import Call, TensorNode
 from .drawn import LAST, common_order
-from .sheet import Extents, Order, Sheet, Value
+from .graph_builder import Extents, GraphBuilder, Order, Value
 from .stated import Statement, Unfit, require
 
 Around = Callable[[Statement, Sequence[Extents], str, str], list[Value]]
@@ -18,7 +18,7 @@ AROUND: dict[str, Around] = {}  # by a row's name, or its kind
 
 
 def emitted(
-    sheet: Sheet,
+    builder: GraphBuilder,
     call: Call,
     results: Sequence[TensorNode],
     value: Callable[[TensorNode], Value],
@@ -33,9 +33,11 @@ def emitted(
                   for name, each in {**call.properties, **_ended(call)}.items()}  # fmt: skip
     around = AROUND.get(row.name) or AROUND.get(row.kind) or Statement.emit
     for mapping in row.mappings:
-        if mapping.framework == "onnx" and mapping.since <= sheet.book.opset <= (mapping.until or sheet.book.opset):
+        if mapping.framework == "onnx" and mapping.since <= builder.model_builder.opset <= (
+            mapping.until or builder.model_builder.opset
+        ):
             try:
-                return around(Statement(sheet, call, mapping, operands, properties), shapes, label, scope)
+                return around(Statement(builder, call, mapping, operands, properties), shapes, label, scope)
             except Unfit:
                 continue
     return None
@@ -84,14 +86,14 @@ def _reduction(said: Statement, shapes: Sequence[Extents], label: str, scope: st
 @around("window")
 def _image(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """Windows: of four axes there, with the channels before the space."""
-    properties, sheet, (shape,) = said.call.properties, said.sheet, shapes
-    require(not properties.get("ceil_mode") or sheet.book.opset >= 22)  # before, ONNX counted otherwise
-    said.inputs[0] = _widened(sheet, said.inputs[0])
+    properties, builder, (shape,) = said.call.properties, said.builder, shapes
+    require(not properties.get("ceil_mode") or builder.model_builder.opset >= 22)  # before, ONNX counted otherwise
+    said.inputs[0] = _widened(builder, said.inputs[0])
     order = (0, 3, 1, 2) if properties["data_format"] == "NHWC" else None
     if order is not None:
         said.orders[0] = order
     wide = (int(np.prod(shape[:-3], dtype=int)), *shape[-3:])
-    return _narrowed(sheet, said, wide, shapes, label, scope, [order])
+    return _narrowed(builder, said, wide, shapes, label, scope, [order])
 
 
 @around("attention")
@@ -100,25 +102,25 @@ def _attention(said: Statement, shapes: Sequence[Extents], label: str, scope: st
     (shape,) = shapes
     require(len(shape) <= 4)
     for place in range(3):
-        said.inputs[place] = _widened(said.sheet, said.inputs[place])
-    return _narrowed(said.sheet, said, (*[1] * (4 - len(shape)), *shape), shapes, label, scope)
+        said.inputs[place] = _widened(said.builder, said.inputs[place])
+    return _narrowed(said.builder, said, (*[1] * (4 - len(shape)), *shape), shapes, label, scope)
 
 
-def _widened(sheet: Sheet, x: Value) -> Value:
+def _widened(builder: GraphBuilder, x: Value) -> Value:
     """The value with four axes: what leads is made one axis, or axes of extent 1 are put before."""
     lead, tail = x.shape[:-3], x.shape[-3:]
-    return sheet.reshape(x, (*[1] * (3 - len(tail)), int(np.prod(lead, dtype=int)), *tail))
+    return builder.reshape(x, (*[1] * (3 - len(tail)), int(np.prod(lead, dtype=int)), *tail))
 
 
 def _narrowed(
-    sheet: Sheet, said: Statement, wide: Extents, shapes: Sequence[Extents], label: str, scope: str,
+    builder: GraphBuilder, said: Statement, wide: Extents, shapes: Sequence[Extents], label: str, scope: str,
     turned: Sequence[Order | None] = (),
 ) -> list[Value]:  # fmt: skip
     """The result of four axes, in the shape that it has here."""
     if tuple(wide) == tuple(shapes[0]):
         return said.emit(shapes, label, scope, turned)
     (found,) = said.emit([wide], "", scope, turned)
-    return sheet.emit("Reshape", [found, np.array(shapes[0], dtype=np.int64)], shapes, label, scope=scope)
+    return builder.emit("Reshape", [found, np.array(shapes[0], dtype=np.int64)], shapes, label, scope=scope)
 
 
 # --- by name ------------------------------------------------------------------

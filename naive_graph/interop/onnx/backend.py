@@ -15,8 +15,8 @@ from ...tensor.operators.mapping import Input
 from .building import unsupported
 from .inlining import check_known
 from .mapped import mapping_of
-from .network import Network
-from .reading import Content, read
+from .network import OnnxNetwork
+from .reading import OnnxContent, read
 
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
@@ -25,11 +25,11 @@ class Prepared(BackendRep):
     """A model that is ready to run on arrays."""
 
     def __init__(self, model: Any) -> None:
-        self.content: Content = read(model)
+        self.content: OnnxContent = read(model)
         check_known(self.content.steps, unsupported)
         self.known = known_inputs(self.content)
 
-    def network(self, inputs: Any) -> Network:
+    def network(self, inputs: Any) -> OnnxNetwork:
         """The network for these arrays: those that say a shape, a place or a mask are known, the others are inputs."""
         names = [each.name for each in self.content.inputs]
         given = inputs if isinstance(inputs, dict) else dict(zip(names, inputs))
@@ -40,7 +40,7 @@ class Prepared(BackendRep):
             each if each.name in known else each._replace(extents=np.shape(given[each.name]))
             for each in self.content.inputs
         ])  # fmt: skip
-        network = Network(content, {}, known)
+        network = OnnxNetwork(content, {}, known)
         for name, leaf in network.inputs.items():
             leaf.value = given[name]
         return network
@@ -49,14 +49,14 @@ class Prepared(BackendRep):
         """The outputs' arrays, of the types that the model says."""
         return self.outputs(self.network(inputs))
 
-    def outputs(self, network: Network) -> tuple[Any, ...]:
+    def outputs(self, network: OnnxNetwork) -> tuple[Any, ...]:
         """The arrays that a network gives for the values that its inputs hold."""
         found = network.graph.run()
         types = [helper.tensor_dtype_to_np_dtype(each.type) for each in self.content.outputs]
         return tuple(np.asarray(each).astype(kind) for each, kind in zip(found.values(), types))
 
 
-def known_inputs(content: Content) -> set[str]:
+def known_inputs(content: OnnxContent) -> set[str]:
     """The inputs of a model that are no tensors to be computed with: whole numbers, truth values, and properties."""
     found = {each.name for each in content.inputs if each.type not in FLOATS}
     for step in content.steps:

@@ -9,12 +9,12 @@ from onnx import FunctionProto, TypeProto, helper
 
 from ...errors import ImportModelError
 from .folding import bound, schema_of
-from .inlining import Step, inlined
+from .inlining import Application, inlined
 
 Typed = Callable[[str], tuple[int, tuple[int, ...]]]  # a value's type of entries and its shape
 
 
-def has_body(step: Step) -> bool:
+def has_body(step: Application) -> bool:
     """Whether ONNX says what an operator is made of."""
     return bool(_versions(schema_of(step.op, step.opset), step.opset))
 
@@ -24,7 +24,7 @@ def _versions(schema: Any, opset: int) -> list[int]:
     return [each for each in said if each <= opset]
 
 
-def spelt_out(step: Step, typed: Typed) -> list[Step]:
+def spelt_out(step: Application, typed: Typed) -> list[Application]:
     """The steps that an operator is made of, for inputs of these types and shapes. Raises ImportModelError."""
     schema = schema_of(step.op, step.opset)
     node = helper.make_node(step.op, step.inputs, step.outputs, name=step.name)

@@ -13,12 +13,12 @@ from ...tensor.base import TensorNode
 from ...tensor.operators.row import Row
 from .bodies import has_body, spelt_out
 from .folding import KNOWN_ONLY, check_entries, folded, is_foldable, schema_of, types_like
-from .inlining import Step
+from .inlining import Application
 from .mapped import check_attributes, mapping_of, operands, properties
 from .own import restored
 from .values import Values
 
-Prepared = Callable[["Builder", Step], Sequence[Any]]
+Prepared = Callable[["OnnxBuilder", Application], Sequence[Any]]
 PREPARED: dict[str, Prepared] = {}  # operators that take more than their row's mapping; see preparing.py
 
 
@@ -32,7 +32,7 @@ def prepared(*ops: str) -> Callable[[Prepared], Prepared]:
     return define
 
 
-def unsupported(step: Step) -> str:
+def unsupported(step: Application) -> str:
     """Why there is nothing for a step; empty if there is."""
     if own_function(step) is not None:
         return ""
@@ -43,16 +43,16 @@ def unsupported(step: Step) -> str:
     return f"not in opset {step.opset}" if mapping_of(step.op, 10**6) else "unknown"
 
 
-def own_function(step: Step) -> FunctionProto | None:
+def own_function(step: Application) -> FunctionProto | None:
     """What says which operator of ours a step is."""
     function = step.attributes.get("function")
     return function if isinstance(function, FunctionProto) else None
 
 
-class Builder(Values):
+class OnnxBuilder(Values):
     """The values of a graph, and how each step adds to them."""
 
-    def take(self, step: Step) -> None:
+    def take(self, step: Application) -> None:
         """Give a step's results their values. Raises ImportModelError, which names the step."""
         try:
             results = self._results(step)
@@ -68,7 +68,7 @@ class Builder(Values):
         if kept:
             self.nodes.setdefault(step.name, kept[0] if len(results) == 1 else tuple(kept))
 
-    def _results(self, step: Step) -> Sequence[Any]:
+    def _results(self, step: Application) -> Sequence[Any]:
         function = own_function(step)
         if function is not None:
             found = restored(function, [self.operand(step, at) for at in range(len(step.inputs))], step.name)
@@ -87,7 +87,7 @@ class Builder(Values):
             raise ImportModelError(f"{step.label} works on what is known before the network runs, not on tensors.")
         return self.by_row(step) if mapping_of(step.op, step.opset) else self.by_body(step)
 
-    def _type(self, step: Step, at: int, value: Any) -> int:
+    def _type(self, step: Application, at: int, value: Any) -> int:
         if isinstance(value, np.ndarray):
             return int(helper.np_dtype_to_tensor_dtype(value.dtype))
         if step.op in ("Cast", "CastLike"):
@@ -97,7 +97,7 @@ class Builder(Values):
         like = types_like(step.op, step.opset, len(step.inputs), len(step.outputs))[at]
         return self.type(step, like[0]) if isinstance(like, tuple) else int(like)
 
-    def by_row(self, step: Step, **changed: Any) -> Sequence[Any]:
+    def by_row(self, step: Application, **changed: Any) -> Sequence[Any]:
         """The results of the row that the table names for a step, with some operands or properties changed."""
         row, mapping = mapping_of(step.op, step.opset) or _none(step)
         try:
@@ -109,7 +109,7 @@ class Builder(Values):
         results = self.applied(step, row, values)
         return self.by_body(step) if any(step.outputs[len(results) :]) and has_body(step) else results
 
-    def by_body(self, step: Step) -> Sequence[Any]:
+    def by_body(self, step: Application) -> Sequence[Any]:
         """The results of what ONNX says that an operator is made of."""
         for each in spelt_out(step, self._typed) if has_body(step) else _none(step):
             if unsupported(each):
@@ -120,7 +120,7 @@ class Builder(Values):
     def _typed(self, name: str) -> tuple[int, tuple[int, ...]]:
         return self.types.get(name, int(TensorProto.FLOAT)), tuple(self.value(name).shape)
 
-    def applied(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
+    def applied(self, step: Application, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
         shapes = row.result_shape(row.bound((), values)) if row.shape else ()
         for shape in shapes if isinstance(shapes, list) else [shapes]:
             check_entries(shape, step.label)
@@ -128,10 +128,10 @@ class Builder(Values):
         return result if isinstance(result, tuple) else [result]
 
 
-def _none(step: Step) -> Any:
+def _none(step: Application) -> Any:
     raise ImportModelError(f"{step.label} has no row here.")
 
 
-def cast_to(builder: Builder, step: Step) -> int:
+def cast_to(builder: OnnxBuilder, step: Application) -> int:
     """The type that a Cast or CastLike gives."""
     return builder.type(step, 1) if step.op == "CastLike" else int(step.attributes["to"].i)

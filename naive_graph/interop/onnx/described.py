@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..network import Slot
+from ..network import Port
 from .arrays import type_name
 from .building import own_function, unsupported
-from .inlining import Step
+from .inlining import Application
 from .mapped import mapping_of
-from .reading import Content
+from .reading import OnnxContent
 
 WIDE = 79  # columns
 MOST = 20  # weights that are listed
 LONG = 40  # letters of a name that is shown in full
 
 
-def described(content: Content, title: str) -> str:
+def described(content: OnnxContent, title: str) -> str:
     """A table of what a file holds.
 
     >>> from naive_graph import LeafNode
@@ -44,7 +44,7 @@ def described(content: Content, title: str) -> str:
     return "\n\n".join(filter(None, [*parts, _missing(content.steps)]))
 
 
-def _head(content: Content, title: str) -> str:
+def _head(content: OnnxContent, title: str) -> str:
     numbers, weights = sum(each.size for each in content.weights.values()), len(content.weights)
     opset = max((step.opset for step in content.steps if not step.domain), default=0)
     of = f" of opset {opset}" if opset else ""
@@ -53,28 +53,28 @@ def _head(content: Content, title: str) -> str:
     return f"{_short(title)}: {_many(len(content.steps), 'operator')}{of}\n{held}"
 
 
-def _slots(content: Content) -> str:
+def _slots(content: OnnxContent) -> str:
     rows = [("input", *_slot(each)) for each in content.inputs] + [("output", *_slot(each)) for each in content.outputs]
     return _table(rows)
 
 
-def _slot(slot: Slot) -> tuple[str, str, str]:
+def _slot(slot: Port) -> tuple[str, str, str]:
     extents = "unsaid" if slot.extents is None else _shape("?" if each is None else each for each in slot.extents)
     return _short(slot.name), type_name(slot.type), extents
 
 
-def _operators(steps: Sequence[Step]) -> str:
+def _operators(steps: Sequence[Application]) -> str:
     counts = Counter(_named(step) for step in steps)
     here = {_named(step): _here(step) for step in steps}
     rows = [(_short(name), f"{count:,}", here[name]) for name, count in counts.most_common()]
     return _table([("operator", "count", "here"), *rows], right=(1,))
 
 
-def _named(step: Step) -> str:
+def _named(step: Application) -> str:
     return f"{step.domain}.{step.op}".lstrip(".")
 
 
-def _here(step: Step) -> str:
+def _here(step: Application) -> str:
     """What stands for a step here."""
     function = own_function(step)
     if function is not None:
@@ -94,7 +94,7 @@ def _weights(weights: dict[str, Any]) -> str:
     return "\n".join([_table([("weight", "shape", "numbers"), *rows], right=(2,)), *more]) if rows else ""
 
 
-def _missing(steps: Iterable[Step]) -> str:
+def _missing(steps: Iterable[Application]) -> str:
     reasons = {_named(step): reason for step in steps if (reason := unsupported(step))}
     rows = [(f"not supported: {_short(name)}", f"({reason})") for name, reason in sorted(reasons.items())]
     return _table(rows)

@@ -1,4 +1,4 @@
-"""Scalar rules on a sheet: one operator of ONNX each; those that it lacks as local functions of their composition.
+"""Scalar rules as they are written: one operator of ONNX each, or a local function of their composition.
 
 What a rule computes on arrays stands in one place (tensor/evaluation/entries.py), written
 in the functions that array libraries share. Here is one more such library,
@@ -19,43 +19,45 @@ from ...core.rules import RULES, Arithmetic, Rule
 from ...errors import NaiveGraphError
 from ...tensor.evaluation.entries import VALUES
 from ...tensor.operators.table import TABLE
-from .book import BOOL, Book, Refused
+from .graph_builder import GraphBuilder, InputValue, Order, Value
+from .model_builder import BOOL, ModelBuilder, Refused
 from .own import told
-from .sheet import Fed, Order, Sheet, Value
 from .whole import function
 
 LAST = 2**31 - 1  # beyond the ends of all axes
 
 
-class Drawn:
-    """A value on a sheet, as an array."""
+class BuilderArray:
+    """A value of a graph that is being written, as an array."""
 
     __array_ufunc__ = None  # so that NumPy leaves sums and products with its arrays to this
 
     def __init__(self, value: Value) -> None:
-        self.value, self.sheet = value, value.sheet
+        self.value, self.builder = value, value.builder
         self.shape, self.ndim, self.dtype = value.shape, len(value.shape), float
 
-    def __array_namespace__(self) -> Library:
-        return Library(self.sheet)
+    def __array_namespace__(self) -> ArrayFunctions:
+        return ArrayFunctions(self.builder)
 
-    def _on(self, operator: str, *others: Any) -> Drawn:
-        return Drawn(entrywise(self.sheet, operator, [self, *others]))
+    def _on(self, operator: str, *others: Any) -> BuilderArray:
+        return BuilderArray(entrywise(self.builder, operator, [self, *others]))
 
-    def astype(self, kind: Any) -> Drawn:
+    def astype(self, kind: Any) -> BuilderArray:
         return self
 
-    def reshape(self, *shape: Any) -> Drawn:
-        return Drawn(self.sheet.reshape(self.value, shape[0] if isinstance(shape[0], (tuple, list)) else shape))
+    def reshape(self, *shape: Any) -> BuilderArray:
+        return BuilderArray(
+            self.builder.reshape(self.value, shape[0] if isinstance(shape[0], (tuple, list)) else shape)
+        )
 
-    def transpose(self, order: Sequence[int]) -> Drawn:
-        return Drawn(self.sheet.transpose(self.value, order))
+    def transpose(self, order: Sequence[int]) -> BuilderArray:
+        return BuilderArray(self.builder.transpose(self.value, order))
 
-    def __getitem__(self, place: tuple[int, ...]) -> Drawn:
+    def __getitem__(self, place: tuple[int, ...]) -> BuilderArray:
         """The entry at a place that every axis has a number in."""
-        flat = self.sheet.reshape(self.value, (math.prod(self.shape),))
+        flat = self.builder.reshape(self.value, (math.prod(self.shape),))
         at = np.array(np.ravel_multi_index(place, self.shape) if place else 0)
-        return Drawn(self.sheet.emit("Gather", [flat, at], [()])[0])
+        return BuilderArray(self.builder.emit("Gather", [flat, at], [()])[0])
 
     def __ne__(self, other: object) -> Any:
         if other is self:
@@ -75,45 +77,45 @@ OPERATORS = {
 def _define(name: str, operator: str) -> None:
     """The methods of one of Python's operators."""
 
-    def method(self: Drawn, *other: Any) -> Drawn:
+    def method(self: BuilderArray, *other: Any) -> BuilderArray:
         return self._on(operator, *other)
 
-    def reflected(self: Drawn, other: Any) -> Drawn:
-        return Drawn(entrywise(self.sheet, operator, [other, self]))
+    def reflected(self: BuilderArray, other: Any) -> BuilderArray:
+        return BuilderArray(entrywise(self.builder, operator, [other, self]))
 
-    setattr(Drawn, f"__{name}__", method)
-    setattr(Drawn, f"__r{name}__", reflected)
+    setattr(BuilderArray, f"__{name}__", method)
+    setattr(BuilderArray, f"__r{name}__", reflected)
 
 
 for _name, _operator in OPERATORS.items():
     _define(_name, _operator)
 
 
-class Library:
+class ArrayFunctions:
     """The functions of an array library that rules and selections call. NumPy's names; ONNX's operators."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        self.sheet, self.__name__ = sheet, "onnx"
+    def __init__(self, builder: GraphBuilder) -> None:
+        self.builder, self.__name__ = builder, "onnx"
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         rule = RULES[rule_for(name)[0]]
-        return lambda *operands: Drawn(applied(self.sheet, rule, operands))
+        return lambda *operands: BuilderArray(applied(self.builder, rule, operands))
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
-        return Drawn(entrywise(self.sheet, "Where", [condition, a, b]))
+        return BuilderArray(entrywise(self.builder, "Where", [condition, a, b]))
 
-    def take(self, x: Drawn, places: Any, axis: int) -> Drawn:
+    def take(self, x: BuilderArray, places: Any, axis: int) -> BuilderArray:
         places = np.asarray(places)
         shape = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
         steps = np.unique(np.diff(places)) if places.ndim == 1 else places[:0]
         if len(steps) == 1 and steps[0]:
             last = places[-1] + steps[0]
             ends = ([places[0]], [last if last >= 0 else -LAST], [axis], steps)
-            return Drawn(self.sheet.emit("Slice", [x.value, *map(np.array, ends)], [shape])[0])
-        return Drawn(self.sheet.emit("Gather", [x.value, places], [shape], axis=axis)[0])
+            return BuilderArray(self.builder.emit("Slice", [x.value, *map(np.array, ends)], [shape])[0])
+        return BuilderArray(self.builder.emit("Gather", [x.value, places], [shape], axis=axis)[0])
 
-    def full_like(self, pattern: Any, value: float) -> Drawn:
-        return Drawn(self.sheet.constant(float(value)))
+    def full_like(self, pattern: Any, value: float) -> BuilderArray:
+        return BuilderArray(self.builder.constant(float(value)))
 
     # --- rules that ONNX lacks, with all their digits ---
 
@@ -138,25 +140,25 @@ class Library:
         return self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b)) + turned
 
 
-def drawn(sheet: Sheet, operand: Any) -> Value:
+def drawn(builder: GraphBuilder, operand: Any) -> Value:
     """What a rule is given, as a value: a value, something drawn, a number or an array of numbers or truth values."""
-    if isinstance(operand, (Drawn, Value)):
-        return operand.value if isinstance(operand, Drawn) else operand
+    if isinstance(operand, (BuilderArray, Value)):
+        return operand.value if isinstance(operand, BuilderArray) else operand
     array = np.asarray(operand)
-    return sheet.constant(array if array.dtype == bool else array.astype(float))
+    return builder.constant(array if array.dtype == bool else array.astype(float))
 
 
 def entrywise(
-    sheet: Sheet, operator: str, operands: Sequence[Any], label: str = "", scope: str = "", **attributes: Any
+    builder: GraphBuilder, operator: str, operands: Sequence[Any], label: str = "", scope: str = "", **attributes: Any
 ) -> Value:
     """One operator of ONNX, entry by entry, its operands spread as NumPy does."""
-    values = [drawn(sheet, each) for each in operands]
+    values = [drawn(builder, each) for each in operands]
     if not any(each.shape for each in values):  # scalar nodes
-        return sheet.emit(operator, values, [()], label, scope=scope, **attributes)[0]
+        return builder.emit(operator, values, [()], label, scope=scope, **attributes)[0]
     order = common_order(values)
     orders = [order if each.shape else None for each in values]
     shape = np.broadcast_shapes(*(each.shape for each in values))
-    return sheet.emit(operator, values, [shape], label, scope=scope, orders=orders, turned=[order], **attributes)[0]
+    return builder.emit(operator, values, [shape], label, scope=scope, orders=orders, turned=[order], **attributes)[0]
 
 
 def common_order(values: Sequence[Value]) -> Order | None:
@@ -179,60 +181,60 @@ def onnx_name(rule: Rule, opset: int) -> str | None:
     return next((each.operator for each in mappings if each.framework == "onnx" and each.since <= opset), None)
 
 
-def applied(sheet: Sheet, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
+def applied(builder: GraphBuilder, rule: Rule, operands: Sequence[Any], label: str = "", scope: str = "") -> Value:
     """A rule, as one operator of ONNX or as a call of its function. Raises Refused."""
-    name = onnx_name(rule, sheet.book.opset)
+    name = onnx_name(rule, builder.model_builder.opset)
     if name is None:
-        return _called(sheet, rule, [drawn(sheet, each) for each in operands], label or rule.name, scope)
+        return _called(builder, rule, [drawn(builder, each) for each in operands], label or rule.name, scope)
     if rule.arity is None and len(operands) != 2:
         if rule.name == "add":
-            return entrywise(sheet, "Sum", operands, label, scope)
+            return entrywise(builder, "Sum", operands, label, scope)
         first, *rest = operands
         for place, each in enumerate(rest):  # ONNX multiplies two at a time
             last = place == len(rest) - 1
-            first = entrywise(sheet, name, [first, each], label if last else "", scope)
-        return drawn(sheet, first)
-    return entrywise(sheet, name, operands, label, scope)
+            first = entrywise(builder, name, [first, each], label if last else "", scope)
+        return drawn(builder, first)
+    return entrywise(builder, name, operands, label, scope)
 
 
-def _called(sheet: Sheet, rule: Rule, values: Sequence[Value], label: str, scope: str) -> Value:
+def _called(builder: GraphBuilder, rule: Rule, values: Sequence[Value], label: str, scope: str) -> Value:
     key = rule.name, len(values)
-    if key not in sheet.book.named:
-        sheet.book.named[key] = _function(sheet.book, rule, len(values))
+    if key not in builder.model_builder.named:
+        builder.model_builder.named[key] = _function(builder.model_builder, rule, len(values))
     shape = np.broadcast_shapes(*(each.shape for each in values))
-    return sheet.call(sheet.book.named[key], values, [shape], label, scope)[0]
+    return builder.call(builder.model_builder.named[key], values, [shape], label, scope)[0]
 
 
-def _function(book: Book, rule: Rule, count: int) -> str:
+def _function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
     """The name of the rule's local function."""
-    inside = Sheet(book, inside=True)
-    letters = [Drawn(Fed(inside, (), f"x_{place}")) for place in range(count)]
+    inside = GraphBuilder(model_builder, inside=True)
+    letters = [BuilderArray(InputValue(inside, (), f"x_{place}")) for place in range(count)]
     if rule.name in VALUES:
-        result: Any = VALUES[rule.name](Library(inside), *letters)
+        result: Any = VALUES[rule.name](ArrayFunctions(inside), *letters)
     else:
-        result = _composition(rule, [Pencil(each) for each in letters])
+        result = _composition(rule, [BuilderOperand(each) for each in letters])
     said = told(rule.name, letters, letters, {})
-    return book.enter(function(inside, rule.name, [drawn(inside, result)], said))
+    return model_builder.enter(function(inside, rule.name, [drawn(inside, result)], said))
 
 
-class Pencil(Arithmetic):
+class BuilderOperand(Arithmetic):
     """An operand of a learner's rule, which draws what is done with it."""
 
     __slots__ = ("drawn",)
 
-    def __init__(self, given: Drawn) -> None:
+    def __init__(self, given: BuilderArray) -> None:
         self.drawn = given
 
-    def apply(self, rule: Rule, *operands: Any) -> Pencil:
-        given = [each.drawn if isinstance(each, Pencil) else float(each) for each in operands]
-        return Pencil(Drawn(applied(self.drawn.sheet, rule, given)))
+    def apply(self, rule: Rule, *operands: Any) -> BuilderOperand:
+        given = [each.drawn if isinstance(each, BuilderOperand) else float(each) for each in operands]
+        return BuilderOperand(BuilderArray(applied(self.drawn.builder, rule, given)))
 
 
-def _composition(rule: Rule, letters: Sequence[Pencil]) -> Any:
+def _composition(rule: Rule, letters: Sequence[BuilderOperand]) -> Any:
     """What a learner's rule computes, if it is made of rules. Raises Refused."""
     try:
         result = rule.value(*letters)
-        return result.drawn if isinstance(result, Pencil) else float(result)
+        return result.drawn if isinstance(result, BuilderOperand) else float(result)
     except Refused:
         raise
     except (TypeError, ValueError, NaiveGraphError):

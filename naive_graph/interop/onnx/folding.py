@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.shape_inference import infer_node_outputs
 
 from ...errors import ImportModelError
-from .inlining import Step
+from .inlining import Application
 
 MOST_ENTRIES = 2**27  # of one tensor
 FEW = 1_000  # entries in all, from which no operator but a growing one makes many
@@ -34,13 +34,13 @@ def schema_of(op: str, opset: int) -> Any:
         return None
 
 
-def is_foldable(step: Step) -> bool:
+def is_foldable(step: Application) -> bool:
     """Whether onnx computes a step right: not by chance, and not as in another opset than the step's."""
     flattened = step.opset < 13 and step.op in ("Softmax", "LogSoftmax", "Hardmax")  # of which it has the present form
     return step.op not in ("Constant", "Bernoulli", "Dropout") and not flattened
 
 
-def folded(step: Step, arrays: Sequence[Any]) -> list[Any]:
+def folded(step: Application, arrays: Sequence[Any]) -> list[Any]:
     """The arrays that an operator gives for arrays. Raises ImportModelError, before anything large is made."""
     node = helper.make_node(step.op, step.inputs, step.outputs)
     node.attribute.extend(bound(step.attributes))
@@ -69,7 +69,7 @@ def bound(attributes: Mapping[str, Any]) -> Any:
         yield each
 
 
-def _check_size(step: Step, node: NodeProto, given: Mapping[str, Any]) -> None:
+def _check_size(step: Application, node: NodeProto, given: Mapping[str, Any]) -> None:
     types = {
         name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
         for name, each in given.items()

@@ -14,7 +14,7 @@ DEEPEST = 100  # functions within functions, as protobuf allows graphs within gr
 OWN = ("", "ai.onnx")
 
 
-class Step(NamedTuple):
+class Application(NamedTuple):
     """The application of an operator: in a graph, or in a function that a graph calls."""
 
     op: str
@@ -43,12 +43,12 @@ class _Body(NamedTuple):
 Key = tuple[str, str]  # a function's domain and name
 
 
-def inlined(nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int]) -> list[Step]:
+def inlined(nodes: Iterable[Any], functions: Iterable[Any], opsets: Mapping[str, int]) -> list[Application]:
     """One step for each node, functions replaced by what they are made of. Raises ImportModelError."""
     known = {(each.domain, each.name): each for each in functions}
     _check_size(nodes, known)
     stack = [_Body(iter(nodes), {}, "", {}, opsets)]
-    found: list[Step] = []
+    found: list[Application] = []
     while stack:
         body = stack[-1]
         node = next(body.nodes, None)
@@ -96,7 +96,7 @@ def text(name: Any) -> str:
     return name
 
 
-def _step(node: Any, body: _Body) -> Step:
+def _step(node: Any, body: _Body) -> Application:
     def called(name: str) -> str:
         return body.names.get(name, body.prefix + text(name)) if name else ""
 
@@ -111,7 +111,7 @@ def _step(node: Any, body: _Body) -> Step:
     name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
     domain = "" if node.domain in OWN else text(node.domain)
     opset = body.opsets.get(domain, 0 if domain else 1)
-    return Step(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
+    return Application(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
 
 
 def _apart(attribute: Any) -> Any:
@@ -121,7 +121,7 @@ def _apart(attribute: Any) -> Any:
     return copied
 
 
-def _called(function: Any, call: Step) -> _Body:
+def _called(function: Any, call: Application) -> _Body:
     opsets = {("" if each.domain in OWN else each.domain): each.version for each in function.opset_import}
     if len(call.inputs) > len(function.input) or len(call.outputs) > len(function.output):
         raise ImportModelError(f"{call.label} has more inputs or outputs than its function.")
@@ -132,7 +132,7 @@ def _called(function: Any, call: Step) -> _Body:
     return _Body(iter(function.node), names, f"{call.name}/", defaults | call.attributes, opsets)
 
 
-def ordered(steps: Sequence[Step], known: set[str], wanted: Sequence[str]) -> list[Step]:
+def ordered(steps: Sequence[Application], known: set[str], wanted: Sequence[str]) -> list[Application]:
     """The steps, each after those that it needs. Raises ImportModelError for a circle, or a value that nobody gives."""
     makers: dict[str, int] = {}
     for at, step in enumerate(steps):
@@ -152,7 +152,7 @@ def ordered(steps: Sequence[Step], known: set[str], wanted: Sequence[str]) -> li
     return _sorted(steps, makers)
 
 
-def _sorted(steps: Sequence[Step], makers: Mapping[str, int]) -> list[Step]:
+def _sorted(steps: Sequence[Application], makers: Mapping[str, int]) -> list[Application]:
     waits = [len({makers[each] for each in step.inputs if each in makers}) for step in steps]
     users: list[list[int]] = [[] for _ in steps]
     for at, step in enumerate(steps):
@@ -175,7 +175,7 @@ def _sorted(steps: Sequence[Step], makers: Mapping[str, int]) -> list[Step]:
     return [steps[at] for at in order]
 
 
-def check_known(steps: Iterable[Step], supported: Any) -> None:
+def check_known(steps: Iterable[Application], supported: Any) -> None:
     """Raises UnknownOperatorError that names all operators that nothing here stands for."""
     missing: dict[str, str] = {}
     for step in steps:

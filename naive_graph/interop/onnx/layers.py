@@ -17,9 +17,9 @@ from onnx import GraphProto
 
 from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D, Placed
 from ...sequential.network import Network
-from .book import Book
 from .drawn import common_order
-from .sheet import Fed, Held, Sheet, Value
+from .graph_builder import GraphBuilder, InputValue, StoredValue, Value
+from .model_builder import ModelBuilder
 from .whole import graph
 
 FIRST = (0, 3, 1, 2)  # channels before rows and columns, seen from here
@@ -28,15 +28,15 @@ SAID = "sequential"  # by which the file says what else belongs to a network
 Weights = Mapping[str, Value]
 
 
-def layered(book: Book, network: Network) -> GraphProto:
+def layered(model_builder: ModelBuilder, network: Network) -> GraphProto:
     """A graph of one operator for each layer."""
-    sheet = Sheet(book)
-    value: Value = Fed(sheet, (SAMPLES, *network.input_shape), network.streams.data)
+    builder = GraphBuilder(model_builder)
+    value: Value = InputValue(builder, (SAMPLES, *network.input_shape), network.streams.data)
     for placed, arrays in zip(network.layers, network.weights):
         label = f"{placed.number}.{type(placed.layer).__name__}"
-        held = {name: Held(sheet, array, f"{placed.number}.{name}", True) for name, array in arrays.items()}
-        value = WRITTEN[type(placed.layer)](sheet, placed, value, held, label)
-    return graph(sheet, "sequential", [value], [network.streams.result])
+        held = {name: StoredValue(builder, array, f"{placed.number}.{name}", True) for name, array in arrays.items()}
+        value = WRITTEN[type(placed.layer)](builder, placed, value, held, label)
+    return graph(builder, "sequential", [value], [network.streams.result])
 
 
 def said(network: Network) -> str:
@@ -45,45 +45,46 @@ def said(network: Network) -> str:
     return json.dumps({"training": training, "seed": network.seed, "streams": network.streams})
 
 
-def _one(sheet: Sheet, placed: Placed, operator: str, given: list[Any], label: str, order: Any = None, **said: Any
-) -> Value:  # fmt: skip
+def _one(
+    builder: GraphBuilder, placed: Placed, operator: str, given: list[Any], label: str, order: Any = None, **said: Any
+) -> Value:
     shapes = [(SAMPLES, *placed.output_shape)]
-    return sheet.emit(operator, given, shapes, label, orders=[order], turned=[order], **said)[0]
+    return builder.emit(operator, given, shapes, label, orders=[order], turned=[order], **said)[0]
 
 
-def _dense(sheet: Sheet, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
+def _dense(builder: GraphBuilder, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
     if len(x.shape) > 2:
-        x = sheet.emit("Flatten", [x], [(SAMPLES, prod(placed.input_shape))], f"{placed.number}.Flatten")[0]
-    return _one(sheet, placed, "Gemm", [x, *weights.values()], label)
+        x = builder.emit("Flatten", [x], [(SAMPLES, prod(placed.input_shape))], f"{placed.number}.Flatten")[0]
+    return _one(builder, placed, "Gemm", [x, *weights.values()], label)
 
 
-def _conv2d(sheet: Sheet, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
+def _conv2d(builder: GraphBuilder, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
     layer: Any = placed.layer
     pads = [*layer.padding, *layer.padding]
     kernel, strides = [*layer.kernel_size], [*layer.strides]
     return _one(
-        sheet, placed, "Conv", [x, *weights.values()], label, FIRST, kernel_shape=kernel, strides=strides, pads=pads
+        builder, placed, "Conv", [x, *weights.values()], label, FIRST, kernel_shape=kernel, strides=strides, pads=pads
     )
 
 
 def _pooled(operator: str) -> Any:
-    def write(sheet: Sheet, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
+    def write(builder: GraphBuilder, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
         size = [*placed.layer.pool_size]
-        return _one(sheet, placed, operator, [x], label, FIRST, kernel_shape=size, strides=size)
+        return _one(builder, placed, operator, [x], label, FIRST, kernel_shape=size, strides=size)
 
     return write
 
 
-def _activation(sheet: Sheet, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
+def _activation(builder: GraphBuilder, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
     order = common_order([x])
     kind = placed.layer.activation
     if kind != "softmax":
-        return _one(sheet, placed, kind.capitalize(), [x], label, order)
-    return _one(sheet, placed, "Softmax", [x], label, order, axis=1 if order else -1)
+        return _one(builder, placed, kind.capitalize(), [x], label, order)
+    return _one(builder, placed, "Softmax", [x], label, order, axis=1 if order else -1)
 
 
-def _dropout(sheet: Sheet, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
-    return _one(sheet, placed, "Dropout", [x, np.array(placed.layer.rate)], label, common_order([x]))
+def _dropout(builder: GraphBuilder, placed: Placed, x: Value, weights: Weights, label: str) -> Value:
+    return _one(builder, placed, "Dropout", [x, np.array(placed.layer.rate)], label, common_order([x]))
 
 
 WRITTEN: dict[type[Layer], Callable[..., Value]] = {

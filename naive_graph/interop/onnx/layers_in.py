@@ -13,11 +13,11 @@ from ...sequential.fields import Field, fitted, whole
 from ...sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer, MaxPooling2D
 from ...sequential.model import Sequential
 from ...sequential.network import Streams
-from .inlining import Step
+from .inlining import Application
 from .layers import SAID
 from .mapped import plain
 from .own import DOMAIN
-from .reading import Content, read
+from .reading import OnnxContent, read
 
 
 def sequential_from_onnx(source: Any) -> Sequential:
@@ -34,7 +34,7 @@ def sequential_from_onnx(source: Any) -> Sequential:
     [4.0]
     """
     content = read(source)
-    reader = Reader(content)
+    reader = LayerReader(content)
     for step in content.steps:
         reader.take(step)
     reader.tell()
@@ -48,10 +48,10 @@ def sequential_from_onnx(source: Any) -> Sequential:
 KEY = f"{DOMAIN}.{SAID}"
 
 
-class Reader:
+class LayerReader:
     """Goes from operator to operator, which must follow each other, and notes the layers."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: OnnxContent) -> None:
         self.content = content
         self.layers: list[Layer] = []
         self.weights: list[dict[str, Any]] = []
@@ -66,7 +66,7 @@ class Reader:
         self.shape = (*extents[1:], extents[0]) if self.first else tuple(extents)
         self.input_shape = self.shape
 
-    def take(self, step: Step) -> None:
+    def take(self, step: Application) -> None:
         """One operator. What is no layer is noted, and told of at the end."""
         how = READ.get(step.op, _unknown) if not step.domain else _unknown
         follows = step.inputs[:1] == (self.at,) and len(step.outputs) == 1
@@ -87,13 +87,13 @@ class Reader:
                 "are Gemm, Conv, MaxPool, AveragePool, Relu, Sigmoid, Softmax and Dropout; from_onnx reads others."
             )
 
-    def said(self, step: Step, **usual: Any) -> Any:
+    def said(self, step: Application, **usual: Any) -> Any:
         """The step's attributes, if all but these are what they usually are; else None."""
         found = {name: plain(step, each) for name, each in step.attributes.items()}
         odd = {name for name, each in found.items() if name in USUAL and each not in USUAL[name]}
         return None if odd - usual.keys() else {**usual, **found}
 
-    def array(self, step: Step, place: int) -> Any:
+    def array(self, step: Application, place: int) -> Any:
         """A weight; None if it is left out, or no weight."""
         name = step.inputs[place] if place < len(step.inputs) else ""
         return self.content.weights.get(name)
@@ -115,11 +115,11 @@ USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _unknown(reader: Reader, step: Step) -> bool:
+def _unknown(reader: LayerReader, step: Application) -> bool:
     return False
 
 
-def _turn(reader: Reader, step: Step) -> bool:
+def _turn(reader: LayerReader, step: Application) -> bool:
     perm = plain(step, step.attributes["perm"]) if "perm" in step.attributes else None
     if perm not in ([0, 3, 1, 2], [0, 2, 3, 1]) or (perm == [0, 3, 1, 2]) == reader.first:
         return False
@@ -127,7 +127,7 @@ def _turn(reader: Reader, step: Step) -> bool:
     return True
 
 
-def _lay_out(reader: Reader, step: Step) -> bool:
+def _lay_out(reader: LayerReader, step: Application) -> bool:
     """Flattened; a Reshape that does the same may say it, too."""
     if step.op == "Flatten":
         return plain(step, step.attributes["axis"]) == 1 if "axis" in step.attributes else True
@@ -135,7 +135,7 @@ def _lay_out(reader: Reader, step: Step) -> bool:
     return shape is not None and len(shape) == 2 and shape[1] in (-1, prod(reader.shape))
 
 
-def _read_dense(reader: Reader, step: Step) -> bool:
+def _read_dense(reader: LayerReader, step: Application) -> bool:
     said, w, b = reader.said(step, transB=0), reader.array(step, 1), reader.array(step, 2)
     if said is None or w is None or w.ndim != 2 or (b is None) != (len(step.inputs) < 3):
         return False
@@ -147,7 +147,7 @@ def _read_dense(reader: Reader, step: Step) -> bool:
     return reader.add(Dense(w.shape[1], use_bias=int(b is not None)), W=w, **biases)
 
 
-def _read_conv2d(reader: Reader, step: Step) -> bool:
+def _read_conv2d(reader: LayerReader, step: Application) -> bool:
     said, w, b = reader.said(step, strides=[1, 1], pads=[0] * 4), reader.array(step, 1), reader.array(step, 2)
     if not reader.first or said is None or w is None or w.ndim != 4 or said["pads"][:2] != said["pads"][2:]:
         return False
@@ -158,7 +158,7 @@ def _read_conv2d(reader: Reader, step: Step) -> bool:
     return reader.add(layer, W=w, **biases)
 
 
-def _read_pooled(reader: Reader, step: Step) -> bool:
+def _read_pooled(reader: LayerReader, step: Application) -> bool:
     said = reader.said(step, strides=[1, 1], pads=[0] * 4)
     if not reader.first or said is None or said["strides"] != said["kernel_shape"] or any(said["pads"]):
         return False
@@ -166,26 +166,26 @@ def _read_pooled(reader: Reader, step: Step) -> bool:
     return reader.add(kind(tuple(said["kernel_shape"])))
 
 
-def _read_activation(reader: Reader, step: Step) -> bool:
+def _read_activation(reader: LayerReader, step: Application) -> bool:
     rank = len(reader.shape) + 1
     axis = plain(step, step.attributes["axis"]) if "axis" in step.attributes else -1
     channels = 1 if reader.first and rank == 4 else rank - 1
     return (step.op != "Softmax" or axis % rank == channels) and reader.add(Activation(step.op.lower()))
 
 
-def _read_dropout(reader: Reader, step: Step) -> bool:
+def _read_dropout(reader: LayerReader, step: Application) -> bool:
     rate = 0.5 if len(step.inputs) < 2 else reader.array(step, 1)
     return len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(rate))))
 
 
-READ: dict[str, Callable[[Reader, Step], bool]] = {
+READ: dict[str, Callable[[LayerReader, Application], bool]] = {
     "Transpose": _turn, "Flatten": _lay_out, "Reshape": _lay_out, "Gemm": _read_dense, "Conv": _read_conv2d,
     "MaxPool": _read_pooled, "AveragePool": _read_pooled, "Dropout": _read_dropout,
     "Identity": lambda reader, step: True, **dict.fromkeys(("Relu", "Sigmoid", "Softmax"), _read_activation),
 }  # fmt: skip
 
 
-def _network(content: Content, reader: Reader) -> Sequential:
+def _network(content: OnnxContent, reader: LayerReader) -> Sequential:
     """The layers with the training that the file says, or with the usual one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequentialWarning)

@@ -16,7 +16,7 @@ from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
 from ...tensor.operators.signature import Parameter, taken
 from ...tensor.operators.table import TABLE
-from .inlining import Step
+from .inlining import Application
 from .values import Values
 
 
@@ -25,7 +25,7 @@ def mapping_of(op: str, opset: int) -> tuple[Row, Name] | None:
     return TABLE.mapping("onnx", op, opset)
 
 
-def operands(values: Values, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+def operands(values: Values, step: Application, row: Row, mapping: Name) -> dict[str, Any]:
     """The operands of a row, by their names."""
     read = {home.position for home in mapping.homes(step.opset).values() if isinstance(home, Input)}
     places = mapping.operands or [place for place in range(len(step.inputs)) if place not in read]
@@ -39,7 +39,7 @@ def operands(values: Values, step: Step, row: Row, mapping: Name) -> dict[str, A
     return {name: _turned(values, step, each) for name, each in zip(row.operand_names, places)}
 
 
-def _turned(values: Values, step: Step, place: int | Permuted) -> Any:
+def _turned(values: Values, step: Application, place: int | Permuted) -> Any:
     """An operand, its axes in our order."""
     if not isinstance(place, Permuted):
         return values.operand(step, place)
@@ -49,7 +49,7 @@ def _turned(values: Values, step: Step, place: int | Permuted) -> Any:
     return None if x is None else TABLE["transpose"](x, list(place.order))
 
 
-def _chained(values: Values, step: Step, row: Row) -> dict[str, Any]:
+def _chained(values: Values, step: Application, row: Row) -> dict[str, Any]:
     """Two operands of a rule: all but the last input, joined by it, and the last."""
     each = [values.operand(step, place) for place in range(len(step.inputs))]
     if len(each) == 1:
@@ -59,7 +59,7 @@ def _chained(values: Values, step: Step, row: Row) -> dict[str, Any]:
     return dict(zip(row.operand_names, each))
 
 
-def properties(values: Values, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+def properties(values: Values, step: Application, row: Row, mapping: Name) -> dict[str, Any]:
     """The properties of a row, by their names. Raises ImportAttributeError."""
     attributes = {name: plain(step, each) for name, each in step.attributes.items()}
     for name, value in attributes.items():
@@ -79,7 +79,7 @@ def properties(values: Values, step: Step, row: Row, mapping: Name) -> dict[str,
 
 
 def _property(
-    values: Values, step: Step, parameter: Parameter, home: Any, attributes: Mapping[str, Any]
+    values: Values, step: Application, parameter: Parameter, home: Any, attributes: Mapping[str, Any]
 ) -> tuple[str, Any]:
     """Where a property is found, and its value."""
     if isinstance(home, Fixed):
@@ -99,7 +99,7 @@ def _property(
     return label, value if home.adapt is None or value is None else home.adapt(value, attributes)
 
 
-def check_attributes(step: Step, schema: Any) -> None:
+def check_attributes(step: Application, schema: Any) -> None:
     """Attributes are those of the operator, and of its types. Raises ImportAttributeError."""
     for name, each in step.attributes.items():
         if name not in schema.attributes:
@@ -120,7 +120,7 @@ def _numbers(array: Any) -> Any:
     return array.item() if array.ndim == 0 else array
 
 
-def plain(step: Step, attribute: Any) -> Any:
+def plain(step: Application, attribute: Any) -> Any:
     """An attribute as a number, a text or a list."""
     value = helper.get_attribute_value(attribute)
     try:

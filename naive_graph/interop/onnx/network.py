@@ -13,25 +13,25 @@ from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from .. import network
-from ..network import Graph, Sizes, sized
-from ..weights import Weights
-from .building import Builder, unsupported
+from ..network import BuiltGraph, Sizes, sized
+from ..weights import StoredWeights
+from .building import OnnxBuilder, unsupported
 from .described import described
 from .folding import check_entries
 from .inlining import check_known
 from .own import learned
-from .reading import Content, read
+from .reading import OnnxContent, read
 
 
-class Network(network.Network):
+class OnnxNetwork(network.ImportedNetwork):
     """What `from_onnx` gives."""
 
-    def __init__(self, content: Content, sizes: Mapping[str, int], known: Mapping[str, Any]) -> None:
+    def __init__(self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any]) -> None:
         self.content, self.size, self.known = content, len(content.steps), dict(known)
         self.said = described(content, content.name)  # while the weights are still there
         slots = [each for each in content.inputs if each.name not in self.known]
         super().__init__(
-            content.name, slots, Weights(content.weights, statistics_of(content), learned(content.said)), sizes
+            content.name, slots, StoredWeights(content.weights, statistics_of(content), learned(content.said)), sizes
         )
 
     def summary(self) -> str:
@@ -43,8 +43,8 @@ class Network(network.Network):
         open_ = {each for slot in slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
         return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
 
-    def build(self, sizes: Sizes) -> Graph:
-        builder = Builder(self.weights)
+    def build(self, sizes: Sizes) -> BuiltGraph:
+        builder = OnnxBuilder(self.weights)
         for slot, shape in zip(self.slots, sizes):
             check_entries(shape, f"Input {slot.name!r}")
             if 0 in shape:
@@ -63,10 +63,10 @@ class Network(network.Network):
         }
         found = {name: each for name, each in builder.values.items() if isinstance(each, TensorNode)}
         inputs = {each.name: builder.values[each.name] for each in self.slots}
-        return Graph(inputs, outputs, found | builder.nodes, values)
+        return BuiltGraph(inputs, outputs, found | builder.nodes, values)
 
 
-def statistics_of(content: Content) -> list[str]:
+def statistics_of(content: OnnxContent) -> list[str]:
     """The weights that stand where the running mean and variance do."""
     return [name for step in content.steps if step.op == "BatchNormalization" for name in step.inputs[3:5]]
 
@@ -75,7 +75,7 @@ def from_onnx(
     source: str | os.PathLike[str] | bytes | ModelProto,
     sizes: Mapping[str, int] | None = None,
     known: Mapping[str, Any] | None = None,
-) -> Network:
+) -> OnnxNetwork:
     """A network from an ONNX file of opset 7 on, as tensor nodes: to look at, differentiate, train and run.
 
     source: a path, the bytes of a file, or a ModelProto. sizes: numbers for
@@ -103,7 +103,7 @@ def from_onnx(
     return network_of(read(source), sizes or {}, known or {})
 
 
-def network_of(content: Content, sizes: Mapping[str, int], known: Mapping[str, Any]) -> Network:
+def network_of(content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any]) -> OnnxNetwork:
     """The network that a file's content describes, as from_onnx gives it."""
     check_known(content.steps, unsupported)
     _check_sizes(content, sizes)
@@ -111,10 +111,10 @@ def network_of(content: Content, sizes: Mapping[str, int], known: Mapping[str, A
     for name in known:
         if name not in names:
             raise ImportModelError(f"known={{{name!r}: ...}}: there is no such input. There are {', '.join(names)}.")
-    return Network(content, sizes, {name: as_known(each, name) for name, each in known.items()})
+    return OnnxNetwork(content, sizes, {name: as_known(each, name) for name, each in known.items()})
 
 
-def _check_sizes(content: Content, sizes: Mapping[str, int]) -> None:
+def _check_sizes(content: OnnxContent, sizes: Mapping[str, int]) -> None:
     names = {each for slot in content.inputs for each in slot.extents or () if isinstance(each, str)}
     for name, size in sizes.items():
         if name not in names:

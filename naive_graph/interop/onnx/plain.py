@@ -16,60 +16,60 @@ from ...tensor.nodes import LinearNode, NonlinearNode, OpType, TransformNode
 from ...tensor.operators.table import TABLE
 from ...tensor.reduction import Places, ReductionNode
 from ...tensor.selection import SelectionNode
-from .book import Refused
-from .drawn import Drawn, applied, drawn
-from .sheet import Sheet, Value
+from .drawn import BuilderArray, applied, drawn
+from .graph_builder import GraphBuilder, Value
+from .model_builder import Refused
 
 ROWS = {"minimum": "reduce_min", "mul": "reduce_prod", "logsumexp": "reduce_logsumexp"}  # the others: the largest
 Of = Callable[[TensorNode], Value]
 
 
-def plain(sheet: Sheet, node: TensorNode, value: Of) -> Value:
+def plain(builder: GraphBuilder, node: TensorNode, value: Of) -> Value:
     """A node from the values of its sources. Raises Refused."""
     if isinstance(node, TransformNode):
-        return _transform(sheet, node, value(node.sources[0]))
+        return _transform(builder, node, value(node.sources[0]))
     if isinstance(node, LinearNode):
-        return _linear(sheet, node, value)
+        return _linear(builder, node, value)
     if isinstance(node, NonlinearNode):
-        return _nonlinear(sheet, node, [value(each) for each in node.sources])
+        return _nonlinear(builder, node, [value(each) for each in node.sources])
     if isinstance(node, ReductionNode):
-        return _reduction(sheet, node, value(node.sources[0]))
+        return _reduction(builder, node, value(node.sources[0]))
     raise Refused(f"{node.label} is of a kind that no file can hold. Compute it with tensor operators")
 
 
-def _transform(sheet: Sheet, node: TransformNode, source: Value) -> Value:
-    found = _beside(sheet, source, node.index.src, node.index.dst)
-    found = sheet.expand(found, node.shape)
-    return found if node.alpha == 1.0 else applied(sheet, RULES["mul"], [found, node.alpha])
+def _transform(builder: GraphBuilder, node: TransformNode, source: Value) -> Value:
+    found = _beside(builder, source, node.index.src, node.index.dst)
+    found = builder.expand(found, node.shape)
+    return found if node.alpha == 1.0 else applied(builder, RULES["mul"], [found, node.alpha])
 
 
-def _beside(sheet: Sheet, source: Value, ids: Ids, dst: Ids) -> Value:
+def _beside(builder: GraphBuilder, source: Value, ids: Ids, dst: Ids) -> Value:
     """The source, summed over its dummies, its axes in the order of dst; extent 1 along those it lacks."""
-    found = sheet.total(source, [axis for axis, each in enumerate(ids) if each < 0])
+    found = builder.total(source, [axis for axis, each in enumerate(ids) if each < 0])
     rest = [each for each in ids if each > 0]
-    found = sheet.transpose(found, [rest.index(each) for each in dst if each in rest])
+    found = builder.transpose(found, [rest.index(each) for each in dst if each in rest])
     extents = dict(zip(ids, source.shape))
-    return sheet.reshape(found, [extents[each] if each > 0 and each in rest else 1 for each in dst])
+    return builder.reshape(found, [extents[each] if each > 0 and each in rest else 1 for each in dst])
 
 
-def _linear(sheet: Sheet, node: LinearNode, value: Of) -> Value:
+def _linear(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
     multiplies = node.op == OpType.mul
     if multiplies and (node.index.dummies or any(isinstance(each, SelectionNode) for each in node.sources)):
-        return _product(sheet, node, value)
+        return _product(builder, node, value)
     sources = zip(node.sources, (node.index.left, node.index.right))
-    sides = [_beside(sheet, value(source), ids, node.index.dst) for source, ids in sources]
-    return applied(sheet, RULES[node.op.name], sides)
+    sides = [_beside(builder, value(source), ids, node.index.dst) for source, ids in sources]
+    return applied(builder, RULES[node.op.name], sides)
 
 
-def _product(sheet: Sheet, node: LinearNode, value: Of) -> Value:
+def _product(builder: GraphBuilder, node: LinearNode, value: Of) -> Value:
     """Entries are moved as selections say; one Einstein sum does the rest."""
     given = [
-        (each if isinstance(each, SelectionNode) else Drawn(value(each)), tuple(map(abs, ids)))
+        (each if isinstance(each, SelectionNode) else BuilderArray(value(each)), tuple(map(abs, ids)))
         for each, ids in zip(node.sources, (node.index.left, node.index.right))
     ]
     factors = settled(given, node.index.dst) or [(np.array(1.0), ())]
     if len(factors) == 1 and factors[0][1] == node.index.dst:
-        return drawn(sheet, factors[0][0])
+        return drawn(builder, factors[0][0])
     letters: dict[int, str] = {}
     for each in (each for _, ids in factors for each in ids):
         if len(letters) == len(ascii_letters):
@@ -77,10 +77,10 @@ def _product(sheet: Sheet, node: LinearNode, value: Of) -> Value:
         letters.setdefault(each, ascii_letters[len(letters)])
     terms = ",".join("".join(map(letters.get, ids)) for _, ids in factors)  # type: ignore[arg-type]
     equation = f"{terms}->{''.join(letters[each] for each in node.index.dst)}"
-    return sheet.emit("Einsum", [drawn(sheet, each) for each, _ in factors], [node.shape], equation=equation)[0]
+    return builder.emit("Einsum", [drawn(builder, each) for each, _ in factors], [node.shape], equation=equation)[0]
 
 
-def _nonlinear(sheet: Sheet, node: NonlinearNode, sources: list[Value]) -> Value:
+def _nonlinear(builder: GraphBuilder, node: NonlinearNode, sources: list[Value]) -> Value:
     steps = node.function.steps
     values: list[Any] = steps.constants[:]
     for place, source in zip(steps.arguments, sources):
@@ -88,18 +88,18 @@ def _nonlinear(sheet: Sheet, node: NonlinearNode, sources: list[Value]) -> Value
             values[place] = source
     for step, rule, operands in steps.rules:
         given = [values[each] for each in operands]
-        values[step] = rule(*given) if all(type(each) is float for each in given) else applied(sheet, rule, given)
-    return sheet.expand(drawn(sheet, values[steps.result]), node.shape)
+        values[step] = rule(*given) if all(type(each) is float for each in given) else applied(builder, rule, given)
+    return builder.expand(drawn(builder, values[steps.result]), node.shape)
 
 
-def _reduction(sheet: Sheet, node: ReductionNode, source: Value) -> Value:
+def _reduction(builder: GraphBuilder, node: ReductionNode, source: Value) -> Value:
     places = Places.of(node.index)
     order = [each - 1 for each in (*places.kept, *places.dropped)]
-    found = sheet.transpose(source, order)
+    found = builder.transpose(source, order)
     kept = [source.shape[each - 1] for each in places.kept]
     axes = list(range(len(kept), len(order)))
     if node.rule == "argmax":
-        flat = sheet.reshape(found, (*kept, int(np.prod([source.shape[each - 1] for each in places.dropped]))))
-        return sheet.emit("ArgMax", [flat], [kept], axis=len(kept), keepdims=0)[0]
+        flat = builder.reshape(found, (*kept, int(np.prod([source.shape[each - 1] for each in places.dropped]))))
+        return builder.emit("ArgMax", [flat], [kept], axis=len(kept), keepdims=0)[0]
     (name,) = [each.operator for each in TABLE[ROWS.get(node.rule, "reduce_max")].mappings if each.framework == "onnx"]
-    return sheet.emit(name, [found, np.array(axes)], [kept], keepdims=0)[0] if axes else found
+    return builder.emit(name, [found, np.array(axes)], [kept], keepdims=0)[0] if axes else found

@@ -14,18 +14,18 @@ from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
 from .arrays import REFUSED, array_of, type_name
-from .building import Builder, cast_to, prepared
-from .inlining import Step
+from .building import OnnxBuilder, cast_to, prepared
+from .inlining import Application
 from .mapped import plain
 
 FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 
-def attributes_of(step: Step) -> dict[str, Any]:
+def attributes_of(step: Application) -> dict[str, Any]:
     return {name: plain(step, each) for name, each in step.attributes.items()}
 
 
-def without(step: Step, *attributes: str) -> Step:
+def without(step: Application, *attributes: str) -> Application:
     return step._replace(attributes={name: each for name, each in step.attributes.items() if name not in attributes})
 
 
@@ -33,7 +33,7 @@ def without(step: Step, *attributes: str) -> Step:
 
 
 @prepared("Constant")
-def constant(builder: Builder, step: Step) -> Sequence[Any]:
+def constant(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     (name, value), *_ = attributes_of(step).items() or [("value", None)]
     if name == "value" and value is not None:
         return [array_of(value)]
@@ -43,18 +43,18 @@ def constant(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @prepared("Shape")
-def shape(builder: Builder, step: Step) -> Sequence[Any]:
+def shape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     said, x = attributes_of(step), builder.input(step, 0)
     return [np.array(x.shape[said.get("start", 0) : said.get("end")], np.int64)]
 
 
 @prepared("Size")
-def size(builder: Builder, step: Step) -> Sequence[Any]:
+def size(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     return [np.array(builder.input(step, 0).size, np.int64)]
 
 
 @prepared("Cast", "CastLike")
-def cast(builder: Builder, step: Step) -> Sequence[Any]:
+def cast(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Entries are float64 whatever they are there. What rounds, or wraps around, has no counterpart."""
     x, old, new = builder.input(step, 0), builder.type(step, 0), cast_to(builder, step)
     if type_name(new) in REFUSED:
@@ -74,7 +74,7 @@ def cast(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @prepared("Reshape")
-def reshape(builder: Builder, step: Step) -> Sequence[Any]:
+def reshape(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """A 0 stands for the extent that was there."""
     said, x = attributes_of(step), builder.operand(step, 0)
     wanted = [int(each) for each in np.ravel(builder.known(step, 1))]
@@ -84,7 +84,7 @@ def reshape(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @prepared("Softmax", "LogSoftmax", "Hardmax")
-def flattening(builder: Builder, step: Step) -> Sequence[Any]:
+def flattening(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Before opset 13 the axes from `axis` on were one."""
     if step.opset >= 13:
         return builder.by_row(step)
@@ -95,7 +95,7 @@ def flattening(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @prepared("Split")
-def split(builder: Builder, step: Step) -> Sequence[Any]:
+def split(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """Without sizes: equal parts, one for each output. A part of no entries is known."""
     said, given = attributes_of(step), builder.known(step, 1)
     sizes = said.get("split") if given is None else given.tolist()
@@ -111,7 +111,7 @@ def split(builder: Builder, step: Step) -> Sequence[Any]:
 
 @prepared(*(f"Reduce{each}" for each in ("Sum", "Mean", "Max", "Min", "Prod", "LogSumExp", "L1", "L2", "SumSquare",
                                          "LogSum")))  # fmt: skip
-def reduction(builder: Builder, step: Step) -> Sequence[Any]:
+def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """No axes mean all of them, or with noop_with_empty_axes none."""
     said = attributes_of(step)
     axes = said.get("axes") if "axes" in said else builder.known(step, 1)
@@ -129,7 +129,7 @@ PAIRED = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 0, 
 
 @prepared("Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool",
           "GlobalLpPool", "DepthToSpace", "SpaceToDepth")  # fmt: skip
-def windows(builder: Builder, step: Step) -> Sequence[Any]:
+def windows(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """A sequence is an image of one row; what has more than two axes of space has no counterpart."""
     x = builder.operand(step, 0)
     if x.rank == 4:
@@ -139,7 +139,7 @@ def windows(builder: Builder, step: Step) -> Sequence[Any]:
     return along_one_axis(builder, step, x)
 
 
-def along_one_axis(builder: Builder, step: Step, x: TensorNode) -> Sequence[Any]:
+def along_one_axis(builder: OnnxBuilder, step: Application, x: TensorNode) -> Sequence[Any]:
     changed = {}
     for name, each in step.attributes.items():
         copied = type(each)()
@@ -164,7 +164,7 @@ def along_one_axis(builder: Builder, step: Step, x: TensorNode) -> Sequence[Any]
 
 
 @prepared("BatchNormalization")
-def batch_norm(builder: Builder, step: Step) -> Sequence[Any]:
+def batch_norm(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """In training there are the running mean and variance as well."""
     said, x = attributes_of(step), builder.operand(step, 0)
     y = builder.by_row(step)
@@ -179,7 +179,7 @@ def batch_norm(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @prepared("Dropout")
-def dropout(builder: Builder, step: Step) -> Sequence[Any]:
+def dropout(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """x, and a mask that keeps all: a network is read to be used. What drops at random has no counterpart."""
     x, training = builder.operand(step, 0), builder.known(step, 2)
     ratio = builder.known(step, 1) if step.opset >= 12 else attributes_of(step).get("ratio")
@@ -190,7 +190,7 @@ def dropout(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @prepared("Attention")
-def attention(builder: Builder, step: Step) -> Sequence[Any]:
+def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     """The row has no heads in one axis, no groups of heads, no truth values as masks, and no past."""
     q, k = (builder.operand(step, place) for place in (0, 1))
     masked = builder.input(step, 3) is not None

@@ -10,9 +10,9 @@ from onnx import defs
 
 from ...core.files import path_of
 from ...errors import ImportModelError
-from ..network import Slot
+from ..network import Port
 from .arrays import array_of, type_name
-from .inlining import Step, inlined, ordered, text
+from .inlining import Application, inlined, ordered, text
 
 OLDEST = 7  # opset
 DEFAULT = ("", "ai.onnx")  # both name ONNX's own operators
@@ -22,18 +22,18 @@ SEEMS = {  # first bytes -> what has them
 }  # fmt: skip
 
 
-class Content(NamedTuple):
+class OnnxContent(NamedTuple):
     """What a file says."""
 
     name: str
-    inputs: list[Slot]
+    inputs: list[Port]
     weights: dict[str, Any]  # arrays
-    steps: list[Step]
-    outputs: list[Slot]
+    steps: list[Application]
+    outputs: list[Port]
     said: dict[str, str]  # what else was written in it
 
 
-def read(source: Any) -> Content:
+def read(source: Any) -> OnnxContent:
     """What a path, the bytes of a file, or a ModelProto says. Raises ImportModelError."""
     model, folder = _parsed(source)
     graph = model.graph
@@ -52,7 +52,7 @@ def read(source: Any) -> Content:
         raise ImportModelError(f"{_who(source)} holds no graph with outputs. Is it a model, and whole?")
     known = {*weights, *(each.name for each in inputs)}
     steps, said = ordered(steps, known, [each.name for each in outputs]), model.metadata_props
-    return Content(text(graph.name), inputs, weights, steps, outputs, {each.key: each.value for each in said})
+    return OnnxContent(text(graph.name), inputs, weights, steps, outputs, {each.key: each.value for each in said})
 
 
 def _parsed(source: Any) -> tuple[Any, Path | None]:
@@ -105,7 +105,7 @@ def opsets_of(imports: Any) -> dict[str, int]:
     return found
 
 
-def _slot(value: Any) -> Slot:
+def _slot(value: Any) -> Port:
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         raise ImportModelError(
@@ -114,8 +114,8 @@ def _slot(value: Any) -> Slot:
     tensor = value.type.tensor_type
     type_name(tensor.elem_type)
     if not tensor.HasField("shape"):
-        return Slot(text(value.name), tensor.elem_type, None)
-    return Slot(text(value.name), tensor.elem_type, tuple(map(_extent, tensor.shape.dim)))
+        return Port(text(value.name), tensor.elem_type, None)
+    return Port(text(value.name), tensor.elem_type, tuple(map(_extent, tensor.shape.dim)))
 
 
 def _extent(dim: Any) -> int | str | None:

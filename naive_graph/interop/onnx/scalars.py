@@ -1,4 +1,4 @@
-"""Scalar nodes on a sheet: one operator each, of numbers without axes."""
+"""Scalar nodes as they are written: one operator each, of numbers without axes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ...core.plan import plan_for
 from ...core.rules import Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, Tables
 from ...graph.nodes import Node
-from .book import Refused
 from .drawn import applied
-from .sheet import Fed, Held, Sheet, Value
+from .graph_builder import GraphBuilder, InputValue, StoredValue, Value
+from .model_builder import Refused
 
 
-class Scalars:
+class ScalarWriter:
     """Writes scalar nodes, each once. refused: where what cannot leave is noted."""
 
-    def __init__(self, sheet: Sheet, refused: dict[str, None]) -> None:
-        self.sheet, self.refused = sheet, refused
+    def __init__(self, builder: GraphBuilder, refused: dict[str, None]) -> None:
+        self.builder, self.refused = builder, refused
         self.rows: dict[Tables, dict[int, Value]] = {}
 
     def __call__(self, nodes: Sequence[Node]) -> list[Value]:
@@ -49,17 +49,17 @@ class Scalars:
 
     def _leaf(self, tables: Tables, row: int, kind: int, name: str) -> Value:
         if kind == PLACEHOLDER:
-            return Fed(self.sheet, (), name or "input")
+            return InputValue(self.builder, (), name or "input")
         number: Any = tables.value(row)
         if number is None:
             self.refused[f"{tables.label(row)} has no value. Set it: x.value = 1.0"] = None
         array = np.array(0.0 if number is None else number)
         constant = kind == CONSTANT and not name
-        return self.sheet.constant(array) if constant else Held(self.sheet, array, name or "variable", True)
+        return self.builder.constant(array) if constant else StoredValue(self.builder, array, name or "variable", True)
 
     def _applied(self, rule: Rule, operands: Sequence[Value], name: str, scope: str) -> Value:
         try:
-            return applied(self.sheet, rule, operands, name, scope)
+            return applied(self.builder, rule, operands, name, scope)
         except Refused as refused:
             self.refused[str(refused)] = None
-            return self.sheet.constant(0.0)
+            return self.builder.constant(0.0)

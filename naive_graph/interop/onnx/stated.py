@@ -10,8 +10,8 @@ from onnx import AttributeProto
 
 from ...tensor.base import Call
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Element, Fixed, Input, Name, Permuted, undone
-from .book import BOOL, FLOAT, INT32, INT64, SPELT
-from .sheet import Order, Sheet, Value
+from .graph_builder import GraphBuilder, Order, Value
+from .model_builder import BOOL, FLOAT, INT32, INT64, SPELT
 
 TURNED = ("data_format", "axis")  # properties that ONNX fixes: what they concern is turned
 ORDERED = {("matmul", "transpose_a"), ("matmul", "transpose_b")}  # those that it lacks, for which operands are turned
@@ -37,10 +37,10 @@ class Statement:
     """
 
     def __init__(
-        self, sheet: Sheet, call: Call, mapping: Name, operands: Sequence[Any], properties: Mapping[str, Any]
+        self, builder: GraphBuilder, call: Call, mapping: Name, operands: Sequence[Any], properties: Mapping[str, Any]
     ) -> None:
-        self.sheet, self.call, self.operator = sheet, call, mapping.operator
-        self.schema = sheet.book.schema(mapping.operator)
+        self.builder, self.call, self.operator = builder, call, mapping.operator
+        self.schema = builder.model_builder.schema(mapping.operator)
         self.inputs: dict[int, Any] = {}
         self.orders: dict[int, Order] = {}
         self.attributes: dict[str, Any] = {}
@@ -54,7 +54,7 @@ class Statement:
         """Write it. turned: how the axes of the results stand there."""
         places = range(max(self.inputs, default=-1) + 1)
         given, orders = [self.inputs.get(place) for place in places], [self.orders.get(place) for place in places]
-        return self.sheet.emit(
+        return self.builder.emit(
             self.operator, given, shapes, label, scope=scope, orders=orders, turned=turned, **self.attributes
         )
 
@@ -73,7 +73,7 @@ class Statement:
                 self.inputs[place] = each
 
     def _place_properties(self, mapping: Name, properties: Mapping[str, Any]) -> None:
-        row, homes = self.call.operator, mapping.homes(self.sheet.book.opset)
+        row, homes = self.call.operator, mapping.homes(self.builder.model_builder.opset)
         lists: dict[int, dict[int, Any]] = {}
         for name, value in properties.items():
             home = homes.get(name)
@@ -94,7 +94,7 @@ class Statement:
 
     def _place_attribute(self, home: Attribute, value: Any) -> None:
         # A file has its attributes in single precision. What this rounds is another number in double.
-        single = self.sheet.book.real == FLOAT
+        single = self.builder.model_builder.real == FLOAT
         require(single or not isinstance(value, float) or float(np.float32(value)) == value)
         if value is None or (home.default is not REQUIRED and _same(value, home.default)):
             require(home.default is None or value is not None)
@@ -108,7 +108,7 @@ class Statement:
 
     def _check(self) -> None:
         """What ONNX asks for is there, nothing that it does not know, and in types that it takes."""
-        formal, real = self.schema.inputs, self.sheet.book.real
+        formal, real = self.schema.inputs, self.builder.model_builder.real
         variadic = bool(formal) and formal[-1].option == type(formal[-1].option).Variadic
         require(self.operator not in (UNREAD if real == FLOAT else (*UNREAD, *SINGLE)))
         require(variadic or max(self.inputs, default=-1) < len(formal))

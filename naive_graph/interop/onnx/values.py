@@ -10,14 +10,14 @@ from onnx import TensorProto
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
-from ..weights import Weight, Weights
-from .inlining import Step
+from ..weights import StoredWeights, Weight
+from .inlining import Application
 
 
 class Values:
     """The values of a graph, by name: arrays that are known, weights, and tensor nodes."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: StoredWeights) -> None:
         self.weights = weights
         self.values: dict[str, Any] = {}
         self.types: dict[str, int] = {}
@@ -32,12 +32,12 @@ class Values:
             raise ImportModelError(f"{name!r} is a further result of its operator, which is not given here.")
         return self.values[name]
 
-    def input(self, step: Step, place: int) -> Any:
+    def input(self, step: Application, place: int) -> Any:
         """One input; None if it is left out."""
         name = step.inputs[place] if -len(step.inputs) <= place < len(step.inputs) else ""
         return self.value(name) if name else None
 
-    def operand(self, step: Step, place: int) -> Any:
+    def operand(self, step: Application, place: int) -> Any:
         """One input as a tensor node; None if it is left out."""
         value = self.input(step, place)
         if isinstance(value, Weight):
@@ -54,7 +54,7 @@ class Values:
             self.constants[name] = LeafNode.constant(array.astype(np.float64), name)
         return self.constants[name]
 
-    def known(self, step: Step, place: int) -> Any:
+    def known(self, step: Application, place: int) -> Any:
         """One input as an array; None if it is left out. Raises ImportModelError if it is not known yet."""
         value = self.input(step, place)
         if isinstance(value, Weight):
@@ -67,5 +67,5 @@ class Values:
             )
         return value
 
-    def type(self, step: Step, place: int) -> int:
+    def type(self, step: Application, place: int) -> int:
         return self.types.get(step.inputs[place], int(TensorProto.FLOAT))

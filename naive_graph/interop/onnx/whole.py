@@ -1,4 +1,4 @@
-"""A sheet that is written, as a message of protobuf: a model's graph, or a local function."""
+"""A graph that is written, as a message of protobuf: a model's graph, or a local function."""
 
 from __future__ import annotations
 
@@ -6,48 +6,48 @@ from collections.abc import Sequence
 
 from onnx import FunctionProto, GraphProto, helper
 
+from .graph_builder import GraphBuilder, InputValue, StoredValue, Turned, Value
 from .own import DOMAIN
-from .sheet import Fed, Held, Sheet, Turned, Value
 
 
-def graph(sheet: Sheet, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
+def graph(builder: GraphBuilder, name: str, outputs: Sequence[Value], names: Sequence[str] = ()) -> GraphProto:
     """The graph, with these results, under these names if they are free."""
-    here = [_result(sheet, value) for value in outputs]
-    inputs = [each.info for each in sheet.fed if each.info]
-    leaves = {*(each.name for each in sheet.weights), *(each.name for each in inputs)}
+    here = [_result(builder, value) for value in outputs]
+    inputs = [each.info for each in builder.fed if each.info]
+    leaves = {*(each.name for each in builder.weights), *(each.name for each in inputs)}
     renamed: dict[str, str] = {}
     for own, due in zip(here, names):
         if due and due != own and due not in (*leaves, *here, *renamed.values()):
             renamed[own] = due
-    for node in sheet.nodes if renamed else ():
+    for node in builder.nodes if renamed else ():
         for part in (node.input, node.output):
             part[:] = [renamed.get(each, each) for each in part]
     infos = [
-        helper.make_tensor_value_info(renamed.get(each, each), sheet.book.real, value.shape)
+        helper.make_tensor_value_info(renamed.get(each, each), builder.model_builder.real, value.shape)
         for each, value in zip(here, outputs)
     ]
-    return helper.make_graph(sheet.nodes, name, inputs, infos, sheet.weights)
+    return helper.make_graph(builder.nodes, name, inputs, infos, builder.weights)
 
 
-def _result(sheet: Sheet, value: Value) -> str:
+def _result(builder: GraphBuilder, value: Value) -> str:
     """The name of a result: its own, or that of a copy, if it is no operator's or was given already."""
     here = value.form()
-    if isinstance(value, (Held, Fed, Turned)) or here in sheet.given:
-        name = sheet.named(value.label, True)
-        sheet.node("Identity", [here], [name], name)
+    if isinstance(value, (StoredValue, InputValue, Turned)) or here in builder.given:
+        name = builder.named(value.label, True)
+        builder.node("Identity", [here], [name], name)
         here = name
-    sheet.given.add(here)
+    builder.given.add(here)
     return here
 
 
-def function(sheet: Sheet, name: str, outputs: Sequence[Value], said: dict[str, str]) -> FunctionProto:
-    """The sheet as a local function; `said` is written into its properties."""
+def function(builder: GraphBuilder, name: str, outputs: Sequence[Value], said: dict[str, str]) -> FunctionProto:
+    """The graph as a local function; `said` is written into its properties."""
     proto = FunctionProto(name=name, domain=DOMAIN)
-    proto.input.extend(each.form() for each in sheet.fed)
-    proto.output.extend(_result(sheet, each) for each in outputs)
-    proto.node.extend(sheet.nodes)
-    proto.opset_import.append(helper.make_opsetid("", sheet.book.opset))
-    if any(each.domain == DOMAIN for each in sheet.nodes):
+    proto.input.extend(each.form() for each in builder.fed)
+    proto.output.extend(_result(builder, each) for each in outputs)
+    proto.node.extend(builder.nodes)
+    proto.opset_import.append(helper.make_opsetid("", builder.model_builder.opset))
+    if any(each.domain == DOMAIN for each in builder.nodes):
         proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     for key, text in said.items():
         proto.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)

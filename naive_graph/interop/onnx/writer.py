@@ -1,4 +1,4 @@
-"""The writer: nodes of tensors and of numbers, put on a sheet one by one.
+"""The writer: nodes of tensors and of numbers, written one by one.
 
 A call of an operator of the table leaves as ONNX's operator of its row's
 mapping; one that ONNX lacks as a local function, which carries its name and
@@ -24,27 +24,27 @@ from ...tensor.operators.row import Row
 from ...tensor.selection import SelectionNode
 from ...training.model import ParameterLeaf
 from .arranged import emitted
-from .book import Refused
 from .drawn import applied
+from .graph_builder import GraphBuilder, InputValue, StoredValue, Turned, Value
+from .model_builder import Refused
 from .own import told
 from .plain import plain
-from .scalars import Scalars
-from .sheet import Fed, Held, Sheet, Turned, Value
+from .scalars import ScalarWriter
 from .whole import function
 
 MOST_SAID = 10  # things that a message names
 
 
-class Writer:
-    """Writes nodes on a sheet. root: the scope of the whole sheet, which nodes need not say."""
+class NodeWriter:
+    """Writes nodes into a graph. root: the scope of the whole graph, which nodes need not say."""
 
-    def __init__(self, sheet: Sheet, values: dict[TensorNode, Value] | None = None, root: str = "") -> None:
-        self.sheet, self.root = sheet, root
+    def __init__(self, builder: GraphBuilder, values: dict[TensorNode, Value] | None = None, root: str = "") -> None:
+        self.builder, self.root = builder, root
         self.values: dict[TensorNode, Value] = values or {}
         self.inner: dict[TensorNode, Call | None] = {}  # of a composition's results, the calls inside
         self.sources: dict[Any, Value] = {}  # of parameters, by their part of a model
         self.refused: dict[str, None] = {}
-        self.scalars = Scalars(sheet, self.refused)
+        self.scalars = ScalarWriter(builder, self.refused)
 
     def results(self, nodes: Sequence[TensorNode | Node]) -> list[Value]:
         """The values of nodes. Raises ExportError for all that cannot leave."""
@@ -69,15 +69,15 @@ class Writer:
         """Keep the names of results free, but for those that inputs and parameters have."""
         needed = self.needed(each for each in results if isinstance(each, TensorNode))
         taken = {each.name for each in needed if _stays(each)}
-        self.sheet.taken.update({name: 1 for name in names if name not in taken})
+        self.builder.taken.update({name: 1 for name in names if name not in taken})
 
     def of(self, node: Any) -> Value:
         """The value of something that was written: a node, a number or an array."""
         if isinstance(node, SelectionNode):
-            return self.sheet.constant(node.dense())
+            return self.builder.constant(node.dense())
         if isinstance(node, Node):
             return self.scalars([node])[0]
-        return self.values[node] if isinstance(node, TensorNode) else self.sheet.constant(np.asarray(node, float))
+        return self.values[node] if isinstance(node, TensorNode) else self.builder.constant(np.asarray(node, float))
 
     # --- what needs what ---
 
@@ -139,14 +139,14 @@ class Writer:
                 found = self.row(results, call)
         except Refused as refused:
             self.refused[str(refused)] = None
-            found = [self.sheet.constant(0.0)] * len(results)
+            found = [self.builder.constant(0.0)] * len(results)
         self.values.update(zip(results, found))
 
     def plain(self, node: TensorNode) -> Value:
-        before = len(self.sheet.nodes)
-        value = plain(self.sheet, node, self.of)
-        if node.name and len(self.sheet.nodes) > before:
-            self.sheet.call_it(value, node.name)
+        before = len(self.builder.nodes)
+        value = plain(self.builder, node, self.of)
+        if node.name and len(self.builder.nodes) > before:
+            self.builder.call_it(value, node.name)
         return value
 
     def leaf(self, leaf: LeafNode) -> Value:
@@ -154,61 +154,61 @@ class Writer:
         if isinstance(leaf, ParameterLeaf):
             return self.parameter(leaf)
         if leaf.nodes is not None:
-            flat = [self.sheet.reshape(each, (1,)) for each in self.scalars(leaf.nodes)]
-            joined = self.sheet.emit("Concat", flat, [(len(flat),)], label, axis=0)[0]
-            return self.sheet.reshape(joined, leaf.shape)
+            flat = [self.builder.reshape(each, (1,)) for each in self.scalars(leaf.nodes)]
+            joined = self.builder.emit("Concat", flat, [(len(flat),)], label, axis=0)[0]
+            return self.builder.reshape(joined, leaf.shape)
         if leaf.leaf_type == LeafType.INPUT:
-            return Fed(self.sheet, leaf.shape, label)
+            return InputValue(self.builder, leaf.shape, label)
         if leaf.value is None:
             raise Refused(f"{leaf.label} has no value. Set it: t.value = an array of shape {leaf.shape}")
-        return Held(self.sheet, np.asarray(leaf.value), label, leaf.leaf_type == LeafType.PARAMETER)
+        return StoredValue(self.builder, np.asarray(leaf.value), label, leaf.leaf_type == LeafType.PARAMETER)
 
     def parameter(self, leaf: ParameterLeaf) -> Value:
         """A model's parameter, once for all leaves that read it; of a table its rows."""
         source = leaf.source
         if source not in self.sources:
-            self.sources[source] = Held(self.sheet, source.values, source.name, True)
+            self.sources[source] = StoredValue(self.builder, source.values, source.name, True)
         whole = self.sources[source]
         if leaf.rows is None:
             return whole
-        return self.sheet.emit("Gather", [whole, np.asarray(leaf.rows)], [leaf.shape], axis=0)[0]
+        return self.builder.emit("Gather", [whole, np.asarray(leaf.rows)], [leaf.shape], axis=0)[0]
 
     def rule(self, node: TensorNode, call: Call) -> Value:
         operands = [self.of(each) for each in call.operands]
-        return applied(self.sheet, call.operator, operands, node.name or "", self.scope(node, call))
+        return applied(self.builder, call.operator, operands, node.name or "", self.scope(node, call))
 
     def row(self, results: Sequence[TensorNode], call: Call) -> list[Value]:
         named = None if call.results else results[0].name
-        label = named or (call.operator.name if self.sheet.inside else call.name or call.operator.name)
+        label = named or (call.operator.name if self.builder.inside else call.name or call.operator.name)
         scope = self.scope(results[0], call)
         if call.operator is transpose and not named:
             perm = call.properties["perm"] or range(results[0].rank)[::-1]
             return [Turned(self.of(call.operands[0]), [each % results[0].rank for each in perm], label)]
         if isinstance(call.operator, OfRule):
-            return [applied(self.sheet, call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
-        found = emitted(self.sheet, call, results, self.of, label, scope)
+            return [applied(self.builder, call.operator.rule, [self.of(each) for each in call.operands], label, scope)]
+        found = emitted(self.builder, call, results, self.of, label, scope)
         return self.composed(results, call, label, scope) if found is None else found
 
     def composed(self, results: Sequence[TensorNode], call: Call, label: str, scope: str) -> list[Value]:
         """A call of the local function that the row's composition is."""
-        inside = Sheet(self.sheet.book, inside=True)
+        inside = GraphBuilder(self.builder.model_builder, inside=True)
         names = [name for name, each in zip(call.operator.operand_names, call.operands) for _ in flat([each])]
-        fed: dict[TensorNode, Fed] = {}
+        fed: dict[TensorNode, InputValue] = {}
         for place, each in enumerate(self.reads(results[0])):
             if each not in fed:
-                fed[each] = Fed(inside, each.shape, names[place] if place < len(names) else "outside")
+                fed[each] = InputValue(inside, each.shape, names[place] if place < len(names) else "outside")
         around = scope_of(results[0], call)
-        writer = Writer(inside, {**fed}, f"{around}/{call.name}" if around else call.name or "")
+        writer = NodeWriter(inside, {**fed}, f"{around}/{call.name}" if around else call.name or "")
         writer.inner = dict.fromkeys(results, call.within)
         values = writer.put(results)
         self.refused.update(writer.refused)
         said = told(call.operator.name, [*fed], call.operands, call.properties)
-        name = self.sheet.book.enter(function(inside, call.operator.name, values, said))
+        name = self.builder.model_builder.enter(function(inside, call.operator.name, values, said))
         shapes = [each.shape for each in results]
-        return self.sheet.call(name, [self.of(each) for each in fed], shapes, label, scope)
+        return self.builder.call(name, [self.of(each) for each in fed], shapes, label, scope)
 
     def scope(self, node: TensorNode, call: Call) -> str:
-        """The path of the scopes on this sheet around a call."""
+        """The path of the scopes of this graph around a call."""
         path = scope_of(node, call)
         return path if not self.root else path[len(self.root) + 1 :] if path.startswith(f"{self.root}/") else ""
 

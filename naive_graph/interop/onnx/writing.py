@@ -16,14 +16,14 @@ from ...graph.nodes import Node
 from ...sequential.network import Network as Layers
 from ...tensor.base import TensorNode
 from ...training.model import Model
-from ..network import Graph
-from .book import DOUBLE, FLOAT, Book
+from ..network import BuiltGraph
+from .graph_builder import GraphBuilder, StoredValue
 from .layers import SAID, layered, said
-from .network import Network
+from .model_builder import DOUBLE, FLOAT, ModelBuilder
+from .network import OnnxNetwork
 from .own import DOMAIN
-from .sheet import Held, Sheet
 from .whole import graph
-from .writer import Writer
+from .writer import NodeWriter
 
 KINDS = {"float32": FLOAT, "float64": DOUBLE}
 OLDEST, NEWEST = 18, 26  # opsets; what runtimes read today
@@ -63,18 +63,18 @@ def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> Mod
 
 
 def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
-    book = Book(*_checked(dtype, opset))
+    model_builder = ModelBuilder(*_checked(dtype, opset))
     if isinstance(what, Model):
-        return packed(book, _parameters(book, what))
+        return packed(model_builder, _parameters(model_builder, what))
     if isinstance(what, Layers):
-        return packed(book, layered(book, what), **{SAID: said(what)})
-    if isinstance(what, Network):
+        return packed(model_builder, layered(model_builder, what), **{SAID: said(what)})
+    if isinstance(what, OnnxNetwork):
         present = _present(what)
-        return packed(book, _opened(what, present, dtype, opset, _graph(book, present.outputs)))
-    return packed(book, _graph(book, what))
+        return packed(model_builder, _opened(what, present, dtype, opset, _graph(model_builder, present.outputs)))
+    return packed(model_builder, _graph(model_builder, what))
 
 
-def _graph(book: Book, what: Any) -> GraphProto:
+def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
     names = [*what] if isinstance(what, dict) else []
     results = [*what.values()] if names else [*what] if isinstance(what, (list, tuple)) else [what]
     if not all(isinstance(each, str) for each in names):
@@ -84,16 +84,16 @@ def _graph(book: Book, what: Any) -> GraphProto:
             "to_onnx takes a tensor node, a scalar node, several in a list or dict, a Model or a Sequential, "
             f"not {' '.join(repr(what).split()):.60}."
         )
-    sheet = Sheet(book)
-    writer = Writer(sheet)
+    builder = GraphBuilder(model_builder)
+    writer = NodeWriter(builder)
     if names:
         writer.keep(names, results)
-    sheet.reserved.update(each.name for each in results if each.name)
+    builder.reserved.update(each.name for each in results if each.name)
     values = writer.results(results)
-    return graph(sheet, "naive_graph", values, names or [each.name or "" for each in results])
+    return graph(builder, "naive_graph", values, names or [each.name or "" for each in results])
 
 
-def _present(network: Network) -> Graph:
+def _present(network: OnnxNetwork) -> BuiltGraph:
     """The network's nodes; for one of each size that is open, if it was never called."""
     extents = [each.extents for each in network.slots]
     if network.built or any(each is None or None in each for each in extents):
@@ -101,7 +101,9 @@ def _present(network: Network) -> Graph:
     return network.build(tuple(tuple(each if isinstance(each, int) else 1 for each in some or ()) for some in extents))
 
 
-def _opened(network: Network, present: Graph, dtype: str, opset: int | None, written: GraphProto) -> GraphProto:
+def _opened(
+    network: OnnxNetwork, present: BuiltGraph, dtype: str, opset: int | None, written: GraphProto
+) -> GraphProto:
     """Leaves a dimension open that came open, if all that is written is the same for another size of it."""
     slots = [(each.extents or (), present.inputs[each.name].shape) for each in network.slots]
     for name in {each for extents, _ in slots for each in extents if isinstance(each, str)}:
@@ -109,7 +111,7 @@ def _opened(network: Network, present: Graph, dtype: str, opset: int | None, wri
             tuple(size + (name == said) for said, size in zip(extents or shape, shape)) for extents, shape in slots
         )
         try:
-            other = _graph(Book(*_checked(dtype, opset)), network.build(sizes).outputs)
+            other = _graph(ModelBuilder(*_checked(dtype, opset)), network.build(sizes).outputs)
         except NaiveGraphError:  # it has meaning for the sizes at hand alone
             continue
         if [*written.node] == [*other.node] and [*written.initializer] == [*other.initializer]:
@@ -130,25 +132,25 @@ def _checked(dtype: Any, opset: Any) -> tuple[int, int]:
     return KINDS[dtype], chosen
 
 
-def packed(book: Book, written: GraphProto, **told: str) -> ModelProto:
+def packed(model_builder: ModelBuilder, written: GraphProto, **told: str) -> ModelProto:
     """A graph as a model, with the functions that it calls."""
-    opsets = [helper.make_opsetid("", book.opset)]
-    if book.functions:
+    opsets = [helper.make_opsetid("", model_builder.opset)]
+    if model_builder.functions:
         opsets.append(helper.make_opsetid(DOMAIN, 1))
     version = min(NEWEST_IR, max(10, helper.find_min_ir_version_for(opsets, ignore_unknown=True)))
     model = helper.make_model(
         written, producer_name="naive_graph", producer_version=__version__, opset_imports=opsets, ir_version=version,
-        functions=list(book.functions.values()),
+        functions=list(model_builder.functions.values()),
     )  # fmt: skip
-    for key, text in {**told, "parameters": json.dumps(book.learned)}.items():
+    for key, text in {**told, "parameters": json.dumps(model_builder.learned)}.items():
         model.metadata_props.add(key=f"{DOMAIN}.{key}", value=text)
     return model
 
 
-def _parameters(book: Book, model: Model) -> GraphProto:
+def _parameters(model_builder: ModelBuilder, model: Model) -> GraphProto:
     """The weights of a model, each of them a result too."""
-    sheet = Sheet(book)
-    values = [Held(sheet, each.values, each.name, True) for each in model]
+    builder = GraphBuilder(model_builder)
+    values = [StoredValue(builder, each.values, each.name, True) for each in model]
     names = [each.form() for each in values]
-    infos = [helper.make_tensor_value_info(name, book.real, each.shape) for name, each in zip(names, values)]
-    return helper.make_graph([], "naive_graph", [], infos, sheet.weights)
+    infos = [helper.make_tensor_value_info(name, model_builder.real, each.shape) for name, each in zip(names, values)]
+    return helper.make_graph([], "naive_graph", [], infos, builder.weights)

@@ -15,14 +15,14 @@ from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, Name
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
-from ..weights import Weight, Weights
+from ..weights import StoredWeights, Weight
 from .folding import folded, small
-from .steps import Step
+from .steps import GraphStep
 from .values import Type
 
 LONGEST, DEEPEST = 1000, 50  # a path of scopes
 MOST_ENTRIES, MOST_IN_ALL = 2**25, 2**28  # of a tensor, and of all: 2 gigabytes of float64
-Special = Callable[["Builder", Step], Sequence[Any]]
+Special = Callable[["TensorFlowBuilder", GraphStep], Sequence[Any]]
 SPECIAL: dict[str, Special] = {}  # operators that are no row, or more than one; see special.py
 
 
@@ -41,7 +41,7 @@ def mapping_of(op: str) -> tuple[Row, Name] | None:
     return TABLE.mapping("tensorflow", op)
 
 
-class Constant:
+class KnownArray:
     """A number or an array that is known; it becomes a leaf where it is an operand of a tensor."""
 
     def __init__(self, name: str, array: Any, leaf: Any = None) -> None:
@@ -52,10 +52,12 @@ class Constant:
         return isinstance(self.leaf, Weight) and self.leaf.leaf_type == LeafType.PARAMETER
 
 
-class Builder:
+class TensorFlowBuilder:
     """The results of steps, by name: constants that are known, and tensor nodes."""
 
-    def __init__(self, weights: Weights, constants: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self, weights: StoredWeights, constants: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]
+    ) -> None:
         self.weights, self.constants, self.shapes = weights, constants, shapes
         self.results: dict[str, Sequence[Any]] = {}
         self.inputs: dict[str, LeafNode] = {}
@@ -65,7 +67,7 @@ class Builder:
 
     # --- what a step reads ---
 
-    def input(self, step: Step, place: int) -> Any:
+    def input(self, step: GraphStep, place: int) -> Any:
         """One input: a Constant, or a node."""
         if not -len(step.inputs) <= place < len(step.inputs):
             raise ImportModelError(f"{label(step)} has {len(step.inputs)} inputs, and needs another.")
@@ -74,23 +76,23 @@ class Builder:
             raise ImportModelError(f"{label(step)} takes result {at} of {name!r}, which is not given here.")
         return self.results[name][at]
 
-    def known(self, step: Step, place: int) -> Any:
+    def known(self, step: GraphStep, place: int) -> Any:
         """One input as an array. Raises ImportModelError if it is known at run time only."""
         value = self.input(step, place)
-        if isinstance(value, Constant):
+        if isinstance(value, KnownArray):
             return value.array
         raise ImportModelError(
             f"{label(step)}: its input {step.inputs[place][0]!r} must be known before the graph runs. If it is a "
             "Placeholder, let it be a Const."
         )
 
-    def operand(self, step: Step, place: int) -> TensorNode:
+    def operand(self, step: GraphStep, place: int) -> TensorNode:
         """One input as a tensor node."""
         return self.node(self.input(step, place))
 
     def node(self, value: Any) -> TensorNode:
         """A node, or the leaf that a constant becomes."""
-        if not isinstance(value, Constant):
+        if not isinstance(value, KnownArray):
             return value  # type: ignore[no-any-return]
         if isinstance(value.leaf, Weight):
             self.weights.used[value.leaf.name or ""] = value.leaf
@@ -105,7 +107,7 @@ class Builder:
 
     # --- what a step becomes ---
 
-    def take(self, step: Step) -> None:
+    def take(self, step: GraphStep) -> None:
         """Give a step its results. Raises ImportModelError, which names it."""
         self.enter(step.name)
         try:
@@ -133,19 +135,19 @@ class Builder:
         if CURRENT.tables.scope_now is not self.scopes[path]:
             CURRENT.tables.enter(self.scopes[path])
 
-    def by_row(self, step: Step) -> Sequence[Any]:
+    def by_row(self, step: GraphStep) -> Sequence[Any]:
         """The results of the row that stands for a step."""
         row, mapping = mapping_of(step.op) or _none(step)
         properties = self.properties(step, row, mapping)
         operands = self.operands(step, row, mapping)
         values = [x for each in operands.values() for x in (each if isinstance(each, list) else [each])]
-        if all(isinstance(each, Constant) and not each.learned for each in values):
+        if all(isinstance(each, KnownArray) and not each.learned for each in values):
             arrays = {name: _array(value) for name, value in operands.items()} | properties
             if small(row, arrays):
-                return [Constant(step.name, each) for each in folded(row, arrays, label(step))]
+                return [KnownArray(step.name, each) for each in folded(row, arrays, label(step))]
         return self.applied(step, row, operands | properties)
 
-    def applied(self, step: Step, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
+    def applied(self, step: GraphStep, row: Row, values: Mapping[str, Any]) -> Sequence[Any]:
         """The nodes that a row gives, which have the name of the step."""
         given = {name: self._tensors(name, value, row) for name, value in values.items()}
         bound = row.bound((), given)
@@ -184,7 +186,7 @@ class Builder:
 
     # --- operands and properties ---
 
-    def operands(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+    def operands(self, step: GraphStep, row: Row, mapping: Name) -> dict[str, Any]:
         count = len(step.inputs)
         taken = {home.position % max(1, count) for home in mapping.homes().values() if isinstance(home, Input)}
         places = [place for place in range(count) if place not in taken]
@@ -198,7 +200,7 @@ class Builder:
         return {name: None if _left_out(value) and row.by_name[name].operand.optional else value
                 for name, value in found.items()}  # fmt: skip
 
-    def properties(self, step: Step, row: Row, mapping: Name) -> dict[str, Any]:
+    def properties(self, step: GraphStep, row: Row, mapping: Name) -> dict[str, Any]:
         attributes = {home.name: _plain(home.default) for home in mapping.homes().values()
                       if isinstance(home, Attribute) and home.default != REQUIRED}  # fmt: skip
         for name, value in step.attributes.items():
@@ -210,7 +212,7 @@ class Builder:
         homes = sorted(mapping.homes().items(), key=lambda each: each[0] != "data_format")  # the others ask for it
         return {name: self._property(step, row, name, home, attributes) for name, home in homes}
 
-    def _property(self, step: Step, row: Row, name: str, home: Any, attributes: Mapping[str, Any]) -> Any:
+    def _property(self, step: GraphStep, row: Row, name: str, home: Any, attributes: Mapping[str, Any]) -> Any:
         if isinstance(home, Fixed):
             return home.value
         where = home.name if isinstance(home, Attribute) else f"input {home.position}"
@@ -220,7 +222,7 @@ class Builder:
             value = attributes[home.name]
         else:
             value = self.input(step, home.position)
-            if not isinstance(value, Constant) and row.by_name[name].keeps(value):
+            if not isinstance(value, KnownArray) and row.by_name[name].keeps(value):
                 return value  # places that are found at run time
             value = _numbers(self.known(step, home.position))
         kind = row.by_name[name].kind
@@ -238,7 +240,7 @@ WHOLE = {"argmax", "argmin", "greater", "less", "greater_equal", "less_equal", "
          "logical_or", "logical_not"}  # fmt: skip
 
 
-def label(step: Step) -> str:
+def label(step: GraphStep) -> str:
     """How messages speak of a step."""
     return f"{step.op} {step.name!r:.200}"
 
@@ -253,7 +255,7 @@ def _plain(default: Any) -> Any:
 
 def _left_out(value: Any) -> bool:
     """The mean and variance of a batch normalisation that trains are empty."""
-    return isinstance(value, Constant) and not value.array.size
+    return isinstance(value, KnownArray) and not value.array.size
 
 
 def _types(value: Any) -> bool:
@@ -265,5 +267,5 @@ def _numbers(array: Any) -> Any:
     return array.item() if array.ndim == 0 else array
 
 
-def _none(step: Step) -> Any:
+def _none(step: GraphStep) -> Any:
     raise ImportModelError(f"{label(step)} has no row here.")

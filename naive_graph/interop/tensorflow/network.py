@@ -12,24 +12,24 @@ from ...graph.handles import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.operators import every  # noqa: F401 - all rows
 from .. import network
-from ..network import Graph, Sizes
-from ..weights import Weights
-from .building import Builder, Constant
-from .reading import Content, read
+from ..network import BuiltGraph, Sizes
+from ..weights import StoredWeights
+from .building import KnownArray, TensorFlowBuilder
+from .reading import TensorFlowContent, read
 
 
-class Network(network.Network):
+class TensorFlowNetwork(network.ImportedNetwork):
     """What `from_tensorflow` gives."""
 
-    def __init__(self, name: str, content: Content) -> None:
+    def __init__(self, name: str, content: TensorFlowContent) -> None:
         self.content, self.size = content, len(content.steps)
         weights = [name for name, each in content.arrays.items() if each.dtype.kind == "f" and each.ndim and each.size]
         stored = {name: content.arrays.pop(name) for name in weights}
-        super().__init__(name, content.slots, Weights(stored, content.statistics), {})
+        super().__init__(name, content.slots, StoredWeights(stored, content.statistics), {})
 
-    def build(self, sizes: Sizes) -> Graph:
+    def build(self, sizes: Sizes) -> BuiltGraph:
         shapes = {slot.name: shape for slot, shape in zip(self.slots, sizes)}
-        builder, outer = Builder(self.weights, self.content.arrays, shapes), CURRENT.tables.scope_now
+        builder, outer = TensorFlowBuilder(self.weights, self.content.arrays, shapes), CURRENT.tables.scope_now
         try:
             for step in self.content.steps:
                 builder.take(step)
@@ -38,13 +38,13 @@ class Network(network.Network):
             CURRENT.tables.enter(outer)
         found = {step.name: _known_by(builder.results[step.name]) for step in self.content.steps}
         inputs = {slot.name: builder.inputs[slot.name] for slot in self.slots}
-        return Graph(inputs, outputs, {name: each for name, each in found.items() if each is not None})
+        return BuiltGraph(inputs, outputs, {name: each for name, each in found.items() if each is not None})
 
     def advice(self, names: Collection[str]) -> str:
         return f"say them: from_tensorflow(..., shapes={dict.fromkeys(names, (1, 28, 28, 1))})"
 
 
-def _output(builder: Builder, name: str, place: int) -> TensorNode:
+def _output(builder: TensorFlowBuilder, name: str, place: int) -> TensorNode:
     found = builder.results[name]
     if place >= len(found):
         raise ImportModelError(f"Node {name!r} gives {len(found)} results here; there is no {name}:{place}.")
@@ -53,7 +53,7 @@ def _output(builder: Builder, name: str, place: int) -> TensorNode:
 
 def _known_by(results: Sequence[Any]) -> Any:
     """A step's node, or several; None where it is a constant that no tensor reads."""
-    nodes = [each.leaf if isinstance(each, Constant) else each for each in results]
+    nodes = [each.leaf if isinstance(each, KnownArray) else each for each in results]
     if None in nodes or not nodes:
         return None
     return nodes[0] if len(nodes) == 1 else tuple(nodes)
@@ -65,7 +65,7 @@ def from_tensorflow(
     outputs: str | Sequence[str] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     parameters: Iterable[str] | None = None,
-) -> Network:
+) -> TensorFlowNetwork:
     """Read a frozen graph: a .pb file, a .pbtxt in text, bytes, or a GraphDef.
 
     outputs: which nodes are asked for, as `dense/Softmax` or `split:1`; without
@@ -82,4 +82,4 @@ def from_tensorflow(
     UnknownOperatorError, which names all operators that are missing.
     """
     name = Path(source).stem if isinstance(source, (str, os.PathLike)) else "graph"
-    return Network(name, read(source, outputs, shapes, parameters))
+    return TensorFlowNetwork(name, read(source, outputs, shapes, parameters))

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
-from ..network import Slot, listed
-from . import otherwise, special  # noqa: F401 - they enter what needs more than its row
+from ..network import Port, listed
+from . import rewrites, special  # noqa: F401 - they enter what needs more than its row
 from .building import SPECIAL, label, mapping_of
 from .files import FREEZE, graph_of
-from .steps import Step, ordered, steps_of
+from .steps import GraphStep, ordered, steps_of
 from .values import Type, dtype, tensor
 
 VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
@@ -20,17 +20,17 @@ SILENT = ("Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault")  #
 PASSING = ("Identity", "Snapshot", "(passed on)")
 
 
-class Content(NamedTuple):
+class TensorFlowContent(NamedTuple):
     """What a file says."""
 
-    slots: list[Slot]
+    slots: list[Port]
     arrays: dict[str, Any]  # of Consts
     statistics: set[str]  # Consts that are not learned
-    steps: list[Step]
+    steps: list[GraphStep]
     outputs: dict[str, tuple[str, int]]  # the node and the place among its results, as an output is written
 
 
-def read(source: Any, outputs: Any, shapes: Any, parameters: Any) -> Content:
+def read(source: Any, outputs: Any, shapes: Any, parameters: Any) -> TensorFlowContent:
     """What a path, the bytes of a file, or a GraphDef says. Raises ImportModelError."""
     graph = graph_of(source)
     steps = steps_of(graph)
@@ -42,10 +42,10 @@ def read(source: Any, outputs: Any, shapes: Any, parameters: Any) -> Content:
     arrays = {step.name: _array(step) for step in order if step.op == "Const"}
     fixed = _fixed(steps, order, arrays, parameters)
     order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # its bytes are read
-    return Content(slots, arrays, fixed, order, wanted)
+    return TensorFlowContent(slots, arrays, fixed, order, wanted)
 
 
-def _wanted(steps: Mapping[str, Step], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
+def _wanted(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
     """The node and the place among its results, for each output as it is written."""
     if outputs is None:
         read = {name for step in steps.values() for name, _ in step.inputs}
@@ -76,7 +76,7 @@ def _near(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
-def _check_known(order: Iterable[Step]) -> None:
+def _check_known(order: Iterable[GraphStep]) -> None:
     """All operators are here. Raises UnknownOperatorError, which names those that are not."""
     missing: dict[str, list[str]] = {}
     for step in order:
@@ -88,7 +88,7 @@ def _check_known(order: Iterable[Step]) -> None:
         raise UnknownOperatorError(f"There is nothing here for these operators of TensorFlow: {said}.{hint}")
 
 
-def _shapes(steps: Mapping[str, Step], shapes: Any) -> dict[str, tuple[int, ...]]:
+def _shapes(steps: Mapping[str, GraphStep], shapes: Any) -> dict[str, tuple[int, ...]]:
     """The shapes that were given, by Placeholder."""
     if shapes is not None and not isinstance(shapes, Mapping):
         raise ImportModelError(f"shapes are given by name, {{'x': (1, 28, 28, 1)}}, not as {shapes!r:.60}.")
@@ -98,7 +98,7 @@ def _shapes(steps: Mapping[str, Step], shapes: Any) -> dict[str, tuple[int, ...]
     return {name: checked_shape(shape) for name, shape in (shapes or {}).items()}
 
 
-def _slot(step: Step, given: Sequence[int] | None) -> Slot:
+def _slot(step: GraphStep, given: Sequence[int] | None) -> Port:
     """A Placeholder: extents that the file leaves open are None."""
     kind = step.attributes.get("dtype", Type(1))
     dtype(kind, label(step))
@@ -110,21 +110,23 @@ def _slot(step: Step, given: Sequence[int] | None) -> Slot:
             raise ImportModelError(f"{label(step)} has the shape {stated} in the file; shapes says {tuple(given)}.")
     extents = given if given is not None else stated
     if extents is None or -1 in extents:
-        return Slot(step.name, kind.number, None if extents is None else tuple(x if x >= 0 else None for x in extents))
+        return Port(step.name, kind.number, None if extents is None else tuple(x if x >= 0 else None for x in extents))
     try:
-        return Slot(step.name, kind.number, checked_shape(extents))
+        return Port(step.name, kind.number, checked_shape(extents))
     except ShapeError as error:
         raise ImportModelError(f"{label(step)}: {error}") from None
 
 
-def _array(step: Step) -> Any:
+def _array(step: GraphStep) -> Any:
     value = step.attributes.get("value")
     if not hasattr(value, "tensor_shape"):
         raise ImportAttributeError(label(step), "value", value, "It must be there, a tensor.")
     return tensor(value, label(step))
 
 
-def _fixed(steps: Mapping[str, Step], order: Iterable[Step], arrays: Mapping[str, Any], parameters: Any) -> set[str]:
+def _fixed(
+    steps: Mapping[str, GraphStep], order: Iterable[GraphStep], arrays: Mapping[str, Any], parameters: Any
+) -> set[str]:
     """The Consts that are not learned: means and variances of batches, or all but those that are named."""
     if parameters is not None:
         learned = _texts(parameters, "parameters are the names of Consts")

@@ -12,21 +12,21 @@ from ...errors import ImportAttributeError, ImportModelError
 from ...tensor.base import TensorNode, size_of
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
-from .building import Builder, Constant, label, special
-from .steps import PASSED, Step
+from .building import KnownArray, TensorFlowBuilder, label, special
+from .steps import PASSED, GraphStep
 from .values import MOST_REPEATED, Type, dtype
 
 
 @special("Const")
-def _const(builder: Builder, step: Step) -> Sequence[Any]:
+def _const(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if step.name not in builder.weights:
-        return [Constant(step.name, builder.constants[step.name])]
+        return [KnownArray(step.name, builder.constants[step.name])]
     leaf = builder.weights[step.name]
-    return [Constant(step.name, leaf._value, leaf)]
+    return [KnownArray(step.name, leaf._value, leaf)]
 
 
 @special("Placeholder")
-def _placeholder(builder: Builder, step: Step) -> Sequence[Any]:
+def _placeholder(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     builder.count(builder.shapes[step.name], label(step))
     leaf = builder.inputs[step.name] = LeafNode.input(tuple(builder.shapes[step.name]), step.name)
     if dtype(step.attributes.get("dtype", Type(1)), label(step)).kind != "f":
@@ -35,95 +35,95 @@ def _placeholder(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @special("NoOp", "Assert")
-def _nothing(builder: Builder, step: Step) -> Sequence[Any]:
+def _nothing(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return []
 
 
 @special(PASSED, "IdentityN")
-def _passed(builder: Builder, step: Step) -> Sequence[Any]:
+def _passed(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [builder.input(step, place) for place in range(len(step.inputs))]
 
 
 @special("Identity", "Snapshot", "PlaceholderWithDefault")
-def _identity(builder: Builder, step: Step) -> Sequence[Any]:
+def _identity(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     value = builder.input(step, 0)
-    return [value] if isinstance(value, Constant) else builder.applied(step, TABLE["identity"], {"x": value})
+    return [value] if isinstance(value, KnownArray) else builder.applied(step, TABLE["identity"], {"x": value})
 
 
 # --- shapes -------------------------------------------------------------------
 
 
-def _constant(step: Step, value: Any, attribute: str = "", kind: Any = np.int32) -> Constant:
+def _constant(step: GraphStep, value: Any, attribute: str = "", kind: Any = np.int32) -> KnownArray:
     """A constant of the type that an attribute says."""
     given = step.attributes.get(attribute)
-    return Constant(step.name, np.asarray(value, dtype(given, label(step), attribute) if given else kind))
+    return KnownArray(step.name, np.asarray(value, dtype(given, label(step), attribute) if given else kind))
 
 
 def shape_of(value: Any) -> Any:
-    return value.array.shape if isinstance(value, Constant) else value.shape
+    return value.array.shape if isinstance(value, KnownArray) else value.shape
 
 
 @special("Shape", "ShapeN")
-def _shape(builder: Builder, step: Step) -> Sequence[Any]:
+def _shape(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [_constant(step, shape_of(builder.input(step, at)), "out_type") for at in range(len(step.inputs))]
 
 
 @special("Size")
-def _size(builder: Builder, step: Step) -> Sequence[Any]:
+def _size(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [_constant(step, size_of(shape_of(builder.input(step, 0))), "out_type")]
 
 
 @special("Rank")
-def _rank(builder: Builder, step: Step) -> Sequence[Any]:
+def _rank(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     return [_constant(step, len(shape_of(builder.input(step, 0))))]
 
 
 @special("Fill", "ZerosLike", "OnesLike")
-def _fill(builder: Builder, step: Step) -> Sequence[Any]:
+def _fill(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     if step.op == "Fill":
         shape, value = builder.known(step, 0).ravel().tolist(), builder.known(step, 1).reshape(())
     else:
         given = builder.input(step, 0)
-        kind = given.array.dtype if isinstance(given, Constant) else np.float64
+        kind = given.array.dtype if isinstance(given, KnownArray) else np.float64
         shape, value = shape_of(given), np.asarray(float(step.op == "OnesLike"), kind)
     if min(shape, default=0) < 0 or size_of(shape) > MOST_REPEATED:
         raise ImportModelError(f"{label(step)} fills the shape {tuple(shape)}: more than {MOST_REPEATED:,} entries.")
-    return [Constant(step.name, np.broadcast_to(value, shape))]
+    return [KnownArray(step.name, np.broadcast_to(value, shape))]
 
 
 @special("Range")
-def _range(builder: Builder, step: Step) -> Sequence[Any]:
+def _range(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     start, limit, delta = (builder.known(step, at).reshape(()) for at in range(3))
     if not delta or not (abs((float(limit) - float(start)) / float(delta)) <= MOST_REPEATED):
         raise ImportModelError(
             f"{label(step)}: {start} to {limit} by {delta} is no range of {MOST_REPEATED:,} or fewer."
         )
-    return [Constant(step.name, np.arange(start.item(), limit.item(), delta.item()).astype(start.dtype))]
+    return [KnownArray(step.name, np.arange(start.item(), limit.item(), delta.item()).astype(start.dtype))]
 
 
 @special("FloorDiv", "FloorMod", "Mod")
-def _divided(builder: Builder, step: Step) -> Sequence[Any]:
+def _divided(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     a, b = builder.known(step, 0), builder.known(step, 1)
     if not b.all() or a.size > 1 < b.size:
         raise ImportModelError(f"{label(step)} divides {a.shape} by {b.shape}, or by 0. It is for shapes.")
     with np.errstate(all="ignore"):
-        return [Constant(step.name, {"FloorDiv": np.floor_divide, "FloorMod": np.mod, "Mod": np.fmod}[step.op](a, b))]
+        return [KnownArray(step.name, {"FloorDiv": np.floor_divide, "FloorMod": np.mod, "Mod": np.fmod}[step.op](a, b))]
 
 
 # --- types --------------------------------------------------------------------
 
 
 @special("Cast")
-def _cast(builder: Builder, step: Step) -> Sequence[Any]:
+def _cast(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     kind = dtype(step.attributes.get("DstT"), label(step), "DstT")
     value = builder.input(step, 0)
-    if isinstance(value, Constant):
+    if isinstance(value, KnownArray):
         with np.errstate(all="ignore"):
-            return [value if value.learned and kind.kind == "f" else Constant(step.name, value.array.astype(kind))]
+            return [value if value.learned and kind.kind == "f" else KnownArray(step.name, value.array.astype(kind))]
     if kind.kind != "f" and value not in builder.whole:
         if kind.kind != "b":
             raise ImportAttributeError(label(step), "DstT", step.attributes["DstT"], "It would round.")
-        return builder.applied(step, TABLE["not_equal"], {"a": value, "b": Constant(step.name, np.zeros(()))})
+        return builder.applied(step, TABLE["not_equal"], {"a": value, "b": KnownArray(step.name, np.zeros(()))})
     (made,) = builder.applied(step, TABLE["identity"], {"x": value})
     if kind.kind == "f":
         builder.whole.discard(made)
@@ -131,7 +131,7 @@ def _cast(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @special("Div")
-def _div(builder: Builder, step: Step) -> Sequence[Any]:
+def _div(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     values = [builder.input(step, place) for place in range(len(step.inputs))]
     if any(each in builder.whole for each in values if isinstance(each, TensorNode)):
         raise ImportModelError(f"{label(step)} divides whole numbers that are found at run time, which would round.")
@@ -139,7 +139,7 @@ def _div(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @special("StopGradient")
-def _held(builder: Builder, step: Step) -> Sequence[Any]:
+def _held(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     node: Any = held(builder.operand(step, 0))
     node.name = step.name
     return [node]

@@ -23,7 +23,7 @@ RESULTS: dict[str, Sequence[str]] = {
 }
 
 
-class Step(NamedTuple):
+class GraphStep(NamedTuple):
     """A node: what it applies, to which results of which nodes, with which attributes."""
 
     name: str
@@ -40,10 +40,12 @@ class Body:
         self.prefix, self.depth, self.attributes = "", 0, dict[str, Any]()
         self.results: dict[str, Sequence[str]] = {}  # the names of results, by node
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[GraphStep]:
         for node in self.nodes:
             inputs = [self.source(each) for each in node.input if not each.startswith("^")]
-            yield Step(self.prefix + node.name, node.op, inputs, {key: self.bound(x) for key, x in node.attr.items()})
+            yield GraphStep(
+                self.prefix + node.name, node.op, inputs, {key: self.bound(x) for key, x in node.attr.items()}
+            )
 
     def bound(self, value: Any) -> Any:
         """An attribute, which in a function may stand for one of the call."""
@@ -66,10 +68,10 @@ class Body:
         return self.prefix + name, first + int(place or 0)
 
 
-def steps_of(graph: Any) -> dict[str, Step]:
+def steps_of(graph: Any) -> dict[str, GraphStep]:
     """All steps by name. Raises ImportModelError for a name that is taken twice, or leads nowhere."""
     functions = {each.signature.name: each for each in graph.library.function}
-    found: dict[str, Step] = {}
+    found: dict[str, GraphStep] = {}
     waiting = deque([Body(graph.node, functions)])
     while waiting:
         body = waiting.popleft()
@@ -79,9 +81,9 @@ def steps_of(graph: Any) -> dict[str, Step]:
                 inner = _called(step, function, body)
                 waiting.append(inner)
                 for argument, source in zip(function.signature.input_arg, step.inputs):
-                    _enter(Step(inner.prefix + argument.name, PASSED, [source], {}), found, inner.depth)
+                    _enter(GraphStep(inner.prefix + argument.name, PASSED, [source], {}), found, inner.depth)
                 returned = [inner.source(function.ret[each.name]) for each in function.signature.output_arg]
-                step = Step(step.name, PASSED, returned, {})
+                step = GraphStep(step.name, PASSED, returned, {})
             _enter(step, found, body.depth)
     for step in found.values():
         lost = [name for name, _ in step.inputs if name not in found]
@@ -90,7 +92,7 @@ def steps_of(graph: Any) -> dict[str, Step]:
     return found
 
 
-def _called(step: Step, function: Any, body: Body) -> Body:
+def _called(step: GraphStep, function: Any, body: Body) -> Body:
     """The body of a function in the place of a call. Raises ImportModelError if the call does not fit it."""
     signature = function.signature
     if len(step.inputs) != len(signature.input_arg) or any(each.number_attr for each in signature.input_arg):
@@ -111,7 +113,7 @@ def _names(node: Any, functions: Mapping[str, Any]) -> Sequence[str]:
     return RESULTS.get(node.op, ()) if function is None else [each.name for each in function.signature.output_arg]
 
 
-def _enter(step: Step, found: dict[str, Step], depth: int) -> None:
+def _enter(step: GraphStep, found: dict[str, GraphStep], depth: int) -> None:
     if not step.name or step.name in found:
         raise ImportModelError(f"Two nodes are called {step.name!r}, or one has no name. Each needs one of its own.")
     if depth and (depth > DEEPEST or len(found) >= MOST_STEPS or len(step.name) > LONGEST_NAME):
@@ -122,7 +124,7 @@ def _enter(step: Step, found: dict[str, Step], depth: int) -> None:
     found[step.name] = step
 
 
-def ordered(steps: Mapping[str, Step], wanted: Sequence[str]) -> list[Step]:
+def ordered(steps: Mapping[str, GraphStep], wanted: Sequence[str]) -> list[GraphStep]:
     """The steps that these need, and they, sources first. Raises ImportModelError for a cycle."""
     needed, waiting = dict.fromkeys(wanted), list(wanted)
     while waiting:
@@ -150,7 +152,7 @@ def ordered(steps: Mapping[str, Step], wanted: Sequence[str]) -> list[Step]:
     return order
 
 
-def _circle(steps: Mapping[str, Step], stuck: set[str]) -> str:
+def _circle(steps: Mapping[str, GraphStep], stuck: set[str]) -> str:
     """One of the circles among steps that wait for each other, written out."""
     at, seen = next(iter(stuck)), dict[str, None]()
     while at not in seen:

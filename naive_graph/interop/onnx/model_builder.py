@@ -1,4 +1,4 @@
-"""What all sheets of one model share: the type of its numbers, its opset, its local functions, its size."""
+"""What all graphs of one model share: the type of its numbers, its opset, its local functions, its size."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _first(kinds: Iterable[int], types: Collection[str]) -> int:
     return next((kind for kind in kinds if f"tensor({SPELT[kind]})" in types), TensorProto.UNDEFINED)
 
 
-class Book:
-    """What all sheets of one model share: the type of its numbers, its opset, its local functions."""
+class ModelBuilder:
+    """What all graphs of one model share: the type of its numbers, its opset, its local functions."""
 
     def __init__(self, real: int, opset: int) -> None:
         self.real, self.opset = real, opset

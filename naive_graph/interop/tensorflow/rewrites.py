@@ -9,15 +9,15 @@ import numpy as np
 
 from ...errors import ImportAttributeError, ImportModelError
 from ...tensor.operators.table import TABLE
-from .building import Builder, Constant, label, mapping_of, special
+from .building import KnownArray, TensorFlowBuilder, label, mapping_of, special
 from .special import shape_of
-from .steps import Step
+from .steps import GraphStep
 
 MOST_PARTS = 2**12  # that one tensor is taken apart into
 
 
 @special("StridedSlice")
-def _strided_slice(builder: Builder, step: Step) -> Sequence[Any]:
+def _strided_slice(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """x[index], which the masks spell out: bit i is about place i of begin, end and steps."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     builder.properties(step, row, mapping)
@@ -42,11 +42,11 @@ def _strided_slice(builder: Builder, step: Step) -> Sequence[Any]:
     return [_indexed(builder, step, builder.input(step, 0), index)]
 
 
-def _indexed(builder: Builder, step: Step, value: Any, index: list[Any]) -> Any:
+def _indexed(builder: TensorFlowBuilder, step: GraphStep, value: Any, index: list[Any]) -> Any:
     """x[index]: slices, then without the axes of single places, then with new ones."""
-    if isinstance(value, Constant) and not value.learned:
+    if isinstance(value, KnownArray) and not value.learned:
         try:
-            return Constant(step.name, value.array[tuple(index)])
+            return KnownArray(step.name, value.array[tuple(index)])
         except IndexError as error:
             raise ImportModelError(f"{label(step)}: {error}.") from None
     x = builder.node(value)
@@ -75,7 +75,7 @@ def _indexed(builder: Builder, step: Step, value: Any, index: list[Any]) -> Any:
     return x
 
 
-def _places(step: Step, part: Any, extent: int) -> range:
+def _places(step: GraphStep, part: Any, extent: int) -> range:
     """The places along an axis that a number or a slice means."""
     if isinstance(part, slice):
         return range(*part.indices(extent))
@@ -85,7 +85,7 @@ def _places(step: Step, part: Any, extent: int) -> range:
 
 
 @special("Select")
-def _select(builder: Builder, step: Step) -> Sequence[Any]:
+def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """where, whose condition, a vector, may be of whole slices."""
     condition = builder.operand(step, 0)
     rank = builder.operand(step, 1).rank
@@ -99,25 +99,25 @@ def _select(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @special("OneHot")
-def _one_hot(builder: Builder, step: Step) -> Sequence[Any]:
+def _one_hot(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """A class below 0 is none; our row counts it from the end."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     properties = builder.properties(step, row, mapping)
     value, depth = builder.input(step, 0), properties["depth"]
-    if isinstance(value, Constant):
-        x: Any = Constant(step.name, np.where(value.array < 0, depth, value.array))
+    if isinstance(value, KnownArray):
+        x: Any = KnownArray(step.name, np.where(value.array < 0, depth, value.array))
     else:
         own = step._replace(name=f"{step.name}/classes")
-        below = builder.applied(own, TABLE["less"], {"a": value, "b": Constant(step.name, np.zeros(()))})[0]
+        below = builder.applied(own, TABLE["less"], {"a": value, "b": KnownArray(step.name, np.zeros(()))})[0]
         own = step._replace(name=f"{step.name}/known")
         (x,) = builder.applied(
-            own, TABLE["where"], {"a": below, "b": Constant(step.name, np.array(float(depth))), "c": value}
+            own, TABLE["where"], {"a": below, "b": KnownArray(step.name, np.array(float(depth))), "c": value}
         )
     return builder.applied(step, row, {"x": x, **properties})
 
 
 @special("Conv2DBackpropInput")
-def _convolved_back(builder: Builder, step: Step) -> Sequence[Any]:
+def _convolved_back(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Where paddings are explicit, what the result has beyond them lies at its end; our row would centre it."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     values = builder.operands(step, row, mapping) | builder.properties(step, row, mapping)
@@ -132,7 +132,7 @@ def _convolved_back(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @special("SplitV")
-def _split(builder: Builder, step: Step) -> Sequence[Any]:
+def _split(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """One of the sizes may be -1: what the others leave."""
     row, mapping = mapping_of(step.op)  # type: ignore[misc]
     properties = builder.properties(step, row, mapping)
@@ -145,7 +145,7 @@ def _split(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @special("Unpack", "Split", "DynamicPartition")
-def _parts(builder: Builder, step: Step) -> Sequence[Any]:
+def _parts(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """How many results there are stands in an attribute, and is not to be enormous."""
     name = {"Unpack": "num", "Split": "num_split", "DynamicPartition": "num_partitions"}[step.op]
     count = step.attributes.get(name)
@@ -160,14 +160,14 @@ def _parts(builder: Builder, step: Step) -> Sequence[Any]:
 
 
 @special("Erfc")
-def _erfc(builder: Builder, step: Step) -> Sequence[Any]:
+def _erfc(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     own = step._replace(name=f"{step.name}/erf")
     (below,) = builder.applied(own, TABLE["erf"], {"x": builder.input(step, 0)})
-    return builder.applied(step, TABLE["sub"], {"a": Constant(step.name, np.ones(())), "b": below})
+    return builder.applied(step, TABLE["sub"], {"a": KnownArray(step.name, np.ones(())), "b": below})
 
 
 @special("TopKV2", "Cumsum")
-def _pairs(builder: Builder, step: Step) -> Sequence[Any]:
+def _pairs(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     """Each entry meets every other one along the axis, all at once."""
     value = builder.input(step, 0)
     axis = -1 if step.op == "TopKV2" else builder.known(step, 1)

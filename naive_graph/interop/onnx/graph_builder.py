@@ -1,4 +1,4 @@
-"""A sheet: a graph of ONNX while it is written, of a whole model or of one local function.
+"""A graph of ONNX while it is written, of a whole model or of one local function.
 
 A value on it may lie there in several forms, in another type or with its axes
 in another order. A form is written when something asks for it: so numbers that
@@ -15,7 +15,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from ...errors import ExportError
-from .book import BOOL, FLOAT, INT64, Book, numbered
+from .model_builder import BOOL, FLOAT, INT64, ModelBuilder, numbered
 from .own import DOMAIN
 
 SHARED = 64  # entries of an unnamed constant that is written once for all that ask for its numbers
@@ -24,16 +24,16 @@ Extents = Sequence[Any]  # whole numbers, or the name of one that is not known
 
 
 class Value:
-    """A tensor on a sheet. exact: whether it is of whole numbers, which stay what they are where they may."""
+    """A tensor of a graph being written. exact: whether it holds whole numbers, which stay whole where they may."""
 
-    def __init__(self, sheet: Sheet, shape: Iterable[Any], label: str, exact: bool = False) -> None:
-        self.sheet, self.shape, self.label, self.exact = sheet, tuple(shape), label, exact
+    def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, exact: bool = False) -> None:
+        self.builder, self.shape, self.label, self.exact = builder, tuple(shape), label, exact
         self.straight: Order = tuple(range(len(self.shape)))  # its axes in its own order
         self.forms: dict[tuple[int, Order], str] = {}
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
         """The name of the value in this type (the model's), with its axes in this order (its own)."""
-        wanted = self.sheet.book.real if kind is None else kind, self.straight if order is None else order
+        wanted = self.builder.model_builder.real if kind is None else kind, self.straight if order is None else order
         if not self.forms:
             self.begin(*wanted)
         if wanted not in self.forms:
@@ -48,7 +48,7 @@ class Value:
 
     def whole(self) -> Value:
         """The same numbers as whole ones."""
-        value = Value(self.sheet, self.shape, self.label, exact=True)
+        value = Value(self.builder, self.shape, self.label, exact=True)
         value.forms[INT64, self.straight] = self.form(INT64)
         return value
 
@@ -57,30 +57,32 @@ class Value:
         raise NotImplementedError
 
     def _derived(self, operator: str, source: str, form: tuple[int, Order], **attributes: Any) -> str:
-        name = self.forms[form] = self.sheet.named(self.label, form == (self.sheet.book.real, self.straight))
-        self.sheet.node(operator, [source], [name], name, **attributes)
+        name = self.forms[form] = self.builder.named(
+            self.label, form == (self.builder.model_builder.real, self.straight)
+        )
+        self.builder.node(operator, [source], [name], name, **attributes)
         return name
 
 
-class Held(Value):
+class StoredValue(Value):
     """Numbers that are known: weights and constants. Where they are first asked for says how they are stored."""
 
-    def __init__(self, sheet: Sheet, array: Any, label: str, weight: bool = False) -> None:
-        super().__init__(sheet, array.shape, label, array.dtype.kind in "iu")
+    def __init__(self, builder: GraphBuilder, array: Any, label: str, weight: bool = False) -> None:
+        super().__init__(builder, array.shape, label, array.dtype.kind in "iu")
         self.array, self.weight = array, weight
 
     def begin(self, kind: int, order: Order) -> None:
-        if (self.weight and kind == BOOL) or (kind != self.sheet.book.real and not self._is_whole(kind)):
-            kind = self.sheet.book.real  # the other follows from it
+        if (self.weight and kind == BOOL) or (kind != self.builder.model_builder.real and not self._is_whole(kind)):
+            kind = self.builder.model_builder.real  # the other follows from it
         with np.errstate(over="ignore"):  # of a bound that is beyond all numbers of the file
             array = np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)).transpose(order)
         if self.weight and kind == FLOAT and np.isinf(array).any() and np.isfinite(self.array).all():
             raise ExportError(f'{self.label!r} has numbers beyond single precision. Write dtype="float64".')
-        name = self.forms[kind, order] = self.sheet.named(self.label, True)
+        name = self.forms[kind, order] = self.builder.named(self.label, True)
         tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
-        self.sheet.hold(tensor)
+        self.builder.hold(tensor)
         if self.weight:
-            self.sheet.book.learned.append(name)
+            self.builder.model_builder.learned.append(name)
 
     def _is_whole(self, kind: int) -> bool:
         """Whether a type of whole numbers or truth values can hold the numbers."""
@@ -91,24 +93,24 @@ class Turned(Value):
     """A value with its axes in another order, which is written only where no other order cancels it."""
 
     def __init__(self, base: Value, perm: Sequence[int], label: str) -> None:
-        super().__init__(base.sheet, [base.shape[each] for each in perm], label, base.exact)
+        super().__init__(base.builder, [base.shape[each] for each in perm], label, base.exact)
         self.base, self.perm = base, tuple(perm)
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
         return self.base.form(kind, tuple(self.perm[each] for each in order or self.straight))
 
 
-class Fed(Value):
+class InputValue(Value):
     """An input. Where it is first asked for says its type, so that places are whole numbers."""
 
-    def __init__(self, sheet: Sheet, shape: Iterable[Any], label: str) -> None:
-        super().__init__(sheet, shape, label)
+    def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str) -> None:
+        super().__init__(builder, shape, label)
         self.info: ValueInfoProto | None = None
-        sheet.fed.append(self)
+        builder.fed.append(self)
 
     def begin(self, kind: int, order: Order) -> None:
-        kind = self.sheet.book.real if self.sheet.inside else kind
-        name = self.forms[kind, self.straight] = self.sheet.named(self.label, True)
+        kind = self.builder.model_builder.real if self.builder.inside else kind
+        name = self.forms[kind, self.straight] = self.builder.named(self.label, True)
         self.info = helper.make_tensor_value_info(name, kind, self.shape)
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
@@ -118,28 +120,28 @@ class Fed(Value):
 
     def _widen(self, info: ValueInfoProto) -> None:
         """What was taken for truth values is numbers as well: those become the input, and the truth values follow."""
-        truth, real = self.sheet.named(info.name), self.sheet.book.real
-        for node in self.sheet.nodes:
+        truth, real = self.builder.named(info.name), self.builder.model_builder.real
+        for node in self.builder.nodes:
             node.input[:] = [truth if each == info.name else each for each in node.input]
-        self.sheet.node("Cast", [info.name], [truth], truth, to=BOOL)
-        self.sheet.nodes.insert(0, self.sheet.nodes.pop())
+        self.builder.node("Cast", [info.name], [truth], truth, to=BOOL)
+        self.builder.nodes.insert(0, self.builder.nodes.pop())
         self.forms[BOOL, self.straight], self.forms[real, self.straight] = truth, info.name
         info.type.tensor_type.elem_type = real
 
 
-class Sheet:
+class GraphBuilder:
     """A graph that is being written. inside: whether it is a local function's, which holds no weights."""
 
-    def __init__(self, book: Book, inside: bool = False) -> None:
-        self.book, self.inside = book, inside
+    def __init__(self, model_builder: ModelBuilder, inside: bool = False) -> None:
+        self.model_builder, self.inside = model_builder, inside
         self.nodes: list[NodeProto] = []
-        self.fed: list[Fed] = []
+        self.fed: list[InputValue] = []
         self.weights: list[TensorProto] = []
         self.taken: dict[str, int] = {}  # names of values
         self.called: dict[str, int] = {}  # names of nodes
         self.reserved: set[str] = set()  # labels of results, which are theirs in the form that is promised
         self.given: set[str] = set()  # names of results
-        self.constants: dict[Any, Held] = {}
+        self.constants: dict[Any, StoredValue] = {}
 
     def named(self, label: str, promised: bool = False) -> str:
         """A name that nothing else has; promised: of a result, as it is to leave."""
@@ -148,14 +150,14 @@ class Sheet:
     def constant(self, value: Any) -> Value:
         """Numbers that have no name."""
         array = np.asarray(value)
-        held = Held(self, array, "sizes" if array.dtype.kind in "iu" else "constant")
+        held = StoredValue(self, array, "sizes" if array.dtype.kind in "iu" else "constant")
         if array.size > SHARED:
             return held
         return self.constants.setdefault((array.tobytes(), array.shape, array.dtype.kind), held)
 
     def hold(self, tensor: TensorProto) -> None:
         """A tensor of numbers: a weight of the model, or a node of a function."""
-        self.book.grow(len(tensor.raw_data))
+        self.model_builder.grow(len(tensor.raw_data))
         if self.inside:
             self.node("Constant", [], [tensor.name], tensor.name, value=tensor)
         else:
@@ -171,7 +173,7 @@ class Sheet:
         shapes: of the results. orders, turned: how the axes of an input, or of a
         result, stand there.
         """
-        kinds, label = self.book.kinds(operator), label or operator.lower()
+        kinds, label = self.model_builder.kinds(operator), label or operator.lower()
         asked = []
         for place, each in enumerate(given):
             value = each if each is None or isinstance(each, Value) else self.constant(each)
@@ -187,7 +189,7 @@ class Sheet:
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
             order = turned[place] if place < len(turned) else None
             form = kinds.outputs[min(place, len(kinds.outputs) - 1)], order or result.straight
-            result.forms[form] = self.named(result.label, form == (self.book.real, result.straight))
+            result.forms[form] = self.named(result.label, form == (self.model_builder.real, result.straight))
             results.append(result)
         self.write(operator, inputs, results, scope, attributes)
         return results
@@ -198,7 +200,7 @@ class Sheet:
         results = []
         for place, shape in enumerate(shapes):
             result = Value(self, shape, label if len(shapes) == 1 else f"{label}_{place}")
-            result.forms[self.book.real, result.straight] = self.named(result.label, True)
+            result.forms[self.model_builder.real, result.straight] = self.named(result.label, True)
             results.append(result)
         self.write(function, [each.form() for each in given], results, scope, {}, DOMAIN)
         return results
@@ -216,7 +218,7 @@ class Sheet:
 
     def call_it(self, value: Value, label: str) -> None:
         """Give the value that the last operator gave a name of a learner's."""
-        form = self.book.real, value.straight
+        form = self.model_builder.real, value.straight
         last = self.nodes[-1]
         if list(last.output) == [value.forms.get(form)]:
             value.label = label
