@@ -10,12 +10,15 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
+from ..views.drawing.picture import script
 from ..views.look import page_style
+from ..views.policy import policy
 from .grading import Result, readable
 from .judge import exercise_named
 
 PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<html lang="en"><head><meta charset="utf-8">{policy}
+<meta name="viewport" content="width=device-width"><title>{title}</title>
 <style>{style}
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   color: var(--ng-ink); background: var(--ng-ground); }}
@@ -117,7 +120,7 @@ def _students(results: list[Result]) -> str:
 
 
 def _page(title: str, body: Iterable[str]) -> str:
-    return PAGE.format(title=escape(title), style=page_style(), body="\n".join(body))
+    return PAGE.format(title=escape(title), style=page_style(), policy=policy(script()), body="\n".join(body))
 
 
 def _points(results: list[Result]) -> str:

@@ -1,6 +1,7 @@
 """Ways to look at a graph and at what became of it.
 
 look          sizes, digits and colours: all take theirs from here
+policy        what a page may do in a browser
 drawing/      graphs
 plots/        optimisations, and timetables
 steps/        the walk through the sweeps

@@ -1,12 +1,18 @@
-"""Every page that we write can be used by everybody: axe-core finds nothing serious, on light ground or dark."""
+"""Every page that we write can be used by everybody, and runs its own script alone."""
+
+import base64
+import hashlib
+import re
+from pathlib import Path
 
 import pytest
 from browsing import serious
 
-from naive_graph import Graph, History, Variable, step
+import naive_graph
+from naive_graph import Dense, Graph, History, Sequential, Variable, draw, step
+from naive_graph.classroom.grading import Result
+from naive_graph.classroom.judge import judge
 from naive_graph.classroom.pages import class_page, student_page
-
-pytestmark = pytest.mark.browser
 
 
 def film(folder):
@@ -26,12 +32,30 @@ def walk(folder):
     return step(x * x).save(folder / "walk.html")
 
 
+def firings(folder):
+    feed = {"data": [[1.0, 2.0]], "label": [[1.0, 0.0]]}
+    return step(Sequential([Dense(2)], 2), feed=feed).save(folder / "firings.html")
+
+
+def picture(folder):
+    x = Variable(3.0, name="x")
+    return draw((x * x).sin()).save(folder / "picture.html")
+
+
 def of_a_student(folder):
-    return written(folder / "student.html", student_page("Ada", []))
+    return written(folder / "student.html", student_page("Ada", [graded()]))
 
 
 def of_a_class(folder):
-    return written(folder / "class.html", class_page([]))
+    return written(folder / "class.html", class_page([graded()]))
+
+
+def graded():
+    """A wrong answer, whose smallest failing case is drawn."""
+    verdict = judge("kahn", lambda nodes: nodes)
+    assert "ng-picture" in verdict.drawn()
+    told = {"exercise": "kahn", "passed": False, "points": 0.0, "of": 1.0, "message": verdict.message}
+    return Result("Ada", "02_kahns_order", [told | {"mistakes": [], "picture": verdict.drawn()}])
 
 
 def written(path, text):
@@ -39,8 +63,52 @@ def written(path, text):
     return path
 
 
+WRITERS = [film, walk, firings, picture, of_a_student, of_a_class]
+every_page = pytest.mark.parametrize("page", WRITERS, ids=lambda page: page.__name__)
+# Where the text of a page begins. Whoever adds one adds its writer above.
+FRAMES = {"views/stepper/page.html", "views/plots/film.html", "views/drawing/picture.py", "classroom/pages.py"}
+MARKUP = """<script>document.title = "ran"</script><img src="x" onerror="document.title = 'ran'">
+<img src="https://example.org/seen.png"><iframe srcdoc="<script>parent.document.title = 'ran'</script>"></iframe>"""
+
+
+def test_every_page_that_the_package_writes_is_looked_at_here():
+    house = Path(naive_graph.__file__).parent
+    files = (each for kind in ("py", "html", "js") for each in house.rglob(f"*.{kind}"))
+    assert {each.relative_to(house).as_posix() for each in files if "<html" in each.read_text("utf-8")} == FRAMES
+
+
+@every_page
+def test_a_page_says_first_that_it_runs_its_own_script_and_loads_nothing(tmp_path, page):
+    text = page(tmp_path).read_text(encoding="utf-8")
+    stated = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', text)
+    assert not re.search("<(script|style|link|img)", text[: stated.start()])
+    rules = dict(each.strip().split(" ", 1) for each in stated[1].split(";"))
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    scripts = re.findall("<script(?: type=.module.)?>(.*?)</script>", text, re.DOTALL)
+    known = {f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts}
+    assert known <= set(rules["script-src"].split()) and "unsafe" not in rules["script-src"]
+    assert not re.search(r"<[^<>]*\son[a-z]+=", text)  # which no policy of ours lets run
+
+
+@pytest.mark.browser
+@every_page
+def test_a_page_shows_all_of_itself_and_what_comes_in_as_markup_runs_nothing(browser, tmp_path, page):
+    path = page(tmp_path)
+    (tmp_path / "markup.html").write_text(path.read_text("utf-8").replace("</body>", f"{MARKUP}</body>"), "utf-8")
+    complaints = []
+    with browser.new_page() as view:
+        view.on("console", lambda line: line.type == "error" and complaints.append(line.text))
+        view.goto(path.as_uri())
+        view.wait_for_timeout(100)
+        assert complaints == []
+        view.goto((tmp_path / "markup.html").as_uri())
+        view.wait_for_timeout(100)
+        assert view.title() != "ran" and len(complaints) >= 4  # each of the four is refused
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("page", [film, walk, of_a_student, of_a_class], ids=lambda page: page.__name__)
+@every_page
 def test_nothing_serious_keeps_anybody_from_using_a_page(browser, tmp_path, page, scheme):
     with Graph.scratch():
         address = page(tmp_path).as_uri()

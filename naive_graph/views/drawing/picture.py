@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ...core import files
 from ...core.files import path_of
 from ...errors import DrawingError, MissingToolError, NaiveGraphError
 from ..look import LEAST, SMALL, page_style
+from ..policy import policy
 from .dot import dot_text, draws_letters, has_graphviz
 from .dress import bare, dressed
 from .graphviz_tool import run_dot
@@ -88,11 +89,11 @@ class Picture:
         wide = float(box[1]) if box else 0.0
         size = f"width:{wide:.0f}px;max-width:100%;min-width:{wide * LEAST / SMALL:.0f}px"
         image = f'<img style="{size}" alt="{escape(self.alt())}" src="data:image/svg+xml;base64,{data}">'
-        script, style = _packed("folded.js") + _packed("picture.js"), _packed("picture.css")
+        style = _packed("picture.css")
         return (
             f'<div class="ng-picture"><div class="ng-view" tabindex="0" role="group" aria-label="a picture" '
             f'style="overflow-x:auto">{image}</div>{self._template()}</div>'
-            f"<style>{page_style('.ng-picture')}{style}</style><script>{{{script}}}</script>"  # in a block of its own
+            f"<style>{page_style('.ng-picture')}{style}</style><script>{script()}</script>"
         )
 
     def _template(self) -> str:
@@ -107,7 +108,8 @@ class Picture:
         """The picture as a page of its own."""
         title = escape(self.scene.title or self.name)
         return (
-            f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+            f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            f"{policy(script())}<title>{title}</title>"
             '<meta name="viewport" content="width=device-width"><style>:root { color-scheme: light dark }'
             "h1 { font: bold 20px/1.3 system-ui, sans-serif; margin: 12px 8px; overflow-wrap: anywhere }</style>"
             f"</head><body><main><h1>{title}</h1>{self.html}</main></body></html>\n"
@@ -137,6 +139,12 @@ class Picture:
         with suppress(MissingToolError, DrawingError):  # the SVG stands without it
             bundle["image/png"] = base64.b64encode(self.png).decode()
         return bundle
+
+
+@cache
+def script() -> str:
+    """What brings every picture of a page to life, in a block of its own."""
+    return f"{{{_packed('folded.js')}{_packed('picture.js')}}}"
 
 
 def _packed(name: str) -> str:

@@ -27,6 +27,7 @@ from ...errors import HistoryError
 from ...graph.nodes import Node
 from ..drawing.picture import file_of, write_whole
 from ..look import LIGHT, TEXT, page_style, shown, svg_style
+from ..policy import policy
 from .walk import WALK, Stage, set_stage
 
 DPI = 100
@@ -160,4 +161,10 @@ def _page(stage: Stage, moments: list[Frame]) -> bytes:
         "shown": json.dumps(told).replace("<", "\\u003c"),  # a name may hold "</script>"
     }
     page = Path(__file__).with_name("film.html").read_text(encoding="utf-8")
-    return re.sub(r"@(\w+)@", lambda found: words[found[1]], page).encode()
+    script = page[page.index("<script>") + len("<script>") : page.index("</script>")]
+    words["policy"] = policy(_filled(script, words))
+    return _filled(page, words).encode()
+
+
+def _filled(text: str, words: dict[str, str]) -> str:
+    return re.sub(r"@(\w+)@", lambda found: words[found[1]], text)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from functools import cache
 from html import escape
 from pathlib import Path
 
 from ..look import page_style
+from ..policy import policy
 from ..steps.packing import Walk
 
 SCRIPTS = ("figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "stepper")
@@ -39,12 +39,6 @@ def page(walk: Walk) -> str:
         title=escape(walk.title),
         walk=base64.b64encode(walk.blob).decode(),
         script=whole,
-        script_digest=_digest(whole),
         style=style(),
-        style_digest=_digest(style()),
+        policy=policy(whole, style=style()),
     )
-
-
-def _digest(text: str) -> str:
-    """By which the page's policy knows its own script and style, and lets no other in."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
