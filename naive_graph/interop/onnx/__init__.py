@@ -7,7 +7,8 @@ preparing, bodies           operators that need more, or are spelt out
 network, backend            `from_onnx`, and what it gives; driven by ONNX's own tests
 described                   what is in a file, in words
 own                         our own operators in a file, which come back as what they were
-model_builder, builder, whole, drawn   what is being written, and as a message when it is; rules on it
+model_builder, graph_builder  what is being written: all graphs of a model; one graph
+whole, drawn                as a message when it is written; rules on it
 stated, arranged            a row's mapping read backwards, and what stands otherwise there
 plain, scalars, writer      nodes that no call stands for; scalar nodes; one node after the other
 layers, layers_in           a Sequential by its layers; operators as layers again
