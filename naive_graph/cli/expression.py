@@ -21,7 +21,7 @@ from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
 from ..core.rules import RULES, Rule
 from ..errors import ExpressionError, NaiveGraphError
-from ..graph.handles import CURRENT, abandon
+from ..graph.handles import CURRENT, cut_back
 from ..graph.nodes import Constant, Node, Variable
 
 MOST_CHARACTERS = 100_000
@@ -70,9 +70,7 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     try:
         return _Reader(text, dict(values or {})).read(tree)
     except BaseException:
-        with home.lock:
-            abandon(home, mark.rows, "was cut back: the expression could not be read")
-            home.cut(mark)
+        cut_back(home, mark, "was cut back: the expression could not be read")
         raise
 
 

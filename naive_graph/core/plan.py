@@ -258,32 +258,32 @@ class Drawn:
 
 def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
     """The rows that some depend on, absorbed ones too, and their columns, numbered anew; None if they are many."""
-    while True:
-        cache, sources, (starts, edges) = tables.cache, tables.sources, tables.edges_into()
-        inward: list[int] = []
-        found, waiting = set(asked), list(asked)
-        while waiting:
-            row = waiting.pop()
-            mine = edges[starts[row] : starts[row + 1]]
-            inward += mine
-            for source in [sources[edge] for edge in mine]:
-                source = source if source >= 0 else ~source
-                if source not in found:
-                    found.add(source)
-                    waiting.append(source)
-            if len(found) * FEWER > len(tables):
-                return None
-        rows, inward = sorted(found), sorted(inward)
-        place = {row: number for number, row in enumerate(rows)}
-        ends = [sources[edge] for edge in inward]
-        columns = (
-            [tables.operators[row] for row in rows],
-            [tables.in_degrees[row] for row in rows],
-            [place[row] if row >= 0 else ~place[~row] for row in ends],
-            [place[tables.targets[edge]] for edge in inward],
-        )
-        if tables.cache is cache:  # else a signal's handler built meanwhile
-            return rows, *columns
+    held = tables.held()
+    operators, degrees, sources, targets = [view.obj for view in held]  # of one moment, as long as they are held
+    (starts, edges), drawn = tables.edges_into(), len(sources)
+    inward: list[int] = []
+    found, waiting = set(asked), list(asked)
+    while waiting:
+        row = waiting.pop()
+        mine = [edge for edge in edges[starts[row] : starts[row + 1]] if edge < drawn]
+        inward += mine
+        for source in [sources[edge] for edge in mine]:
+            source = source if source >= 0 else ~source
+            if source not in found:
+                found.add(source)
+                waiting.append(source)
+        if len(found) * FEWER > len(operators):
+            return None
+    rows, inward = sorted(found), sorted(inward)
+    place = {row: number for number, row in enumerate(rows)}
+    ends = [sources[edge] for edge in inward]
+    return (
+        rows,
+        [operators[row] for row in rows],
+        [degrees[row] for row in rows],
+        [place[row] if row >= 0 else ~place[~row] for row in ends],
+        [place[targets[edge]] for edge in inward],
+    )
 
 
 def kahn(rows: Sequence[int], degrees: Sequence[int], consumers: Sequence[Sequence[int]]) -> list[int]:

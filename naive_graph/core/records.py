@@ -13,15 +13,6 @@ class Mark(NamedTuple):
     scopes: int
 
 
-class Columns(NamedTuple):
-    """Many nodes and their edges, as bytes in the types of the tables' columns."""
-
-    operators: bytes | memoryview
-    in_degrees: bytes | memoryview
-    sources: bytes | memoryview
-    targets: bytes | memoryview
-
-
 class Block(NamedTuple):
     """Rows that were appended together, as the elements of one tensor were."""
 

@@ -18,12 +18,22 @@ A new row is one append to a list, the fresh page: nothing that a signal handler
 a finalizer or another thread does can come in the middle of it. Its entries move
 into the columns when somebody looks. A full page is turned: then where its rows
 were written is packed too, and its nodes are held weakly from there on.
+
+What is promised to whoever works on the columns, in machine code or by NumPy: a
+column of which he has a view (a `memoryview`, an array of `np.frombuffer`) stays
+where it is and as long as it is, whatever is built meanwhile. Rows are appended in
+place as long as there is no view; where there is one, a longer copy takes the
+column's place. So take the view first, then the address and the sizes from it, and
+keep it as long as they are used. What is written through a view counts only if the
+column still is the tables' own. `held` gives views of one moment. Whoever works for
+long takes `lock`: other threads that want the columns to change wait, a signal's
+handler and a finalizer do not.
 """
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort_left, insort_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, compress, count
 from threading import RLock
@@ -31,9 +41,9 @@ from types import CodeType
 from typing import Any, NamedTuple
 from weakref import ref
 
+from ..errors import NaiveGraphError, StaleNodeError
 from .origin import Origin
 from .records import Block as Block
-from .records import Columns as Columns
 from .records import Mark as Mark
 from .records import Scope as Scope
 from .rules import BY_NUMBER
@@ -47,7 +57,10 @@ NEVER = 0  # the stamp of a value that was not computed
 # instruction, node. Before the first entry stands its row.
 WIDTH = 7
 FULL = 1000 * WIDTH
-ONE, BEFORE, MANY = -1, -2, -3  # as a second source: there is none; the row before this one; the first is a list
+# As a second source: there is none; the row before this one; the first is a list, in which 2.0 is the second before.
+ONE, BEFORE, MANY = -1, -2, -3
+COLUMNS = ("_operators", "_in_degrees", "_sources", "_targets", "_values", "_stamps", "_instructions", "grads")
+WHOLE = slice(None)
 
 
 def looked_at(name: str, settled: str = "_operators") -> Any:
@@ -79,7 +92,9 @@ class Tables:
 
     def __init__(self) -> None:
         self.fresh: list[Any] = [0]
+        self.bulk: Bulk | None = None  # many rows, numbered before those of the fresh page, that no column has yet
         self.settlings = 0  # how often rows were moved into the columns
+        self.cuts = 0  # how often rows were taken away
         self._operators = array("h")  # a rule's number, or a leaf kind
         self._in_degrees = array("i")
         self._sources = array("i")
@@ -111,90 +126,123 @@ class Tables:
         self.lock = RLock()
 
     def __len__(self) -> int:
-        return int(self.fresh[0]) + len(self.fresh) // WIDTH
+        fresh = self.fresh
+        return int(fresh[0]) + len(fresh) // WIDTH
 
     # --- growing ---
 
     def add_row(self, operator: int, sources: Iterable[int], in_degree: int, code: CodeType, instruction: int) -> int:
         """Append one node with its edges."""
-        fresh, own = self.fresh, list(sources)
-        fresh += (operator, own, MANY, in_degree, code, instruction, None)
+        own = list(sources)
+        entry = (operator, own, MANY, in_degree, code, instruction, None)
+        fresh = self.fresh
+        fresh += entry
         if len(fresh) > FULL:
             self.turn()
         return row_of(fresh, own)
 
-    def add_rows(self, columns: Columns, code: CodeType, instruction: int) -> int:
-        """Append many nodes with their edges at once; returns the first row. They count once the last column is there.
+    def add_rows(self, new: Bulk, check: Callable[[], Any] = list) -> int:
+        """Append many nodes with their edges at once; returns the first row.
 
-        The columns are buffers of the tables' own types, so nothing is done row by row.
+        They are numbered anew if somebody else has built meanwhile. check: raises if the rows that they begin from
+        are no longer there.
         """
-        self.turn()
-        row, operators = len(self), array(self._operators.typecode)
-        operators.frombytes(columns.operators)
-        size = len(operators)
-        self._sources.frombytes(columns.sources)
-        self._targets.frombytes(columns.targets)
-        self._in_degrees.frombytes(columns.in_degrees)
-        self._codes.append((row, code))
-        self._instructions.extend(array("i", [instruction]) * size)
-        # In one step, in which nothing is called: Python looks for no signal, and no page is left behind its columns.
-        self._operators[row:], self.fresh, self._cache = operators, [row + size], {}
-        return row
+        with self.lock:
+            while True:
+                cuts = self.cuts
+                self.check_open()
+                check()
+                self.turn()
+                fresh, first = self.fresh, len(self._operators)
+                empty, page = [first], [first + len(new.columns.operators)]
+                # Nothing is called and nothing made, as in `_extend`.
+                if self.fresh is fresh and fresh == empty and self.cuts == cuts:
+                    self.bulk, self.fresh = new, page
+                    break
+            self.settle()
+            self.check_open()
+            return first
 
     def settle(self, unpack: Callable[[list[list[Any]], int, int], Unpacked] | None = None) -> None:
-        """Move what the fresh page gained since into the columns. unpack: what does it quicker than `unpacked`."""
+        """Move what was appended since into the columns. unpack: what does it quicker than `unpacked`."""
         with self.lock:
             while True:  # until no signal's handler has come in between and done the same
-                fresh, settlings = self.fresh, self.settlings
+                fresh, settlings, bulk = self.fresh, self.settlings, self.bulk
                 base, end = len(self._operators), len(fresh)
                 first = 1 + WIDTH * (base - fresh[0])
-                if first == end and self.fresh is fresh:
+                if bulk is None and first == end and self.fresh is fresh:
                     return
-                if first < end and settlings == self.settlings and self.fresh is fresh:
-                    new = [fresh[first + place : end : WIDTH] for place in range(4)]
-                    columns = (unpack or unpacked)(new, base, self.clock)
-                    if columns.values:
-                        self._fill(base)
-                    edges = len(self._targets)
-                    while edges and self._targets[edges - 1] >= base:  # left by one that was interrupted
-                        edges -= 1
-                    self._extend(base, edges, settlings, fresh, columns)
+                if settlings == self.settlings and self.fresh is fresh:
+                    if bulk is not None:
+                        columns = bulk.columns.moved(bulk.base, base)
+                    else:
+                        new = [fresh[first + place : end : WIDTH] for place in range(4)]
+                        columns = (unpack or unpacked)(new, base, self.clock)
+                    self._extend(base, settlings, fresh, columns)
 
-    def _extend(self, base: int, edges: int, settlings: int, fresh: list[Any], new: Unpacked) -> None:
-        """Write the columns, unless they were written since. Nothing is called, so that Python looks for no signal."""
-        if settlings != self.settlings or self.fresh is not fresh:
-            return
-        self.settlings += 1
-        self._cache = {}
+    def _extend(self, base: int, settlings: int, fresh: list[Any], new: Unpacked) -> None:
+        """Write the columns, unless they were written since."""
+        self._cache = {}  # and with it the views that were kept there
         if new.values:
-            self.written = self.clock
-            self._values[base:], self._stamps[base:] = new.values, new.stamps
-        self._sources[edges:], self._targets[edges:], self._in_degrees[base:] = new.sources, new.targets, new.in_degrees
-        self._operators[base:] = new.operators
-        self._cache = {}
+            self._fill(base)
+        edges, bulk = len(self._targets), self.bulk
+        while edges and self._targets[edges - 1] >= base:  # left by one that was interrupted
+            edges -= 1
+        codes: list[tuple[int, CodeType | None]] = []
+        instructions = array("i")
+        if bulk is not None:
+            codes, instructions = bulk.written(base)
+        made = slice(bisect_left(self._codes, base, 1, key=_first), None)
+        rows, drawn, cache, before = slice(base, None), slice(edges, None), dict[Any, Any](), self._cache
+        try:
+            # From here on nothing is called and nothing made: Python looks for no signal and collects no garbage.
+            if settlings == self.settlings and self.fresh is fresh and self.bulk is bulk:
+                self.settlings += 1
+                if new.values:
+                    self.written = self.clock
+                    self._values[rows], self._stamps[rows] = new.values, new.stamps
+                self._sources[drawn], self._targets[drawn] = new.sources, new.targets
+                self._in_degrees[rows] = new.in_degrees
+                if bulk is not None:
+                    self._codes[made], self._instructions[rows] = codes, instructions
+                self._operators[rows], self.bulk, self._cache = new.operators, None, cache
+        except BufferError:
+            self._move()
+        del before  # not earlier: what is in it may have finalizers
+
+    def _move(self) -> None:
+        """Put copies in the place of the columns: somebody has a view of one, and keeps what he sees."""
+        own = self.__dict__
+        for name in COLUMNS:
+            copy, cache = own[name][:], dict[Any, Any]()
+            copy[WHOLE] = own[name]  # what was written meanwhile, too; from here on nothing is called
+            own[name], own["_cache"] = copy, cache
 
     def turn(self) -> None:
         """Begin a fresh page; who made the rows of the old one, and which nodes they have, is packed."""
         with self.lock:
             self.settle()
             fresh, first, rows = self.fresh, self.fresh[0], len(self._operators)
-            entries = fresh[1 : 1 + WIDTH * (rows - first)]
+            end = 1 + WIDTH * (rows - first)
             before = bisect_left(self._codes, first, 1, key=_first)
             codes, last = [], self._codes[before - 1][1]
-            for row, code in enumerate(entries[4::WIDTH], first):
+            for row, code in enumerate(fresh[5:end:WIDTH], first):
                 if code is not last:
                     codes.append((row, code))
                     last = code
             if len(self.handles) >= self.most_handles:
                 self.sweep_handles()
-            for row, node in enumerate(entries[6::WIDTH], first):
+            for row, node in enumerate(fresh[7:end:WIDTH], first):
                 if node is not None:
                     self.handles[row] = ref(node)
-            instructions = array("i", entries[5::WIDTH])
+            instructions, page = array("i", fresh[6:end:WIDTH]), [rows]
+            made, packed, turned = slice(before, None), slice(first, None), slice(1, end + 1)
+            # From here on nothing is called and nothing made, as above.
             if self.fresh is fresh:  # else a signal's handler has turned it meanwhile
-                self._codes[before:], self._instructions[first:] = codes, instructions
-                # What others appended meanwhile goes along: Python looks for them only in calls and on jumping back.
-                self.fresh = [rows, *fresh[1 + WIDTH * (rows - first) :]]
+                self._codes[made], self._instructions[packed] = codes, instructions
+                page += fresh  # with what was appended meanwhile
+                del page[turned]
+                self.fresh = page
 
     def sweep_handles(self) -> None:
         """Drop the references to nodes that nobody holds any more."""
@@ -206,19 +254,21 @@ class Tables:
 
     def add_edge(self, source: int, target: int) -> None:
         """Draw one more edge by hand."""
-        self.settle()
-        edges, degree = len(self._sources), self._in_degrees[target]
-        try:
-            self.redrawn = self.clock
-            self.drawings += 1
-            self._sources.append(source)
-            self._targets.append(target)
-            self._in_degrees[target] = degree + 1
-            self._cache = {}
-        except BaseException:
-            del self._sources[edges:], self._targets[edges:]
-            self._in_degrees[target] = degree
-            raise
+        with self.lock:
+            while True:
+                self.settle()
+                settlings, cache = self.settlings, dict[Any, Any]()
+                one, other = array("i", [source]), array("i", [target])
+                drawn, degree = slice(len(self._sources), None), self._in_degrees[target] + 1
+                self._cache = {}
+                try:  # nothing is called and nothing made, as above
+                    if settlings == self.settlings:
+                        self.settlings += 1
+                        self.redrawn, self.drawings, self._cache = self.clock, self.drawings + 1, cache
+                        self._sources[drawn], self._targets[drawn], self._in_degrees[target] = one, other, degree
+                        return
+                except BufferError:
+                    self._move()
 
     def write(self, row: int, value: float) -> None:
         """Set a leaf's value. What was computed from the old one is stale until the next forward."""
@@ -234,27 +284,26 @@ class Tables:
         if self.unset:
             self.unset.discard(row)
 
-    def write_rows(self, first: int, values: bytes) -> None:
-        """Set the values of many leaves that were just appended, from one buffer of floats."""
-        self.grow_values()
-        self.written = self.clock
-        size = len(values) // 8
-        self.values[first : first + size] = array("d", values)
-        self.stamps[first : first + size] = array("q", [self.clock]) * size
-
     def write_at(self, rows: Sequence[int], values: Any) -> None:
         """Set the values of many leaves from an array of NumPy's."""
         import numpy as np
 
         with self.lock:
             self.grow_values()
-            stamps, column = np.frombuffer(self.stamps, np.int64), np.frombuffer(self.values)
-            stamps[rows] = self.clock  # before the values too, as in `write`
+            self._put("_stamps", rows, self.clock, np.int64)  # before the values too, as in `write`
             self.written = self.clock
-            column[rows] = values
-            stamps[rows] = self.clock
+            self._put("_values", rows, values, np.float64)
+            self._put("_stamps", rows, self.clock, np.int64)
             if self.unset:
-                self.unset.difference_update(np.arange(len(column))[rows].tolist())
+                self.unset.difference_update(np.arange(len(self))[rows].tolist())
+
+    def _put(self, name: str, rows: Sequence[int], values: Any, kind: Any) -> None:
+        import numpy as np
+
+        column = None
+        while column is not getattr(self, name):  # until no handler's rows have moved it meanwhile
+            column = getattr(self, name)
+            np.frombuffer(column, kind)[rows] = values
 
     def grow_values(self) -> None:
         """Give every row a value and a stamp; a new row's stamp says that its value was never computed."""
@@ -262,9 +311,15 @@ class Tables:
         self._fill(len(self._operators))
 
     def _fill(self, rows: int) -> None:
-        for column in (self._stamps, self._values):  # each by its own length, should an interrupt part them
-            if len(column) < rows:
-                column.frombytes(bytes(8 * (rows - len(column))))
+        for name in ("_stamps", "_values"):  # each by its own length, should an interrupt part them
+            self._lengthen(name, rows)
+
+    def _lengthen(self, name: str, rows: int) -> None:
+        while (missing := rows - len(getattr(self, name))) > 0:
+            try:
+                getattr(self, name).frombytes(bytes(8 * missing))
+            except BufferError:
+                self._move()
 
     def clear_grads(self) -> None:
         """Give every row a gradient of 0.0."""
@@ -272,40 +327,73 @@ class Tables:
 
     def grow_grads(self) -> None:
         """Give every row a gradient, 0.0 where there was none."""
-        self.grads.frombytes(bytes(8 * (len(self) - len(self.grads))))
+        self._lengthen("grads", len(self))
 
     def enter(self, scope: Scope | None) -> None:
         """From the next row on, nodes are made in this scope."""
         self.scope_now = scope
         self.scopes.append((len(self), scope))
 
+    def mark_scopes(self, scopes: Iterable[tuple[int, Scope]], end: int) -> None:
+        """Rows that were appended up to `end` are in these scopes, each from some row on."""
+        for each in scopes:
+            insort_right(self.scopes, each, key=_first)
+        insort_left(self.scopes, (end, self.scope_now), key=_first)
+
     # --- shrinking ---
 
     def mark(self) -> Mark:
-        self.settle()
-        return Mark(len(self._operators), len(self._sources), len(self.scopes))
+        while True:
+            cache = self.cache
+            found = Mark(len(self._operators), len(self._sources), len(self.scopes))
+            if self._cache is cache:
+                return found
 
-    def cut(self, mark: Mark) -> None:
-        """Forget every row, edge and scope that came after the mark. A Ctrl-C half-way waits until it is done."""
-        self.settle()
-        redrawn = {target for target in self._targets[mark.edges :] if target < mark.rows}
-        try:
-            self._cut(mark, redrawn)
-        except BaseException:
-            self._cut(mark, redrawn)
-            raise
+    def cut(self, mark: Mark, page: list[Any] | None = None) -> list[Any]:
+        """Forget every row, edge and scope that came after the mark. A Ctrl-C half-way waits until it is done.
 
-    def _cut(self, mark: Mark, redrawn: set[int]) -> None:
-        """Cutting twice is cutting once. `redrawn`: rows that lose edges drawn by hand."""
-        rows, edges, scopes = mark
+        page: the fresh page; if it is not empty, nothing is cut. Gives the nodes that stood on the fresh page.
+        """
+        with self.lock:
+            self.settle()
+            cuts = self.cuts
+            redrawn = {target for target in self._targets[mark.edges :] if target < mark.rows}
+            gone = self.fresh[1 + WIDTH * max(0, mark.rows - self.fresh[0]) :][WIDTH - 1 :: WIDTH]
+            try:
+                self._cut(mark, redrawn, page)
+            except BaseException:
+                if self.cuts != cuts:
+                    self._cut(mark, redrawn)
+                raise
+            return [node for node in gone if node is not None]
+
+    def _shorten(self, mark: Mark, only: list[Any] | None = None) -> bool:
+        """Cut the columns and the fresh page; whether they were. only: as `cut` has it. Twice is once."""
+        rows, drawn, cache, before = slice(mark.rows, None), slice(mark.edges, None), dict[Any, Any](), self._cache
+        fresh = self.fresh
+        page = fresh[: 1 + WIDTH * (mark.rows - fresh[0])] if mark.rows >= fresh[0] else [mark.rows]
+        empty = [len(self._operators)]
+        try:  # nothing is called and nothing made, as above
+            if only is not None and not (self.fresh is only and only == empty):
+                return False
+            self.cuts += 1
+            self.settlings += 1
+            self.fresh, self.bulk, self._cache = page, None, cache
+            del self._sources[drawn], self._targets[drawn], self._operators[rows], self._in_degrees[rows]
+            del self._instructions[rows], self._values[rows], self._stamps[rows], self.grads[rows]
+        except BufferError:
+            self._move()
+            return self._shorten(mark)
+        del before
+        return True
+
+    def _cut(self, mark: Mark, redrawn: set[int], only: list[Any] | None = None) -> None:
+        """`redrawn`: rows that lose edges drawn by hand."""
+        rows = mark.rows
         self._cache = {}
-        if rows < self.fresh[0]:
-            self.fresh = [rows]
-        else:
-            del self.fresh[1 + WIDTH * (rows - self.fresh[0]) :]
-        del self._sources[edges:], self._targets[edges:], self.scopes[scopes:]
-        del self._operators[rows:], self._in_degrees[rows:], self._instructions[rows:]
-        del self._values[rows:], self._stamps[rows:], self.grads[rows:]
+        if not self._shorten(mark, only):
+            return
+        del self.scopes[mark.scopes :]
         while self.blocks and self.blocks[-1].first + self.blocks[-1].size > rows:
             self.blocks.pop()
         self.unfolded = {tensor: found for tensor, found in self.unfolded.items() if found.end <= rows}
@@ -330,7 +418,21 @@ class Tables:
         blank.closed, blank.lock = reason, self.lock
         self.__dict__ = blank.__dict__  # at once: a Ctrl-C comes before it or after it, whatever the size
 
+    def check_open(self) -> None:
+        """Raise StaleNodeError if the graph was cleared by somebody else while it was worked on."""
+        if self.closed:
+            raise StaleNodeError(f"The graph {self.closed} while it was worked on. Build it again.")
+
     # --- asking ---
+
+    def held(self) -> list[Any]:
+        """Views of operators, in-degrees, sources and targets, all of one moment: see above what that promises."""
+        while True:
+            cache = self.cache
+            columns: list[Any] = [self._operators, self._in_degrees, self._sources, self._targets]
+            views = [memoryview(column) for column in columns]
+            if self._cache is cache:
+                return views
 
     def value(self, row: int) -> float | None:
         known = row < len(self.stamps) and self.stamps[row] != NEVER
@@ -395,12 +497,7 @@ class Tables:
 
     def columns(self) -> tuple[list[int], ...]:
         """Operators, in-degrees, sources and targets of one moment, whatever a signal's handler builds meanwhile."""
-        while True:
-            cache = self.cache
-            columns = (self._operators, self._in_degrees, self._sources, self._targets)
-            found = tuple([column.tolist() for column in columns])
-            if self._cache is cache:
-                return found
+        return tuple([view.tolist() for view in self.held()])
 
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
         """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
@@ -472,6 +569,34 @@ class Unpacked(NamedTuple):
     values: array[float]
     stamps: array[int]
 
+    def moved(self, base: int, to: int) -> Unpacked:
+        """The same with the rows that were numbered from `base` on numbered from `to` on."""
+        by, last = to - base, ~base
+        if not by:
+            return self
+        sources = [each + by if each >= base else each - by if each <= last else each for each in self.sources]
+        return self._replace(sources=array("i", sources), targets=array("i", [each + by for each in self.targets]))
+
+
+class Bulk(NamedTuple):
+    """Many rows that are appended at once.
+
+    base: the first one's row, as the columns have it. origins: from which row on each line of Python made them.
+    """
+
+    columns: Unpacked
+    base: int
+    origins: Sequence[tuple[int, Origin]]
+
+    def written(self, first: int) -> tuple[list[tuple[int, CodeType | None]], array[int]]:
+        """Where the rows were written, the first of them being this."""
+        codes: list[tuple[int, CodeType | None]] = []
+        instructions, by, end = array("i"), first - self.base, self.base + len(self.columns.operators)
+        for (row, origin), stop in zip(self.origins, [*(row for row, _ in self.origins[1:]), end]):
+            codes.append((row + by, origin.code))
+            instructions.extend(array("i", [origin.instruction]) * (stop - row))
+        return codes, instructions
+
 
 def unpacked(new: list[list[Any]], base: int, now: int) -> Unpacked:
     """Entries of the fresh page as columns. new: the first four of each. base: the first one's row."""
@@ -497,7 +622,7 @@ def unpacked(new: list[list[Any]], base: int, now: int) -> Unpacked:
             sources += (left, row - 1)
             targets += (row, row)
         else:
-            sources += left
+            sources += [row - int(each) if type(each) is float else each for each in left]  # 1.0: the row before
             targets += [row] * len(left)
     return Unpacked(operators, array("i", new[3]), array("i", sources), array("i", targets), values, stamps)
 
@@ -530,3 +655,21 @@ def packed(keys: Sequence[int], items: Sequence[int], size: int) -> tuple[array[
         counts[key + 1] += 1
     places = sorted(range(len(keys)), key=keys.__getitem__)  # stable, and quick on what is sorted already
     return array("i", accumulate(counts)), array("i", map(items.__getitem__, places))
+
+
+class Lasting:
+    """What goes wrong inside because somebody cleared the graph meanwhile, or cut it back, says so in our own words."""
+
+    __slots__ = ("cuts", "tables")
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables, self.cuts = tables, tables.cuts
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, NaiveGraphError):
+            self.tables.check_open()
+            if self.tables.cuts != self.cuts:
+                raise StaleNodeError("The graph was cut back while it was worked on. Build anew what was cut.")

@@ -8,7 +8,7 @@ reverse sweep, second derivatives. No formula is written here.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..core.plan import Plan, check_set, plan_for
 from ..core.progress import many
 from ..core.reference import differentiate, evaluate
 from ..core.rules import Arithmetic
-from ..core.tables import NEVER, Tables
+from ..core.tables import NEVER, Lasting, Tables
 from ..errors import NodeError, PlaceHolderError
 from .draft import Book
 from .handles import CURRENT
@@ -42,9 +42,10 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
         return y.gradients(wrt)  # a tensor differentiates itself, a floor above
     one = isinstance(wrt, Node)
     chosen = [wrt] if isinstance(wrt, Node) else listed(wrt, "gradients", "a node or a list of nodes")
-    with CURRENT.tables.lock, collected_later():
+    tables = CURRENT.tables
+    with tables.lock, Lasting(tables), collected_later():
         plan, steps = _plan([y], chosen, "gradients")
-        book, answers = drafted(CURRENT.tables, plan, steps)
+        book, answers = drafted(tables, plan, steps, lambda: rows_of([y, *chosen], "gradients"))
         nodes = book.ink(answers)
         book.close()
     return nodes[0] if one else nodes
@@ -64,9 +65,11 @@ def collected_later() -> Iterator[None]:
         go_on()  # a Ctrl-C may come before the other has run
 
 
-def drafted(tables: Tables, plan: Plan, steps: Sequence[int | None]) -> tuple[Book, list[Any]]:
+def drafted(
+    tables: Tables, plan: Plan, steps: Sequence[int | None], check: Callable[[], Any] = list
+) -> tuple[Book, list[Any]]:
     """The derivatives of a plan's first target at these steps, as drafts or bare numbers, and the book they are in."""
-    book = Book(tables)
+    book = Book(tables, check)
     wanted = plan.leads_from(step for step in steps if step is not None)
     adjoints = differentiate(plan, _drafts(book, plan), {plan.targets[0]: 1.0}, wanted)
     return book, [0.0 if step is None else adjoints[step] for step in steps]
@@ -84,9 +87,10 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
         return x.tangents(outputs)
     one = isinstance(outputs, Node)
     chosen = [outputs] if isinstance(outputs, Node) else listed(outputs, "tangents", "a node or a list of nodes")
-    with CURRENT.tables.lock, collected_later():
+    tables = CURRENT.tables
+    with tables.lock, Lasting(tables), collected_later():
         plan, (start,) = _plan(chosen, [x], "tangents")
-        book = Book(CURRENT.tables)
+        book = Book(tables, lambda: rows_of([x, *chosen], "tangents"))
         duals = _moving(plan, {start: 1.0}, _drafts(book, plan))
         evaluate(plan, duals)
         answers = [duals[step].slope for step in plan.targets]

@@ -15,12 +15,11 @@ from typing import Any
 
 from ..core import catalogue
 from ..core.number import number
-from ..core.origin import learners_frame
+from ..core.origin import Origin, learners_frame
 from ..core.progress import many
-from ..core.records import Columns
 from ..core.rules import Arithmetic, Rule
-from ..core.tables import CONSTANT, Tables
-from .handles import handle, merges
+from ..core.tables import CONSTANT, Bulk, Tables, Unpacked
+from .handles import handle, let_go, merges
 from .nodes import Constant, Node
 from .simplify import LAWS
 
@@ -64,8 +63,9 @@ for _name, _rule in (("add", catalogue.add), ("sub", catalogue.sub), ("mul", cat
 class Book:
     """All drafts over one graph. Equal applications of a rule are one draft."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, check: Callable[[], Any] = list) -> None:
         self.tables, self.size = tables, len(tables)
+        self.check = check  # raises if the rows that the drafts stand for are no longer there
         self.drafts: list[Draft] = []  # in an order in which operands come first
         self.memory: dict[int, dict[Any, Draft]] = defaultdict(dict)  # by rule and operands
 
@@ -111,10 +111,10 @@ class Book:
         with tables.lock:
             mark = tables.mark()
             try:
-                self._append(needed, mark.rows)
+                self._append(needed, len(tables))
                 return [answer.row if isinstance(answer, Draft) else answer for answer in answers]  # type: ignore[misc]
             except BaseException:
-                tables.cut(mark)
+                let_go(tables, mark)
                 for draft in needed:
                     draft.row = None
                 raise
@@ -128,9 +128,9 @@ class Book:
             assert rule is not None  # a draft without a row applies a rule
             for each in draft.operands:
                 if type(each) is float:
-                    numbers.append((row, each))
                     kinds.append(CONSTANT)
                     degrees.append(0)
+                    numbers.append((row - first, each))
                     row += 1
                 own.append(row - 1 if type(each) is float else each.row)
             left, count = own[0] - first, len(own)
@@ -143,11 +143,15 @@ class Book:
             targets.extend([row] * len(own))
             draft.row = row
             row += 1
-        frame = learners_frame()
-        columns = Columns(kinds.tobytes(), degrees.tobytes(), sources.tobytes(), targets.tobytes())
-        tables.add_rows(columns, frame.f_code, frame.f_lasti)
-        for row, value in numbers:
-            tables.write(row, value)
+        room = bytes(8 * len(kinds) if numbers else 0)
+        values, stamps = array("d", room), array("q", room)
+        for place, value in numbers:
+            values[place], stamps[place] = value, tables.clock
+        new, frame = Unpacked(kinds, degrees, sources, targets, values, stamps), learners_frame()
+        bulk = Bulk(new, first, [(first, Origin(frame.f_code, frame.f_lasti))])
+        moved = tables.add_rows(bulk, self.check) - first
+        for draft in drafts if moved else ():  # somebody else has built meanwhile
+            draft.row += moved  # type: ignore[operator]
 
     def _needed(self, answers: Sequence[Any]) -> list[Draft]:
         """The drafts without a row that the answers depend on, operands first."""

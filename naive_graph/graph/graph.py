@@ -13,12 +13,12 @@ from typing import Any
 
 from ..core.number import switch
 from ..core.plan import plan_for
-from ..core.tables import Scope, Tables
+from ..core.tables import Lasting, Scope, Tables
 from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays, without_plan
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes
 from .by_name import ByName
-from .handles import CURRENT, abandon, handle
+from .handles import CURRENT, cut_back, handle
 from .nodes import Constant, Node, rows_of
 from .running import (
     check_fresh,
@@ -123,20 +123,22 @@ class Graph(ByName, metaclass=GraphType):
             return
         rows = rows_of(targets, "Graph.forward")
         fed = checked_feed({} if feed is None else feed)
-        with tables.lock:
+        with tables.lock, Lasting(tables):
             direct = without_plan(engine, tables)
             if direct is not None and direct.forward(tables, rows, fed, engine is not None):
                 return
             plan = plan_for(tables, rows)
             check_ready(tables, plan, fed)
             tables.grow_values()
-            column = tables.values
+            now = tables.clock
+            tables.clock = now + 1  # before any value is read: what is written meanwhile is later than what is found
+            column = tables.values[:]
             values = [column[row] for row in plan.rows]
             if fed:
                 values = [fed.get(row, value) for row, value in zip(plan.rows, values)]
             engine_with_plan(engine).evaluate(plan, values)
             check_values(tables, plan, values, cls.on_invalid)
-            commit_values(tables, plan, values, fed)
+            commit_values(tables, plan, values, fed, now)
 
     @classmethod
     def backward(cls, y: nodes.Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
@@ -161,7 +163,7 @@ class Graph(ByName, metaclass=GraphType):
         accumulate = accumulate is not False and switch(accumulate, "accumulate")
         if isinstance(y, Constant):
             raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
-        with tables.lock:
+        with tables.lock, Lasting(tables):
             direct = without_plan(engine, tables)
             results = None if direct is None else rows or direct.results(tables)
             if direct is not None and results is not None:
@@ -178,8 +180,8 @@ class Graph(ByName, metaclass=GraphType):
             plan = plan_for(tables, rows)
             if y is None and results is None:
                 check_results(tables, [plan.rows[step] for step in plan.targets])
-            check_fresh(tables, plan)
-            column = tables.values
+            column = tables.values[:]
+            check_fresh(tables, plan)  # after the copy: what a handler writes before it is seen
             values = [column[row] for row in plan.rows]
             seeds = dict.fromkeys(plan.targets, 1.0)
             adjoints = engine_with_plan(engine).differentiate(plan, values, seeds, plan.varies())
@@ -264,8 +266,7 @@ class Graph(ByName, metaclass=GraphType):
         with tables.lock:
             if tables.checkpoints:
                 mark = tables.checkpoints[-1]
-                abandon(tables, mark.rows, "was cut back by revert()")
-                tables.cut(mark)
+                cut_back(tables, mark, "was cut back by revert()")
                 tables.checkpoints.pop()
 
     @classmethod

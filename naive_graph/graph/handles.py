@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Sequence
 from threading import RLock
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from ..core.forks import TABLES, held_over_forks
 from ..core.origin import is_ours, learners_frame
 from ..core.rules import Rule
-from ..core.tables import CONSTANT, FULL, MANY, MOST_MERGED, NEVER, ONE, WIDTH, Tables, row_of
+from ..core.tables import CONSTANT, FULL, MANY, MOST_MERGED, NEVER, ONE, WIDTH, Mark, Tables, row_of
 from ..errors import NodeError
 
 _getframe = sys._getframe
@@ -43,32 +43,49 @@ held_over_forks(TABLES, lambda: CURRENT.tables.lock)
 def handle(home: Tables, row: int) -> Any:
     """The one Node of a row."""
     with home.lock:
-        kind, fresh = home.operators[row], home.fresh
-        place = WIDTH * (row - fresh[0] + 1)
-        reference = home.handles.get(row)
-        node = fresh[place] if place > 0 else reference and reference()
-        if node is None:
-            node = object.__new__(KINDS[min(kind, OPERATOR)])
-            if place > 0:
-                fresh[place] = node
-            else:
-                home.handles[row] = weakref.ref(node)
-                if len(home.handles) >= home.most_handles:
-                    home.sweep_handles()
-        node._home, node._row = home, row
-        return node
+        made: Any = object.__new__(KINDS[min(home.operators[row], OPERATOR)])
+        made._home, made._row = home, row
+        mine = weakref.ref(made)
+        while True:
+            fresh, reference = home.fresh, home.handles.get(row)
+            found, place = reference and reference(), WIDTH * (row - fresh[0] + 1)
+            if home.fresh is fresh and home.handles.get(row) is reference:  # no handler has made it, or turned the page
+                if place > 0:
+                    found = fresh[place]
+                if found is not None:
+                    return found
+                if place > 0:
+                    fresh[place] = made
+                    return made
+                home.handles[row] = mine
+                break
+        if len(home.handles) >= home.most_handles:
+            home.sweep_handles()
+        return made
 
 
-def abandon(home: Tables, rows: int, reason: str) -> None:
-    """Make every node from row `rows` on stale, before its row is used anew."""
-    home.turn()
+def cut_back(home: Tables, mark: Mark, reason: str) -> None:
+    """Forget what came after the mark; every node of it is stale before its row is used anew."""
     gone = Tables()
     gone.close(reason)
-    for row in [row for row in home.handles if row >= rows]:
-        node = home.handles[row]()
-        if node is not None:
+    with home.lock:
+        home.turn()
+        for row in [row for row in home.handles if row >= mark.rows]:
+            node = home.handles[row]()
+            if node is not None:
+                node._home = gone
+            del home.handles[row]
+        for node in home.cut(mark):  # what a signal's handler has built meanwhile
             node._home = gone
-        del home.handles[row]
+
+
+def let_go(home: Tables, mark: Mark) -> None:
+    """Forget what came after the mark if nobody holds a node of it: a thread or a handler may have built there, too."""
+    with home.lock:
+        home.turn()  # the fresh page holds its nodes
+        page, handles = home.fresh, [home.handles.get(row) for row in range(mark.rows, len(home))]
+        if handles and not any(handle is not None and handle() is not None for handle in handles):
+            home.cut(mark, page)
 
 
 def register(node: Any, kind: int, value: float, name: str | None) -> None:
@@ -103,7 +120,7 @@ def leave_unset(node: Any) -> None:
     with home.lock:
         home.unset.add(node._row)
         home.grow_values()
-        home.stamps[node._row] = NEVER
+        home._stamps[node._row] = NEVER
 
 
 def learner(home: Tables, frame: FrameType) -> FrameType:
@@ -114,34 +131,34 @@ def learner(home: Tables, frame: FrameType) -> FrameType:
     return frame
 
 
-def grow(home: Tables, rule: Rule, operands: Iterable[int | float]) -> Any:
-    """Append an operator over operands that were checked: rows (int) and numbers (float)."""
-    with home.lock:
-        mark = home.mark()
-        try:
-            frame = learners_frame()
-            code, instruction = frame.f_code, frame.f_lasti
-            sources = [
-                operand if type(operand) is int else _constant(home, operand, code, instruction) for operand in operands
-            ]
-            count = len(sources)
-            mergeable = rule.associative and count == 2 and home.operators[sources[0]] == rule.number
-            if mergeable and merges(home.in_degrees[sources[0]], *sources):
-                count += home.in_degrees[sources[0]] - 1
-                sources[0] = ~sources[0]
-            return handle(home, home.add_row(rule.number, sources, count, code, instruction))
-        except BaseException:
-            home.cut(mark)
-            raise
+def grow(home: Tables, rule: Rule, operands: Sequence[int | float], cuts: int) -> Any:
+    """Append an operator over operands that were checked: rows (int) and numbers (float), each a Constant before it.
+
+    cuts: how often the graph had been cut back before they were checked. Gives None if it was since.
+    """
+    frame = learners_frame()
+    code, instruction = frame.f_code, frame.f_lasti
+    numbers = [each for each in operands if type(each) is float]
+    count, before = len(operands), iter(range(len(numbers), 0, -1))
+    sources: list[int | float] = [float(next(before)) if type(each) is float else each for each in operands]
+    if rule.associative and count == 2 and type(sources[0]) is int and home.operators[sources[0]] == rule.number:
+        degree = home.in_degrees[sources[0]]
+        if merges(degree, *sources):
+            sources[0], count = ~sources[0], 1 + degree
+    node: Any = object.__new__(KINDS[OPERATOR])
+    entries: list[Any] = [entry for value in numbers for entry in (CONSTANT, value, ONE, 0, code, instruction, None)]
+    entries += (rule.number, sources, MANY, count, code, instruction, node)
+    if home.cuts != cuts:
+        return None
+    fresh = home.fresh
+    fresh += entries
+    node._home, node._row = home, row_of(fresh, node)
+    if len(fresh) > FULL:
+        home.turn()
+    return node
 
 
-def _constant(home: Tables, value: float, code: CodeType, instruction: int) -> int:
-    row = home.add_row(CONSTANT, (), 0, code, instruction)
-    home.write(row, value)
-    return row
-
-
-def merges(degree: int, left: int, right: int) -> bool:
+def merges(degree: int, left: Any, right: Any) -> bool:
     """Whether (a + b) + c may become one sum of three. Only the left: a + (b + c) has other bits. degree: its own."""
     return left != right and 2 <= degree < MOST_MERGED
 

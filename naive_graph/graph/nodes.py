@@ -27,6 +27,7 @@ from ..core.tables import (
     PLACEHOLDER,
     VARIABLE,
     WIDTH,
+    Lasting,
     Scope,
     Tables,
     row_of,
@@ -277,7 +278,7 @@ class Node(Arithmetic):
         home = self._home
         if type(value) is not float or home is not CURRENT.tables:
             value = number(value, self.tables.label(self._row))
-        with home.lock:
+        with home.lock, Lasting(home):
             home.write(self._row, value)
 
 
@@ -312,20 +313,27 @@ def _infix(rule: Rule) -> Any:
         if associative and other is not self:
             fresh = home.fresh
             place = WIDTH * (left - fresh[0]) + 1
-            if place < 0 or fresh[place] == number:
-                settled = home._operators
-                if left >= len(settled):
-                    degree = fresh[place + 3]
-                else:  # edges may have been drawn by hand
-                    degree = home._in_degrees[left] if settled[left] == number else 0
-                if 2 <= degree < MOST_MERGED:
-                    left, count = ~left, degree + 1
+            try:
+                if place < 0 or fresh[place] == number:
+                    settled = home._operators
+                    if left >= len(settled):
+                        degree = fresh[place + 3]
+                    else:  # edges may have been drawn by hand
+                        degree = home._in_degrees[left] if settled[left] == number else 0
+                    if 2 <= degree < MOST_MERGED:
+                        left, count = ~left, degree + 1
+            except IndexError:  # a handler has cleared the graph, or cut it back
+                return rule(self, other)
         node = _new(Operator)
         if right == BEFORE:
             at = frame.f_lasti
             entry: Any = (CONSTANT, other, ONE, 0, code, at, None, number, left, BEFORE, count, code, at, node)
         else:
             entry = (number, left, right, count, code, frame.f_lasti, node)
+            if other._home is not home:
+                return rule(self, other)
+        if self._home is not home:  # a handler has cut the graph back
+            return rule(self, other)
         fresh = home.fresh
         fresh += entry
         size = len(fresh)
@@ -353,8 +361,11 @@ def _method(rule: Rule) -> Any:
             frame = learner(home, frame)
             code = frame.f_code
         node = _new(Operator)
+        entry = (number, self._row, ONE, 1, code, frame.f_lasti, node)
+        if self._home is not home:
+            return rule(self)
         fresh = home.fresh
-        fresh += (number, self._row, ONE, 1, code, frame.f_lasti, node)
+        fresh += entry
         size = len(fresh)
         node._home, node._row = home, fresh[0] + size // WIDTH - 1
         if fresh[-1] is not node:
@@ -491,11 +502,14 @@ KINDS.update({CONSTANT: Constant, VARIABLE: Variable, PLACEHOLDER: PlaceHolder, 
 
 def build(rule: Rule, operands: Iterable[Any]) -> Operator:
     """A new Operator node in the current graph. Everything is checked before anything is registered."""
-    home = CURRENT.tables
-    checked = [_checked(operand, rule, home) for operand in operands]
-    rule.check_arity(len(checked))
-    node: Operator = grow(home, rule, checked)
-    return node
+    home, operands = CURRENT.tables, list(operands)
+    with Lasting(home):
+        while True:  # until nobody has cut the graph back meanwhile
+            cuts, checked = home.cuts, [_checked(operand, rule, home) for operand in operands]
+            rule.check_arity(len(checked))
+            node: Operator | None = grow(home, rule, checked, cuts)
+            if node is not None:
+                return node
 
 
 def _checked(operand: Any, rule: Rule, home: Tables) -> int | float:

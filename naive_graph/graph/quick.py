@@ -52,8 +52,10 @@ class Quick:
         size = len(tables)
         spare = [array("d", bytes(8 * (code.spilled + 1))), array("d", bytes(8 * (size + 1)))]
         self.columns = [array("d", bytes(8 * size)) for _ in range(2)]
-        words = [array("q", map(place, [tables.values, each, *spare, tables.stamps])) for each in self.columns]
-        self.held = (library, spare, words)  # as long as the addresses are in use
+        known: tuple[Any, ...] = (tables.values, tables.stamps)
+        words = [array("q", map(place, [known[0], each, *spare, known[1]])) for each in self.columns]
+        # As long as the addresses are in use; and a column that somebody has a view of stays where it is.
+        self.held = (library, spare, words, *[memoryview(column) for column in (*known, *self.columns)])
         self.packed = [*map(place, words)]
         self.pending, self.fresh = 0, -1  # the column that gradients went to last, and when
 
@@ -61,10 +63,11 @@ class Quick:
         """Compute values and gradients; False, with nothing written, if one is infinite or NaN."""
         tables = self.tables
         now = tables.clock
+        tables.clock = now + 1  # before the run: what a handler writes behind it is later
         column = 1 if tables.grads is self.columns[0] else 0
-        if self.run(self.packed[column], now):
-            return False
-        self.pending, self.fresh, tables.clock = column, now, now + 1
+        if self.run(self.packed[column], now) or tables._cache.get(KEY) is not self:
+            return False  # or a handler's rows have moved the columns
+        self.pending, self.fresh = column, now
         return True
 
     def serves(self, targets: Any) -> bool:
@@ -88,7 +91,7 @@ class Quick:
 
 def arm(tables: Tables, plan: Plan) -> None:
     """Take the short way from now on, if the graph is such that it can be taken."""
-    whole = plan_for(tables)
+    cache, whole = tables.cache, plan_for(tables)
     simple = (
         Setting.default in (None, "native")
         and len(plan.targets) == 1
@@ -98,9 +101,9 @@ def arm(tables: Tables, plan: Plan) -> None:
         and len(tables.values) == len(tables.stamps) == len(tables)
     )
     try:
-        tables.cache[KEY] = Quick(tables, whole, plan) if simple else None
+        cache[KEY] = Quick(tables, whole, plan) if simple else None
     except Opaque:
-        tables.cache[KEY] = None
+        cache[KEY] = None
 
 
 def written(tables: Tables, whole: Plan, plan: Plan) -> Straight:

@@ -55,26 +55,32 @@ def check_ready(tables: Tables, plan: Plan, fed: Mapping[int, float]) -> None:
     plan.check_complete(tables)
 
 
-def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float]) -> None:
-    """Write what a forward run computed. Rows that were absorbed get their values too."""
-    now = tables.clock
+def commit_values(tables: Tables, plan: Plan, values: Sequence[float], fed: Mapping[int, float], now: int) -> None:
+    """Write what a forward run computed. Rows that were absorbed get their values too.
+
+    now: when the run began. What was written since stays.
+    """
+
+    def write(row: int, value: float) -> None:
+        if tables._stamps[row] <= now:  # asked of the tables again and again: a handler's rows may move the columns
+            tables._values[row], tables._stamps[row] = value, now
+
+    tables.grow_values()
+    if fed:
+        tables.written = now
     for row, value in fed.items():
-        tables.write(row, value)
-    tables.clock += 1  # before the results: should an interrupt part them, what changes later is later than all of them
-    column, stamps = tables.values, tables.stamps
+        write(row, value)
     for row, rule, value in zip(plan.rows, plan.rules, values):
         if rule is not None:
-            column[row] = value
-            stamps[row] = now
+            write(row, value)
     operators = tables.operators
     folds: dict[int, list[float]] = {}
     for absorber, row, operands, count in plan.absorbed:  # a fold to the left meets the values of all it took over
         fold = folds.get(absorber)
         if fold is None:
-            fold = list(accumulate([column[each] for each in operands], BY_NUMBER[operators[absorber]].value))
+            fold = list(accumulate([tables._values[each] for each in operands], BY_NUMBER[operators[absorber]].value))
         folds[row] = fold
-        column[row] = fold[count - 1]
-        stamps[row] = now
+        write(row, fold[count - 1])
 
 
 def check_results(tables: Tables, results: Sequence[int]) -> None:
@@ -123,8 +129,8 @@ def commit_grads(tables: Tables, plan: Plan, adjoints: Sequence[float], accumula
 def show_grads(tables: Tables, grads: array[float], accumulate: bool) -> None:
     """Make a whole column of gradients the tables' own."""
     if accumulate:
-        for row, earlier in enumerate(tables.grads):
-            if tables.operators[row] in (VARIABLE, PLACEHOLDER):
+        for row, (earlier, kind) in enumerate(zip(tables.grads[: len(grads)], tables.operators)):
+            if kind in (VARIABLE, PLACEHOLDER):
                 grads[row] += earlier
     tables.grads, tables.grads_are_blank = grads, False
 

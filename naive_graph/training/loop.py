@@ -18,11 +18,10 @@ from typing import Any
 
 from ..core.imports import interrupts_to
 from ..core.number import listed, number
-from ..core.tables import Mark, Tables
 from ..engines.choice import WATCHERS
 from ..errors import TrainingError
 from ..graph.graph import Graph
-from ..graph.handles import CURRENT
+from ..graph.handles import CURRENT, let_go
 from ..graph.nodes import Node
 from .scalars import LARGEST, between
 from .trainers import Trainer
@@ -148,18 +147,9 @@ def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any
         raise TrainingError(f"loss_of gives a node or a tensor, not {loss!r}. Does it forget to return?")
     trainer.update()
     del loss
-    _let_go(tables, mark)
+    if not WATCHERS and tables is CURRENT.tables:
+        let_go(tables, mark)
     return float(value)
-
-
-def _let_go(tables: Tables, mark: Mark) -> None:
-    """Cut back what was added since the mark, if nobody holds a node of it or records the steps."""
-    with tables.lock:
-        tables.turn()  # the fresh page holds its nodes
-        handles = [tables.handles.get(row) for row in range(mark.rows, len(tables))]
-        held = any(handle is not None and handle() is not None for handle in handles)
-        if handles and not held and not WATCHERS and tables is CURRENT.tables:
-            tables.cut(mark)
 
 
 def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:

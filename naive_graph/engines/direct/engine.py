@@ -40,13 +40,15 @@ class Kernel:
 
         self.unpack, self.regroup, self.sort = function("unpack", 8), function("regroup", 6), function("sort", 11)
         self.evaluate, self.differentiate = function("evaluate", 13), function("differentiate", 13)
-        self.scratch, self.ids = array("d"), array("i")
+        self.commit = function("commit", 5)
+        self.scratch = array("d"), array("i")
 
     def room(self, widest: int) -> tuple[array[float], array[int]]:
         """Where the operands of one row lie, and behind them its partials; where they are, and which are wanted."""
-        if len(self.scratch) < 2 * widest:
-            self.scratch, self.ids = array("d", bytes(16 * widest)), array("i", bytes(8 * widest))
-        return self.scratch, self.ids
+        room = self.scratch
+        if len(room[0]) < 2 * widest:
+            room = self.scratch = array("d", bytes(16 * widest)), array("i", bytes(8 * widest))
+        return room
 
     def unpacked(self, new: list[list[Any]], base: int, now: int) -> Unpacked:
         """As `tables.unpacked`."""
@@ -76,6 +78,7 @@ class Order(NamedTuple):
     sizes: array[int]
     drawn: tuple[array[int], ...]
     results: array[int]  # the rows that were asked for, or all sinks
+    held: Sequence[Any]  # so that the tables' columns among them stay where they are
 
     @property
     def rows(self) -> array[int]:
@@ -96,26 +99,37 @@ def settle(tables: Tables) -> None:
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool) -> bool:
     """Evaluate the targets, or the whole graph."""
     order = sorted_for(tables, targets)
-    found = None if order is None else evaluated(tables, order, fed, warn)
+    now = tables.clock
+    tables.clock = now + 1  # before any value is read: what is written meanwhile is later than what is found
+    found = None if order is None else evaluated(tables, order, fed, now, warn)
     if found is None:
         return False
-    values, stamps = found
     if fed:
-        tables.written = tables.clock
-    tables.clock += 1  # before the results: see running.commit_values
-    tables.values[: len(values)], tables.stamps[: len(stamps)] = values, stamps  # what a handler built meanwhile stays
+        tables.written = now
+    committed(tables, *found, now)
     return True
+
+
+def committed(tables: Tables, values: array[float], stamps: array[int], now: int) -> None:
+    """Write the values that were found. What was written since then stays."""
+    tables.grow_values()
+    while True:  # until no handler has moved the columns
+        own: tuple[Any, ...] = (tables._values, tables._stamps)
+        held: list[Any] = [memoryview(each) for each in own]
+        sizes = array("q", [now, min(len(values), len(stamps), *map(len, held))])
+        the_kernel().commit(*addresses((sizes, values, stamps, *own)))
+        if tables._values is own[0] and tables._stamps is own[1]:
+            return
 
 
 def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float] | None:
     """The gradients of the sum of the targets, of all rows; None where it did not run."""
     tables.grow_values()
-    columns = tables.values, tables.stamps
     whole = tables.cache.get((KEY,))  # what forward sorted serves, unless a target was absorbed
-    said, grads = (kernel.UNSORTED, NOWHERE) if whole is None else swept(tables, whole, targets, *columns, warn)
+    said, grads = (kernel.UNSORTED, NOWHERE) if whole is None else swept(tables, whole, targets, None, warn)
     if said == kernel.UNSORTED:
         order = sorted_for(tables, targets)
-        said, grads = (kernel.ELSEWHERE, NOWHERE) if order is None else swept(tables, order, targets, *columns, warn)
+        said, grads = (kernel.ELSEWHERE, NOWHERE) if order is None else swept(tables, order, targets, None, warn)
     return grads if said == 0 else None
 
 
@@ -127,12 +141,12 @@ def answered(
     Nothing is written. fed: leaves' numbers that hold in place of the tables'.
     """
     order = sorted_for(tables, targets)
-    found = None if order is None else evaluated(tables, order, fed, True)
+    found = None if order is None else evaluated(tables, order, fed, tables.clock, True)
     if order is None or found is None:
         return None
     slopes = []
     for target in targets if wrt else ():
-        said, grads = swept(tables, order, [target], *found, True)
+        said, grads = swept(tables, order, [target], found, True)
         if said != 0:
             return None
         slopes.append([grads[row] for row in wrt])
@@ -156,9 +170,12 @@ def sorted_for(tables: Tables, targets: Sequence[int]) -> Order | None:
 
 
 def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
-    machine, rows, sources, consumers = the_kernel(), len(tables), tables.sources, tables.targets
-    machine.table.grow()
-    edges = len(sources)
+    machine, held = the_kernel(), tables.held()
+    operators, degrees, sources, consumers = [view.obj for view in held]
+    machine.table.grow()  # after: it has every rule that is among the operators
+    rows, edges = len(held[0]), len(held[2])
+    if max(targets, default=0) >= rows:  # cut off meanwhile
+        return None
     said = max(1, edges)  # the sort runs at least once
     sizes = array("q", [rows, edges, edges, len(targets), *[0] * 7, *targets])
     begins, order, marks, own = zeros(rows + 1), zeros(rows), array("b", bytes(rows)), sources
@@ -169,38 +186,51 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
         else:  # operands that many absorbers took over need more room than edges
             sizes[kernel.ROOM], follow = said, NOWHERE  # the old room goes first
         follow = zeros(2 * rows + 1 + sizes[kernel.ROOM])
-        drawn, rest = (tables.operators, tables.in_degrees, own, begins), (machine.table.arities, order, marks)
+        drawn, rest = (operators, degrees, own, begins), (machine.table.arities, order, marks)
         said = machine.sort(*addresses((*drawn, sources, consumers, *rest, follow, sizes)))
-    return Order(sizes, (*drawn, order, marks), follow[: sizes[kernel.RESULTS]]) if said == 0 else None
+    results = follow[: sizes[kernel.RESULTS]]
+    return Order(sizes, (*drawn, order, marks), results, held) if said == 0 else None
 
 
 def evaluated(
-    tables: Tables, order: Order, fed: Mapping[int, float], warn: bool
+    tables: Tables, order: Order, fed: Mapping[int, float], now: int, warn: bool
 ) -> tuple[array[float], array[int]] | None:
-    """All values, and when each was written or computed; None where it did not run."""
-    machine, sizes, rows = the_kernel(), order.sizes, order.sizes[kernel.ROWS]
-    values, stamps = grown(tables.values, rows), grown(tables.stamps, rows)
+    """All values, and when each was written or computed; None where it did not run. now: the number of this run."""
+    machine, sizes = the_kernel(), order.sizes[:]  # a handler's run has its own
+    values, stamps = (grown(each, sizes[kernel.ROWS]) for each in (tables.values, tables.stamps))
     for row, value in fed.items():
-        values[row], stamps[row] = value, tables.clock
-    sizes[kernel.NOW] = tables.clock
-    rules, room = machine.table.addresses, machine.room(sizes[kernel.WIDEST])
-    columns = (*order.drawn, order.results, sizes, rules, values, stamps, *room)
-    said = ran(tables, lambda: machine.evaluate(*addresses(columns)), warn)
+        values[row], stamps[row] = value, now
+    sizes[kernel.NOW] = now
+    room = machine.room(sizes[kernel.WIDEST])
+
+    def call() -> int:
+        columns = (*order.drawn, order.results, sizes, machine.table.addresses, values, stamps, *room)
+        return machine.evaluate(*addresses(columns))
+
+    said = ran(tables, call, warn)
     return (values, stamps) if said == 0 else None
 
 
 def swept(
-    tables: Tables, order: Order, targets: Sequence[int], values: array[float], stamps: array[int], warn: bool
+    tables: Tables,
+    order: Order,
+    targets: Sequence[int],
+    known: tuple[array[float], array[int]] | None,
+    warn: bool,
 ) -> tuple[int, array[float]]:
-    """What the kernel says of the sweep backwards, and the gradients."""
+    """What the kernel says of the sweep backwards, and the gradients. known: values and stamps; None: the tables'."""
     machine = the_kernel()
     sizes = order.sizes[: kernel.FIRST_ASKED] + array("q", targets)
-    sizes[kernel.ASKED], sizes[kernel.REDRAWN] = len(targets), tables.redrawn
-    room, grads = machine.room(sizes[kernel.WIDEST]), NOWHERE
+    rows, room, grads = sizes[kernel.ROWS], machine.room(sizes[kernel.WIDEST]), NOWHERE
+    sizes[kernel.ASKED] = len(targets)
 
     def call() -> int:
         nonlocal grads
-        grads = array("d", [0.0]) * sizes[kernel.ROWS]
+        values, stamps = (tables._values, tables._stamps) if known is None else known
+        held = memoryview(values), memoryview(stamps)
+        if min(map(len, held)) < rows or max(targets) >= rows:
+            return kernel.ELSEWHERE
+        sizes[kernel.REDRAWN], grads = tables.redrawn, array("d", [0.0]) * rows
         columns = (*order.drawn, sizes, machine.table.addresses, values, stamps, grads, *room)
         return machine.differentiate(*addresses(columns))
 
@@ -222,7 +252,7 @@ def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:
 def grown(column: array[Any], rows: int) -> array[Any]:
     """A copy of the column with an entry for every row."""
     found = column[:rows]
-    found.extend(array(column.typecode, [0]) * (rows - len(column)))
+    found.extend(array(column.typecode, [0]) * (rows - len(found)))
     return found
 
 

@@ -132,7 +132,10 @@ def sort(
     of: Drawn, sources: Ints, targets: Ints, arities: Ints, order: Ints, marks: Bytes, follow: Ints, sizes: Longs
 ) -> int:
     """Fill order, and the results, which go first in `follow`. Gives the room that followers need if it is small."""
-    if not begin(targets, of.begins, sizes) and not sizes[GROUPED]:
+    grouped = begin(sources, targets, of.begins, sizes)
+    if grouped < 0:
+        return ELSEWHERE
+    if not grouped and not sizes[GROUPED]:
         return MIXED
     count = chosen(of, marks, order, sizes)
     widest, needed = 0, 0
@@ -157,12 +160,17 @@ def sort(
     return 0
 
 
-def begin(targets: Ints, begins: Ints, sizes: Longs) -> int:
-    """Where each row's own edges begin, once grouped by the row that they lead to; 1 if they are so already."""
+def begin(sources: Ints, targets: Ints, begins: Ints, sizes: Longs) -> int:
+    """Where each row's own edges begin, once grouped by the row that they lead to; 1 if they are so already.
+
+    -1 if an edge leads from or to a row that is not there.
+    """
     rows, before, grouped = sizes[ROWS], 0, 1
     for row in range(rows + 1):
         begins[row] = 0
     for edge in range(sizes[EDGES]):
+        if targets[edge] >= rows or sources[edge] >= rows or ~sources[edge] >= rows:
+            return -1
         begins[targets[edge] + 1] += 1
         if targets[edge] < before:
             grouped = 0
@@ -323,6 +331,19 @@ def absorbed(of: Drawn, sizes: Longs, line: Line) -> None:
     for row in range(sizes[ROWS] - 1, -1, -1):
         if line.marks[row] and absorbs(row, of) >= 0:
             line.marks[absorbs(row, of)] = line.marks[absorbs(row, of)] | ABSORBED
+
+
+@machine
+def commit(now: Longs, found: Known, own: Known) -> int:
+    """Write what a run found into the tables' own columns, but for what a newer run has found meanwhile.
+
+    now: when the run began, and how many rows both have.
+    """
+    for row in range(now[1]):
+        if found.stamps[row] == now[0] and own.stamps[row] <= now[0]:
+            own.values[row] = found.values[row]
+            own.stamps[row] = now[0]
+    return 0
 
 
 @machine

@@ -61,8 +61,9 @@ class Table:
         """An entry for every rule that was defined since."""
         with self.lock:
             for rule in BY_NUMBER[len(self.arities) :]:
-                self.addresses.extend((0, 0, int(rule.selects)))
-                self.arities.append(-1 if rule.arity is None else rule.arity)
+                # Longer copies: machine code may have the addresses of these.
+                self.addresses = self.addresses + array("q", (0, 0, int(rule.selects)))
+                self.arities = self.arities + array("i", [-1 if rule.arity is None else rule.arity])
 
     def enter(self, library: Library, rules: Sequence[Rule]) -> None:
         self.libraries.append(library)

@@ -7,14 +7,15 @@ multiply is not computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core.origin import Origin
 from ...core.rules import RULES, Rule
-from ...core.tables import CONSTANT, Columns, Tables
+from ...core.tables import CONSTANT, Bulk, Scope, Tables, Unpacked
 from ..function import Function
 
 Rows = Any  # an array of rows
@@ -23,29 +24,58 @@ ADD, SUB, MUL, NEG = RULES["add"], RULES["sub"], RULES["mul"], RULES["neg"]
 
 
 class Writer:
-    """Appends nodes to the tables, many at once."""
+    """Drafts nodes, many at once; `ink` appends them to the tables, all in one step.
 
-    def __init__(self, tables: Tables, origin: Origin) -> None:
-        self.tables = tables
-        self.origin = origin
+    Rows are numbered as if nobody else built meanwhile.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables, self.first = tables, len(tables)
+        self.end = self.first
+        columns: list[Any] = [array(code) for code in "hiiidq"]
+        self.columns = Unpacked(*columns)
+        self.origins: list[tuple[int, Origin]] = []
+        self.scopes: list[tuple[int, Scope]] = []
+
+    def begin(self, origin: Origin, scope: Scope | None = None) -> None:
+        """What comes now was written there, and is in that scope, or in the last."""
         self.constants: dict[str, int] = {}  # by repr: -0.0 is not 0.0
+        self.origins.append((self.end, origin))
+        if scope is not None:
+            self.scopes.append((self.end, scope))
 
     def append(self, kind: int, counts: Rows | int, sources: Rows, size: int) -> Rows:
         """`size` nodes of one kind. counts: how many operands each has; sources: all of them, in order."""
-        first = len(self.tables)
-        rows = np.arange(first, first + size, dtype=np.int32)
+        rows = np.arange(self.end, self.end + size, dtype=np.int32)
         degrees = np.full(size, counts, dtype=np.int32) if isinstance(counts, int) else counts.astype(np.int32)
         kinds, sources = np.full(size, kind, dtype=np.int16), np.ascontiguousarray(sources, dtype=np.int32)
-        columns = Columns(*map(_buffer, (kinds, degrees, sources, np.repeat(rows, degrees))))
-        self.tables.add_rows(columns, *self.origin)
+        columns: Sequence[Any] = self.columns
+        for column, new in zip(columns, (kinds, degrees, sources, np.repeat(rows, degrees))):
+            column.frombytes(_buffer(new))
+        self.end += size
         return rows
 
     def leaves(self, kind: int, values: Rows | None, size: int) -> Rows:
         """Leaves, with values if they are known."""
         rows = self.append(kind, 0, np.empty(0, np.int32), size)
         if values is not None:
-            self.tables.write_rows(int(rows[0]), np.ascontiguousarray(values, dtype=np.float64).tobytes())
+            self._fill(int(rows[0]) if size else self.end)
+            self.columns.values.frombytes(_buffer(np.ascontiguousarray(values, dtype=np.float64)))
+            self.columns.stamps.frombytes(_buffer(np.full(size, self.tables.clock, dtype=np.int64)))
         return rows
+
+    def _fill(self, end: int) -> None:
+        """Up to this row, those without a value have none."""
+        for column in (self.columns.values, self.columns.stamps):
+            column.frombytes(bytes(8 * (end - self.first - len(column))))
+
+    def ink(self, check: Callable[[], Any]) -> int:
+        """Append all; gives by how much their numbers have grown. check: as `Tables.add_rows` has it."""
+        if self.columns.values:
+            self._fill(self.end)
+        by = self.tables.add_rows(Bulk(self.columns, self.first, self.origins), check) - self.first
+        self.tables.mark_scopes([(row + by, scope) for row, scope in self.scopes], self.end + by)
+        return by
 
     def constant(self, value: float) -> int:
         """One Constant, shared by all that ask for this number."""

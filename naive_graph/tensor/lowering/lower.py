@@ -10,6 +10,8 @@ the multiply-adds that a person would write.
 
 from __future__ import annotations
 
+from bisect import insort
+from collections import ChainMap
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -17,10 +19,10 @@ import numpy as np
 
 from ...core.number import number
 from ...core.progress import progress
-from ...core.tables import Tables
-from ...errors import BudgetError, NodeError, ShapeError
-from ...graph.handles import handle
-from ...graph.nodes import Node
+from ...core.tables import Block, Lasting, Tables
+from ...errors import BudgetError, NodeError, ShapeError, StaleNodeError
+from ...graph.handles import handle, let_go
+from ...graph.nodes import Node, rows_of
 from ..base import TensorNode, check_tensors, method, size_of
 from ..differentiate import ancestors
 from ..evaluation.arrays import Array
@@ -34,6 +36,13 @@ from .unfold import Unfolding, unfold, written
 
 BUDGET = 50_000_000  # scalar nodes that a tensor may unfold into, if nobody says
 BYTES_PER_NODE = 60  # with its edges, value and gradient
+
+
+WRITTEN = "written out"  # beside a tensor: its rows without structural entries
+
+
+class Overtaken(Exception):
+    """A signal's handler has lowered some of it meanwhile."""
 
 
 class Lowered:
@@ -110,32 +119,59 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
     """
     check_tensors("lower", [tensor])
     tables = tensor.home
-    with tables.lock:
-        _check_budget(tensor, tables, budget)
-        mark, outer = tables.mark(), tables.scope_now
-        try:
-            for node in progress(_waiting(tensor, tables), label="lower"):
-                unfold(node, tables)
-            rows = _asked_for(tensor, tables)
-        except BaseException:
-            tables.scope_now = outer
-            tables.cut(mark)
-            raise
-        finally:
-            if tables.scope_now is not outer:
-                tables.enter(outer)
-    return Lowered(tensor, tables, rows)
+    with tables.lock, Lasting(tables):
+        while tensor not in tables.unfolded or (tensor, WRITTEN) not in tables.unfolded:
+            _check_budget(tensor, tables, budget)
+            _lower(tensor, tables)
+        return Lowered(tensor, tables, tables.unfolded[tensor, WRITTEN].rows)
 
 
-def _asked_for(tensor: TensorNode, tables: Tables) -> Rows:
+def _lower(tensor: TensorNode, tables: Tables) -> None:
+    """Unfold a tensor, and what it depends on, unless a signal's handler has done some of it meanwhile."""
+    waiting, mark, writer = _waiting(tensor, tables), tables.mark(), Writer(tables)
+    known = {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded}
+    drafts: dict[Any, Unfolding] = {}
+    for node in progress(waiting, label="lower"):
+        drafts[node] = unfold(node, writer, ChainMap(drafts, known))
+    drafts[tensor, WRITTEN] = _asked_for(drafts.get(tensor) or known[tensor], writer)
+
+    def check() -> None:
+        if any(node in tables.unfolded for node in waiting):
+            raise Overtaken
+        for node, found in known.items():
+            if tables.unfolded.get(node) is not found:
+                raise StaleNodeError(f"{node.label} was cut back by revert() while it was lowered. Lower it again.")
+        for node in waiting:
+            if isinstance(node, LeafNode) and node.nodes is not None:
+                rows_of(node.nodes, "lower")
+
+    try:
+        by = writer.ink(check) if writer.end > writer.first else 0
+        _keep(tables, writer, drafts, by)
+    except Overtaken:
+        return
+    except BaseException:
+        let_go(tables, mark)
+        raise
+
+
+def _keep(tables: Tables, writer: Writer, drafts: dict[Any, Unfolding], by: int) -> None:
+    """Note whose elements the new rows are."""
+    for key, found in drafts.items():
+        if by:
+            found.moved(writer.first, by)
+        if found.size and isinstance(key, TensorNode):
+            insort(tables.blocks, Block(found.first, found.size, found), key=lambda block: block.first)
+    tables.unfolded.update(drafts)
+
+
+def _asked_for(found: Unfolding, writer: Writer) -> Unfolding:
     """The rows of a tensor's elements; its structural entries become Constants, once."""
-    rows, key = written(tables.unfolded[tensor].rows), (tensor, "written out")
-    if not (rows < 0).any():
-        return rows
-    if key not in tables.unfolded:
-        first, real = len(tables), Writer(tables, tensor.origin).real(rows)
-        tables.unfolded[key] = Unfolding(tensor, real, first, len(tables))
-    return tables.unfolded[key].rows
+    rows, first = written(found.rows), writer.end
+    if (rows < 0).any():
+        writer.begin(found.tensor.origin)
+        rows = writer.real(rows)
+    return Unfolding(found.tensor, rows, first, writer.end)
 
 
 class Element(NamedTuple):

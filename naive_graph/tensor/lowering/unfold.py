@@ -7,12 +7,13 @@ each entry.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ...core.rules import RULES
-from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Block, Scope, Tables
+from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Scope
 from ..base import TensorNode, size_of
 from ..evaluation.picking import arrivals
 from ..index import Ids, Shape
@@ -31,7 +32,17 @@ class Unfolding:
     def __init__(self, tensor: TensorNode, rows: Rows, first: int, end: int) -> None:
         self.tensor = tensor
         self.rows = rows
-        self.first, self.end = first, end  # what was appended for it
+        self.first, self.size = first, end - first  # what was appended for it
+
+    @property
+    def end(self) -> int:
+        return self.first + self.size
+
+    def moved(self, base: int, by: int) -> None:
+        """Number the rows from `base` on anew."""
+        self.first += by
+        if not isinstance(self.rows, _Unwritten):
+            self.rows = np.where(self.rows >= base, self.rows + by, self.rows)
 
     def name_of(self, place: int) -> str | None:
         """What a row of the block is called: `y[0,2]`, or nothing if it is a step on the way."""
@@ -48,13 +59,11 @@ class Unfolding:
         return int(found[0]) if len(found) else None
 
 
-def unfold(node: TensorNode, tables: Tables) -> None:
-    """Append the scalars of a node whose sources are unfolded, inside a scope of its name."""
-    first = len(tables)
-    if node.sources:
-        tables.enter(Scope(node.name or node.kind, node.scope))
-    writer = Writer(tables, node.origin)
-    sources = [tables.unfolded[source].rows for source in node.sources]
+def unfold(node: TensorNode, writer: Writer, known: Mapping[Any, Unfolding]) -> Unfolding:
+    """Draft the scalars of a node whose sources are unfolded, inside a scope of its name."""
+    first = writer.end
+    writer.begin(node.origin, Scope(node.name or node.kind, node.scope) if node.sources else None)
+    sources = [known[source].rows for source in node.sources]
     if isinstance(node, LeafNode):
         rows = _leaf(node, writer)
     elif isinstance(node, TransformNode):
@@ -66,10 +75,7 @@ def unfold(node: TensorNode, tables: Tables) -> None:
     else:
         assert isinstance(node, NonlinearNode)
         rows = writer.function(node.function, [written(each).reshape(-1) for each in sources])
-    found = Unfolding(node, rows.reshape(node.shape), first, max(len(tables), int(rows.max(initial=-1)) + 1))
-    tables.unfolded[node] = found
-    if len(tables) > first:
-        tables.blocks.append(Block(first, len(tables) - first, found))
+    return Unfolding(node, rows.reshape(node.shape), first, writer.end)
 
 
 def _leaf(node: LeafNode, writer: Writer) -> Rows:
@@ -91,9 +97,6 @@ class _Unwritten:
 
     def reshape(self, shape: Any) -> _Unwritten:
         return self
-
-    def max(self, initial: int) -> int:
-        return initial
 
     def written(self) -> Rows:
         return np.where(self.selection.dense() == 0.0, ZERO, ONE)
