@@ -11,7 +11,7 @@ TAME_UNARY = ["sin", "cos", "tanh", "sigmoid", "softplus", "atan", "erf", "asinh
 BENT_UNARY = ["relu", "abs", "sign", "heaviside"]
 WILD_UNARY = ["exp", "log", "sqrt", "reciprocal", "tan", "acosh", "atanh", "log1p", "expm1", "cosh"]
 TAME_BINARY = ["add", "sub", "mul", "atan2", "hypot"]
-BENT_BINARY = ["maximum", "minimum", "greater", "less"]
+BENT_BINARY = ["maximum", "minimum", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal"]
 WILD_BINARY = ["div", "pow"]
 NUMBERS = st.floats(-2.0, 2.0).map(lambda number: round(number, 3))
 

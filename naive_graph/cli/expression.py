@@ -2,7 +2,7 @@
 
 The text is parsed by Python's own parser and never run. The tree is then walked
 without recursion, and only what has a meaning in a graph is let through:
-numbers, names, `+ - * / **`, `<` and `>`, and the functions of the catalogue.
+numbers, names, `+ - * / **`, comparisons, and the functions of the catalogue.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ from ..graph.nodes import Constant, Node, Variable
 MOST_CHARACTERS = 100_000
 OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Gt: "greater", ast.Lt: "less",
+    ast.GtE: "greater_equal", ast.LtE: "less_equal", ast.Eq: "equal", ast.NotEq: "not_equal",
 }  # fmt: skip
 INSTEAD: dict[type, str] = {
     ast.BitXor: "Write ** for a power.",
-    ast.GtE: "Write a > b, or where(a < b, ...) with the branches swapped.",
-    ast.LtE: "Write a < b, or where(a > b, ...) with the branches swapped.",
     ast.IfExp: "Write where(condition, a, b).",
     ast.BoolOp: "Write a product of comparisons for 'and', their maximum for 'or'.",
     ast.Attribute: "Call a method: x.log().",
@@ -42,7 +41,7 @@ OTHERS_SAY = {
     "ln": "log", "max": "maximum", "min": "minimum", "sum": "add", "prod": "mul", "power": "pow", "sgn": "sign",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "step": "heaviside",
 }  # fmt: skip
-KNOWN = "An expression has numbers, names, + - * / **, < and >, and functions such as log(x)."
+KNOWN = "An expression has numbers, names, + - * / **, comparisons, and functions such as log(x)."
 Make = Callable[[list[Any]], Any]  # what a part is, of what its own parts are
 
 

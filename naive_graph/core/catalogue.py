@@ -146,6 +146,15 @@ greater: Rule = define("greater", lambda a, b: float(a > b), [None, None],
     kink=lambda a, b: a - b, infix=">", onnx="Greater", tensorflow=("Greater",))
 less: Rule = define("less", lambda a, b: float(a < b), [None, None],
     kink=lambda a, b: a - b, infix="<", onnx="Less", tensorflow=("Less",))
+greater_equal: Rule = define("greater_equal", lambda a, b: float(a >= b), [None, None],
+    kink=lambda a, b: a - b, infix=">=", symbol="≥", onnx="GreaterOrEqual", tensorflow=("GreaterEqual",))
+less_equal: Rule = define("less_equal", lambda a, b: float(a <= b), [None, None],
+    kink=lambda a, b: a - b, infix="<=", symbol="≤", onnx="LessOrEqual", tensorflow=("LessEqual",))
+# No infix: Python's == asks whether two nodes are one.
+equal: Rule = define("equal", lambda a, b: float(a == b), [None, None],
+    kink=lambda a, b: a - b, symbol="==", tex=r"\left[{0} = {1}\right]", onnx="Equal", tensorflow=("Equal",))
+not_equal: Rule = define("not_equal", lambda a, b: float(a != b), [None, None],
+    kink=lambda a, b: a - b, symbol="≠", tex=r"\left[{0} \neq {1}\right]", tensorflow=("NotEqual",))
 where: Rule = define("where", lambda condition, a, b: a if condition != 0 else b,
     [None, lambda c, a, b, y: where(c, 1.0, 0.0), lambda c, a, b, y: where(c, 0.0, 1.0)],
     selects=True, kink=lambda c, a, b: where(c, 1.0, -1.0), symbol="?:",

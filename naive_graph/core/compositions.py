@@ -24,7 +24,6 @@ from .catalogue import (
     reciprocal,
     relu,
     sigmoid,
-    sign,
     softplus,
     sqrt,
     square,
@@ -189,35 +188,6 @@ def clip(x: Value, min: float | None = None, max: float | None = None) -> Value:
 
 
 # --- comparisons: 1 where it holds, else 0; no gradient -----------------------
-
-
-def _same(a: Value, b: Value) -> Value:
-    unordered = sign(a) - sign(a) + sign(b) - sign(b)  # 0, but NaN for NaN, which equals nothing
-    return where(unordered, 0.0, where(less(a, b), 0.0, where(greater(a, b), 0.0, 1.0)))
-
-
-@composed
-def equal(a: Value, b: Value) -> Value:
-    """1 where a and b are equal, else 0."""
-    return _same(a, b)
-
-
-@composed
-def not_equal(a: Value, b: Value) -> Value:
-    """1 where a and b differ, else 0."""
-    return 1.0 - _same(a, b)
-
-
-@composed
-def greater_equal(a: Value, b: Value) -> Value:
-    """1 where a >= b, else 0."""
-    return greater(a, b) + _same(a, b)
-
-
-@composed
-def less_equal(a: Value, b: Value) -> Value:
-    """1 where a <= b, else 0."""
-    return less(a, b) + _same(a, b)
 
 
 @composed

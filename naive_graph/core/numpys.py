@@ -27,7 +27,7 @@ METHODS = ("arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arcta
 COMPARISONS = ("greater", "less", "greater_equal", "less_equal", "equal", "not_equal")
 
 _STEPS = "It goes in steps, whose slope is 0 or does not exist. Compute with the number: np.{0}(x.value)"
-_ORDER = "A graph has > and <: where(a < b, p, q)"
+_LOGIC = "Of comparisons write a product for `and`, their maximum for `or`, 1.0 - x for `not`"
 _ASKS = "Ask the number: np.{0}(x.value)"
 
 # What to write for a function that has no rule, or none with all its digits.
@@ -47,13 +47,13 @@ INSTEAD = {
     "matmul": "A node is a single number: write a * b",
     "vecdot": "A node is a single number: write a * b",
     "add.reduce": "Over the samples of a batch write total(x), over a list np.sum([x, y])",
-    "equal": "Nodes are equal if they are the same node. Compare the numbers: x.value == 2.0",
+    "equal": "Write equal(x, 2.0) for a node, or compare the numbers: x.value == 2.0",
+    "not_equal": "Write not_equal(x, 2.0) for a node, or compare the numbers: x.value != 2.0",
     "conjugate": "A node is a real number: write x",
     **dict.fromkeys(("floor", "ceil", "rint", "trunc", "floor_divide", "remainder", "fmod", "divmod"), _STEPS),
-    **dict.fromkeys(("greater_equal", "less_equal", "logical_and", "logical_or", "logical_not"), _ORDER),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_not"), _LOGIC),
     **dict.fromkeys(("isnan", "isinf", "isfinite", "signbit"), _ASKS),
 }
-INSTEAD["not_equal"] = INSTEAD["equal"]
 
 
 def rule_for(name: str) -> tuple[str, Callable[..., tuple[Any, ...]]]:

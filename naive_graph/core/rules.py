@@ -71,7 +71,7 @@ class Rule:
                 self.check_arity(len(operands))
             return self.value(*operands)
         if self.selects:
-            operands = (*map(truth, operands[:1]), *operands[1:])
+            operands = _chosen_by(*operands)
         if self.arity is None and len(operands) == 1 and isinstance(operands[0], Iterable):
             operands = tuple(listed(operands[0], f"'{self.name}'", "a list of numbers or nodes"))
         for operand in operands:
@@ -128,6 +128,17 @@ def called(function: Callable[..., Any], operands: Sequence[Any], name: str, who
     if hasattr(result, "name"):
         result.name = name
     return result
+
+
+def _chosen_by(condition: Any = None, *branches: Any) -> tuple[Any, ...]:
+    """The operands of a choice; True and False are 1.0 and 0.0, but beside nodes they are a mistake."""
+    chosen = truth(condition)
+    if chosen is not condition and any(isinstance(each, Arithmetic) for each in branches):
+        raise OperandError(
+            f"'where' was given {condition} for its condition: == and != ask whether two nodes are the same node. "
+            "Write equal(x, 2.0) or not_equal(x, 2.0); what is known now is chosen by Python: a if known else b."
+        )
+    return chosen, *branches
 
 
 def _operands(count: int) -> str:
@@ -263,9 +274,10 @@ class Arithmetic:
                 return left @ right
             if isinstance(right, Arithmetic) and hasattr(right, "__rmatmul__"):
                 return right.__rmatmul__(left)
-        if name in ("equal", "not_equal") and not any(_is_array(each) for each in inputs):
+        same = name in ("equal", "not_equal")  # == asks whether they are one node, beside NumPy's numbers too
+        if same and not any(_is_array(each) for each in inputs):
             return (inputs[0] is inputs[1]) == (name == "equal")
-        if not wishes and ours in RULES and RULES[ours].arity in (None, len(given(*inputs))):
+        if not wishes and not same and ours in RULES and RULES[ours].arity in (None, len(given(*inputs))):
             return RULES[ours](*given(*inputs))
         raise OperandError(refusal(name, type(self).__name__.lstrip("_")))
 
@@ -308,13 +320,11 @@ class Arithmetic:
     def __lt__(self, other: Any) -> Any:
         return RULES["less"](self, other)
 
-    def __ge__(self, other: Any) -> NoReturn:
-        raise OperandError(
-            "A graph has > and <, but no >= and <=. Write where(a < b, ...) with the branches swapped; "
-            "for NumPy's clip and max: minimum(maximum(x, low), high)."
-        )
+    def __ge__(self, other: Any) -> Any:
+        return RULES["greater_equal"](self, other)
 
-    __le__ = __ge__
+    def __le__(self, other: Any) -> Any:
+        return RULES["less_equal"](self, other)
 
     def __xor__(self, other: Any) -> NoReturn:
         raise OperandError("A power is written with two stars, x ** 2; Python reads ^ as something else.")

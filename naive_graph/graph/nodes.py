@@ -225,7 +225,8 @@ class Node(Arithmetic):
     def __bool__(self) -> NoReturn:
         raise OperandError(
             "A node has no truth value: it stands for a number that may change. "
-            "Compare its value (x.value > 0), or build the choice into the graph: where(x > 0, a, b)."
+            "Compare its value (x.value > 0), or build the choice into the graph: where(x > 0, a, b), "
+            "and for max, min and clip: minimum(maximum(x, low), high)."
         )
 
     def __float__(self) -> NoReturn:

@@ -207,7 +207,9 @@ def test_the_ends_of_the_range_are_right(name, xs, value, slopes):
 
 
 def test_every_operator_of_the_catalogue_is_measured():
-    comparisons = {"greater", "less", "where"}  # they respond to no operand, or select one
+    comparisons = {  # they respond to no operand, or select one
+        "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "where",
+    }  # fmt: skip
     rules = [rule for rule in vars(ng.core.catalogue).values() if isinstance(rule, ng.core.rules.Rule)]
     assert {rule.name for rule in rules if not rule.helper} == set(EVERY) | comparisons
 

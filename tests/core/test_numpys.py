@@ -16,7 +16,9 @@ from naive_graph.errors import OperandError
 
 UFUNCS = {name: each for name, each in vars(np).items() if isinstance(each, np.ufunc)}
 OURS = {  # every function of NumPy's that has a rule, or is made of one
-    name: each for name, each in UFUNCS.items() if numpys.rule_for(each.__name__)[0] in RULES and name != "heaviside"
+    name: each
+    for name, each in UFUNCS.items()
+    if numpys.rule_for(each.__name__)[0] in RULES and name not in ("heaviside", "equal", "not_equal")
 }
 IN_ARRAYS = ("sin", "negative", "add", "multiply", "power", *numpys.METHODS)
 tame = st.floats(0.05, 0.95)
@@ -105,11 +107,9 @@ def test_a_number_of_numpys_compares_like_any_number(two):
     with Graph.scratch():
         x = Variable(1.0)
         assert (value_of(two > x), value_of(x > two), value_of(two < x), value_of(x < two)) == (1.0, 0.0, 0.0, 1.0)
+        assert (value_of(two >= x), value_of(x >= two), value_of(two <= x), value_of(x <= two)) == (1.0, 0.0, 0.0, 1.0)
         assert (two == x) is False and (x == two) is False
         assert (two != x) is True and (x != two) is True
-        for compare in (lambda: two >= x, lambda: x <= two):
-            with pytest.raises(OperandError, match=r"where\(a < b"):
-                compare()
 
 
 def test_an_array_without_dimensions_is_a_number():
@@ -131,7 +131,7 @@ def test_matmul_of_numpys_takes_a_tensor_on_either_side():
 
 
 def test_an_array_that_is_compared_with_a_node_is_refused():
-    with pytest.raises(OperandError, match=r"Compare the numbers: x\.value == 2\.0"):
+    with pytest.raises(OperandError, match=r"compare the numbers: x\.value == 2\.0"):
         np.ones(2) == Variable(1.0)  # noqa: B015
 
 

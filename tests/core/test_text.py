@@ -59,6 +59,8 @@ def test_a_derivative_is_simple_enough_to_read(expression, text):
         (lambda x, y: x * -2, "x*-2"),
         (lambda x, y: (x > y) * 2, "(x > y)*2"),
         (lambda x, y: (x > y) > x, "(x > y) > x"),
+        (lambda x, y: (x >= y) <= x + 1, "(x >= y) <= x + 1"),
+        (lambda x, y: 1 - ng.equal(x, y), "1 - equal(x, y)"),
         (lambda x, y: ng.logsumexp([x, y]), "logsumexp([x, y])"),
         (lambda x, y: ng.atan2(x, y), "atan2(x, y)"),
         (lambda x, y: x * 1e300 + 0.1, "x*1e+300 + 0.1"),
@@ -80,6 +82,12 @@ class Number(Arithmetic):
 
     def __gt__(self, other):
         return ng.greater(self, other)
+
+    def __ge__(self, other):
+        return ng.greater_equal(self, other)
+
+    def __le__(self, other):
+        return ng.less_equal(self, other)
 
 
 class NumbersForLiterals(ast.NodeTransformer):

@@ -11,7 +11,7 @@ from naive_graph.core.rules import RULES
 
 PLAIN = ["neg", "square", "relu", "abs", "sign", "heaviside"]
 LIBRARY = ["sin", "cos", "tanh", "sigmoid", "exp", "log", "sqrt", "softplus"]
-BINARY = ["sub", "mul", "mul", "add", "maximum", "minimum", "greater", "less", "div"]
+BINARY = ["sub", "mul", "mul", "add", "maximum", "minimum", "greater", "less", "less_equal", "equal", "div"]
 ODD = [0.0, -0.0, 1.0, 2.0, math.inf, -math.inf, math.nan, 5e-324, 1e300]
 seeds = st.integers(0, 2**32)
 sizes = st.integers(3, 300)

@@ -15,7 +15,10 @@ from naive_graph.engines.direct import engine as direct
 from naive_graph.errors import EngineWarning
 
 LAW = settings(max_examples=12, deadline=None)
-EXACT = {"add", "sub", "mul", "div", "neg", "sqrt", "greater", "less", "where", "maximum", "minimum", "relu", "abs"}
+EXACT = {
+    "add", "sub", "mul", "div", "neg", "sqrt", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal",
+    "where", "maximum", "minimum", "relu", "abs",
+}  # fmt: skip
 pytestmark = pytest.mark.filterwarnings("ignore:The graph has", "ignore::naive_graph.errors.NumericWarning")
 
 

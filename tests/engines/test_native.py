@@ -27,7 +27,7 @@ def without_warnings():
 # --- graphs -------------------------------------------------------------------
 
 PLAIN_UNARY = ["neg", "square", "sqrt", "reciprocal", "relu", "abs", "sign", "heaviside"]
-PLAIN_BINARY = ["add", "sub", "mul", "div", "maximum", "minimum", "greater", "less"]
+PLAIN_BINARY = ["add", "sub", "mul", "div", "maximum", "minimum", "greater", "less", "greater_equal", "equal"]
 
 
 def grown(size, seed):

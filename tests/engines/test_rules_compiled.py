@@ -19,7 +19,8 @@ from naive_graph.engines.tape.operators import Shape, kernels
 
 EXACT = {
     "add", "sub", "mul", "div", "neg", "square", "sqrt", "reciprocal", "abs", "sign", "heaviside", "relu", "maximum",
-    "minimum", "greater", "less", "where", "total", "mean", "nonnegative", "held", "precedence",
+    "minimum", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "where",
+    "total", "mean", "nonnegative", "held", "precedence",
 }  # fmt: skip
 CASES = [(rule.name, arity) for rule in BY_NUMBER[:BUILT_IN] for arity in ([rule.arity] if rule.arity else range(1, 6))]
 NASTY = [

@@ -77,7 +77,8 @@ def test_merging_stores_no_edge_twice():
     assert len(CURRENT.tables.sources) == 60
 
 
-EXACT = {"add", "sub", "mul", "div", "neg", "sum", "prod", "sqrt", "greater", "less", "where", "maximum", "minimum"}
+EXACT = {"add", "sub", "mul", "div", "neg", "sum", "prod", "sqrt", "greater", "less", "where", "maximum", "minimum",
+    "greater_equal", "less_equal", "equal", "not_equal"}  # fmt: skip
 
 
 @settings(max_examples=35, deadline=None)

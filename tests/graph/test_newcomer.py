@@ -18,11 +18,14 @@ from naive_graph import (
     Variable,
     atan2,
     draw,
+    equal,
     log,
     lower,
     mean,
+    not_equal,
     step,
     tangent,
+    where,
 )
 from naive_graph.core.imports import uninterrupted
 from naive_graph.errors import (
@@ -239,3 +242,29 @@ def test_a_ctrl_c_waits_until_a_module_is_whole():
         done.append("whole")
     assert done == ["whole"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda x: where(x == 2.0, x, 0.0),
+        lambda x: where(x != 2.0, 1.0, x),
+        lambda x: where(np.float64(2.0) == x, x, 1.0),
+        lambda x: where(True, 1.0, x),
+        lambda x: where(LeafNode.constant([2.0]) == 2.0, LeafNode.constant([1.0]), 0.0),
+    ],
+)
+def test_a_choice_by_whether_two_nodes_are_one_is_refused(choose):
+    x = Variable(2.0)
+    with pytest.raises(OperandError, match=r"Write equal\(x, 2\.0\)"):
+        choose(x)
+    assert list(Graph.node_list) == [x]
+
+
+def test_a_choice_by_equal_is_what_was_meant():
+    x = Variable(2.0)
+    chosen = [where(equal(x, 2.0), 3.0 * x, 0.0), where(x >= 2.0, 3.0 * x, 0.0), where(not_equal(x, 1), 3.0 * x, x)]
+    for each in chosen:
+        Graph.forward(each)
+        Graph.backward(each)
+        assert (each.value, x.grad) == (6.0, 3.0)

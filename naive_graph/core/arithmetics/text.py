@@ -20,7 +20,10 @@ from ..rules import Arithmetic, Rule
 from ..tables import CONSTANT, PLACEHOLDER, Tables
 
 COMPARISON, SUM, PRODUCT, NEGATION, POWER, ATOM = range(6)
-BINDING = {">": COMPARISON, "<": COMPARISON, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": POWER}
+BINDING = {
+    **dict.fromkeys((">", "<", ">=", "<="), COMPARISON),
+    "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "**": POWER,
+}  # fmt: skip
 WORTH_A_NAME = 24  # characters from which a shared subexpression is named
 LONGEST = 400  # characters from which any subexpression is named
 MOST_WRITTEN = 100_000  # nodes of a formula, which is then shortened in the middle; it takes a second for as many
@@ -109,7 +112,7 @@ GREEK = {
     "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
     "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
 }  # fmt: skip
-TEX_INFIX = {"*": r" \cdot ", "+": " + ", "-": " - ", ">": " > ", "<": " < "}
+TEX_INFIX = {"*": r" \cdot ", "+": " + ", "-": " - ", ">": " > ", "<": " < ", ">=": r" \ge ", "<=": r" \le "}
 TEX_ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\lt{}", ">": r"\gt{}",
@@ -166,7 +169,7 @@ def _tex_other(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
 
 
 def _tex_binding(pattern: str) -> int:
-    if pattern.startswith((r"\sqrt", r"\left|", r"\log", r"\begin")):
+    if pattern.startswith((r"\sqrt", r"\left|", r"\left[", r"\log", r"\begin")):
         return ATOM
     if pattern.startswith(r"\frac"):
         return NEGATION

@@ -88,19 +88,8 @@ clip: Row = kinked(
     tensorflow=TensorFlow("ClipByValue", min=Input(1), max=Input(2)),
 )(compositions.clip)  # fmt: skip
 
-# --- comparisons: 1 where it holds, else 0; no gradient -----------------------
+# --- logic: 1 where it holds, else 0; no gradient ---------------------------
 
-SHAPES: dict[str, Any] = {"refused": {"incompatible_shape_error": True}}  # where the shapes do not fit
-
-
-equal: Row = kinked(onnx=Onnx("Equal"), tensorflow=TensorFlow("Equal", **SHAPES))(compositions.equal)
-not_equal: Row = kinked(tensorflow=TensorFlow("NotEqual", **SHAPES))(compositions.not_equal)
-greater_equal: Row = kinked(onnx=Onnx("GreaterOrEqual", since=12), tensorflow=TensorFlow("GreaterEqual"))(
-    compositions.greater_equal
-)
-less_equal: Row = kinked(onnx=Onnx("LessOrEqual", since=12), tensorflow=TensorFlow("LessEqual"))(
-    compositions.less_equal
-)
 logical_and: Row = kinked(onnx=Onnx("And"), tensorflow=TensorFlow("LogicalAnd"))(compositions.logical_and)
 logical_or: Row = kinked(onnx=Onnx("Or"), tensorflow=TensorFlow("LogicalOr"))(compositions.logical_or)
 logical_not: Row = kinked(onnx=Onnx("Not"), tensorflow=TensorFlow("LogicalNot"))(compositions.logical_not)

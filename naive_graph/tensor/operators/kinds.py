@@ -21,7 +21,11 @@ from .properties import FLAG, Axes, Operand
 from .row import Row, unique
 from .signature import MISSING, Parameter, meaning
 
-SINCE = dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9)  # the opset
+SINCE = {  # the opset
+    **dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9),
+    **dict.fromkeys(("GreaterOrEqual", "LessOrEqual"), 12),
+}
+REFUSED = {each: {"incompatible_shape_error": True} for each in ("Equal", "NotEqual")}  # where the shapes do not fit
 MOST_FUNCTIONS = 256  # that a row keeps, one for each choice of properties
 
 
@@ -112,7 +116,7 @@ class OfRule(Elementwise):
         super().__init__(
             function,
             onnx=[Onnx(rule.onnx, since=SINCE.get(rule.onnx, 1))] if rule.onnx and rule.name != "logsumexp" else [],
-            tensorflow=[TensorFlow(each) for each in rule.tensorflow],
+            tensorflow=[TensorFlow(each, refused=REFUSED.get(each)) for each in rule.tensorflow],
             domain=(max(low + 0.2, -1.5), min(high - 0.1, max(low + 0.2, 0.0) + 1.5)),
             smooth=rule.kink is None and rule.name not in ("total", "mean"),
         )

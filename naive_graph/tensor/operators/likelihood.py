@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ...core.catalogue import where
+from ...core.catalogue import not_equal, where
 from ...errors import ShapeError
 from .. import arithmetic, reduce
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode
-from .elementwise import not_equal
 from .entrywise import entry
 from .examples import example
 from .indexing import indicator
