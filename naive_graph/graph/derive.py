@@ -177,9 +177,27 @@ def _plan(ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[
         raise NodeError(f"{who} needs at least one node to differentiate.")
     plan = plan_for(CURRENT.tables, y_rows)
     plan.check_complete(CURRENT.tables)
+    _check_order(y_rows, x_rows, who)
     _check_not_merged(plan, x_rows, who)
     step_of = {row: step for step, row in enumerate(plan.rows)}
     return plan, [step_of.get(row) for row in x_rows]
+
+
+def _check_order(y_rows: Sequence[int], x_rows: Sequence[int], who: str) -> None:
+    """A leaf differentiated by what is made of it: the two were swapped, and every answer would read 0."""
+    tables = CURRENT.tables
+    kinds = tables.operators
+    if any(kinds[row] >= 0 for row in y_rows) or not x_rows or any(kinds[row] < 0 for row in x_rows):
+        return
+    behind = {*plan_for(tables, x_rows).rows}
+    if any(row in behind for row in y_rows):
+        raise NodeError(swapped(who, tables.label(y_rows[0]), tables.label(x_rows[0])))
+
+
+def swapped(who: str, leaf: str, result: str) -> str:
+    """What is said of a leaf and a result that stand in each other's place."""
+    first = "the leaf first: tangents(x, f)" if who == "tangents" else f"the result first: {who}(f, x)"
+    return f"{who} takes {first}. Here {result} is made of {leaf}, which depends on nothing. Swap the two."
 
 
 def _check_not_merged(plan: Plan, rows: Sequence[int], who: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.number import listed
 from ..errors import NodeError
+from ..graph.derive import swapped
 from .base import Call, TensorNode, check_tensors, method
 from .calculus import Calculus, Nodes, branch
 from .derivatives import straight
@@ -191,6 +192,7 @@ def gradients(output: TensorNode, wrt: TensorNode | Iterable[TensorNode]) -> Any
     [2.0, 4.0]
     """
     one, chosen = _chosen("gradients", output, wrt)
+    _check_order("gradients", [output], chosen)
     calculus = Calculus(Nodes(), output.shape, lambda node: node)
     found = reverse(calculus, output, identity(output.shape), chosen)
     nodes = [found[leaf] if leaf in found else zeros(leaf.shape + output.shape) for leaf in chosen]
@@ -207,6 +209,7 @@ def tangents(start: TensorNode, outputs: TensorNode | Iterable[TensorNode]) -> A
     [[2.0, 0.0], [0.0, 4.0]]
     """
     one, chosen = _chosen("tangents", start, outputs)
+    _check_order("tangents", chosen, [start])
     calculus = Calculus(Nodes(), start.shape, lambda node: node)
     moves = forward(calculus, ancestors(chosen), start, identity(start.shape))
     answers = [moves[node] if node in moves else zeros(node.shape + start.shape) for node in chosen]
@@ -218,6 +221,15 @@ def zeros(shape: Shape) -> TensorNode:
     zero = LeafNode(LeafType.CONSTANT, (), 0.0)
     zero.structural = True
     return TransformNode([-place for place in straight(len(shape))], (), zero, 1.0, shape) if shape else zero
+
+
+def _check_order(who: str, results: Sequence[TensorNode], wrt: Sequence[TensorNode]) -> None:
+    """A leaf differentiated by what is made of it: the two were swapped, and every answer would be 0."""
+    if any(each.sources for each in results) or not all(each.sources for each in wrt):
+        return
+    behind = {*ancestors(wrt)}
+    if any(each in behind for each in results):
+        raise NodeError(swapped(who, results[0].label, wrt[0].label))
 
 
 def _chosen(who: str, node: object, others: object) -> tuple[bool, list[TensorNode]]:
