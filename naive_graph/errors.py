@@ -63,6 +63,10 @@ class NumericWarning(RuntimeWarning):
     """A result is infinite or not a number, and `Graph.on_invalid` is "warn"."""
 
 
+class UpdateWarning(RuntimeWarning):
+    """`x -= 0.1 * x.grad` makes a new operator; it moves no Variable."""
+
+
 class EngineError(NaiveGraphError, ValueError):
     """An engine's name is unknown, or the engine cannot run here."""
 

@@ -8,6 +8,7 @@ looked up in the tables; at most one node exists for each row, so `is` means
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -32,7 +33,7 @@ from ..core.tables import (
     Tables,
     row_of,
 )  # fmt: skip
-from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError
+from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError, UpdateWarning
 from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
 from .printed import Printed, node_html, printed_tables, write_formula
 
@@ -488,6 +489,30 @@ class Operator(Variable):
 
     def _shown(self) -> str:
         return self.operator
+
+
+def _in_place(rule: Rule) -> Any:
+    """`x -= number` on a Variable: an operator, as of any node; and a warning where the Variable was to be moved."""
+    sign = f"{rule.infix}="
+
+    def operator(self: Variable, other: Any) -> Any:
+        if self.grad and not isinstance(other, Arithmetic):  # a number, beside a gradient that waits for its step
+            warnings.warn(
+                f"x {sign} a number makes a new operator and calls it x: the Variable stays where it is, and so does "
+                f"what was built on it. To move the Variable write x.value {sign} a number.",
+                UpdateWarning,
+                stacklevel=2,
+            )
+        return rule(self, other)
+
+    return operator
+
+
+# An operator is not moved: `s += x` is the quick way to build.
+for _sign, _name in INFIX.items():
+    _inplace = _sign.replace("__", "__i", 1)
+    setattr(Variable, _inplace, _in_place(RULES[_name]))
+    setattr(Operator, _inplace, getattr(Node, _sign))
 
 
 def is_leaf_variable(node: object) -> bool:

@@ -1,9 +1,11 @@
 """What people who had read the README alone ran into; each is answered now."""
 
 import math
+import re
 import signal
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -19,12 +21,15 @@ from naive_graph import (
     atan2,
     draw,
     equal,
+    gradients,
+    jacobian,
     log,
     lower,
     mean,
     not_equal,
     step,
     tangent,
+    tangents,
     where,
 )
 from naive_graph.core.imports import uninterrupted
@@ -39,6 +44,7 @@ from naive_graph.errors import (
     ShapeError,
     StaleNodeError,
     TrainingError,
+    UpdateWarning,
 )
 
 
@@ -268,3 +274,70 @@ def test_a_choice_by_equal_is_what_was_meant():
         Graph.forward(each)
         Graph.backward(each)
         assert (each.value, x.grad) == (6.0, 3.0)
+
+
+def test_a_step_that_moves_no_variable_warns_once_for_its_line():
+    x = Variable(6.0)
+    f = (x - 7.0) ** 2
+    Graph.forward(f)
+    Graph.backward(f)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            y = x
+            y -= 0.1 * x.grad
+            y += 1.0
+    assert [each.category for each in caught] == [UpdateWarning]
+    assert "x.value -= a number" in str(caught[0].message) and caught[0].filename == __file__
+    assert x.value == 6.0 and y.formula().endswith("+ 1")
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "**"])
+def test_every_sign_warns(sign):
+    x = Variable(6.0)
+    x.grad = 1.0
+    with pytest.warns(UpdateWarning, match=re.escape(f"x.value {sign}= a number")):
+        exec(f"x {sign}= 0.5", {"x": x})
+
+
+def test_sums_that_grow_are_quiet_beside_gradients():
+    x, s = Variable(2.0), Variable(0.0)
+    s += 1.0  # no gradient yet
+    for _ in range(3):
+        s += x
+        s *= 2.0
+    Graph.forward(s)
+    Graph.backward(s)
+    x += x  # a node
+    Graph.forward(x)
+    s -= 1.0  # an operator
+    Graph.kill_grad()
+    x = Variable(1.0)
+    x -= 1.0
+    Graph.forward(s, x)
+    assert (s.value, x.value) == (35.0, 0.0)
+
+
+SWAPPED = {
+    "gradients": lambda x, f: gradients(x, f),
+    "gradients of a list": lambda x, f: gradients(x, [f]),
+    "jacobian": lambda x, f: jacobian([x], [f]),
+    "tangent": lambda x, f: tangent(x, {f: 1.0}),
+    "tangents": lambda x, f: tangents(f, x),
+}
+
+
+@pytest.mark.parametrize("what", SWAPPED)
+def test_a_leaf_and_a_result_in_each_others_place_are_told_apart(what):
+    x = Variable(2.0, name="x")
+    f = (x * x).sin()
+    with pytest.raises(NodeError, match=r"takes the (result|leaf) first: \w+\(\w, \w\).* made of Variable 'x'"):
+        SWAPPED[what](x, f)
+    assert repr(gradients(Variable(1.0), f)) == "0.0"  # it has nothing to do with f
+
+
+@pytest.mark.parametrize("what", ["gradients", "gradients of a list", "tangents"])
+def test_tensors_in_each_others_place_are_told_apart(what):
+    t = LeafNode.parameter([1.0, 2.0], "t")
+    with pytest.raises(NodeError, match="made of LeafNode 't'"):
+        SWAPPED[what](t, (t * t).sum())
