@@ -171,9 +171,11 @@ def across(loss: Callable[[float], float], wishes: Wishes) -> tuple[float, float
     loss: of a distance. Each slope is that of a parabola through three points.
     """
     reach, here = KINK_REACH * wishes.eps, loss(0.0)
-    left, right = ((4.0 * loss(step / 2.0) - loss(step) - 3.0 * here) / step for step in (-reach, reach))
-    noise = wishes.min_abs + 1e-15 * abs(here) / reach
-    return (left, right) if abs(left - right) <= ALIKE * (abs(left) + abs(right)) + noise else None
+    steps = [(step, loss(step / 2.0) - here, loss(step) - here) for step in (-reach, reach)]
+    left, right = ((4.0 * half - whole) / step for step, half, whole in steps)
+    bend = min(4.0 * abs((whole - 2.0 * half) / step) for step, half, whole in steps)  # may turn within reach, too
+    near = ALIKE * (abs(left) + abs(right)) + bend + wishes.min_abs + 1e-15 * abs(here) / reach
+    return (left, right) if abs(left - right) <= near else None
 
 
 def require_finite(what: str, value: float) -> float:
