@@ -1,5 +1,6 @@
 """Every row in its corners: at zeros, ties and the kinks of its own composition, against slopes on both sides."""
 
+import itertools
 from functools import reduce
 from operator import add
 
@@ -9,6 +10,8 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("opt_einsum")
 
 from naive_graph import Graph, LeafNode, gradcheck, operators  # noqa: E402
+from naive_graph.core.rules import RULES  # noqa: E402
+from naive_graph.tensor.evaluation.entries import VALUES  # noqa: E402
 from naive_graph.tensor.operators.check import Case  # noqa: E402
 from naive_graph.tensor.operators.examples import numbers  # noqa: E402
 
@@ -73,6 +76,65 @@ def test_a_derivative_is_the_slope_or_lies_between_those_of_both_sides(name):
                 if leaves:
                     slopes = [(each * numbers(each.shape, 5, (0.5, 1.5))).sum() for each in loss.gradients(leaves)]
                     agree_with_both_sides(reduce(add, slopes), leaves[:1])
+
+
+INF, NAN = np.inf, np.nan
+NASTY = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -3.0, INF, -INF, NAN, 1e-300, -1e-300, 1e300, -1e300, 5e-324, 700.0, -750.0]
+
+
+@pytest.mark.parametrize("name", [name for name in VALUES if name in RULES])
+def test_a_rule_on_arrays_is_the_rule_at_the_nasty_numbers(name):
+    rule = RULES[name]
+    points = list(itertools.product(NASTY, repeat=rule.arity or 2))
+    if name == "exp_below":
+        points = [(a, b) for a, b in points if not a > b]
+    with np.errstate(all="ignore"):
+        found = VALUES[name](np, *map(np.array, zip(*points)))
+    due = np.array([rule(*point) for point in points])
+    near = 1e-13 * np.abs(due) + (1.0 if name == "hypot_share" else 0.0) * (np.abs(points).max(1) == 5e-324)
+    with np.errstate(all="ignore"):
+        wrong = ~((found == due) | (np.abs(found - due) <= near) | (np.isnan(found) & np.isnan(due)))
+    assert [(point, float(one)) for point, one, bad in zip(points, found, wrong) if bad] == []
+
+
+FOUND = {  # an operator, its operands and properties, and what it gives
+    "einsum_twice": ("einsum", [[[[1.0, INF], [2.0, 3.0]]]], {"equation": "ii->i"}, [[1.0, 3.0]]),
+    "einsum_thrice": ("einsum", [[np.arange(8.0).reshape(2, 2, 2)]], {"equation": "iii->i"}, [[0.0, 7.0]]),
+    "padding": ("space_to_batch_nd", [[[INF, 1.0, 2.0]]], {"block": [2], "paddings": [[0, 1]]}, [[[INF, 2], [1, 0]]]),
+    "top": ("top_k", [[1.0, NAN, INF, 3.0, NAN]], {"k": 4}, [[NAN, NAN, INF, 3.0], [1, 4, 2, 3]]),
+    "bottom": ("top_k", [[1.0, NAN, INF, 3.0]], {"k": 4, "largest": False}, [[1.0, 3.0, INF, NAN], [0, 3, 2, 1]]),
+    "last": ("argmax", [[1.0, NAN, NAN, 3.0]], {"select_last_index": True}, [2.0]),
+    "certain": ("sparse_softmax_cross_entropy", [[0], [[1.0, -INF]]], {}, [0.0]),
+    "masked": ("attention", [np.ones((2, 2))] * 3 + [[[-INF, -INF], [0.0, -INF]]], {}, [[[0.0, 0.0], [1.0, 1.0]]]),
+    "no_class": ("one_hot", [[NAN, 1.0, INF, 1.5]], {"depth": 2}, [[[0, 0], [0, 1], [0, 0], [0, 0]]]),
+    "cut": ("pad", [[0.0, 1.0, 2.0, 3.0, 4.0]], {"pads": [-1, 2], "mode": "wrap"}, [[1, 2, 3, 4, 1, 2]]),
+    "near": ("mean_pairwise_squared_error", [[[0.0, 0.0]], [[1e8, 1e8 + 1]]], {}, [1.0]),
+    "out": ("hard_swish", [[INF, -INF, 3.0, -3.0]], {}, [[INF, 0.0, 3.0, 0.0]]),
+    "nan": ("thresholded_relu", [[NAN, 2.0, 0.5]], {}, [[NAN, 2.0, 0.0]]),
+}
+
+
+@pytest.mark.parametrize("case", sorted(FOUND))
+def test_infinity_and_nan_stay_where_they_are(case, ignoring_invalid):
+    name, operands, properties, due = FOUND[case]
+    found = operators()[name](*operands, **properties)
+    for each, expected in zip(found if isinstance(found, tuple) else [found], due, strict=True):
+        np.testing.assert_array_equal(each.eval(), expected)
+        scalars = each.lower()
+        Graph.forward()
+        np.testing.assert_array_equal(scalars.values, expected)
+
+
+@pytest.mark.parametrize("call, at, due", [
+    ("hypot(x, [1.0, INF, 0.0])", [INF, 1.0, -INF], [1.0, 0.0, -1.0]), ("hard_swish(x)", [INF, 3.0, -3.0], [1, 1, 0]),
+    ("reduce_l2(x)", [0.0, 0.0], [0.0, 0.0]), ("sparse_softmax_cross_entropy([0], [x][0].reshape(1, -1))", [1, -INF],
+    [0.0, 0.0]), ("x ** 1e300", [-1.0], [-1e300]),
+])  # fmt: skip
+def test_a_slope_beside_infinity_is_its_limit(call, at, due):
+    x = LeafNode.parameter(np.array(at, dtype=float), "x")
+    y = eval(call, {**{name: operators()[name] for name in operators()}, "x": x, "INF": INF})
+    (y if y.rank == 0 else y.sum()).backward()
+    np.testing.assert_array_equal(x.gradient(), due)
 
 
 @pytest.mark.parametrize("label", [0.0, 0.3, 1.0])
