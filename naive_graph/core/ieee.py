@@ -179,7 +179,7 @@ def inverse_radius(a: float, b: float) -> float:
     """a / (a*a + b*b), and 0 at the origin: the slope of the angle atan2(b, a) along b."""
     k = middling(a, b)
     h = math.hypot(k * a, k * b)
-    if h == 0:
+    if h == 0 or (isinf(h) and a == a and b == b):
         return 0.0
     share = div(k * a, h)
     if abs(share) < 1e-290:  # which may be too small for all its digits, and what follows not

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ...core.ieee import less_one_is_exact
 from ...core.rules import Arithmetic, Rule
 from ...errors import NaiveGraphError
 from ..function import Function
@@ -142,6 +143,28 @@ def pow_log(xp: Any, a: Any, b: Any) -> Array:
     return where(xp, (a == 0) & (b >= 0), 0.0, a**b * xp.log(a))
 
 
+def pow_slope(xp: Any, a: Any, b: Any) -> Array:
+    plain = where(xp, b == 0, 0.0, b * a ** (b - 1.0))
+    if type(b) is float and less_one_is_exact(b):
+        return plain
+    a, b = spread(xp, a, b)
+    power, rounds = a**b, (b - 1.0 + 1.0 != b) | ((abs(b) > 2.0**53) & (abs(b) < math.inf))
+    return where(xp, rounds & (a != 0) & (abs(power) > 1e-290) & (abs(power) < 1e290), power * (b / a), plain)
+
+
+def hypot_share(xp: Any, a: Any, b: Any) -> Array:
+    a, b = spread(xp, a, b)
+    h = xp.hypot(a, b)
+    share = where(xp, h == 0, 0.0, a / h)
+    return where(xp, (abs(a) == math.inf) & (abs(b) < math.inf), floats(a > 0, a) - floats(a < 0, a), share)
+
+
+def inverse_radius(xp: Any, a: Any, b: Any) -> Array:
+    a, b = spread(xp, a, b)
+    h = xp.hypot(a, b)
+    return where(xp, (h == 0) | ((h == math.inf) & (a == a) & (b == b)), 0.0, a / h / h)
+
+
 def precedence(xp: Any, a: Any, b: Any) -> Array:
     share = floats(a > b, pattern(a, b)) + 0.5 * floats(a == b, pattern(a, b))
     return where(xp, (a != a) | (b != b), math.nan, share)
@@ -168,16 +191,28 @@ VALUES: dict[str, Callable[..., Array]] = {
     "sigmoid": lambda xp, a: where(xp, a >= 0, 1.0, e := xp.exp(-abs(a))) / (1.0 + e),
     "softplus": lambda xp, a: where(xp, a <= 0, 0.0, a) + xp.log1p(xp.exp(-abs(a))),
     "nonnegative": lambda xp, a: where(xp, a >= 0, a + 0.0, math.nan),
-    "pow_slope": lambda xp, a, b: where(xp, b == 0, 0.0, b * a ** (b - 1.0)),
     "sech_squared": lambda xp, a: 4.0 * (e := xp.exp(-2.0 * abs(a))) / ((1.0 + e) * (1.0 + e)),
     "sigmoid_slope": lambda xp, a: (e := xp.exp(-abs(a))) / ((1.0 + e) * (1.0 + e)),
     "gaussian": lambda xp, a: xp.exp(-a * a),
     "atan_slope": lambda xp, a: where(xp, abs(a) < 1e150, 1.0 / (1.0 + a * a), 1.0 / a / a),
-    "hypot_share": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h),
-    "inverse_radius": lambda xp, a, b: where(xp, (h := VALUES["hypot"](xp, a, b)) == 0, 0.0, a / h / h),
     "top": lambda xp, *xs: reduce(lambda a, b: VALUES["maximum"](xp, a, b), xs),
     "exp_below": exp_below,
-    **{each.__name__: each for each in (where, relu, heaviside, erf, logsumexp, softmax_share, pow_log, precedence)},
+    **{
+        each.__name__: each
+        for each in (
+            where,
+            relu,
+            heaviside,
+            erf,
+            logsumexp,
+            softmax_share,
+            pow_log,
+            pow_slope,
+            hypot_share,
+            inverse_radius,
+            precedence,
+        )
+    },
 }
 # The library's own function, under the name that all four share.
 for _name, _theirs in {

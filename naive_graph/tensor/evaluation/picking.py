@@ -31,7 +31,7 @@ def gather(x: Array, axis: int, picker: Picker, shape: Shape) -> Array:
     if (picks >= 0).all():
         return taken
     mask = (picks >= 0).astype(np.float64).reshape(extents + [1] * (x.ndim - axis - 1))
-    return namespace(x).where(like(x, mask) != 0, taken, 0.0 * taken[(0,) * taken.ndim])
+    return namespace(x).where(like(x, mask) != 0, taken, 0.0)
 
 
 def _strided(x: np.ndarray, axis: int, picker: Picker, extents: list[int]) -> Array:
@@ -124,7 +124,7 @@ def _collected(x: Array, picks: Array, size: int) -> Array:
     for present, places in arrivals(picks, size):
         mask = like(x, present.astype(np.float64).reshape([size] + [1] * (x.ndim - 1)))
         taken = take(x, places, 0)
-        term = namespace(x).where(mask != 0, taken, 0.0 * mask)
+        term = namespace(x).where(mask != 0, taken, 0.0)
         total = term if total is None else total + term
     return total
 
