@@ -19,6 +19,7 @@ from .catalogue import (
     expm1,
     greater,
     less,
+    less_equal,
     maximum,
     minimum,
     reciprocal,
@@ -117,7 +118,7 @@ def celu(x: Value, alpha: float = 1.0) -> Value:
 @composed
 def hard_swish(x: Value) -> Value:
     """x * max(0, min(1, x / 6 + 1 / 2))."""
-    return x * maximum(0.0, minimum(1.0, x / 6.0 + 0.5))
+    return where(less(x, 3.0), where(greater(x, -3.0), x * (x / 6.0 + 0.5), 0.0), x)  # no 0 * inf far out
 
 
 @composed
@@ -129,13 +130,13 @@ def hard_sigmoid(x: Value, alpha: float = 0.2, beta: float = 0.5) -> Value:
 @composed
 def thresholded_relu(x: Value, alpha: float = 1.0) -> Value:
     """x where x > alpha, else 0."""
-    return where(greater(x, alpha), x, 0.0)
+    return where(less_equal(x, alpha), 0.0, x)
 
 
 @composed
 def shrink(x: Value, lambd: float = 0.5, bias: float = 0.0) -> Value:
     """x + bias where x < -lambd, x - bias where x > lambd, else 0."""
-    return where(greater(x, lambd), x - bias, where(less(x, -lambd), x + bias, 0.0))
+    return where(less(x, -lambd), x + bias, where(less_equal(x, lambd), 0.0, x - bias))
 
 
 @composed

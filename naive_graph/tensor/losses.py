@@ -24,14 +24,15 @@ from ..core.catalogue import abs as magnitude
 from ..core.catalogue import exp, greater, log, relu, softplus, square, where
 from ..errors import ShapeError
 from .arithmetic import scaled
-from .base import TensorNode, size_of
+from .base import size_of
 from .index import Shape
 from .nodes import LeafNode
 from .operators.entrywise import entry
 from .operators.examples import example
 from .operators.kinds import place
+from .operators.moves import moved
 from .operators.properties import Axis, KnownPlaces, Maybe, MaybeWhole, Tensor
-from .reduce import log_softmax, sum
+from .reduce import log_softmax, mean, sum
 from .weighing import DEFAULT, EXAMPLES, Reduce, loss_row, loss_shape, of_p, of_rows, of_z, weighed
 
 
@@ -170,10 +171,6 @@ def softmax_cross_entropy(
     """
     if smoothing:
         y = y * (1.0 - smoothing) + smoothing / y.shape[-1]
-    return _cross_entropy(y, z, weights, reduce)
-
-
-def _cross_entropy(y: TensorNode, z: TensorNode, weights: TensorNode | None, reduce: str) -> TensorNode:
     return weighed(scaled(sum(y * log_softmax(z), -1), -1.0), weights, reduce)
 
 
@@ -202,11 +199,11 @@ def sparse_softmax_cross_entropy(
     without its last axis. z: logits, a row of K numbers for each sample.
     """
     ignored = classes == ignore_index if ignore_index is not None else np.zeros(classes.shape, dtype=bool)
-    one_hot = (classes[..., None] == np.arange(z.shape[-1])) & ~ignored[..., None]
+    places = np.where(ignored, -1, np.arange(classes.size).reshape(classes.shape) * z.shape[-1] + classes)
     if ignored.any():
         kept = (~ignored).astype(np.float64)
         weights = LeafNode.constant(kept) if weights is None else weights * kept
-    return _cross_entropy(LeafNode.constant(one_hot.astype(np.float64)), z, weights, reduce)
+    return weighed(scaled(moved(log_softmax(z), places), -1.0), weights, reduce)
 
 
 def _of_vectors(y: Shape, p: Shape, axis: int, weights: Shape | None, reduce: str) -> Shape:
@@ -233,12 +230,12 @@ def mean_pairwise_squared_error(y: Tensor, p: Tensor, weights: Maybe = None, red
     """For each sample the mean, over all pairs of entries, of the squared difference of their errors.
 
     y: labels; p: predictions, of their shape: any numbers, a sample for each place of the first axis.
-    With d = p - y and n entries that is 2 (n sum d**2 - (sum d)**2) / (n (n - 1)); 0 for a single entry.
+    With d = p - y and n entries that is 2 / (n - 1) times the sum of (d - mean d)**2; 0 for a single entry.
     """
     d = p - y
     axes, n = list(range(1, d.rank)), size_of(d.shape[1:])
-    pairs = n * sum(square(d), axes) - square(sum(d, axes))
-    return weighed(pairs * (2.0 / (n * (n - 1)) if n > 1 else 0.0), weights, reduce)
+    spread = sum(square(d - mean(d, axes, True)), axes)
+    return weighed(spread * (2.0 / (n - 1) if n > 1 else 0.0), weights, reduce)
 
 
 @loss_row(lambda x: (), example((2, 3)), example(()))

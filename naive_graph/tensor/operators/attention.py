@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.catalogue import where
+from ...core.catalogue import less, where
 from ...errors import ShapeError
-from .. import arithmetic
+from .. import arithmetic, reduce
+from ..base import TensorNode
 from ..nodes import LeafNode
 from .entrywise import entry
 from .examples import example
@@ -44,7 +45,8 @@ def attention(
 ) -> Any:
     """softmax(scale * q @ k.T + mask) @ v, with scale 1 / sqrt(E) if none is given. Source: Vaswani et al., 2017.
 
-    mask: numbers that are added to the scores. causal: no query sees a later key.
+    mask: numbers that are added to the scores; a query from which -inf hides all keys gets zeros.
+    causal: no query sees a later key.
     """
     scale = 1.0 / sqrt(q.shape[-1]) if scale is None else scale
     scores: Any = arithmetic.scaled(arithmetic.matmul(q, swapped(k)), scale)
@@ -52,4 +54,11 @@ def attention(
     if causal:
         seen = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
         scores = entry(lambda s, x: where(s, x, LOWEST), seen, scores)
-    return arithmetic.matmul(softmax(scores), v)
+    return arithmetic.matmul(softmax(scores) if mask is None else _seen(scores), v)
+
+
+def _seen(scores: TensorNode) -> TensorNode:
+    """The softmax of each row; zeros for one that is masked whole, as in torch, where it would be 0 / 0."""
+    top = arithmetic.broadcast(reduce.over(scores, "peak", -1, True), scores.shape)
+    shares = softmax(entry(lambda s, t: where(less(t, 0.9 * LOWEST), 0.0, s), scores, top))
+    return entry(lambda s, t: where(less(t, 0.9 * LOWEST), 0.0, s), shares, top)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.catalogue import greater, less, where
+from ...core.catalogue import equal, less, where
 from ...errors import ShapeError
 from .. import arithmetic, picks
 from ..base import TensorNode
@@ -42,7 +42,7 @@ def indicator(places_: TensorNode, extent: int) -> TensorNode:
 
     def of_place(p: Any, k: Any) -> Any:
         p = where(less(p, 0.0), p + float(extent), p)
-        return 1.0 - less(p, k) - greater(p, k)
+        return equal(p, k)
 
     spread = arithmetic.broadcast(arithmetic.expand_dims(places_, places_.rank), shape)
     return entry(of_place, spread, arithmetic.broadcast(counted, shape))

@@ -12,11 +12,10 @@ from .. import arithmetic
 from ..base import TensorNode
 from ..build import linear, transform
 from ..nodes import LinearNode, OpType
-from ..selection import identity
 from .examples import example
 from .kinds import place
 from .mapping import ALL, Attribute, Onnx, TensorFlow, truth
-from .moves import Extents
+from .moves import Extents, moved, numbered
 from .properties import Axis, Layout, Maybe, Tensor, Tensors
 from .table import composition
 
@@ -149,8 +148,8 @@ def _summed(tensors: list[Extents], equation: str) -> Extents:
 )  # fmt: skip
 def einsum(tensors: Tensors, equation: str) -> Any:
     """Products summed over the letters that the result lacks: 'ij,jk->ik' is a matrix product."""
-    terms, result, extents = _spelt([each.shape for each in tensors], equation)
-    parts = [_diagonal(each, letters, extents) for each, letters in zip(tensors, terms)]
+    terms, result, _ = _spelt([each.shape for each in tensors], equation)
+    parts = [_diagonal(each, letters) for each, letters in zip(tensors, terms)]
     total, own = parts[0]
     for place_, (each, letters) in enumerate(parts[1:], 1):
         later = result + "".join(letters for _, letters in parts[place_ + 1 :])
@@ -159,16 +158,10 @@ def einsum(tensors: Tensors, equation: str) -> Any:
     return transform(f"{own}->{result}", total)
 
 
-def _diagonal(x: TensorNode, letters: str, extents: dict[str, int]) -> tuple[TensorNode, str]:
+def _diagonal(x: TensorNode, letters: str) -> tuple[TensorNode, str]:
     """The tensor with each letter once: where one stood twice, the diagonal."""
-    for letter in dict.fromkeys(letters):
-        while letters.count(letter) > 1:
-            other = next(each for each in LETTERS if each not in letters)
-            at = letters.rindex(letter)
-            apart = letters[:at] + other + letters[at + 1 :]
-            letters = letters[:at] + letters[at + 1 :]
-            x = linear(f"{apart},{letter}{other}->{letters}", x, identity((extents[letter],)))
-    return x, letters
+    once = "".join(dict.fromkeys(letters))
+    return (x if once == letters else moved(x, np.einsum(f"{letters}->{once}", numbered(x.shape)))), once
 
 
 # --- sums and vectors ---------------------------------------------------------

@@ -54,9 +54,10 @@ def _amounts(x: Extents, pads: Extents, axes: Any) -> dict[int, tuple[int, int]]
 def _padded(x: Extents, pads: Extents, mode: str, axes: Any) -> Extents:
     found = list(x)
     for at, (before, after) in _amounts(x, pads, axes).items():
+        left = x[at] + min(before, 0) + min(after, 0)
         found[at] += before + after
-        most = {"reflect": x[at] - 1, "symmetric": x[at]}.get(mode)
-        if found[at] < 1 or (most is not None and max(before, after) > most):
+        most = {"reflect": left - 1, "symmetric": left}.get(mode)
+        if left < 1 or (most is not None and max(before, after) > most):
             raise ShapeError(f"pads={list(pads)} do not fit axis {at}, which runs to {x[at]}, in mode {mode!r}.")
     return tuple(found)
 
@@ -87,7 +88,7 @@ def pad(
     value: float = 0.0,
     axes: Axes = None,
 ) -> Any:
-    """Room around a tensor, filled with a value or with its own entries; a number below 0 cuts.
+    """Room around a tensor, filled with a value or with its own entries; a number below 0 cuts first.
 
     pads: the befores of all axes (or of `axes`), then the afters.
     """
@@ -100,7 +101,8 @@ def pad(
             outside = np.maximum(outside, beyond)
             x = picks.padded(x, at, before, after) if before or after else x
         elif before or after:
-            x = arithmetic.gather(x, _mirrored(spots, x.shape[at], mode), at)
+            cut, left = max(0, -before), x.shape[at] + min(before, 0) + min(after, 0)
+            x = arithmetic.gather(x, _mirrored(spots - cut, left, mode) + cut, at)
     if mode == "constant" and value != 0.0:
         x = x + LeafNode.constant(np.where(outside, value, 0.0))
     return x

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.catalogue import abs as magnitude
-from ...core.catalogue import greater, less, log, sqrt, square, where
+from ...core.catalogue import equal, greater, less, log, sqrt, square, where
 from ...errors import ShapeError
 from .. import reduce
 from ..arithmetic import broadcast, expand_dims
@@ -141,14 +141,19 @@ def _counted(x: TensorNode, axis: int) -> TensorNode:
 
 def _matches(a: TensorNode, b: TensorNode) -> TensorNode:
     """1 where two tensors of numbers are equal; one may be spread to the other."""
-    return entry(lambda a, b: 1.0 - less(a, b) - greater(a, b), broadcast(a, b.shape), b)
+    return equal(broadcast(a, b.shape), b)  # type: ignore[no-any-return]
 
 
 def _first_largest(x: TensorNode, axis: int, last: bool) -> TensorNode:
     if not last:
         return reduce.over(x, "argmax", [axis])
     top, places = broadcast(reduce.over(x, "peak", [axis], True), x.shape), _counted(x, axis)
-    return reduce.max(entry(lambda x, top, i: where(less(x, top), -1.0, i), x, top, places), axis)
+    return reduce.max(entry(lambda x, top, i: where(_below(x, top), -1.0, i), x, top, places), axis)
+
+
+def _below(x: Any, top: Any) -> Any:
+    """1 where x is less, or is a number and the top NaN, which is larger than any."""
+    return where(equal(top, top), less(x, top), equal(x, x))
 
 
 def _found(x: tuple[int, ...], axis: int, keepdims: bool) -> tuple[int, ...]:
@@ -201,6 +206,7 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
     The place that an entry takes is the number of those that go before it. So
     values are sums of entries, each times whether it takes the place: they are
     differentiable, and places are not. It takes n * n comparisons along an axis of n.
+    NaN is larger than any number.
     """
     at, rank = place(axis, x.rank), x.rank
     beside = expand_dims(x, rank)  # x[..., i, ..., j] for all pairs along the axis
@@ -208,15 +214,16 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
     own, other = broadcast(beside, pairs), _pairwise(x, at)
     earlier = broadcast(LeafNode.constant(_before(x.shape, at)), pairs)
     better = greater if largest else less
-    goes_before = entry(
-        lambda a, b, e: where(greater(a, b) + less(a, b), better(b, a), e), own, other, earlier
-    )  # fmt: skip
-    ranks = reduce.sum(goes_before, rank)
+    wild = entry(lambda x: 1.0 - equal(x, x), x)
+
+    def goes_before(a: Any, b: Any, a_wild: Any, b_wild: Any, e: Any) -> Any:
+        wilder = where(a_wild - b_wild, better(b_wild, a_wild), e)
+        return where(greater(a, b) + less(a, b), better(b, a), wilder)
+
+    wilds = broadcast(expand_dims(wild, rank), pairs), _pairwise(wild, at)
+    ranks = reduce.sum(entry(goes_before, own, other, *wilds, earlier), rank)
     wanted = LeafNode.constant(np.arange(float(k)))
-    takes = entry(
-        lambda r, w: 1.0 - less(r, w) - greater(r, w),
-        broadcast(expand_dims(ranks, rank), (*x.shape, k)), broadcast(wanted, (*x.shape, k)),
-    )  # fmt: skip
+    takes = _matches(expand_dims(ranks, rank), broadcast(wanted, (*x.shape, k)))
     chosen = [broadcast(expand_dims(each, rank), takes.shape) for each in (x, _counted(x, at))]
     return [_to_place(entry(lambda t, v: where(t, v, 0.0), takes, each), at) for each in chosen]
 
