@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..errors import SequentialError
+
 if TYPE_CHECKING:
     from .layers import Placed
 
@@ -67,7 +69,9 @@ class Dataflow:
         return operator
 
     def connect(self, name: str, writer: str, reader: str, shape: tuple[int, ...]) -> None:
-        """A stream between two operators that are there."""
+        """A stream between two operators that are there. Raises SequentialError for a name that another has."""
+        if name in self.streams:
+            raise SequentialError("DUPLICATE_NAME", "a network has two streams of this name. Choose another.", name)
         self.streams[name] = Stream(name, writer, reader, shape)
         if writer:
             self.operators[writer].outputs.append(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from ..errors import SequentialError
@@ -90,11 +91,12 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    """NumPy's whole numbers too, such as an extent that was calculated."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def whole(least: int) -> Callable[[Any], int]:
@@ -128,7 +130,7 @@ def pair(least: int) -> Callable[[Any], tuple[int, int]]:
 
 def flag(value: Any) -> int:
     """0 or 1; in Python also False and True."""
-    if not isinstance(value, int):
+    if not isinstance(value, Integral) and type(value).__name__ not in ("bool", "bool_"):  # NumPy's, by its two names
         raise Wrong("ARG_TYPE", "0 or 1")
     if value not in (0, 1):
         raise Wrong("ARG_RANGE", "0 or 1")

@@ -94,6 +94,9 @@ def _network(statement: SequentialStatement, declared: dict[str, Name], networks
             statement.result,
             statement.result.text,
         )
+    if statement.labels.text == statement.data.text:
+        says = "the network would read data and labels from one stream. Give the labels a stream of their own."
+        raise _wrong("DUPLICATE_NAME", says, statement.labels, statement.labels.text)
     layers = [_layer(each) for each in statement.layers]
     given, named = _given(statement.arguments)
     try:

@@ -156,7 +156,7 @@ def _pair(validation: Any) -> tuple[Any, Any]:
 def _check(epochs: Any, workers: Any, policy: str, partition: Any) -> None:
     if not isinstance(epochs, int) or isinstance(epochs, bool) or epochs < 0:
         raise TrainingError(f"epochs is a whole number of at least 0, not {epochs!r}.")
-    if workers is not None and workers not in RUNNERS:
+    if workers is not None and (not isinstance(workers, str) or workers not in RUNNERS):
         raise SequentialError("BAD_VALUE", f'it is None, "threads", "processes" or "dask", not {workers!r}.', "workers")
     if workers is not None and policy == "serial":
         raise SequentialError("BAD_VALUE", 'with workers it is "delayed" or "alternate".', "policy")

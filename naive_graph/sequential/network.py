@@ -77,16 +77,15 @@ class Network:
             says = "it needs input_shape, that of one sample: Sequential([Dense(3)], 4), or (28, 28, 1) for pictures."
             raise SequentialError("ARG_COUNT", says, WHO)
         given = [input_shape, learning_rate, batch_size, loss, initializer]
+        self.seed, self.streams = fitted(WHO, Field("seed", whole(0)), seed), Streams(name)
         self._begin(layers, given[:2] if batch_size is None else given[:3], {"loss": loss, "initializer": initializer})
-        self.seed = fitted(WHO, Field("seed", whole(0)), seed)
-        self.streams = Streams(name)
 
     @classmethod
     def of(cls, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any], streams: Streams) -> Self:
         """A network from training parameters as the language has them."""
         self = cls.__new__(cls)
-        self._begin(layers, given, named)
         self.seed, self.streams = 0, streams
+        self._begin(layers, given, named)
         return self
 
     def _begin(self, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any]) -> None:
@@ -96,7 +95,7 @@ class Network:
         self.loss: str = values["loss"]
         self.initializer = values["initializer"]
         self.layers = placed(_checked(layers), self.input_shape)
-        stages = schedule(expanded(self.layers)).count
+        stages = schedule(self.expand()).count
         size = values["batch_size"]
         self.batch_size: int = stages + 1 if size is None else size
         if self.batch_size <= stages:

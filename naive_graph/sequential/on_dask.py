@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import MissingToolError
+from ..errors import MissingToolError, TrainingError
+from ..tensor.tasks.on_dask import gathered, said
 from .firing import Machine
 from .network import Network, Weights
 from .schemes import Gradients, check_policy, groups, passed, updated
@@ -31,7 +32,8 @@ def on_dask(
     except ValueError:
         client, own = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None), True  # type: ignore[no-untyped-call]
     try:
-        return _run(client, network, buffers, samples, labels, policy, parts, before)
+        with said(TrainingError):
+            return _run(client, network, buffers, samples, labels, policy, parts, before)
     finally:
         if own:
             client.close()
@@ -62,8 +64,8 @@ def _run(
             )
         losses.append(client.submit(_losses, list(arrived), pure=False))
         first += len(members)
-    found: list[Weights] = [[client.gather(both[half]) for both in versions] for half in (0, 1)]
-    return Ran(found, number + 1, [loss for each in client.gather(losses) for loss in each], [])
+    found, each_loss = gathered(client, [[[both[half] for both in versions] for half in (0, 1)], losses])
+    return Ran(found, number + 1, [loss for each in each_loss for loss in each], [])
 
 
 def _part_of_group(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import SequentialError
 from .dataflow import Dataflow
+from .fields import Field, fitted, whole
 
 
 class Conflict(NamedTuple):
@@ -71,7 +72,7 @@ class Schedule:
 
     def cycles(self, iterations: int) -> int:
         """How many cycles that many iterations take."""
-        return iterations + self.count - 1
+        return at_least_one(iterations, "iterations") + self.count - 1
 
     def phases(self, iterations: int) -> dict[str, range]:
         """The cycles in which the pipeline fills, runs with all stages, and drains."""
@@ -118,6 +119,7 @@ class Schedule:
         iteration i is read: all reads but the first b - f mix two versions.
         """
         found = []
+        iterations = at_least_one(iterations, "iterations")
         for layer, forward, backward in self.holders():
             for iteration in range(backward - forward + 1, iterations + 1):
                 writes = iteration - (backward - forward)
@@ -127,7 +129,7 @@ class Schedule:
 
     def grouped(self, iterations: int, group_size: int) -> list[Conflict]:
         """The conflicts of the group-synchronous scheme, by running its memory cycle by cycle."""
-        check_group(group_size)
+        iterations, group_size = at_least_one(iterations, "iterations"), at_least_one(group_size, "group_size")
         return sorted(
             conflict
             for layer, forward, backward in self.holders()
@@ -135,9 +137,9 @@ class Schedule:
         )
 
 
-def check_group(group_size: object) -> None:
-    if not isinstance(group_size, int) or isinstance(group_size, bool) or group_size < 1:
-        raise SequentialError("ARG_RANGE", f"a group has at least 1 iteration, not {group_size!r}.", "group_size")
+def at_least_one(value: Any, who: str) -> int:
+    """A whole number of at least 1. Raises SequentialError."""
+    return int(fitted("a pipeline", Field(who, whole(1)), value))
 
 
 def _group_conflicts(layer: int, forward: int, backward: int, iterations: int, size: int) -> Iterator[Conflict]:
@@ -166,7 +168,10 @@ def schedule(dataflow: Dataflow, partition: Sequence[Sequence[str]] | None = Non
     if not isinstance(dataflow, Dataflow):
         raise SequentialError("BAD_VALUE", f"it is a Dataflow, not {dataflow!r:.60}.", "dataflow")
     if partition is not None:
-        given = [name for names in partition for name in names]
+        try:
+            given = [name for names in partition for name in names]
+        except TypeError:
+            given = []
         if given != list(dataflow.operators):
             raise SequentialError(
                 "BAD_VALUE",

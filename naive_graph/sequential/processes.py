@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import queue
 import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -149,11 +151,20 @@ def _shared(weights: Weights) -> Iterator[tuple[SharedMemory, list[Weights]]]:
         memory.unlink()
 
 
+def _end_with_the_parent() -> None:
+    """A worker whose parent is killed ends too; with the last of them the shared memory goes."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _worker(
     network: Network, part: Sequence[str], number: int, channels: Any, shared: Any, course: Course, answers: Any
 ) -> None:
     """A process: run the part, and say how it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what a Ctrl-C ends
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     ended, changed, policy, name, limit, failed, started = shared
     memory = SharedMemory(name)
     desk = Desk(limit, Flag(failed), time.perf_counter() - (time.time() - started))

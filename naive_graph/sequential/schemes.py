@@ -20,7 +20,7 @@ from ..errors import SequentialError
 from .dataflow import Operator
 from .firing import Machine
 from .network import Network, Weights
-from .pipeline import Schedule, check_group
+from .pipeline import Schedule
 
 POLICIES = ("serial", "delayed", "alternate")
 Array = Any
@@ -143,7 +143,6 @@ def in_cycles(
     scheme: one buffer, updated after every backward.
     """
     size = network.batch_size if policy else 1
-    check_group(size)
     flow, machine, count = schedule.dataflow, Machine(network), len(samples)
     layers = [Versions(each, each, policy or "serial", network.learning_rate) for each in weights]
     waiting: dict[tuple[str, int], Array] = {}  # what lies in each stream, by iteration

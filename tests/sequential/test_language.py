@@ -89,6 +89,8 @@ BODY = "r = sequential (d,l) (4,.5,9) {{ add {}; }};"
         ("r = sequential (d,l) ((4,4)) { add Dense(1); };", "ARG_TYPE input_shape"),
         ("r = sequential (d,l) ((4,4,1)) { add MaxPooling2D(5); };", "SHAPE"),
         ("r = sequential (d,r) (4) { add Dense(1); };", "DUPLICATE_NAME r"),
+        ("r = sequential (d,d) (4) { add Dense(1); };", "DUPLICATE_NAME d"),
+        ("stream<double x> _Loss; _Loss = sequential (d,l) (4) { add Dense(1); };", "DUPLICATE_NAME _Loss"),
         ("stream<double x> r;", "DUPLICATE_NAME r"),
         ("stream<double x> add;", "RESERVED_NAME add"),
         ("stream<int x> q;", "BAD_TYPE"),

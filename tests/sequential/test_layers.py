@@ -152,3 +152,13 @@ def test_layers_know_their_neighbours():
 def test_a_window_that_does_not_fit_is_refused():
     with pytest.raises(SequentialError, match="SHAPE: Conv2D"):
         placed([Conv2D(1, 5)], (4, 4, 1))
+
+
+def test_numbers_of_numpys_are_numbers():
+    three = np.int64(3)
+    assert Dense(three, np.True_) == Dense(3) and type(Dense(three).units) is int
+    assert Conv2D(three, (np.int8(2), 2), padding=np.uint8(1)) == Conv2D(3, 2, padding=1)
+    assert Dropout(np.float32(0.5)) == Dropout(0.5)
+    network = Sequential([Dense(three)], np.int32(4), np.float64(0.1), np.int16(9), initializer=np.float32(0.5))
+    assert (network.input_shape, network.learning_rate, network.batch_size) == ((4,), 0.1, 9)
+    assert (network.weights[0]["W"] == 0.5).all()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from naive_graph import cycles
 from naive_graph.errors import SequentialError
 from naive_graph.sequential import pipeline as pipelines
 from naive_graph.sequential.dataflow import expanded
@@ -66,10 +67,19 @@ def test_fewer_workers_have_fewer_stages():
     assert pipelines.schedule(flow, [names[:3], names[3:]]).count == 2
 
 
-@pytest.mark.parametrize("wrong", [[["copy"]], [["FComp1", "copy"]], [[]], ["copy"]])
+@pytest.mark.parametrize("wrong", [3, [3], [["copy"]], [["FComp1", "copy"]], [[]], ["copy"]])
 def test_a_wrong_partition_is_refused(wrong):
     with pytest.raises(SequentialError, match="partition"):
         pipelines.schedule(expanded(placed([Dense(2)], (2,))), wrong)
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.5, "3", None, True])
+def test_a_wrong_number_of_iterations_is_refused_by_all_who_take_one(count):
+    pipeline = stacked(2)
+    takers = [pipeline.table, pipeline.cycles, pipeline.phases, pipeline.naive, lambda many: pipeline.grouped(many, 7)]
+    for taker in [*takers, lambda many: cycles(pipeline, many)]:
+        with pytest.raises(SequentialError, match="iterations: of a pipeline it is a whole number of at least 1"):
+            taker(count)
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, "7", None])

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -170,3 +172,38 @@ def test_streams_between_workers_hold_few_samples():
         "F2_B2",
         "copy_2",
     ]
+
+
+ENDLESS = """
+import numpy as np
+from naive_graph import Dense, Sequential
+
+if __name__ == "__main__":
+    network = Sequential([Dense(2), Dense(1)], 2, initializer=0.5, learning_rate=1e-6)
+    network.fit(np.ones((10_000_000, 2)), np.ones((10_000_000, 1)), workers="processes", progress=False)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing is killed without a word there")
+def test_workers_end_with_a_parent_that_is_killed_and_leave_no_memory(tmp_path):
+    psutil = pytest.importorskip("psutil")
+    script = tmp_path / "endless.py"
+    script.write_text(ENDLESS)
+    before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    running = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL)
+    parent = psutil.Process(running.pid)
+    children = []
+    for _ in range(600):
+        children = parent.children(recursive=True)
+        if (
+            sum(each.cpu_times().user > 1.0 for each in children) == 2
+        ):  # two workers, at work, and who keeps their memory
+            break
+        time.sleep(0.1)
+    parent.kill()
+    running.wait()
+    _, left = psutil.wait_procs(children, timeout=20)
+    for each in left:
+        each.kill()
+    assert len(children) >= 2 and not left
+    assert not {name for name in os.listdir("/dev/shm") if name.startswith("psm_")} - before if before else True

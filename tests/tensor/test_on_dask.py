@@ -260,6 +260,70 @@ def test_a_worker_killed_in_the_middle_loses_nothing(client, tmp_path):
         ended(worker)
 
 
+LOST = """
+import os, signal, sys
+from threading import Thread
+from time import sleep
+import distributed
+import numpy as np
+import naive_graph as ng
+from naive_graph.errors import EngineError, TrainingError
+from naive_graph.tensor.tasks import on_dask
+
+on_dask.GONE = 1
+who, file, *pids = sys.argv[1:]
+with distributed.Client(scheduler_file=file, timeout=5) as client:
+    client.wait_for_workers(1)
+
+    def strike():
+        while not any(client.processing().values()):
+            sleep(0.01)
+        for pid in pids:
+            os.kill(int(pid), signal.SIGKILL)
+
+    Thread(target=strike).start()
+    w = ng.LeafNode.parameter([1.0, 2.0])
+    network = ng.Sequential([ng.Dense(2), ng.Dense(1)], 3, initializer=0.5)
+    before = network.predict([1.0, 2.0, 3.0])
+    slow = ng.operator("slow_until_the_end", lambda a: (sleep(0.5), a)[1], [lambda a, y: 1.0])
+    try:
+        if who == "engine":
+            on_dask.DaskEngine(client).backward(slow(slow(slow(w))).sum())
+        else:
+            network.fit(np.ones((3000, 3)), np.ones((3000, 1)), workers="dask", progress=False)
+    except (EngineError, TrainingError) as error:
+        print(type(error).__name__, error, flush=True)
+    assert w._grad is None
+    assert network.predict([1.0, 2.0, 3.0]) == before
+    print("as before", flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing is killed without a word there")
+@pytest.mark.parametrize("who", ["engine", "network"])
+@pytest.mark.parametrize("dead", ["workers", pytest.param("all", marks=pytest.mark.slow)])
+def test_where_all_workers_are_killed_it_is_said_and_nothing_is_changed(who, dead, tmp_path):
+    pytest.importorskip("distributed")
+    file = tmp_path / "scheduler.json"
+    address = ["--scheduler-file", str(file), "--no-dashboard"]
+    worker = ["worker", *address, "--no-nanny", "--nthreads", "1", "--local-directory", str(tmp_path)]
+    running = []
+    try:
+        for command in (["scheduler", "--host", "127.0.0.1", "--port", "0", *address], worker):
+            running.append(started(command, tmp_path / f"{len(running)}.log"))
+        while not file.exists():
+            sleep(0.05)
+        pids = [str(each.pid) for each in running[dead == "workers" :]]
+        told = subprocess.run([sys.executable, "-c", LOST, who, str(file), *pids], capture_output=True, text=True)
+        says, *_, last = told.stdout.splitlines()
+        assert says.startswith("EngineError" if who == "engine" else "TrainingError")
+        assert "Dask has lost workers, or its scheduler" in says
+        assert last == "as before"
+    finally:
+        for process in reversed(running):
+            ended(process)
+
+
 def test_an_array_keeps_its_layout_on_the_way():
     pytest.importorskip("cloudpickle")
     spread = np.broadcast_to(np.array([[1.0], [2.0]]), (2, 3)).T

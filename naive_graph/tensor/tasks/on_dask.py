@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import warnings
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
 from threading import get_ident
 from time import time
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from ...errors import EngineError, EngineWarning, MissingToolError
+from ...errors import EngineError, EngineWarning, MissingToolError, NaiveGraphError
 from .engine import DAGExecutionEngine
 from .graph import TaskGraph
 from .scheduling import Bar, TaskRun
@@ -20,6 +21,7 @@ from .sending import packed
 from .work import Evaluate, Given, Kept, Work
 
 SHORT, OVERHEAD = 0.1, 10.0  # a run of less seconds, or of less times its work, needs no advice
+GONE = 60  # seconds without workers after which none is waited for
 Get = Callable[[Mapping[str, Any], list[str]], Any]  # what every Dask scheduler has: the results of some keys
 
 
@@ -44,7 +46,7 @@ class DaskEngine(DAGExecutionEngine):
         if client is not None and not callable(getattr(client, "get", None)):
             raise EngineError(f"A DaskEngine takes a distributed.Client, or nothing, not {client!r}.")
         self.client, self.advised = client, False
-        self._get: Get = _threads() if client is None else client.get
+        self._get: Get = _threads() if client is None else partial(_asked, client)
 
     def _perform(self, graph: TaskGraph) -> tuple[list[Any], TaskRun]:
         begin, mark = time(), uuid4().hex[:8]  # Dask keeps a key's result, so each run has keys of its own
@@ -151,6 +153,48 @@ def _bars(found: list[Measured], begin: float) -> list[Bar]:
     for each in sorted(found, key=lambda each: each.start):
         places.setdefault(each.place, len(places))
     return [Bar(number, places[each.place], each.start - begin, each.end - begin) for number, each in enumerate(found)]
+
+
+def _asked(client: Any, tasks: Mapping[str, Any], wanted: list[str]) -> Any:
+    """The results of some keys, from a Dask client."""
+    with said(EngineError):
+        return gathered(client, client.get(tasks, wanted, sync=False))
+
+
+def gathered(client: Any, futures: Any) -> Any:
+    """The results of futures. Raises LostError where there have been no workers for a while: Dask would wait."""
+    from distributed import TimeoutError, wait
+
+    empty = 0
+    while True:
+        try:
+            wait(futures, timeout=1.0)  # type: ignore[no-untyped-call]
+            return client.gather(futures)
+        except TimeoutError:
+            empty = 0 if client.nthreads() else empty + 1
+            if empty >= GONE:
+                client.cancel(futures)
+                raise LostError("it has no workers") from None
+
+
+class LostError(Exception):
+    """Dask has lost what it needs to go on."""
+
+
+@contextmanager
+def said(failure: type[NaiveGraphError]) -> Iterator[None]:
+    """Say in words, as a `failure`, that Dask has lost its workers or its scheduler."""
+    from distributed import CancelledError
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        yield
+    except (CancelledError, LostError, CommClosedError, KilledWorker) as error:
+        raise failure(
+            f"Dask has lost workers, or its scheduler, and what they had found: {error}. Nothing was changed here. "
+            "Start workers, and wait for them: client.wait_for_workers(1); if the scheduler is gone too, a new Client."
+        ) from error
 
 
 def _threads() -> Get:
