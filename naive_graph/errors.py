@@ -95,6 +95,10 @@ class DrawingError(NaiveGraphError, RuntimeError):
     """A picture cannot be made or written."""
 
 
+class FolderError(NaiveGraphError, OSError):
+    """Where a user's own files lie cannot be known."""
+
+
 class LessonError(NaiveGraphError, RuntimeError):
     """The lessons cannot be found, copied or opened."""
 

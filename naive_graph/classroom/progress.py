@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.files import users_folder, write_whole
-from ..errors import LessonError
+from ..errors import FolderError, LessonError
 
 
 def place() -> Path:
@@ -20,7 +20,7 @@ def read() -> dict[str, dict[str, Any]]:
     """For each exercise how often it was tried, whether it was passed, and how many hints were shown."""
     try:
         kept = json.loads(place().read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, FolderError):
         return {}
     except (OSError, ValueError):
         kept = None

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import NaiveGraphError
+from ..errors import FolderError, NaiveGraphError
 
 try:
     import fcntl
@@ -31,18 +31,23 @@ PLACES = {
 
 
 def users_folder(kind: str) -> Path:
-    """Our folder for the user's "cache" or "data": what $NAIVE_GRAPH_CACHE or $NAIVE_GRAPH_DATA says, or the system."""
-    chosen = os.environ.get(f"NAIVE_GRAPH_{kind.upper()}")
-    if chosen:
-        return Path(chosen).expanduser()
+    """Our folder for the user's "cache" or "data": what $NAIVE_GRAPH_CACHE or $NAIVE_GRAPH_DATA says, or the system.
+
+    Raises FolderError where a home is needed and none is known.
+    """
+    ours = f"NAIVE_GRAPH_{kind.upper()}"
     windows, mac, variable, otherwise = PLACES[kind]
-    if sys.platform == "win32":
-        home = os.environ.get(windows) or os.path.expanduser("~")
+    if chosen := os.environ.get(ours):
+        place = chosen
+    elif sys.platform == "win32":
+        place = os.environ.get(windows) or "~"
     elif sys.platform == "darwin":
-        home = os.path.expanduser(mac)
+        place = mac
     else:
-        home = os.environ.get(variable) or os.path.expanduser(otherwise)
-    return Path(home) / "naive_graph"
+        place = os.environ.get(variable) or otherwise
+    if (found := os.path.expanduser(place)).startswith("~"):  # in a container, say, whose user has no entry
+        raise FolderError(f"There is no home for {place}, which is our folder for {kind}. Name one: {ours}=/a/folder")
+    return Path(found) if chosen else Path(found) / "naive_graph"
 
 
 def path_of(path: Any, failure: type[NaiveGraphError]) -> Path:

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from naive_graph.core.files import users_folder
 from naive_graph.engines.llvm import cache, compile
 from naive_graph.engines.llvm.compile import compiled
+from naive_graph.errors import FolderError
 
 HALF = "define double @half(double %x) {\n %y = fmul double %x, 0.5\n ret double %y\n}"
 HOUSE = Path(__file__).parent.parent.parent
@@ -64,6 +66,45 @@ def test_a_tilde_in_the_environment_is_the_home(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NAIVE_GRAPH_CACHE", "~/code")
     assert cache.folder() == tmp_path / "code"
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+@pytest.mark.parametrize("kind", ["cache", "data"])
+@pytest.mark.parametrize("chosen", [None, "~nobody-of-that-name/x"])
+def test_where_there_is_no_home_the_folder_is_not_guessed(monkeypatch, platform, kind, chosen):
+    for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as it is where there is no home
+    variable = f"NAIVE_GRAPH_{kind.upper()}"
+    monkeypatch.setenv(variable, chosen) if chosen else monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(FolderError, match=f"There is no home for ~.* Name one: {variable}=/a/folder"):
+        users_folder(kind)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="elsewhere a home is looked for in another way")
+def test_without_a_home_all_works_and_no_folder_appears(tmp_path):
+    code = """if True:
+        import os, warnings
+        os.environ.pop("HOME", None)
+        __import__("pwd").getpwuid = lambda number: {}[number]  # the system does not know the user
+        warnings.simplefilter("ignore")
+        from naive_graph import Graph, Program
+        from naive_graph.classroom.notebook import check
+        x = Graph.Variable(2.0)
+        print(Program(x * x, wrt=[x])(), check("slope", lambda f, x, h=1e-5: (f(x + h) - f(x - h)) / (2 * h)).passed)
+    """
+    ours = ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "NAIVE_GRAPH_CACHE", "NAIVE_GRAPH_DATA")
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(HOUSE)},
+        capture_output=True,
+        text=True,
+    )
+    assert (told.returncode, told.stderr) == (0, "") and told.stdout.endswith(" True\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- what may go wrong --------------------------------------------------------

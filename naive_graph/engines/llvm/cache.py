@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...core.files import users_folder
+from ...errors import FolderError
 
 DIGEST = 32  # bytes
 MOST, ROOM = 256 << 20, 64 << 20  # bytes of all files; and how many are free once files were removed
 DAY = 86_400.0  # seconds; a file's time is as exact as that, so that reading seldom writes
 OURS = re.compile(r"[0-9a-f]{64}\.o(\..*\.new)?")  # the folder may be somebody's own, with other files in it
 
-_refused: set[Path] = set()  # folders of which was said that they are not used
+_refused: set[Path | None] = set()  # folders of which was said that they are not used; None where there is none
 _pruned = False  # whether this process has looked at the size of the folder
 
 
@@ -41,12 +42,15 @@ def folder() -> Path:
 
 def read(name: str) -> bytes | None:
     """The code of that name; None if there is none, or, with a warning, if its file is damaged."""
-    path = folder() / name
     try:
+        path = folder() / name
         if not _is_safe(path.parent):
             return None
         with open(path, "rb", opener=_as_itself) as file:
             ours, kept = _is_ours(os.fstat(file.fileno())), file.read()
+    except FolderError as error:
+        _say_once(None, f"Compiled code is not kept: {error}")
+        return None
     except OSError:
         return None
     digest, code = kept[:DIGEST], kept[DIGEST:]
@@ -98,14 +102,18 @@ def _is_safe(place: Path) -> bool:
     """Whether the folder is ours alone; said once if it is not."""
     if _is_ours(place.stat()):
         return True
+    _say_once(
+        place,
+        f"Others may write in {place}, so compiled code is neither read from it nor kept there. "
+        "Make it yours alone (chmod go-w), or choose another folder: NAIVE_GRAPH_CACHE.",
+    )
+    return False
+
+
+def _say_once(place: Path | None, message: str) -> None:
     if place not in _refused:
         _refused.add(place)
-        message = (
-            f"Others may write in {place}, so compiled code is neither read from it nor kept there. "
-            "Make it yours alone (chmod go-w), or choose another folder: NAIVE_GRAPH_CACHE."
-        )
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
-    return False
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 def _used(path: Path) -> None:
