@@ -83,6 +83,10 @@ class GradientCheckError(NaiveGraphError, AssertionError):
     """A derivative disagrees with finite differences."""
 
 
+class CommandError(NaiveGraphError, ValueError):
+    """A word of a command means nothing where it stands."""
+
+
 class ExpressionError(NaiveGraphError, ValueError):
     """A written expression cannot be read as a graph."""
 

@@ -14,7 +14,7 @@ from ..classroom.grading import Result, grade_all, table
 from ..classroom.handout import cell_texts, checked, students, teachers, without_outputs
 from ..classroom.pages import class_page, student_page
 from ..core.files import write_whole
-from ..errors import LessonError
+from ..errors import CommandError, LessonError
 from .lessons import lessons_of_the_package
 
 
@@ -53,7 +53,7 @@ def new(folder: Path, names: Sequence[str], renew: bool) -> int:
 def grade(folder: Path, trust: bool) -> int:
     """Grade what lies in a folder, and write a table and the pages beside it."""
     if folder.resolve().name != "submitted":
-        raise LessonError(f"{folder} is not called submitted. Give the folder of that name in a course.")
+        raise CommandError(f"{folder} is not called submitted. Give the folder of that name in a course.")
     course = read_course(folder.resolve().parent)
     course = course._replace(limits=course.limits._replace(enclosed=not trust))
     if not trust and sys.platform != "linux":
@@ -94,7 +94,7 @@ def _chosen(lessons: list[Path], names: Sequence[str]) -> list[Path]:
     names = [name.zfill(2) if name.isdecimal() else name for name in names]  # 1 is lesson 01, and not 10, 11 and 12
     for name in names:
         if not any(each.stem.startswith(name) for each in lessons):
-            raise LessonError(f"There is no lesson {name!r}. There are: {', '.join(each.stem for each in lessons)}.")
+            raise CommandError(f"There is no lesson {name!r}. There are: {', '.join(each.stem for each in lessons)}.")
     return [each for each in lessons if not names or each.stem.startswith(tuple(names))]
 
 

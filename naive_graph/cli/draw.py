@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import DrawingError, ExpressionError
+from ..errors import CommandError, ExpressionError
 from ..graph.graph import Graph
 from ..graph.nodes import Constant, Node, is_leaf_variable
 from ..graph.printed import wrapped
@@ -36,10 +36,11 @@ def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
     return 0
 
 
-def check_suffix(output: Path) -> None:
-    """Raise DrawingError, before anything is printed, for a file that no picture can be."""
-    if output.suffix.lower() not in SUFFIXES:
-        raise DrawingError(f"'{output}' does not end in .svg, .png, .dot or .html. Choose one: -o graph.svg")
+def check_suffix(output: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+    """Raise CommandError, before anything is printed, for a file that no picture, or no walk, can be."""
+    if output.suffix.lower() not in suffixes:
+        told = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise CommandError(f"'{output}' does not end in {told}. Choose one: -o graph{suffixes[0]}")
 
 
 def numbers(given: Sequence[str]) -> dict[str, float]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core.imports import door
-from ..errors import ImportModelError
+from ..errors import CommandError
 from .draw import check_suffix
 
 
@@ -39,6 +39,6 @@ def _sizes(given: Sequence[str]) -> dict[str, int]:
     for word in given:
         name, equals, number = (part.strip() for part in word.rpartition("="))
         if not equals or not number.isdecimal() or not 0 < int(number) < 2**31:
-            raise ImportModelError(f"'{word}' is no size for a name. Write it like batch=4.")
+            raise CommandError(f"'{word}' is no size for a name. Write it like batch=4.")
         sizes[name] = int(number)
     return sizes

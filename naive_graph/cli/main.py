@@ -1,7 +1,8 @@
 """What `naive-graph` reads from the command line, and how it ends.
 
-0: it worked. 1: it could not; one line on the error stream says why and what to
-do. 2: the command line has a mistake. 130: Ctrl-C.
+0: it worked. 1: it was understood, but could not be done; one line on the error
+stream says why and what to do. 2: the command line has a mistake, and the line
+says which. 130: Ctrl-C.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from textwrap import fill
 from typing import Any, NoReturn
 
 from ..core.version import __version__
-from ..errors import NaiveGraphError
+from ..errors import CommandError, ExpressionError, NaiveGraphError, OperatorNameError
 
 PROGRAM = "naive-graph"
+MISUSE = CommandError, ExpressionError, OperatorNameError  # the words are wrong, whatever there is on the disk
 EXAMPLES = """\
 examples:
   naive-graph tour
@@ -111,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not isinstance(error, BrokenPipeError):  # there the reader, `head` say, has seen enough
             print(f"{PROGRAM}: {_told(error)}", file=sys.stderr)
         _drop_unwritten()
-        return 1
+        return 2 if isinstance(error, MISUSE) else 1
     except RuntimeError as error:  # up to Python 3.11 a Ctrl-C while a class is made comes out as one
         if isinstance(error.__cause__, KeyboardInterrupt):
             return _stopped()

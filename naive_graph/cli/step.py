@@ -14,7 +14,7 @@ from ..graph.printed import wrapped
 from ..views.steps.record import step
 from ..views.steps.shown import Steps
 from ..views.steps.step import Step
-from .draw import numbers
+from .draw import check_suffix, numbers
 from .expression import read
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
@@ -27,6 +27,8 @@ KEYS = {
 def step_expression(text: str, given: Sequence[str], mode: str, save: Path | None, listing: bool) -> int:
     """Step through the expression: one key a step in a terminal, else all steps as lines."""
     values = numbers(given)
+    if save is not None:
+        check_suffix(save, (".html", ".htm"))
     with Graph.scratch(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         f = read(text, values)

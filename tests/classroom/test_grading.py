@@ -219,19 +219,19 @@ def test_a_teachers_own_notebook_is_a_lesson_too(course):
 
 
 @pytest.mark.parametrize(
-    "words, told",
+    "code, words, told",
     [
-        (["grade", "nowhere/submitted"], "no nowhere/course.toml"),
-        (["grade", "elsewhere"], "is not called submitted"),
-        (["new", "other", "99"], "no lesson '99'. There are: 02_small"),
-        (["new", "course/course.toml"], "course/course.toml is a file. Give a folder"),
-        (["new", "course", "02"], "course/course.toml is there already"),
+        (1, ["grade", "nowhere/submitted"], "no nowhere/course.toml"),
+        (2, ["grade", "elsewhere"], "is not called submitted"),
+        (2, ["new", "other", "99"], "no lesson '99'. There are: 02_small"),
+        (1, ["new", "course/course.toml"], "course/course.toml is a file. Give a folder"),
+        (1, ["new", "course", "02"], "course/course.toml is there already"),
     ],
 )
-def test_a_wrong_command_is_told_in_one_line(course, capsys, monkeypatch, words, told):
+def test_a_wrong_command_is_told_in_one_line(course, capsys, monkeypatch, code, words, told):
     monkeypatch.chdir(course.parent)
     capsys.readouterr()
-    assert main(["class", *words]) == 1
+    assert main(["class", *words]) == code
     error = capsys.readouterr().err
     assert told in error.replace(str(course.parent) + "/", "") and error.count("\n") == 1
 

@@ -171,7 +171,7 @@ def test_drawing_leaves_the_graph_as_it_was(tmp_path):
     ],
 )
 def test_draw_refuses_in_one_line(refuses, arguments, says):
-    assert says in refuses("draw", *arguments)
+    assert says in refuses("draw", *arguments, code=2)
 
 
 def test_a_picture_that_cannot_be_written_is_one_line(tmp_path):
@@ -283,7 +283,7 @@ def test_step_walks_a_constant_forwards_only():
 
 
 def test_step_refuses_what_cannot_be_read(refuses):
-    assert "is not a value for a name" in refuses("step", "x*x", "x")
+    assert "is not a value for a name" in refuses("step", "x*x", "x", code=2)
     assert "invalid choice" in refuses("step", "x*x", "x=3", "--mode", "up", code=2)
 
 
