@@ -1,6 +1,7 @@
 """Every test starts from an empty graph, and leaves the session's as it was."""
 
 import os
+import signal
 from importlib.util import find_spec
 
 import pytest
@@ -39,6 +40,12 @@ QUICK_FILES = {
 LONG_FILES = ("test_building", "test_judge", "test_in_jupyterlab", "test_operator_laws", "test_sandbox", "test_grading")
 
 
+def pytest_configure():
+    """Where a script, cron or nohup began the tests, Ctrl-C is ignored, there and in all children: tests need it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """Whoever names tests wants to see them at once; starting workers takes some seconds."""
@@ -70,10 +77,11 @@ def engine(request):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def compiled_code_apart(pytestconfig):
+def compiled_code_apart(pytestconfig, tmp_path_factory):
     """Tests keep compiled code in a folder of their own, from one run to the next: its names tell its sources."""
+    kept = getattr(pytestconfig, "cache", None)  # not there with -p no:cacheprovider
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NAIVE_GRAPH_CACHE", str(pytestconfig.cache.mkdir("compiled")))
+        patch.setenv("NAIVE_GRAPH_CACHE", str(kept.mkdir("compiled") if kept else tmp_path_factory.mktemp("compiled")))
         yield
 
 
