@@ -3,6 +3,6 @@
 network      what comes in: inputs, parameters, outputs and inner nodes, by name
 compiled     a network as machine code
 weights      what a file stores, which stays as it lies until it is used
-onnx/        `from_onnx`, `to_onnx`, and a Backend for ONNX's own tests
+onnx/        `from_onnx`, `to_onnx`
 tensorflow/  `from_tensorflow`
 """

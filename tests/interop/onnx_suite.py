@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
+from onnx_backend import Backend
 
 from naive_graph import Graph, gradcheck
 from naive_graph.errors import NaiveGraphError
-from naive_graph.interop.onnx import Backend
 from naive_graph.tensor.base import TensorNode
 from naive_graph.tensor.differentiate import ancestors
 

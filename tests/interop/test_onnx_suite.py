@@ -85,7 +85,7 @@ def test_in_every_opset_each_attribute_of_what_is_prepared_is_read_or_refused_by
 
 
 def test_a_single_operator_runs_through_onnxs_own_backend_interface():
-    from naive_graph.interop.onnx import Backend
+    from onnx_backend import Backend
 
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])

@@ -10,13 +10,13 @@ from onnx import ModelProto, TensorProto, helper
 from onnx.backend.base import Backend as OnnxBackend
 from onnx.backend.base import BackendRep
 
-from ...errors import FeedError
-from ...tensor.operators.mapping import Input
-from .building import unsupported
-from .inlining import check_known
-from .mapped import mapping_of
-from .network import OnnxNetwork
-from .reading import OnnxContent, read
+from naive_graph.errors import FeedError
+from naive_graph.interop.onnx.building import unsupported
+from naive_graph.interop.onnx.inlining import check_known
+from naive_graph.interop.onnx.mapped import mapping_of
+from naive_graph.interop.onnx.network import OnnxNetwork
+from naive_graph.interop.onnx.reading import OnnxContent, read
+from naive_graph.tensor.operators.mapping import Input
 
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
