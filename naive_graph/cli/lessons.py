@@ -40,7 +40,7 @@ def lessons_of_the_package() -> list[Path]:
     places = [package / "lessons"] + [clone / "lessons"] * (clone / "pyproject.toml").is_file()
     found = next((files for place in places if (files := sorted(place.glob("*.ipynb")))), [])
     if not found:
-        raise LessonError("The lessons are missing from this installation. Install it again: pip install naive-graph")
+        raise LessonError("The lessons are missing from this installation. Install it again, in a clone: pip install .")
     return found
 
 
@@ -65,7 +65,7 @@ def hand_out(lessons: list[Path], folder: Path) -> list[str]:
 
 
 def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
-    ours, mine = _without_outputs(lesson), folder / lesson.name
+    ours, mine = without_outputs(lesson), folder / lesson.name
     before = record.get(lesson.name)
     record[lesson.name] = _digest(ours)
     if not os.path.lexists(mine):
@@ -82,7 +82,7 @@ def _hand_out_one(lesson: Path, folder: Path, record: dict[str, str]) -> str:
     return f"kept, with your changes: {mine}; the newer lesson is {_put_beside(mine, ours)}"
 
 
-def _without_outputs(lesson: Path) -> bytes:
+def without_outputs(lesson: Path) -> bytes:
     """The notebook as it is before anybody runs it: what it shows would give the predictions away."""
     notebook = json.loads(lesson.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
