@@ -117,7 +117,7 @@ def test_assembly_can_be_read():
 
 def test_an_llvmlite_that_is_too_old_is_named_with_the_one_to_install(monkeypatch):
     monkeypatch.setattr(llvmlite.binding, "llvm_version_info", (15, 0, 7))
-    with pytest.raises(MissingToolError, match=r"need llvmlite 0.45 or newer; this is .* pip install --upgrade"):
+    with pytest.raises(MissingToolError, match=r"need llvmlite 0.45 or newer; this is .* Update it: pip install"):
         compile.llvmlite.__wrapped__()
 
 

@@ -138,7 +138,7 @@ def llvmlite() -> Any:
     if binding.llvm_version_info < OLDEST:
         raise MissingToolError(
             f"Compiled engines need llvmlite 0.45 or newer; this is {__version__}. "
-            'Update it: pip install --upgrade "naive-graph[engines]".'
+            'Update it: pip install "naive-graph[engines]".'
         )
     with suppress(RuntimeError):  # newer versions do this unasked, and say so
         binding.initialize()
