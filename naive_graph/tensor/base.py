@@ -51,6 +51,7 @@ class TensorNode(Arithmetic):
     sources: tuple[TensorNode, ...] = ()
     letters: str = ""  # what the learner called the indices of the result, then those that are summed over
     call: Call | None = None  # what the node is the result of, if that has a name
+    holes: bool | None = None  # whether some entries may be zeros by structure, once that was asked
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:
         check_name(name)

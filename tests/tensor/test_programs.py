@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 from operations import TORCH
 from programs import arrays, loops, nodes, programs
 
@@ -11,6 +12,7 @@ from naive_graph.tensor.base import size_of
 
 LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 FEWER = settings(LAWS, max_examples=25)
+pytestmark = pytest.mark.usefixtures("ignoring_invalid")
 SMALL = 40  # entries of a Jacobian's side
 
 
@@ -120,6 +122,66 @@ def test_derivatives_of_derivatives_to_third_order(program):
             close(slope.eval(), brute_jacobian(y, leaf), 1e-11)
             close(np.moveaxis(tangents(leaf, y).eval(), range(y.rank), range(-y.rank, 0)), slope.eval(), 1e-11)
             y = slope
+
+
+# --- numbers that are none ------------------------------------------------------
+
+NASTY = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1.5, -2.0]
+
+
+@st.composite
+def nasty(draw):
+    """A program, and what its leaves hold: among other numbers these."""
+    program, dice = draw(programs()), np.random.default_rng(draw(st.integers(0, 9999)))
+    share = draw(st.sampled_from([0.1, 0.4]))
+    values = [
+        np.where(dice.random(each.shape) < share, dice.choice(NASTY, each.shape), each) for each in arrays(program)
+    ]
+    return program, values
+
+
+def alike(found, scalars):
+    """What is computed on arrays is what the scalars hold, NaN and infinity in the same places."""
+    found, due = np.asarray(found), np.asarray(scalars)
+    with np.errstate(all="ignore"):
+        near = np.abs(found - due) <= 1e-9 * np.maximum(1.0, np.abs(due))
+    assert found.shape == due.shape and ((found == due) | (np.isnan(found) & np.isnan(due)) | near).all(), (found, due)
+
+
+def computed(node):
+    scalars = lower(node)
+    Graph.forward()
+    return scalars.values
+
+
+@LAWS
+@given(nasty())
+def test_values_and_both_modes_agree_with_scalars_beside_infinity_and_nan(drawn):
+    program, values = drawn
+    with Graph.scratch():
+        made = nodes(program, values)
+        y = made[-1]
+        alike(y.eval(), computed(y))
+        for leaf in leaves_of(program, made):
+            if leaf.size * y.size <= 300:
+                for slope in (gradients(y, leaf), tangents(leaf, y)):
+                    alike(slope.eval(), computed(slope))
+
+
+@LAWS
+@given(nasty())
+def test_backward_agrees_with_scalars_beside_infinity_and_nan(drawn):
+    program, values = drawn
+    with Graph.scratch():
+        made = nodes(program, values)
+        total = made[-1].sum()
+        total.backward()
+        scalar = lower(total)[()]
+        Graph.forward(scalar)
+        if not isinstance(scalar, Constant):
+            Graph.backward(scalar)
+            for leaf in total_ancestors(total).intersection(leaves_of(program, made)):
+                alike(leaf.gradient(), lower(leaf).grads)
 
 
 @LAWS

@@ -18,9 +18,36 @@ from .ways import way
 Factor = tuple[Any, Ids]  # an array or a selection, and the ids of its axes
 
 
-def product(given: list[Factor], dst: Ids) -> Array:
-    """The sum, over every id that is not in dst, of the product of the factors."""
-    return contracted(settled(given, dst) or [(np.array(1.0), ())], dst)
+def product(given: list[Factor], dst: Ids, masks: list[Factor] | None = None) -> Array:
+    """The sum, over every id that is not in dst, of the product of the factors.
+
+    masks: of each factor, 1 for the entries that are there, and 0 for zeros by structure: what stands beside those
+    is not computed.
+    """
+    arrays = settled(given, dst) or [(np.array(1.0), ())]
+    if masks is None or len(arrays) == 1 or type(arrays[0][0]) is not np.ndarray:
+        return contracted(arrays, dst)
+    return _of_those_there(arrays, settled(masks, dst), dst)
+
+
+def is_finite(array: Array) -> bool:
+    """Whether an array of NumPy's holds neither NaN nor infinity; those of other libraries are not asked."""
+    return not isinstance(array, (np.ndarray, np.generic)) or bool(np.isfinite(array.sum()))
+
+
+def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Array:
+    """The sum of the products of entries that are there: finite ones, and a count of each other kind."""
+
+    def total(weigh: Callable[[Array], Array]) -> Array:
+        pairs = zip(arrays, masks, strict=True)
+        return contracted([(np.where(mask != 0.0, weigh(x), 0.0), ids) for (x, ids), (mask, _) in pairs], dst)
+
+    finite = total(lambda x: np.where(np.isfinite(x), x, 0.0))
+    infinite = total(lambda x: (x == x) & (x != 0)) - total(lambda x: np.isfinite(x) & (x != 0))
+    signs = total(lambda x: np.nan_to_num(np.sign(x))) - total(lambda x: np.where(np.isfinite(x), np.sign(x), 0.0))
+    wild = total(np.ones_like) - total(np.isfinite) - infinite  # 0 times infinity, and what has a NaN
+    up, down = (np.where(count > 0, np.inf, 0.0) for count in (infinite + signs, infinite - signs))
+    return np.where(wild > 0, np.nan, finite + up - down)
 
 
 def settled(given: list[Factor], dst: Ids) -> list[Factor]:

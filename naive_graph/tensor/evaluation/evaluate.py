@@ -26,10 +26,11 @@ from ..reduction import Places, ReductionNode
 from ..selection import SelectionNode
 from ..slopes import first_by_place
 from .arrays import Array, namespace, together
-from .contraction import Factor, contracted, product
+from .contraction import Factor, contracted, is_finite, product
 from .entries import applied
+from .holes import holed, there
 from .picking import permuted
-from .recipes import Recipe, missing, recipes
+from .recipes import Factors, Recipe, missing, recipes
 from .reducing import first_largest, reduced, softmax
 
 
@@ -154,9 +155,9 @@ def value_of(node: TensorNode) -> Array:
 def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
     """The array of one node, from what `value` gives for those that it reads."""
     node, algebra = recipe.node, Arrays()
+    if isinstance(node, LinearNode) and node.op == OpType.mul:
+        return _multiplied(node, recipe.factors, value)
     if isinstance(node, LinearNode):
-        if node.op == OpType.mul and (len(recipe.factors) > 2 or node.index.dummies):
-            return product([(value(source), ids) for source, ids in recipe.factors], node.index.dst)
         return algebra.linear(node.op, node.index, *map(value, node.sources))
     if isinstance(node, TransformNode):
         return algebra.transform(node.index, value(node.sources[0]), node.alpha, node.shape)
@@ -164,6 +165,27 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
         return algebra.reduction(node.rule, node.index, value(node.sources[0]))
     assert isinstance(node, NonlinearNode)
     return algebra.nonlinear(node.function, [value(source) for source in node.sources])
+
+
+def _multiplied(node: LinearNode, sources: Factors, value: Callable[[TensorNode], Any]) -> Array:
+    """A product of all factors at once; if that is not finite, of two at a time, and of entries that are there."""
+    if len(sources) > 2 or node.index.dummies:
+        result = product([(value(source), ids) for source, ids in sources], node.index.dst)
+    else:
+        result = Arrays().linear(node.op, node.index, *map(value, node.sources))
+    if (len(sources) == 2 and not any(map(holed, node.sources))) or is_finite(result):
+        return result
+    return _as_written(node, {source for source, _ in sources}, value)
+
+
+def _as_written(node: TensorNode, known: set[TensorNode], value: Callable[[TensorNode], Any]) -> Array:
+    """A product that others may have been folded into, in the order in which it stands."""
+    if node in known:
+        return value(node)
+    assert isinstance(node, LinearNode)
+    pair = [_as_written(source, known, value) for source in node.sources]
+    masks = [there(source, Arrays()) for source in node.sources] if any(map(holed, node.sources)) else None
+    return product(factors(node.index, *pair), node.index.dst, masks and factors(node.index, *masks))
 
 
 def operand(node: TensorNode) -> Any:
@@ -250,6 +272,7 @@ def commit(
     full: bool,
 ) -> None:
     """Write what a backward run found; what the output does not respond to gets zeros."""
+    found = {**found, **_found_again(output, [each for each in found if not is_finite(found[each])])}
     for each in nodes:
         each._grad = found.get(each)
         if each._grad is None and each in wanted and not isinstance(each, SelectionNode):
@@ -259,6 +282,17 @@ def commit(
         if isinstance(each, LeafNode) and each in found:
             each.receive(found[each])
     _RUNS[output.home] = Run(set(nodes), full)
+
+
+def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:
+    """Derivatives that are not finite, by way of nodes, which know what is a zero by structure."""
+    if not wild or output.home.checks_validity:  # where an infinity is an error, none is written down
+        return {}
+    with output.home.lock:
+        built = reverse(
+            Calculus(Nodes(), (), lambda node: node), output, LeafNode.constant(np.ones(output.shape)), wild
+        )
+    return {node: value_of(built[node]) for node in wild}
 
 
 def _kept_value(node: TensorNode) -> Any:

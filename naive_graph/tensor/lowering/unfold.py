@@ -120,10 +120,11 @@ def _transform(node: TransformNode, writer: Writer, rows: Rows) -> Rows:
 def _reduction(node: ReductionNode, writer: Writer, rows: Rows) -> Rows:
     """One line of a table for each result, its entries in the order of the source's axes."""
     places = Places.of(node.index)
-    table = rows.transpose([each - 1 for each in (*places.kept, *places.dropped)]).reshape(node.size, -1)
+    order = [each - 1 for each in (*places.kept, *places.dropped)]
+    table = writer.real(rows.transpose(order).reshape(node.size, -1))
     if table.shape[1] == 1 and node.rule != "argmax":
-        return writer.apply(RULES["held"], writer.real(table[:, 0])) if node.rule == "peak" else table[:, 0]
-    return SCALARS[node.rule](writer, writer.real(table))
+        return writer.apply(RULES["held"], table[:, 0]) if node.rule == "peak" else table[:, 0]
+    return SCALARS[node.rule](writer, table)
 
 
 def _linear(node: LinearNode, writer: Writer, sources: list[Rows]) -> Rows:
