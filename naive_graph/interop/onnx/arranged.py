@@ -78,7 +78,7 @@ def _elementwise(said: Statement, shapes: Sequence[Extents], label: str, scope: 
 
 @around("reduction")
 def _reduction(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
-    axes = said.call.properties["axes"]
+    axes = said.call.properties["axis"]
     require(axes is None or len(axes))  # none at all would mean all there
     return said.emit(shapes, label, scope)
 
@@ -147,7 +147,7 @@ def _local(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -
 @around("mean_variance_norm")
 def _spelt(said: Statement, shapes: Sequence[Extents], label: str, scope: str) -> list[Value]:
     """The axes are said even if they are the usual ones: ONNX's definition of it lacks them."""
-    axes = said.call.properties["axes"]
+    axes = said.call.properties["axis"]
     said.attributes["axes"] = list(range(len(shapes[0])) if axes is None else axes)
     return said.emit(shapes, label, scope)
 

@@ -119,7 +119,7 @@ def reduction(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
         return builder.by_row(without(step, "noop_with_empty_axes"))
     none = () if said.get("noop_with_empty_axes") else None
     step = without(step, "noop_with_empty_axes")._replace(inputs=step.inputs[:1])
-    return builder.by_row(step, axes=none)
+    return builder.by_row(step, axis=none)
 
 
 # --- windows along one axis ---------------------------------------------------

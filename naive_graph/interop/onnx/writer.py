@@ -182,7 +182,7 @@ class NodeWriter:
         label = named or (call.operator.name if self.builder.inside else call.name or call.operator.name)
         scope = self.scope(results[0], call)
         if call.operator is transpose and not named:
-            perm = call.properties["perm"] or range(results[0].rank)[::-1]
+            perm = call.properties["axes"] or range(results[0].rank)[::-1]
             return [Turned(self.of(call.operands[0]), [each % results[0].rank for each in perm], label)]
         if isinstance(call.operator, OfRule):
             return [applied(self.builder, call.operator.rule, [self.of(each) for each in call.operands], label, scope)]

@@ -24,12 +24,12 @@ def _axes(given: Any) -> Any:
     return None if given is None else tuple(np.ravel(given).tolist())
 
 
-def _sum(x: Any, axes: Any, keepdims: bool) -> Any:
-    return np.sum(x, _axes(axes), x.dtype, keepdims=keepdims)
+def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.sum(x, _axes(axis), x.dtype, keepdims=keepdims)
 
 
-def _prod(x: Any, axes: Any, keepdims: bool) -> Any:
-    return np.prod(x, _axes(axes), x.dtype, keepdims=keepdims)
+def _prod(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.prod(x, _axes(axis), x.dtype, keepdims=keepdims)
 
 
 def _slice(x: Any, begin: Any, sizes: Any) -> Any:
@@ -49,17 +49,17 @@ FOLDED: dict[str, Callable[..., Any]] = {
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_not": np.logical_not, "where": np.where,
     "identity": lambda x: x,
     "reshape": lambda x, shape: np.reshape(x, shape),
-    "transpose": lambda x, perm: np.transpose(x, perm),
-    "squeeze": lambda x, axes: np.squeeze(x, _axes(axes)),
-    "expand_dims": lambda x, axes: np.expand_dims(x, _axes(axes)),
+    "transpose": lambda x, axes: np.transpose(x, axes),
+    "squeeze": lambda x, axis: np.squeeze(x, _axes(axis)),
+    "expand_dims": lambda x, axis: np.expand_dims(x, _axes(axis)),
     "concat": lambda tensors, axis: np.concatenate(tensors, axis),
     "stack": lambda tensors, axis: np.stack(tensors, axis),
     "slice": _slice,
     "gather": lambda x, places, axis=0, batch_dims=0: np.take(x, places, axis),
     "reduce_sum": _sum,
     "reduce_prod": _prod,
-    "reduce_max": lambda x, axes, keepdims: np.max(x, _axes(axes), keepdims=keepdims),
-    "reduce_min": lambda x, axes, keepdims: np.min(x, _axes(axes), keepdims=keepdims),
+    "reduce_max": lambda x, axis, keepdims: np.max(x, _axes(axis), keepdims=keepdims),
+    "reduce_min": lambda x, axis, keepdims: np.min(x, _axes(axis), keepdims=keepdims),
 }  # fmt: skip
 
 

@@ -66,8 +66,8 @@ def _indexed(builder: TensorFlowBuilder, step: GraphStep, value: Any, index: lis
     new = [at for at, part in enumerate(each for each in index if not isinstance(each, int)) if part is None]
     acts = [
         ("slice", cut),
-        *[("squeeze", {"axes": single})] * bool(single),
-        *[("expand_dims", {"axes": new})] * bool(new),
+        *[("squeeze", {"axis": single})] * bool(single),
+        *[("expand_dims", {"axis": new})] * bool(new),
     ]
     for place, (row, properties) in enumerate(acts, 1 - len(acts)):
         own = step if not place else step._replace(name=f"{step.name}/{row}")
@@ -91,7 +91,7 @@ def _select(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     rank = builder.operand(step, 1).rank
     if condition.rank == 1 < rank:
         own = step._replace(name=f"{step.name}/condition")
-        (spread,) = builder.applied(own, TABLE["expand_dims"], {"x": condition, "axes": range(1, rank)})
+        (spread,) = builder.applied(own, TABLE["expand_dims"], {"x": condition, "axis": range(1, rank)})
         return builder.applied(
             step, TABLE["where"], {"a": spread, "b": builder.operand(step, 1), "c": builder.operand(step, 2)}
         )

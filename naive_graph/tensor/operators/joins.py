@@ -107,13 +107,13 @@ def unstack(x: Tensor, axis: Axis = 0) -> Any:
     return [picks.entry(x, at, each) for each in range(x.shape[at])]
 
 
-def _ranges(x: Extents, begin: Any, end: Any, axes: Any, steps: Any, sizes: Any) -> list[tuple[int, range]]:
-    chosen = list(range(len(begin))) if axes is None else places(axes, len(x))
+def _ranges(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any) -> list[tuple[int, range]]:
+    chosen = list(range(len(begin))) if axis is None else places(axis, len(x))
     by = (1,) * len(begin) if steps is None else steps
     if (end is None) == (sizes is None):
         raise ShapeError(f"end={end} and sizes={sizes}: give one of them.")
     if not len(begin) == len(end or sizes) == len(chosen) == len(by) or 0 in by or len(begin) > len(x):
-        raise ShapeError(f"begin, end, axes and steps need a number for each of {len(chosen)} axes, and no step is 0.")
+        raise ShapeError(f"begin, end, axis and steps need a number for each of {len(chosen)} axes, and no step is 0.")
     if end is None:
         end = [x[at] if size == -1 else b + size for at, b, size in zip(chosen, begin, sizes)]
     found = [(at, range(*builtins.slice(b, e, s).indices(x[at]))) for at, b, e, s in zip(chosen, begin, end, by)]
@@ -123,8 +123,8 @@ def _ranges(x: Extents, begin: Any, end: Any, axes: Any, steps: Any, sizes: Any)
     return found
 
 
-def _cut(x: Extents, begin: Any, end: Any, axes: Any, steps: Any, sizes: Any) -> Extents:
-    lengths = {at: len(each) for at, each in _ranges(x, begin, end, axes, steps, sizes)}
+def _cut(x: Extents, begin: Any, end: Any, axis: Any, steps: Any, sizes: Any) -> Extents:
+    lengths = {at: len(each) for at, each in _ranges(x, begin, end, axis, steps, sizes)}
     return tuple(lengths.get(at, extent) for at, extent in enumerate(x))
 
 
@@ -133,11 +133,11 @@ MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axi
 
 @move(
     example((5,), begin=[1], end=[4]), example((3, 4), begin=[-2, 3], end=[9, 0], steps=[1, -2]),
-    example((2, 4), begin=[1], end=[3], axes=[1]), example((3, 4), begin=[1, 0], sizes=[-1, 2]),
+    example((2, 4), begin=[1], end=[3], axis=[1]), example((3, 4), begin=[1, 0], sizes=[-1, 2]),
     shape=_cut, method=False,
     onnx=Onnx("Slice", begin=(Attribute("starts", until=9), Input(1, since=10)),
               end=(Attribute("ends", until=9), Input(2, since=10)),
-              axes=(Attribute("axes", None, until=9), Input(3, None, since=10)),
+              axis=(Attribute("axes", None, until=9), Input(3, None, since=10)),
               steps=(Fixed(None, until=9), Input(4, None, since=10))),
     tensorflow=[TensorFlow("Slice", begin=Input(1), sizes=Input(2)),
                 TensorFlow("StridedSlice", begin=Input(1), end=Input(2), steps=Input(3), prepared=MASKS)],
@@ -146,11 +146,11 @@ def slice(
     x: Tensor,
     begin: Wholes,
     end: MaybeWholes = None,
-    axes: Axes = None,
+    axis: Axes = None,
     steps: MaybeWholes = None,
     sizes: MaybeWholes = None,
 ) -> Any:
     """The entries from begin to before end (or so many; -1 for all), by steps; numbers below 0 count from the end."""
-    for at, each in _ranges(x.shape, begin, end, axes, steps, sizes):
+    for at, each in _ranges(x.shape, begin, end, axis, steps, sizes):
         x = picks.pick(x, at, (len(each),), (each.step,), each.start)
     return x

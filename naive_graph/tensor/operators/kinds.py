@@ -140,7 +140,7 @@ class OfRule(Elementwise):
 
 
 class Reduction(Row):
-    """What becomes of the entries along some axes, or all: a function of (x, axes, keepdims)."""
+    """What becomes of the entries along some axes, or all: a function of (x, axis, keepdims)."""
 
     kind = "reduction"
 
@@ -151,18 +151,18 @@ class Reduction(Row):
         keep = Attribute("keepdims", 1, truth)
         refused = {"noop_with_empty_axes": 0}
         if onnx:
-            facts["onnx"] = Onnx(onnx, axes=axes, keepdims=keep, refused=refused)
+            facts["onnx"] = Onnx(onnx, axis=axes, keepdims=keep, refused=refused)
         if tensorflow:
             facts["tensorflow"] = TensorFlow(
-                tensorflow, axes=Input(1), keepdims=Attribute("keep_dims", False), harmless=("Tidx", "T")
+                tensorflow, axis=Input(1), keepdims=Attribute("keep_dims", False), harmless=("Tidx", "T")
             )
         facts.setdefault("examples", REDUCED)
         super().__init__(function, shape=reduced_shape, **facts)
 
     def _parameters(self) -> list[Parameter]:
         x = super()._parameters()[0]
-        axes = meaning(self.name, "axes", Axes)[0]
-        return [x, Parameter("axes", axes, Operand(), None), Parameter("keepdims", FLAG, Operand(), False)]
+        axis = meaning(self.name, "axis", Axes)[0]
+        return [x, Parameter("axis", axis, Operand(), None), Parameter("keepdims", FLAG, Operand(), False)]
 
 
 class Window(Row):
@@ -177,13 +177,13 @@ class Move(Row):
     kind = "move"
 
 
-def reduced_shape(x: tuple[int, ...], axes: Any, keepdims: bool) -> tuple[int, ...]:
+def reduced_shape(x: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[int, ...]:
     """The shape without these axes, or with extent 1 in their place."""
-    gone = places(axes, len(x))
+    gone = places(axis, len(x))
     return tuple(1 if at in gone else extent for at, extent in enumerate(x) if keepdims or at not in gone)
 
 
-def places(axes: Any, rank: int, what: str = "axes") -> list[int]:
+def places(axes: Any, rank: int, what: str = "axis") -> list[int]:
     """Axes counted from 0; all for None. Raises ShapeError."""
     if axes is None:
         return list(range(rank))
@@ -212,5 +212,5 @@ def _broadcasting(count: int) -> list[Example]:
 
 
 REDUCED = [
-    example((2, 3)), example((2, 3, 2), axes=[0, 2]), example((2, 3), axes=-1, keepdims=True), example((3,), axes=0),
+    example((2, 3)), example((2, 3, 2), axis=[0, 2]), example((2, 3), axis=-1, keepdims=True), example((3,), axis=0),
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -11,11 +11,10 @@ from ...errors import NodeError
 from ..base import TensorNode, method
 from ..differentiate import ancestors
 from . import moves
-from .indexing import gather
 from .matrices import matmul
 from .reductions import reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
 from .row import Row
-from .table import TABLE
+from .table import TABLE, method_of
 
 
 def _operator(node: TensorNode) -> Row | None:
@@ -38,13 +37,11 @@ for _name, _question in (("operator", _operator), ("properties", _properties), (
     setattr(TensorNode, _name, property(_question))
 
 
-@method
 def args(node: TensorNode) -> tuple[Any, ...]:
     """All operands."""
     return _operands(node)
 
 
-@method
 def arg(node: TensorNode, place: int = 0) -> Any:
     """One operand: the first, if none is named."""
     found = _operands(node)
@@ -55,25 +52,21 @@ def arg(node: TensorNode, place: int = 0) -> Any:
     return found[place]
 
 
-@method
 def larg(node: TensorNode) -> Any:
     """The left operand."""
     return arg(node, 0)
 
 
-@method
 def rarg(node: TensorNode) -> Any:
     """The right operand."""
     return arg(node, 1)
 
 
-@method
 def outputs(node: TensorNode) -> tuple[TensorNode, ...]:
     """All results of the operator that the node is a result of."""
     return (node.call.results if node.call else ()) or (node,)
 
 
-@method
 def inner(node: TensorNode, name: str) -> TensorNode:
     """The node of this name among all that this one is made of: its own name, or that of the operator's call.
 
@@ -104,20 +97,21 @@ def compose(node: TensorNode, operator: str, *operands: Any, **properties: Any) 
 # --- as NumPy spells it -------------------------------------------------------
 
 
-def _reducing(name: str, row: Row) -> None:
-    def method(self: TensorNode, axis: Any = None, keepdims: bool = False, name: str | None = None) -> TensorNode:
-        result: TensorNode = row(self, axis, keepdims, name=name)
-        return result
-
-    method.__name__, method.__doc__ = name, row.__doc__
-    setattr(TensorNode, name, method)
+def flatten(x: TensorNode) -> Any:
+    """All entries, row by row, as one axis."""
+    return moves.reshape(x, (-1,))
 
 
-for _name, _row in (
-    ("sum", reduce_sum), ("mean", reduce_mean), ("max", reduce_max), ("min", reduce_min), ("prod", reduce_prod),
-    ("logsumexp", reduce_logsumexp),
-):  # fmt: skip
-    _reducing(_name, _row)
+# Other names of rows, as methods and as functions; and what was written for tensors, as functions too.
+SPELT: dict[str, Callable[..., Any]] = {
+    "sum": reduce_sum, "mean": reduce_mean, "max": reduce_max, "min": reduce_min, "prod": reduce_prod,
+    "logsumexp": reduce_logsumexp, "flatten": flatten, "arg": arg, "args": args, "inner": inner, "larg": larg,
+    "outputs": outputs, "rarg": rarg,
+}  # fmt: skip
+
+
+for _name, _function in SPELT.items():
+    setattr(TensorNode, _name, method_of(_function, _name) if isinstance(_function, Row) else _function)
 
 
 def _reshape(self: TensorNode, *shape: Any) -> Any:
@@ -125,30 +119,10 @@ def _reshape(self: TensorNode, *shape: Any) -> Any:
     return moves.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
 
-def _flatten(self: TensorNode) -> Any:
-    """All entries, row by row, as one axis."""
-    return moves.reshape(self, (-1,))
-
-
 def _transpose(self: TensorNode, *axes: Any) -> Any:
     """The axes in another order; reversed if none is given."""
     given = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
     return moves.transpose(self, given or None)
-
-
-def _squeeze(self: TensorNode, axis: Any = None) -> Any:
-    """The tensor without axes of extent 1: these, or all."""
-    return moves.squeeze(self, axis)
-
-
-def _expand_dims(self: TensorNode, axis: Any) -> Any:
-    """New axes of extent 1, at these places of the result."""
-    return moves.expand_dims(self, axis)
-
-
-def _gather(self: TensorNode, places: Any, axis: int = 0) -> Any:
-    """The entries at these places along an axis: an array of whole numbers, or a tensor."""
-    return gather(self, places, axis)
 
 
 def _matmul(self: TensorNode, other: Any) -> Any:
@@ -160,7 +134,7 @@ def _rmatmul(self: TensorNode, other: Any) -> Any:
     return matmul(other, self)
 
 
-for _spelt in (_reshape, _flatten, _transpose, _squeeze, _expand_dims, _gather):
+for _spelt in (_reshape, _transpose):
     _spelt.__name__ = _spelt.__name__[1:]
     setattr(TensorNode, _spelt.__name__, _spelt)
 for _name, _product in (("__matmul__", _matmul), ("__rmatmul__", _rmatmul)):

@@ -80,54 +80,54 @@ def flatten_to_matrix(x: Tensor, axis: int = 1) -> Any:
     return picks.reshape(x, _flattened(x.shape, axis))
 
 
-def _permuted(x: Extents, perm: Any) -> Extents:
-    order = tuple(reversed(range(len(x)))) if perm is None else tuple(places(perm, len(x), "perm"))
+def _permuted(x: Extents, axes: Any) -> Extents:
+    order = tuple(reversed(range(len(x)))) if axes is None else tuple(places(axes, len(x), "axes"))
     if len(order) != len(x):
-        raise ShapeError(f"perm={list(order)} names {len(order)} of {len(x)} axes. Name each once.")
+        raise ShapeError(f"axes={list(order)} names {len(order)} of {len(x)} axes. Name each once.")
     return tuple(x[each] for each in order)
 
 
 @move(
-    example((2, 3)), example((2, 3, 4), perm=[1, 2, 0]), shape=_permuted, method=False,
-    onnx=Onnx("Transpose", perm=Attribute("perm", None)), tensorflow=TensorFlow("Transpose", perm=Input(1)),
+    example((2, 3)), example((2, 3, 4), axes=[1, 2, 0]), shape=_permuted, method=False,
+    onnx=Onnx("Transpose", axes=Attribute("perm", None)), tensorflow=TensorFlow("Transpose", axes=Input(1)),
 )  # fmt: skip
-def transpose(x: Tensor, perm: MaybeWholes = None) -> Any:
+def transpose(x: Tensor, axes: MaybeWholes = None) -> Any:
     """The axes in another order; reversed if none is given."""
-    return arithmetic.transpose(x, *(perm or ()))
+    return arithmetic.transpose(x, *(axes or ()))
 
 
-def _squeezed(x: Extents, axes: Any) -> Extents:
-    gone = [at for at, extent in enumerate(x) if extent == 1] if axes is None else places(axes, len(x))
+def _squeezed(x: Extents, axis: Any) -> Extents:
+    gone = [at for at, extent in enumerate(x) if extent == 1] if axis is None else places(axis, len(x))
     for each in gone:
         if x[each] != 1:
-            raise ShapeError(f"axes={list(axes)}: axis {each} runs to {x[each]}. Only an axis of 1 can go.")
+            raise ShapeError(f"axis={list(axis)}: axis {each} runs to {x[each]}. Only an axis of 1 can go.")
     return tuple(extent for at, extent in enumerate(x) if at not in gone)
 
 
 @move(
-    example((1, 2, 1)), example((1, 2, 1), axes=[-1]), shape=_squeezed, method=False,
-    onnx=Onnx("Squeeze", axes=(Attribute("axes", None, until=12), Input(1, None, since=13))),
-    tensorflow=TensorFlow("Squeeze", axes=Attribute("squeeze_dims", (), some)),
+    example((1, 2, 1)), example((1, 2, 1), axis=[-1]), shape=_squeezed,
+    onnx=Onnx("Squeeze", axis=(Attribute("axes", None, until=12), Input(1, None, since=13))),
+    tensorflow=TensorFlow("Squeeze", axis=Attribute("squeeze_dims", (), some)),
 )  # fmt: skip
-def squeeze(x: Tensor, axes: Axes = None) -> Any:
+def squeeze(x: Tensor, axis: Axes = None) -> Any:
     """The tensor without axes of extent 1: these, or all."""
-    return arithmetic.squeeze(x, axes)
+    return arithmetic.squeeze(x, axis)
 
 
-def _expanded(x: Extents, axes: Extents) -> Extents:
-    rank = len(x) + len(axes)
-    new, old = places(axes, rank), iter(x)
+def _expanded(x: Extents, axis: Extents) -> Extents:
+    rank = len(x) + len(axis)
+    new, old = places(axis, rank), iter(x)
     return tuple(1 if at in new else next(old) for at in range(rank))
 
 
 @move(
-    example((2, 3), axes=[0]), example((2,), axes=[0, -1]), shape=_expanded, method=False,
-    onnx=Onnx("Unsqueeze", axes=(Attribute("axes", until=12), Input(1, since=13))),
-    tensorflow=TensorFlow("ExpandDims", axes=Input(1)),
+    example((2, 3), axis=[0]), example((2,), axis=[0, -1]), shape=_expanded,
+    onnx=Onnx("Unsqueeze", axis=(Attribute("axes", until=12), Input(1, since=13))),
+    tensorflow=TensorFlow("ExpandDims", axis=Input(1)),
 )  # fmt: skip
-def expand_dims(x: Tensor, axes: Wholes) -> Any:
+def expand_dims(x: Tensor, axis: Wholes) -> Any:
     """New axes of extent 1; `axes` are their places in the result."""
-    for each in sorted(places(axes, x.rank + len(axes))):
+    for each in sorted(places(axis, x.rank + len(axis))):
         x = arithmetic.expand_dims(x, each)
     return x
 

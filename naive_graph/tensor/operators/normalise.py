@@ -183,18 +183,18 @@ def group_norm(
 # --- without parameters -------------------------------------------------------
 
 
-def _same_axes(x: Extents, axes: Any) -> Extents:
-    places(axes, len(x))
+def _same_axes(x: Extents, axis: Any) -> Extents:
+    places(axis, len(x))
     return x
 
 
 @tensor_operator(
-    shape=_same_axes, examples=[example((2, 3), axes=[0]), example((2, 2, 2), axes=[0, 2])],
-    onnx=Onnx("MeanVarianceNormalization", axes=Attribute("axes", (0, 2, 3)), epsilon=Fixed(1e-9), since=9),
+    shape=_same_axes, examples=[example((2, 3), axis=[0]), example((2, 2, 2), axis=[0, 2])],
+    onnx=Onnx("MeanVarianceNormalization", axis=Attribute("axes", (0, 2, 3)), epsilon=Fixed(1e-9), since=9),
 )  # fmt: skip
-def mean_variance_norm(x: Tensor, axes: Axes = None, epsilon: Least0 = 1e-9) -> Any:
+def mean_variance_norm(x: Tensor, axis: Axes = None, epsilon: Least0 = 1e-9) -> Any:
     """(x - mean) / sqrt(variance + epsilon), over some axes, or all."""
-    return normalised(x, places(axes, x.rank), epsilon)
+    return normalised(x, places(axis, x.rank), epsilon)
 
 
 def _same_axis(x: Extents, axis: int) -> Extents:

@@ -43,17 +43,17 @@ def tile(x: Tensor, repeats: Wholes) -> Any:
 OF_ONNX = {each: each for each in ("constant", "reflect", "edge", "wrap")}  # it lacks "symmetric"
 
 
-def _amounts(x: Extents, pads: Extents, axes: Any) -> dict[int, tuple[int, int]]:
+def _amounts(x: Extents, pads: Extents, axis: Any) -> dict[int, tuple[int, int]]:
     """How much is put before and after each axis; pads are all befores, then all afters."""
-    chosen = list(range(len(x))) if axes is None else places(axes, len(x))
+    chosen = list(range(len(x))) if axis is None else places(axis, len(x))
     if len(pads) != 2 * len(chosen):
         raise ShapeError(f"pads={list(pads)} needs a before and an after for {len(chosen)} axes: all befores first.")
     return {at: (pads[place], pads[place + len(chosen)]) for place, at in enumerate(chosen)}
 
 
-def _padded(x: Extents, pads: Extents, mode: str, axes: Any) -> Extents:
+def _padded(x: Extents, pads: Extents, mode: str, axis: Any) -> Extents:
     found = list(x)
-    for at, (before, after) in _amounts(x, pads, axes).items():
+    for at, (before, after) in _amounts(x, pads, axis).items():
         left = x[at] + min(before, 0) + min(after, 0)
         found[at] += before + after
         most = {"reflect": left - 1, "symmetric": left}.get(mode)
@@ -70,12 +70,12 @@ def _turned(value: Any, attributes: Any) -> Any:
 @move(
     example((2, 3), pads=[1, 0, 0, 2]), example((3,), pads=[2, 1], mode="reflect"),
     example((3,), pads=[1, 1], value=0.5),
-    example((2, 3), pads=[2, 1], mode="edge", axes=[1]), example((3,), pads=[2, 4], mode="wrap"),
+    example((2, 3), pads=[2, 1], mode="edge", axis=[1]), example((3,), pads=[2, 4], mode="wrap"),
     example((3,), pads=[2, 3], mode="symmetric"), example((2, 4), pads=[0, -1, 1, -1]), shape=_padded,
     onnx=Onnx("Pad", pads=(Attribute("pads", until=10), Input(1, since=11)),
               value=(Attribute("value", 0.0, until=10), Input(2, 0.0, single, since=11)),
               mode=Attribute("mode", "constant", Called(OF_ONNX)),
-              axes=(Fixed(None, until=17), Input(3, None, since=18))),
+              axis=(Fixed(None, until=17), Input(3, None, since=18))),
     tensorflow=[TensorFlow("Pad", pads=Input(1, adapt=_turned)),
                 TensorFlow("PadV2", pads=Input(1, adapt=_turned), value=Input(2)),
                 TensorFlow("MirrorPad", pads=Input(1, adapt=_turned), mode=Attribute(
@@ -86,13 +86,13 @@ def pad(
     pads: Wholes,
     mode: Annotated[str, one_of("constant", "reflect", "symmetric", "edge", "wrap")] = "constant",
     value: float = 0.0,
-    axes: Axes = None,
+    axis: Axes = None,
 ) -> Any:
     """Room around a tensor, filled with a value or with its own entries; a number below 0 cuts first.
 
-    pads: the befores of all axes (or of `axes`), then the afters.
+    pads: the befores of all axes (or of `axis`), then the afters.
     """
-    amounts = _amounts(x.shape, pads, axes)
+    amounts = _amounts(x.shape, pads, axis)
     outside = np.zeros(())
     for at, (before, after) in amounts.items():
         spots = np.arange(-before, x.shape[at] + after)
@@ -137,35 +137,35 @@ def trilu(x: Tensor, upper: bool = True, k: int = 0) -> Any:
     return moved(x, np.where(np.broadcast_to(kept, x.shape), numbered(x.shape), -1))
 
 
-def _same(x: Extents, axes: Any) -> Extents:
-    places(axes, len(x))
+def _same(x: Extents, axis: Any) -> Extents:
+    places(axis, len(x))
     return x
 
 
 @move(
-    example((2, 3)), example((2, 3), axes=[1]), shape=_same,
-    tensorflow=TensorFlow("ReverseV2", axes=Input(1)),
+    example((2, 3)), example((2, 3), axis=[1]), shape=_same,
+    tensorflow=TensorFlow("ReverseV2", axis=Input(1)),
 )  # fmt: skip
-def reverse(x: Tensor, axes: Axes = None) -> Any:
+def reverse(x: Tensor, axis: Axes = None) -> Any:
     """The entries in reverse order along some axes, or all."""
-    for at in places(axes, x.rank):
+    for at in places(axis, x.rank):
         x = picks.pick(x, at, (x.shape[at],), (-1,), x.shape[at] - 1)
     return x
 
 
-def _rolled(x: Extents, shift: Extents, axes: Any) -> Extents:
-    if len(places(axes, len(x))) != len(shift):
-        raise ShapeError(f"shift={list(shift)} needs a number for each of axes={axes}.")
+def _rolled(x: Extents, shift: Extents, axis: Any) -> Extents:
+    if len(places(axis, len(x))) != len(shift):
+        raise ShapeError(f"shift={list(shift)} needs a number for each of axis={axis}.")
     return x
 
 
 @move(
-    example((4,), shift=[1]), example((2, 3), shift=[-1, 2], axes=[1, 0]), shape=_rolled,
-    tensorflow=TensorFlow("Roll", shift=Input(1), axes=Input(2)),
+    example((4,), shift=[1]), example((2, 3), shift=[-1, 2], axis=[1, 0]), shape=_rolled,
+    tensorflow=TensorFlow("Roll", shift=Input(1), axis=Input(2)),
 )  # fmt: skip
-def roll(x: Tensor, shift: Wholes, axes: Axes = None) -> Any:
+def roll(x: Tensor, shift: Wholes, axis: Axes = None) -> Any:
     """The entries moved on along axes; what leaves at the end enters at the start."""
-    for by, at in zip(shift, places(axes, x.rank)):
+    for by, at in zip(shift, places(axis, x.rank)):
         x = arithmetic.gather(x, (np.arange(x.shape[at]) - by) % x.shape[at], at)
     return x
 

@@ -30,63 +30,63 @@ def reduction(onnx: str, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
 
 
 @reduction("ReduceSum", since=13, tensorflow="Sum")
-def reduce_sum(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_sum(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The sum over some axes, or all."""
-    return reduce.sum(x, axes, keepdims)
+    return reduce.sum(x, axis, keepdims)
 
 
 @reduction("ReduceMean", tensorflow="Mean")
-def reduce_mean(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_mean(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The mean over some axes, or all."""
-    return reduce.mean(x, axes, keepdims)
+    return reduce.mean(x, axis, keepdims)
 
 
 @reduction("ReduceMax", tensorflow="Max", smooth=False)
-def reduce_max(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_max(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The largest along some axes, or all; entries that tie share the gradient."""
-    return reduce.max(x, axes, keepdims)
+    return reduce.max(x, axis, keepdims)
 
 
 @reduction("ReduceMin", tensorflow="Min", smooth=False)
-def reduce_min(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_min(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The smallest along some axes, or all; entries that tie share the gradient."""
-    return reduce.min(x, axes, keepdims)
+    return reduce.min(x, axis, keepdims)
 
 
 @reduction("ReduceProd", tensorflow="Prod")
-def reduce_prod(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_prod(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The product along some axes, or all; its gradient survives zeros."""
-    return reduce.prod(x, axes, keepdims)
+    return reduce.prod(x, axis, keepdims)
 
 
 @reduction("ReduceLogSumExp")
-def reduce_logsumexp(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_logsumexp(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """log(sum of exp) along some axes, or all, without overflow."""
-    return reduce.logsumexp(x, axes, keepdims)
+    return reduce.logsumexp(x, axis, keepdims)
 
 
 @reduction("ReduceL1", smooth=False)
-def reduce_l1(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_l1(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The sum of magnitudes."""
-    return reduce.sum(magnitude(x), axes, keepdims)
+    return reduce.sum(magnitude(x), axis, keepdims)
 
 
 @reduction("ReduceL2", tensorflow="EuclideanNorm")
-def reduce_l2(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_l2(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The root of the sum of squares."""
-    return entry(lambda a: where(a, sqrt(a), 0.0), reduce.sum(square(x), axes, keepdims))  # its slope at 0 is 0
+    return entry(lambda a: where(a, sqrt(a), 0.0), reduce.sum(square(x), axis, keepdims))  # its slope at 0 is 0
 
 
 @reduction("ReduceSumSquare")
-def reduce_sum_square(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_sum_square(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The sum of squares."""
-    return reduce.sum(square(x), axes, keepdims)
+    return reduce.sum(square(x), axis, keepdims)
 
 
 @reduction("ReduceLogSum", domain=(0.3, 2.0))
-def reduce_log_sum(x: Tensor, axes: Any, keepdims: bool) -> Any:
+def reduce_log_sum(x: Tensor, axis: Any, keepdims: bool) -> Any:
     """The logarithm of the sum."""
-    return log(reduce.sum(x, axes, keepdims))
+    return log(reduce.sum(x, axis, keepdims))
 
 
 # --- softmax ------------------------------------------------------------------

@@ -96,6 +96,17 @@ class Row:
     def __repr__(self) -> str:
         return f"<operator {self.usage()}>"
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What `help` and editors show; an operand behind a property that may be left out is given by its name."""
+        kind, given = inspect.Parameter.POSITIONAL_OR_KEYWORD, []
+        for each in self.parameters:
+            if each.default is MISSING and given and given[-1].default is not MISSING:
+                kind = inspect.Parameter.KEYWORD_ONLY
+            given.append(inspect.Parameter(each.name, kind, default=each.default))
+        last = inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None)
+        return inspect.Signature([*given, last])
+
     def usage(self) -> str:
         """How the operator is called."""
         return f"{self.name}({', '.join(map(self._shown, self.parameters))})"

@@ -152,7 +152,7 @@ def tensor_operator(
     """Define a tensor operator: a function of operands and properties that gives tensors.
 
     kind: "composition"; "elementwise", whose function is of numbers; "reduction",
-    whose function is of (x, axes, keepdims); "move"; or "window". method: whether it is
+    whose function is of (x, axis, keepdims); "move"; or "window". method: whether it is
     one of tensors too. For what else a row says, see Row. Raises OperatorNameError if
     the name is taken.
 
@@ -178,7 +178,7 @@ def tensor_operator(
         home = Arithmetic if isinstance(row, Elementwise) else TensorNode
         for each in (row.name, *row.also):
             if method and not hasattr(TensorNode, each):
-                setattr(home, each, _method(row))
+                setattr(home, each, method_of(row, each))
         return row
 
     return define if function is None else define(function)
@@ -189,11 +189,13 @@ def composition(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any
     return tensor_operator(examples=examples, **facts)
 
 
-def _method(row: Row) -> Callable[..., Any]:
+def method_of(row: Row, name: str) -> Callable[..., Any]:
+    """The row as a method of that name, of tensors or of all that rules can be applied to."""
+
     def method(self: Any, *given: Any, **named: Any) -> Any:
         return row(self, *given, **named)
 
-    method.__name__, method.__doc__ = row.name, row.__doc__
+    method.__name__, method.__doc__, method.__signature__ = name, row.__doc__, row.__signature__  # type: ignore[attr-defined]
     method.operator = row.name  # type: ignore[attr-defined]
     return method
 

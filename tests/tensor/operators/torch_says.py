@@ -125,17 +125,17 @@ def over(x, data_format):
     return (-3, -2) if data_format == last else (-2, -1)
 
 
-def axes_of(axes, x):
-    return tuple(range(x.ndim)) if axes is None else axes
+def axes_of(axis, x):
+    return tuple(range(x.ndim)) if axis is None else axis
 
 
 def reduce(function):
-    return lambda x, axes, keepdims: function(x, axes_of(axes, x), keepdims)
+    return lambda x, axis, keepdims: function(x, axes_of(axis, x), keepdims)
 
 
-def prod(x, axes, keepdims):
-    for axis in sorted((each % x.ndim for each in axes), reverse=True):
-        x = x.prod(axis, keepdim=keepdims)
+def prod(x, axis, keepdims):
+    for each in sorted((each % x.ndim for each in axis), reverse=True):
+        x = x.prod(each, keepdim=keepdims)
     return x
 
 
@@ -184,23 +184,23 @@ def local_response_norm(x, size, alpha, beta, bias, data_format):
     return y.movedim(1, -1) if data_format == last else y
 
 
-def pad(x, pads, mode, value, axes):
-    axes = range(x.ndim) if axes is None else axes
+def pad(x, pads, mode, value, axis):
+    axis = range(x.ndim) if axis is None else axis
     amounts = [(0, 0)] * x.ndim
-    for place, axis in enumerate(axes):
-        amounts[axis] = (pads[place], pads[place + len(axes)])
+    for place, at in enumerate(axis):
+        amounts[at] = (pads[place], pads[place + len(axis)])
     if mode == "constant":
         return F.pad(x, [each for pair in reversed(amounts) for each in pair], value=value)
     numbers = np.pad(np.arange(x.numel()).reshape(x.shape), amounts, mode=mode)
     return x.flatten()[torch.tensor(numbers)]
 
 
-def slices(x, begin, end, axes, steps, sizes):
+def slices(x, begin, end, axis, steps, sizes):
     numbers = np.arange(x.numel()).reshape(x.shape)
     parts = [np.s_[:]] * x.ndim
-    for at, axis in enumerate(range(len(begin)) if axes is None else axes):
+    for at, place in enumerate(range(len(begin)) if axis is None else axis):
         stop = end[at] if sizes is None else (None if sizes[at] == -1 else begin[at] + sizes[at])
-        parts[axis] = np.s_[begin[at] : stop : 1 if steps is None else steps[at]]
+        parts[place] = np.s_[begin[at] : stop : 1 if steps is None else steps[at]]
     return x.flatten()[torch.tensor(numbers[tuple(parts)].copy())]
 
 
@@ -293,9 +293,9 @@ def logical(function):
     return lambda *xs: function(*(x != 0 for x in xs)).double()
 
 
-def expand_dims(x, axes):
-    for axis in sorted(each % (x.ndim + len(axes)) for each in axes):
-        x = x.unsqueeze(axis)
+def expand_dims(x, axis):
+    for each in sorted(each % (x.ndim + len(axis)) for each in axis):
+        x = x.unsqueeze(each)
     return x
 
 
@@ -468,8 +468,8 @@ TORCH = {
     "top_k": lambda x, k, axis, largest: [each.double() for each in x.topk(k, axis, largest)],
     "cumsum": cumsum,
     "reshape": lambda x, shape: x.reshape(shape),
-    "transpose": lambda x, perm: x.permute(perm or tuple(range(x.ndim))[::-1]),
-    "squeeze": lambda x, axes: x.squeeze() if axes is None else x.squeeze(axes),
+    "transpose": lambda x, axes: x.permute(axes or tuple(range(x.ndim))[::-1]),
+    "squeeze": lambda x, axis: x.squeeze() if axis is None else x.squeeze(axis),
     "expand": lambda x, shape: torch.broadcast_to(x, np.broadcast_shapes(x.shape, shape)),
     "concat": lambda tensors, axis: torch.cat(tensors, axis),
     "stack": lambda tensors, axis: torch.stack(tensors, axis),
@@ -479,8 +479,8 @@ TORCH = {
     "tile": lambda x, repeats: x.repeat(repeats),
     "pad": pad,
     "trilu": lambda x, upper, k: x.triu(k) if upper else x.tril(k),
-    "reverse": lambda x, axes: x.flip(axes_of(axes, x)),
-    "roll": lambda x, shift, axes: x.roll(shift, axes_of(axes, x)),
+    "reverse": lambda x, axis: x.flip(axes_of(axis, x)),
+    "roll": lambda x, shift, axis: x.roll(shift, axes_of(axis, x)),
     "space_to_depth": lambda x, block, data_format: (
         None
         if data_format == last
@@ -521,8 +521,8 @@ TORCH = {
     "group_norm": group_norm,
     "local_response_norm": local_response_norm,
     "lp_norm": lambda x, axis, p: F.normalize(x, p, axis, 0.0),
-    "mean_variance_norm": lambda x, axes, epsilon: (
-        (x - x.mean(axes, True)) / (x.var(axes, keepdim=True, correction=0) + epsilon).sqrt()
+    "mean_variance_norm": lambda x, axis, epsilon: (
+        (x - x.mean(axis, True)) / (x.var(axis, keepdim=True, correction=0) + epsilon).sqrt()
     ),
     "rnn": lambda x, w, r, b, initial_h, direction, lengths, batch_first, activations: (
         None if lengths or activations else RNN(x, w, r, b, [initial_h], direction, batch_first)
