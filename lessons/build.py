@@ -32,7 +32,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from naive_graph.classroom.judge import exercise_named
+from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.solutions import blank_text
 
 HERE = Path(__file__).resolve().parent

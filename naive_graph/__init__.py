@@ -7,22 +7,44 @@
 >>> Graph.backward(f)
 >>> round(f.value, 6), round(x.grad, 6)
 (2.397895, -0.181818)
+
+Here is what a first course uses:
+
+    the graph       Graph, Variable, PlaceHolder, Constant, Operator, scope
+    functions       exp, log, sin, relu, maximum, where ...: of numbers, nodes and tensors
+    derivatives     gradients, tangents, jacobian, hessian; gradcheck checks them
+    a rule of yours operator, check_operator; tensor_operator for tensors
+    to look         draw, step, record, History
+    as fast code    Program
+    tensors         LeafNode, linear, lower
+    to learn        Model, fit, AdamTrainer and six other trainers, Sequential
+    lessons         check, hint, predict, solution, working, progress
+
+The rest is in rooms, each with a guide of its own, `help(naive_graph.tensor)`:
+
+    naive_graph.tensor      every operator of tensors, conv2d, matmul, lstm ...; losses; kinds of node
+    naive_graph.training    models and their parameters, trainers, fit
+    naive_graph.sequential  layers, networks written as text (parse), dataflows, pipelines
+    naive_graph.views       drawings, the stepper, plots: compare, gantt, cycles
+    naive_graph.interop     from_onnx, to_onnx, from_tensorflow
+    naive_graph.classroom   exercises and their verdicts
+    naive_graph.errors      all errors
 """
 
 import builtins as _builtins
 from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
 from types import ModuleType as _Module
 from typing import Any as _Any
 
 from .core.catalogue import *  # noqa: F403 - the whole catalogue, by its own __all__
 from .core.catalogue import abs, pow
 from .core.compositions import elu, gelu, leaky_relu, selu, silu
-from .core.imports import Missing as _Missing
-from .core.imports import door as _door
-from .core.progress import Bar, progress
+from .core.progress import progress
+from .core.rooms import handed_out as _handed_out
+from .core.rooms import moved as _moved
 from .core.rules import Interval, operator
 from .core.version import __version__
-from .errors import MissingToolError as _MissingToolError
 from .errors import NaiveGraphError
 from .graph.by_name import binary_function_frame, commutable_binary_function_frame, unary_function_frame
 from .graph.check import check_operator, gradcheck
@@ -30,53 +52,34 @@ from .graph.derive import gradients, hessian, jacobian, tangent, tangents
 from .graph.graph import Graph, naive_Graph, scope
 from .graph.nodes import Constant, Node, Operator, PlaceHolder, Variable
 
-# Rooms that are entered only when somebody asks for one of these names: they bring tools of their own.
-_ROOMS = {
-    "interop.tensorflow.network": "from_tensorflow",
+_ROOMS = ("training", "sequential", "views", "classroom", "tensor", "interop")  # by how soon they are entered
+
+# What is made in a room that has tools of its own, and is entered only when somebody asks for one of these names.
+_given, _, _lazily = _handed_out(__name__, {
     "classroom.notebook": "check hint predict solution working",
-    "interop.onnx": "from_onnx sequential_from_onnx to_onnx",
-    "sequential.language": "parse",
-    "sequential.layers": "Activation AveragePooling2D Conv2D Dense Dropout MaxPooling2D",
-    "sequential.model": "Sequential expand",
-    "sequential.partition": "partition",
-    "sequential.pipeline": "schedule",
-    "tensor": "DAGExecutionEngine ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType ReductionNode"
-    " TensorNode TransformNode avg_pool2d concat conv2d element_of identity incremental_forward linear log_softmax"
-    " lower max_pool2d nonlinear stack transform",
+    "sequential.model": "Sequential",
+    "tensor.base": "TensorNode",
+    "tensor.build": "linear",
+    "tensor.lowering.lower": "lower",
+    "tensor.nodes": "LeafNode",
     "tensor.operators.table": "operators tensor_operator",
-    "tensor.operators.examples": "example",
-    "tensor.losses": "absolute_difference cosine_distance hinge huber l2_loss log_loss log_poisson"
-    " mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy softmax_cross_entropy"
-    " sparse_softmax_cross_entropy weighted_cross_entropy_with_logits",
-    "tensor.tasks.on_dask": "DaskEngine",
     "training.loop": "fit",
-    "training.lowered": "LoweredLoss",
-    "training.model": "Model ParameterCollection lookup parameter",
-    "training.parameters": "LookupParameter Parameter",
+    "training.model": "Model",
     "training.trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer"
     " RMSPropTrainer SimpleSGDTrainer",
-    "views.plots.compare": "compare",
-    "views.plots.cycles": "cycles",
     "views.drawing.draw": "draw",
-    "views.plots.gantt": "gantt",
-    "views.plots.history": "History",
     "views.drawing.plans": "Program",  # one that can be drawn
+    "views.plots.history": "History",
     "views.steps.record": "record step",
-    "views.steps.shown": "Steps",
-}
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
+})  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
-    room = _ROOM_OF.get(name, "training.trainers" if name.endswith("Trainer") else "")  # a new one, too
-    if not room:
-        raise AttributeError(f"module 'naive_graph' has no attribute {name!r}")
-    try:
-        with _door():
-            thing = globals()[name] = getattr(_import_module(f".{room}", __name__), name)
-    except _MissingToolError as error:  # said when the name is used, so that `import *` works without any tool
-        return _Missing(name, str(error))
-    return thing
+    if name in _lazily:
+        return _given(name)
+    if name.isidentifier() and not name.startswith("_") and _find_spec(f"{__name__}.{name}"):
+        return _import_module(f".{name}", __name__)
+    _moved(__name__, _ROOMS, name)
 
 
 # `progress(items)` shows a bar; `progress()` alone, what was solved, which stands some floors above.
@@ -84,9 +87,9 @@ progress.alone = lambda: _import_module(".classroom.notebook", __name__).progres
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*__all__, *_ROOMS, "abs", "errors", "pow"})
 
 
 # All but the rooms themselves, and but `abs` and `pow`, which Python has names of its own for.
 _here = [name for name, thing in globals().items() if not name.startswith("_") and not isinstance(thing, _Module)]
-__all__ = sorted([*(name for name in _here if not hasattr(_builtins, name)), *_ROOM_OF, "__version__"])
+__all__ = sorted([*(name for name in _here if not hasattr(_builtins, name)), *_lazily, "__version__"])

@@ -1,8 +1,23 @@
 """What an object can do, and what a room hands out, does not depend on what was imported before."""
 
+import inspect
 import json
+import pkgutil
 import subprocess
 import sys
+
+import pytest
+
+import naive_graph as ng
+from naive_graph import LeafNode, TensorNode
+from naive_graph.tensor.operators.kinds import OfRule
+from naive_graph.tensor.operators.methods import SPELT
+
+# Methods that are no functions: NumPy's names for our rules, what is of a batch, and what the room itself asks.
+NOT_FUNCTIONS = {
+    "apply", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "compose", "exp2",
+    "gradients_checked", "name_of", "total",
+}  # fmt: skip
 
 TOLD = """
 import importlib, inspect, json, pkgutil, random, re, sys
@@ -23,6 +38,16 @@ def enter_every_room(seed):
     random.Random(seed).shuffle(names)
     for name in names:
         importlib.import_module(name)
+"""
+
+
+HANDED_OUT = """
+def handed_out(room):
+    return {name: repr(getattr(room, name)) for name in dir(room)}
+
+rooms = [naive_graph, *(getattr(naive_graph, name) for name in naive_graph._ROOMS)]
+told = {room.__name__: handed_out(room) for room in rooms}
+print(json.dumps({room: {name: re.sub(" at 0x\\w+", "", what) for name, what in told[room].items()} for room in told}))
 """
 
 
@@ -51,3 +76,58 @@ Graph.forward()
 print(json.dumps([round(y.value, 6) for y in ys]))
 """
     assert told(program) == [1.0, 2.0, 1.761594, 2.0, 1.0]
+
+
+def test_a_room_hands_out_the_same_whatever_was_imported_before():
+    fresh = told(HANDED_OUT)
+    for seed in range(3):
+        assert told(f"enter_every_room({seed})\n" + HANDED_OUT) == fresh
+
+
+def test_no_file_has_the_name_of_what_its_room_hands_out():
+    for room in [ng, *(getattr(ng, name) for name in ng._ROOMS)]:
+        files = {each.name for each in pkgutil.iter_modules(room.__path__)}
+        assert files & set(dir(room)) <= ({*ng._ROOMS, "errors"} if room is ng else set()), room.__name__
+
+
+def test_the_room_of_tensors_hands_out_every_row_and_every_method():
+    assert ng.operators().keys() <= set(dir(ng.tensor))
+    assert all(
+        getattr(ng.tensor, name) is row or name in ng.tensor.operators.methods.SPELT
+        for name, row in ng.operators().items()
+    )
+    ours = {name for name in dir(TensorNode) if not name.startswith("_") and callable(getattr(TensorNode, name))}
+    assert ours - set(dir(ng.tensor)) == NOT_FUNCTIONS
+
+
+def test_a_name_that_is_in_a_room_says_in_which():
+    with pytest.raises(AttributeError, match=r"conv2d is in naive_graph.tensor. Write: from naive_graph.tensor import"):
+        ng.conv2d
+    with pytest.raises(ImportError, match=r"compare is in naive_graph.views. Write: from naive_graph.views import co"):
+        from naive_graph import compare  # noqa: F401
+    with pytest.raises(AttributeError, match=r"naive_graph has no 'nonsense'\."):
+        ng.nonsense
+    assert not hasattr(ng.tensor, "nonsense")
+
+
+def test_the_top_tells_of_every_room_in_help():
+    assert all(f"naive_graph.{room}" in ng.__doc__ for room in ng._ROOMS)
+    assert len(ng.__all__) <= 95
+
+
+def test_methods_functions_and_rows_have_the_same_words():
+    for name, row in ng.operators().items():
+        if isinstance(row, OfRule) or name in SPELT:
+            continue
+        method, function = getattr(LeafNode, name, None), getattr(ng.tensor, name)
+        assert words(function) == words(row)
+        assert method is None or words(method)[1:] == words(row)[1:], name
+    for name, function in SPELT.items():
+        assert words(getattr(LeafNode, name)) == words(function), name
+    for row in ng.operators().values():  # `axes` is an order of all axes, as NumPy's
+        assert "axes" not in row.names or row.name == "transpose"
+
+
+def words(function):
+    """The names of what a function takes, as NumPy's methods take a shape or an order, spread out or not."""
+    return [name for name, each in inspect.signature(function).parameters.items() if name != "name"]

@@ -12,8 +12,9 @@ FLOORS = [
     "classroom", "cli", "__main__",
 ]  # fmt: skip
 # Doors import by name, so that who lacks a tool loses nothing but what needs it. What they name counts as any import.
-DOORS = {"__init__", "engines/choice", "tensor/evaluation/arrays"}
+DOORS = {"__init__", "core/rooms", "engines/choice", "tensor/evaluation/arrays"}
 BY_NAME = ("import_module", "__import__")
+HANDED_OUT = ("handed_out", "_handed_out")  # by a package, from its files
 FILES = {
     file.relative_to(HOUSE).with_suffix("").as_posix().removesuffix("/__init__"): file for file in HOUSE.rglob("*.py")
 }
@@ -36,6 +37,8 @@ def imported(name):
                     yield "/".join(alias.name.split(".")[1:]) or "__init__"
         elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in BY_NAME:
             yield from named(node.args[0], folder)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in HANDED_OUT and len(node.args) > 1:
+            yield from ("/".join([*folder, *key.value.split(".")]) for key in node.args[1].keys)
         elif getattr(node, "id", getattr(node, "attr", "")) in BY_NAME:
             yield "import_module"
 
@@ -67,6 +70,15 @@ def test_imports_go_down_the_floors():
 
 def test_imports_by_name_are_followed():
     assert "engines/direct/engine" in USES["engines/choice"]
+    assert "training/loop" in USES["training"] & USES["__init__"]
+    assert all(target in FILES or name in DOORS for name, targets in USES.items() for target in targets)
+
+
+def test_nobody_inside_asks_a_package_for_what_it_hands_out():
+    packages = {
+        name for name, file in FILES.items() if file.name == "__init__.py" and " handed_out(" in file.read_text("utf-8")
+    }
+    assert [name for name, targets in USES.items() if name not in packages and targets & packages] == []
 
 
 def test_no_imports_run_in_a_circle():

@@ -5,9 +5,9 @@ asking     asks an answer, whatever it does, so that nothing else changes
 exercise   an exercise: one function with switches, each of them a mistake
 mistakes   which mistake an answer makes, by what it does
 exercises  the exercises themselves
-judge      the verdict: right or not, the smallest failing case, the mistake
+judging    the verdict: right or not, the smallest failing case, the mistake
 solutions  the solutions as text, with all switches folded away
-progress   what a learner has done, in one file
+progress_file    what a learner has done, in one file
 notebook   check, hint, solution, working, progress, predict
 sentences  small sentences to learn from
 trees      networks that read them
@@ -26,6 +26,12 @@ grading    a folder of notebooks, graded
 pages      what is told of it, to each student and to the teacher
 """
 
-from .judge import Verdict, judge
+from ..core.rooms import handed_out
 
-__all__ = ["Verdict", "judge"]
+__getattr__, __dir__, __all__ = handed_out(
+    __name__,
+    {
+        "judging": "Verdict judge",
+        "notebook": "check hint predict progress solution working",
+    },
+)

@@ -28,7 +28,7 @@ from . import sandbox
 from .course import Course, Lesson
 from .exercise import Exercise
 from .handout import cell_texts, checked
-from .judge import Verdict
+from .judging import Verdict
 
 MOST_BYTES = 1 << 25  # of a file that is read
 HEAD = ("student", "lesson", "exercise", "points", "of", "mistakes", "late")

@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import LessonError
 from .answers import checks, parsed
 from .exercise import Exercise
-from .judge import exercise_named
+from .judging import exercise_named
 from .solutions import solution_text
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"

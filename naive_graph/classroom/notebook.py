@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LessonError
-from . import progress as kept
+from . import progress_file as kept
 from .exercises import EXERCISES
-from .judge import Verdict, exercise_named, judge
+from .judging import Verdict, exercise_named, judge
 from .solutions import solution_text
 
 

@@ -14,7 +14,7 @@ from ..views.drawing.picture import script
 from ..views.look import page_style
 from ..views.policy import policy
 from .grading import Result, readable
-from .judge import exercise_named
+from .judging import exercise_named
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">{policy}

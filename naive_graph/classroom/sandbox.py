@@ -24,7 +24,7 @@ from .answers import Trouble
 from .asking import MOST, Asked, Outcome, paired, schedule
 from .exercise import Exercise
 from .inside import ROOM, WORK
-from .judge import Verdict, verdict
+from .judging import Verdict, verdict
 from .mistakes import Mistake
 from .needed import imported, needed, used
 

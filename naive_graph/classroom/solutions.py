@@ -64,7 +64,7 @@ class Fold(ast.NodeTransformer):
 def solution_text(exercise: Exercise) -> str:
     """The solution as somebody would write it who knows.
 
-    >>> from .judge import exercise_named
+    >>> from .judging import exercise_named
     >>> print(solution_text(exercise_named("slope")).splitlines()[-1])
         return rise / (2 * h)
     """

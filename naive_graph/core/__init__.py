@@ -15,6 +15,6 @@
 
 Then `arithmetics`, where the same rules compute other things than floats; and
 what is needed beside: `numpys` (NumPy's names for our rules), `taken` (names of
-tensor operators), `files` and `imports` (whole, or not there), `forks` (nobody half-way), `progress` (bars),
-`version`.
+tensor operators), `files` and `imports` (whole, or not there), `rooms` (what
+packages hand out), `forks` (nobody half-way), `progress` (bars), `version`.
 """

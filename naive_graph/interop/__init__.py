@@ -6,3 +6,16 @@ weights      what a file stores, which stays as it lies until it is used
 onnx/        `from_onnx`, `to_onnx`
 tensorflow/  `from_tensorflow`
 """
+
+from ..core.rooms import handed_out
+
+__getattr__, __dir__, __all__ = handed_out(
+    __name__,
+    {
+        "onnx.backend": "Backend",
+        "onnx.layers_in": "sequential_from_onnx",
+        "onnx.network": "from_onnx",
+        "onnx.writing": "to_onnx",
+        "tensorflow.network": "from_tensorflow",
+    },
+)

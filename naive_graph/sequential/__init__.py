@@ -9,8 +9,24 @@ network             layers with weights: what one asks of them, and their file
 firing              a dataflow, run: an operator fires when its samples are there
 schemes             how weights change: serial, delayed, alternate; one after the other, or by cycles
 workers, processes, on_dask    the pipeline on real workers
-partition           who shares a worker, and what to expect of it
+partitioning        who shares a worker, and what to expect of it
 model               Sequential: fit, and all of this in one place
 tree, reading       a text as a tree, with a place for every mistake
 language, notebook  the networks that a text describes; `%%sequential` in a notebook
 """
+
+from ..core.rooms import handed_out
+
+__getattr__, __dir__, __all__ = handed_out(
+    __name__,
+    {
+        "firing": "Machine firings",
+        "language": "parse",
+        "layers": "Activation AveragePooling2D Conv2D Dense Dropout MaxPooling2D",
+        "model": "Sequential expand",
+        "partitioning": "Costs partition",
+        "pipeline": "schedule",
+        "schemes": "doubled in_cycles",
+        "workers": "in_threads",
+    },
+)

@@ -8,45 +8,48 @@ derivatives, calculus, differentiate    how index arrays turn; the rules; both w
 arithmetic, subscript, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
 operators/                the table of operators with properties
 weighing, losses          rows that say how far predictions are from labels
-moves, sides, equation    how a node reads
+moves, sides, notation    how a node reads
 check            every mode of differentiation against finite differences
 evaluation/      on arrays
 lowering/        every element a scalar node
 tasks/           forward and backward as tasks
+
+Beside what is named below, the room hands out every operator of the table as a
+function, a learner's own among them, and what tensors have as methods.
 """
 
+from collections import ChainMap
+
 from ..core.imports import door
+from ..core.rooms import handed_out
 
 with door("Tensors need", "tensor"):
     import numpy as _numpy  # noqa: F401
     import opt_einsum as _opt_einsum  # noqa: F401
 
-from . import check as _check  # noqa: F401 - gives tensors a method
-from . import subscript as _subscript  # noqa: F401 - gives them x[...]
-from .base import TensorNode
-from .build import linear, nonlinear, transform
-from .differentiate import gradients, tangents
-from .equation import equation, equations
-from .evaluation.at_once import compute_at_once
-from .evaluation.evaluate import backward, forward, incremental_forward
-from .lowering.lower import element_of, lower
-from .nodes import ElementwiseNode, LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
-from .operators import every as _every  # noqa: F401 - rows enter the table
-from .operators.convolution import conv2d
-from .operators.joins import concat, stack
-from .operators.pooling import avg_pool2d, max_pool2d
-from .operators.reductions import log_softmax, softmax
-from .reduction import ReductionNode
-from .selection import SelectionNode, identity
-from .tasks.engine import DAGExecutionEngine
+# What tensors can do, they can from the start: these files give them methods.
+from . import check, notation, subscript  # noqa: F401
+from .evaluation import at_once, evaluate  # noqa: F401
+from .lowering import lower as _lower  # noqa: F401
+from .operators import every  # noqa: F401
+from .operators.methods import SPELT
+from .operators.table import TABLE
 
-__all__ = [
-    "DAGExecutionEngine",
-    "ElementwiseNode", "LeafNode", "LeafType", "LinearNode", "NonlinearNode", "OpType", "ReductionNode",
-    "SelectionNode", "TensorNode",
-    "TransformNode", "avg_pool2d", "backward", "compute_at_once", "concat", "conv2d", "element_of",
-    "equation", "equations", "forward",
-    "gradients", "identity",
-    "incremental_forward", "linear", "log_softmax", "lower", "max_pool2d", "nonlinear", "softmax", "stack", "tangents",
-    "transform",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = handed_out(__name__, {
+    "arithmetic": "broadcast",
+    "base": "TensorNode",
+    "build": "linear nonlinear transform",
+    "differentiate": "gradients tangents",
+    "evaluation.at_once": "compute_at_once",
+    "evaluation.evaluate": "backward eval forward gradient incremental_forward",
+    "lowering.lower": "element_of lower",
+    "nodes": "ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType TransformNode",
+    "notation": "equation equations",
+    "operators.examples": "example",
+    "operators.properties": "between one_of",
+    "operators.table": "tensor_operator",
+    "reduction": "ReductionNode",
+    "selection": "SelectionNode",
+    "tasks.engine": "DAGExecutionEngine",
+    "tasks.on_dask": "DaskEngine",
+}, ChainMap(SPELT, TABLE))  # fmt: skip

@@ -17,13 +17,13 @@ from ..graph.report import KINK_REACH, Report, Wishes, across, require_finite
 from .base import TensorNode, check_tensors, entry_name, method
 from .calculus import Calculus
 from .differentiate import ancestors, forward, gradients, reverse
-from .equation import names_among
 from .evaluation.arrays import Array
 from .evaluation.entries import Entries
 from .evaluation.evaluate import Arrays, check_fed, computed
 from .evaluation.recipes import missing, recipes
 from .evaluation.reducing import first_largest
 from .nodes import LeafNode, LeafType, NonlinearNode
+from .notation import names_among
 from .reduce import sum
 from .reduction import Places, ReductionNode
 from .selection import SelectionNode

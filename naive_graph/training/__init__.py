@@ -11,3 +11,17 @@ lowered       `LoweredLoss`: a model's loss unfolded into scalars and compiled
 loop          `fit`
 surfaces, race    several trainers from one start
 """
+
+from ..core.rooms import handed_out
+
+__getattr__, __dir__, __all__ = handed_out(
+    __name__,
+    {
+        "loop": "fit",
+        "lowered": "LoweredLoss",
+        "model": "Model ParameterCollection lookup parameter",
+        "parameters": "LookupParameter Parameter",
+        "trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer RMSPropTrainer"
+        " SimpleSGDTrainer Trainer",
+    },
+)

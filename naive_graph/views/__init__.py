@@ -8,3 +8,18 @@ steps/        the walk through the sweeps
 stepper/      the same on a screen
 tensorboard/  a history, and a graph, in TensorBoard
 """
+
+from ..core.rooms import handed_out
+
+__getattr__, __dir__, __all__ = handed_out(
+    __name__,
+    {
+        "drawing.draw": "draw",
+        "plots.compare": "compare",
+        "plots.cycles": "cycles",
+        "plots.gantt": "gantt",
+        "plots.history": "History",
+        "steps.record": "record step",
+        "steps.shown": "Steps",
+    },
+)

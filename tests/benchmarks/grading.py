@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "classroom"))
 
 from mutants import mutants
 
-from naive_graph.classroom.judge import exercise_named
+from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.cli.main import main
 

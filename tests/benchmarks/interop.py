@@ -26,8 +26,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy
 import numpy as np
 import onnx
 
-from naive_graph import Graph, LeafNode, conv2d, from_onnx, max_pool2d, to_onnx
+from naive_graph import Graph, LeafNode
+from naive_graph.interop import from_onnx, to_onnx
 from naive_graph.interop.onnx.writing import modelled
+from naive_graph.tensor import conv2d, max_pool2d
 
 ROUNDS = 5
 

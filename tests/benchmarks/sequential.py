@@ -20,11 +20,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: a worker is 
 
 import numpy as np
 
-from naive_graph import Activation, Conv2D, Dense, MaxPooling2D, Sequential, expand, gantt, partition
-from naive_graph.sequential.partition import curves, measured, simulate, table
+from naive_graph import Sequential
+from naive_graph.sequential import Activation, Conv2D, Dense, MaxPooling2D, expand, partition
+from naive_graph.sequential.partitioning import curves, measured, simulate, table
 from naive_graph.sequential.processes import in_processes
 from naive_graph.sequential.schemes import doubled, in_series
 from naive_graph.sequential.workers import in_threads
+from naive_graph.views import gantt
 
 EPOCHS = 10
 

@@ -12,8 +12,8 @@ import time
 
 import numpy as np
 
-from naive_graph import Graph, LeafNode, conv2d, lower, max_pool2d
-from naive_graph.tensor import losses
+from naive_graph import Graph, LeafNode, lower
+from naive_graph.tensor import conv2d, losses, max_pool2d
 
 ROUNDS = 7
 

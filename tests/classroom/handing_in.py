@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from naive_graph.classroom import sandbox
-from naive_graph.classroom.judge import exercise_named
+from naive_graph.classroom.judging import exercise_named
 from naive_graph.cli import classes
 from naive_graph.cli.main import main
 from naive_graph.errors import LessonError

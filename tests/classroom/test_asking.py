@@ -13,7 +13,7 @@ import pytest
 import naive_graph
 from naive_graph import Graph
 from naive_graph.classroom import asking, judge
-from naive_graph.classroom import judge as judge_room
+from naive_graph.classroom import judging as judge_room
 from naive_graph.classroom.exercises import EXERCISES
 
 pytestmark = pytest.mark.usefixtures("data_apart")

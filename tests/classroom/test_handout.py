@@ -7,7 +7,7 @@ from handing_in import lesson, notebook
 
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.handout import cell_texts, checked, students, teachers
-from naive_graph.classroom.judge import exercise_named
+from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.notebook import check
 from naive_graph.errors import LessonError
 

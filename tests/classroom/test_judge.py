@@ -8,7 +8,7 @@ from naive_graph import Graph, Variable
 from naive_graph.classroom import judge
 from naive_graph.classroom.asking import in_turn, schedule
 from naive_graph.classroom.exercises import EXERCISES
-from naive_graph.classroom.judge import verdict
+from naive_graph.classroom.judging import verdict
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
 

@@ -11,7 +11,7 @@ from handing_in import RIGHT, WRONG, no_walls, walled  # noqa: F401
 
 from naive_graph.classroom import inside, sandbox, system_calls
 from naive_graph.classroom.exercises import EXERCISES
-from naive_graph.classroom.judge import exercise_named
+from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.sandbox import Limits
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
@@ -381,7 +381,7 @@ def test_a_limit_of_time_holds_whatever_is_caught(cell):
 def test_a_killed_grader_leaves_no_sandbox_behind():
     code = """if True:
         from naive_graph.classroom.sandbox import *
-        from naive_graph.classroom.judge import exercise_named
+        from naive_graph.classroom.judging import exercise_named
         cell = "def slope(f, x, h=0): return sum(iter(int, 1))"
         print("begins", flush=True)
         grade([cell], [(exercise_named("slope"), "slope")], Limits(seconds=600), [])

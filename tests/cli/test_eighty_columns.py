@@ -4,9 +4,10 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from naive_graph import AdamTrainer, Graph, History, Variable, compare, gradcheck, operators
+from naive_graph import AdamTrainer, Graph, History, Variable, gradcheck, operators
 from naive_graph.cli.main import main
 from naive_graph.graph.printed import WIDTH, aligned
+from naive_graph.views import compare
 
 EXPRESSION = "log((x - 7)**2 + 10) + " + " + ".join(f"sin(number_{at} * x)" for at in range(9))
 VALUES = ["x=6", *(f"number_{at}={at}.125" for at in range(9))]

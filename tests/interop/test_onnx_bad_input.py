@@ -13,8 +13,9 @@ pytest.importorskip("onnx")
 from onnx import TensorProto, helper
 from onnx_models import FLOAT, INT64, function, mlp, model_of, node, stored
 
-from naive_graph import Graph, from_onnx
+from naive_graph import Graph
 from naive_graph.errors import ImportAttributeError, ImportModelError, UnknownOperatorError
+from naive_graph.interop import from_onnx
 
 HUGE = 2**62
 

@@ -11,9 +11,10 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx_models import FLOAT, INT64, mlp, model_of, node, stored
 
-from naive_graph import AdamTrainer, LeafNode, from_onnx, gradcheck, lower, operators
+from naive_graph import AdamTrainer, LeafNode, gradcheck, lower, operators
 from naive_graph.errors import FeedError, ImportModelError, StaleNodeError
 from naive_graph.graph.graph import Graph
+from naive_graph.interop import from_onnx
 
 X = np.random.default_rng(5).normal(size=(2, 3))
 

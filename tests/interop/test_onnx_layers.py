@@ -10,20 +10,18 @@ pytest.importorskip("onnxruntime")
 
 from test_onnx_out import off, operators_in, run_by_reference, run_by_runtime  # noqa: E402
 
-from naive_graph import (  # noqa: E402
+from naive_graph import Sequential  # noqa: E402
+from naive_graph.errors import ImportModelError, NaiveGraphError  # noqa: E402
+from naive_graph.interop import from_onnx, sequential_from_onnx, to_onnx  # noqa: E402
+from naive_graph.interop.onnx.writing import modelled  # noqa: E402
+from naive_graph.sequential import (  # noqa: E402
     Activation,
     AveragePooling2D,
     Conv2D,
     Dense,
     Dropout,
     MaxPooling2D,
-    Sequential,
-    from_onnx,
-    sequential_from_onnx,
-    to_onnx,
 )
-from naive_graph.errors import ImportModelError, NaiveGraphError  # noqa: E402
-from naive_graph.interop.onnx.writing import modelled  # noqa: E402
 
 NETWORKS = [
     (4, [Dense(3, use_bias=0), Activation("relu"), Dropout(0.25), Dense(2), Activation("softmax")]),

@@ -12,11 +12,14 @@ runtime = pytest.importorskip("onnxruntime")
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 import naive_graph as ng  # noqa: E402
-from naive_graph import Graph, LeafNode, LeafType, Model, lookup, operators, parameter, scope, to_onnx  # noqa: E402
+from naive_graph import Graph, LeafNode, Model, operators, scope  # noqa: E402
 from naive_graph.errors import ExportError, ImportModelError  # noqa: E402
+from naive_graph.interop import to_onnx  # noqa: E402
 from naive_graph.interop.onnx import from_onnx  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
+from naive_graph.tensor import LeafType  # noqa: E402
 from naive_graph.tensor.operators.check import Case  # noqa: E402
+from naive_graph.training import lookup, parameter  # noqa: E402
 
 ROWS = sorted({operators()[name].name for name in operators()})
 EXAMPLES = [(name, at) for name in ROWS for at in range(len(operators()[name].examples))]
@@ -138,7 +141,7 @@ def test_images_with_channels_last_are_turned_at_the_ends_alone_and_weights_once
     x = LeafNode.input((1, 8, 8, 2), "x")
     w = LeafNode.parameter(np.random.default_rng(0).normal(size=(3, 3, 2, 4)), "w")
     b = LeafNode.parameter([0.5, -0.5, 0.25, 0.0], "b")
-    y = ng.max_pool2d(ng.conv2d(x, w, padding="SAME", bias=b).relu(), 2).softsign(name="y")
+    y = ng.tensor.max_pool2d(ng.tensor.conv2d(x, w, padding="SAME", bias=b).relu(), 2).softsign(name="y")
     x.value = np.random.default_rng(1).normal(size=x.shape)
     model = leaves(y, [y.eval()], {"x": x.value})
     assert operators_in(model) == ["Transpose", "Conv", "Relu", "MaxPool", "Softsign", "Transpose"]
@@ -155,7 +158,7 @@ def test_a_residual_network_leaves_as_its_layers():
         w, scale, bias, mean = (weight(f"{each}{at}", *shape) for each, shape in (
             ("w", (3, 3, x.shape[-1], channels)), ("g", (channels,)), ("b", (channels,)), ("m", (channels,))
         ))  # fmt: skip
-        return table["batch_norm"](ng.conv2d(x, w, padding="SAME"), scale, bias, mean, np.ones(channels))
+        return table["batch_norm"](ng.tensor.conv2d(x, w, padding="SAME"), scale, bias, mean, np.ones(channels))
 
     x = LeafNode.input((2, 6, 6, 3), "x")
     x.value = random.normal(size=x.shape)
@@ -218,7 +221,7 @@ def test_what_is_written_with_letters_leaves_as_one_sum():
     a, b = (LeafNode.parameter(np.random.default_rng(at).normal(size=(2, 3)), "ab"[at]) for at in (0, 1))
     y = ng.linear("ij,kj->ki", a, b)
     assert operators_in(leaves(y, [y.eval()])) == ["Einsum"]
-    turned = ng.transform("ij->ji", a, alpha=2.0)
+    turned = ng.tensor.transform("ij->ji", a, alpha=2.0)
     leaves([turned, a[:, ::-1], a[1], a.T], [turned.eval(), a.value[:, ::-1], a.value[1], a.value.T])
 
 
@@ -226,7 +229,7 @@ def test_a_derivative_leaves_as_what_it_is_made_of():
     x, w = (
         LeafNode.parameter(np.random.default_rng(at).normal(size=s), "xw"[at]) for at, s in ((0, (4,)), (1, (4, 4)))
     )
-    loss = (x @ w).tanh().softmax().square().sum() + ng.conv2d(w.reshape(4, 4, 1), np.ones((2, 2, 1, 1))).max()
+    loss = (x @ w).tanh().softmax().square().sum() + ng.tensor.conv2d(w.reshape(4, 4, 1), np.ones((2, 2, 1, 1))).max()
     slopes = loss.gradients([x, w])
     leaves([*slopes], [each.eval() for each in slopes])
 
@@ -364,8 +367,8 @@ def test_names_and_scopes_are_kept():
 def test_names_are_kept_of_what_is_written_with_letters_and_of_what_changes_nothing():
     x, w = LeafNode.input((2, 3), "x"), LeafNode.parameter(np.ones((3, 4)), "w")
     inner = ng.linear("ij,jk->ki", x, w, name="inner")
-    same = ng.transform("ij->ij", inner.tanh(), name="same")
-    model = modelled([ng.transform("ij->ji", inner, alpha=2.0, name="turned"), same])
+    same = ng.tensor.transform("ij->ij", inner.tanh(), name="same")
+    model = modelled([ng.tensor.transform("ij->ji", inner, alpha=2.0, name="turned"), same])
     assert [each.name for each in model.graph.output] == ["turned", "same"]
     assert {"inner", "turned"} <= {each.name for each in model.graph.node}
 
@@ -439,7 +442,7 @@ def test_more_than_a_file_can_hold_is_told_of(monkeypatch):
 
 
 def test_what_is_picked_by_zeros_and_ones_leaves_written_out():
-    x, one = LeafNode.parameter(np.arange(9.0).reshape(3, 3), "x"), ng.identity((3,))
+    x, one = LeafNode.parameter(np.arange(9.0).reshape(3, 3), "x"), ng.tensor.selection.identity((3,))
     for y in (x @ one, operators()["softmax"](one), one + x, operators()["stack"]([one, x])):
         leaves(y, [y.eval()])
 

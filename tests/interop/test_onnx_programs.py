@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from test_onnx_out import run_by_reference, run_by_runtime  # noqa: E402
 
-from naive_graph import Graph, LeafNode, from_onnx, linear, stack, tanh, transform  # noqa: E402
+from naive_graph import Graph, LeafNode, linear, tanh  # noqa: E402
+from naive_graph.interop import from_onnx  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
+from naive_graph.tensor import stack, transform  # noqa: E402
 
 LAWS = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 STEPS = {  # of a matrix of any shape, and one more

@@ -12,8 +12,9 @@ pytest.importorskip("tensorboard")
 from graphdefs import Drawn, Shape, Type  # noqa: E402
 from tensorflow_cases import convolved, largest, softmax  # noqa: E402
 
-from naive_graph import AdamTrainer, Graph, History, draw, from_tensorflow, gradcheck, lower  # noqa: E402
+from naive_graph import AdamTrainer, Graph, History, draw, gradcheck, lower  # noqa: E402
 from naive_graph.errors import FeedError, ImportAttributeError, ImportModelError, UnknownOperatorError  # noqa: E402
+from naive_graph.interop import from_tensorflow  # noqa: E402
 
 random, KERAS = np.random.default_rng(5), Path(__file__).parent / "keras"
 

@@ -14,7 +14,7 @@ from graphdefs import Drawn, Shape, Type  # noqa: E402
 from tensorflow_cases import CASES, drawn  # noqa: E402
 from test_tensorflow import function, lenet, mlp  # noqa: E402
 
-from naive_graph import Graph, from_tensorflow  # noqa: E402
+from naive_graph import Graph  # noqa: E402
 from naive_graph.errors import (  # noqa: E402
     ImportAttributeError,
     ImportModelError,
@@ -22,6 +22,7 @@ from naive_graph.errors import (  # noqa: E402
     UnknownOperatorError,
 )
 from naive_graph.graph.handles import CURRENT  # noqa: E402
+from naive_graph.interop import from_tensorflow  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ pytest.importorskip("tensorboard")
 
 from tensorflow_cases import CASES, Known, drawn  # noqa: E402
 
-from naive_graph import from_tensorflow  # noqa: E402
+from naive_graph.interop import from_tensorflow  # noqa: E402
 
 DEFINED = json.loads((Path(__file__).parent / "tensorflow_operators.json").read_text())["operators"]
 

@@ -12,8 +12,9 @@ from graphs import any_graph, build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive_graph import Graph, LoweredLoss, Model, PlaceHolder, Program, Variable, mean, parameter
+from naive_graph import Graph, Model, PlaceHolder, Program, Variable, mean
 from naive_graph.errors import NodeError, TrainingError
+from naive_graph.training import LoweredLoss, parameter
 
 ENGINES = ["reference", "tape", "native", None]
 of_each_engine = pytest.mark.parametrize("engine", ENGINES)

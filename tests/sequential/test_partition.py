@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from written_networks import small
 
 from naive_graph.errors import SequentialError
-from naive_graph.sequential.partition import Costs, curves, measured, partition, run_costs, table
+from naive_graph.sequential.partitioning import Costs, curves, measured, partition, run_costs, table
 
 NETWORK = small()[0]
 FLOW = NETWORK.expand()

@@ -234,7 +234,7 @@ def branch(x):
 
 
 def branch_of_node(step, source):
-    return ng.nonlinear(branch, source) if step["traced"] else branch(source)
+    return ng.tensor.nonlinear(branch, source) if step["traced"] else branch(source)
 
 
 def branch_in_loops(step, source):

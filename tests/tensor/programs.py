@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import strategies as st
 from operations import LOOPS, NODES, STEPS
 
-from naive_graph import LeafNode, LinearNode, NonlinearNode, TransformNode, cos, linear, sin, tanh
+from naive_graph import LeafNode, cos, linear, sin, tanh
+from naive_graph.tensor import LinearNode, NonlinearNode, TransformNode
 
 FUNCTIONS = {  # smooth, and tame wherever the numbers below can lead
     "sin": (sin, np.sin),

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from naive_graph.tensor.differentiate import ancestors
-from naive_graph.tensor.equation import names_among
+from naive_graph.tensor.notation import names_among
 
 FUNCTIONS = {
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "exp": np.exp, "log": np.log,

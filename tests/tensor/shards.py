@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from naive_graph import Graph, LeafNode, Model, MomentumSGDTrainer, parameter
+from naive_graph import Graph, LeafNode, Model, MomentumSGDTrainer
+from naive_graph.training import parameter
 
 
 def model():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import naive_graph as ng
-from naive_graph import LeafNode, conv2d, max_pool2d
-from naive_graph.tensor import ReductionNode
+from naive_graph import LeafNode
+from naive_graph.tensor import ReductionNode, conv2d, max_pool2d
 from naive_graph.tensor.losses import softmax_cross_entropy
 from naive_graph.tensor.reduction import REDUCTIONS
 

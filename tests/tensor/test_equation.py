@@ -6,21 +6,9 @@ from hypothesis import given, settings
 from programs import nodes, programs
 from reading import read
 
-from naive_graph import (
-    Graph,
-    LeafNode,
-    LinearNode,
-    avg_pool2d,
-    concat,
-    conv2d,
-    gradients,
-    linear,
-    nonlinear,
-    sin,
-    tangents,
-    transform,
-)
+from naive_graph import Graph, LeafNode, gradients, linear, sin, tangents
 from naive_graph.errors import NodeError
+from naive_graph.tensor import LinearNode, avg_pool2d, concat, conv2d, nonlinear, transform
 from naive_graph.tensor.differentiate import ancestors
 from naive_graph.tensor.selection import Picker, SelectionNode, identity
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import naive_graph as ng
-from naive_graph import Graph, LeafNode, NonlinearNode, concat, gradients, operator, stack
+from naive_graph import Graph, LeafNode, gradients, operator
 from naive_graph.errors import (
     ForeignNodeError,
     NodeError,
@@ -12,6 +12,7 @@ from naive_graph.errors import (
     PlaceHolderError,
     ShapeError,
 )
+from naive_graph.tensor import NonlinearNode, concat, stack
 
 
 def leaf(*shape, seed=0):
@@ -249,7 +250,7 @@ def test_a_products_gradient_survives_zeros():
 
 def test_max_pooling_gives_the_gradient_to_the_first_of_equals():
     x = LeafNode.parameter(np.ones((1, 2, 2, 1)))
-    ng.max_pool2d(x, 2).sum().backward()
+    ng.tensor.max_pool2d(x, 2).sum().backward()
     assert x.gradient().ravel().tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
@@ -258,7 +259,7 @@ def test_nan_wins_a_maximum():
         values = np.ones(4)
         values[place] = np.nan
         x = LeafNode.parameter(values.reshape(1, 2, 2, 1))
-        assert np.isnan(ng.max_pool2d(x, 2).eval()).all()
+        assert np.isnan(ng.tensor.max_pool2d(x, 2).eval()).all()
 
 
 def test_tensors_and_scalars_of_two_graphs_do_not_mix():

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import naive_graph as ng
-from naive_graph import LeafNode, Model, draw, gradcheck, parameter
+from naive_graph import LeafNode, Model, draw, gradcheck
 from naive_graph.errors import GradientCheckError, NodeError, NumberError, NumericError, PlaceHolderError
 from naive_graph.tensor import losses
+from naive_graph.training import parameter
 
 
 def leaf(name, *shape, seed=0):
@@ -38,7 +39,7 @@ def test_a_convolutional_network_of_a_model_passes():
     model = Model(seed=1)
     kernel, weights = model.add_parameters((2, 2, 1, 2), name="kernel"), model.add_parameters((8, 2), name="weights")
     images = np.random.default_rng(0).normal(size=(2, 5, 5, 1))
-    h = ng.max_pool2d(ng.conv2d(LeafNode.constant(images), parameter(kernel)).relu(), 2)
+    h = ng.tensor.max_pool2d(ng.tensor.conv2d(LeafNode.constant(images), parameter(kernel)).relu(), 2)
     loss = losses.sparse_softmax_cross_entropy([0, 1], h.reshape(2, -1) @ parameter(weights))
     report = gradcheck(loss).require()
     assert report.count + report.masked == 8 + 16

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from naive_graph import LeafNode, LinearNode, TransformNode, gradients, linear, nonlinear, tangents, transform
+from naive_graph import LeafNode, gradients, linear, tangents
 from naive_graph.errors import IndexSpecError, NodeError, NumberError, ShapeError
+from naive_graph.tensor import LinearNode, TransformNode, nonlinear, transform
 from naive_graph.tensor.derivatives import (
     product_adjoint,
     product_tangent,

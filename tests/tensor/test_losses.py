@@ -72,9 +72,9 @@ def test_sparse_labels_are_one_hot_labels():
 
 def test_labels_of_the_other_kind_are_told_where_to_go():
     with pytest.raises(ShapeError, match="Numbers of classes go to sparse_softmax_cross_entropy"):
-        ng.softmax_cross_entropy([0, 1], Z)
+        ng.tensor.softmax_cross_entropy([0, 1], Z)
     with pytest.raises(ShapeError, match="One-hot labels go to softmax_cross_entropy"):
-        ng.sparse_softmax_cross_entropy([[1, 0, 0], [0, 1, 0]], Z)
+        ng.tensor.sparse_softmax_cross_entropy([[1, 0, 0], [0, 1, 0]], Z)
 
 
 def test_an_ignored_row_weighs_nothing():

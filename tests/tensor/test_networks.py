@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from naive_graph import Graph, LeafNode, conv2d, lower, max_pool2d
-from naive_graph.tensor import losses
+from naive_graph import Graph, LeafNode, lower
+from naive_graph.tensor import conv2d, losses, max_pool2d
 
 
 def moons(count, seed=0):

@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from programs import arrays, loops, nodes, programs
 
 import naive_graph as ng
-from naive_graph import Graph, LeafNode, LinearNode, NonlinearNode, TransformNode, gradients, lower, tangents
+from naive_graph import Graph, LeafNode, gradients, lower, tangents
 from naive_graph.errors import NaiveGraphError, StaleNodeError
+from naive_graph.tensor import LinearNode, NonlinearNode, TransformNode
 from naive_graph.tensor.differentiate import ancestors
 
 LAWS = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
@@ -176,7 +177,7 @@ def test_an_untaken_pole_never_leaks(path, pole, first, traced, ignoring_invalid
     def choose(x):
         return ng.where(x > 0, outside(x), x * 3) if first else ng.where(x < 0.1, x * 3, outside(x))
 
-    y = ng.nonlinear(choose, x) if traced else choose(x)
+    y = ng.tensor.nonlinear(choose, x) if traced else choose(x)
     with np.errstate(all="ignore"):
         expected = np.where(POINTS > 0, slope(POINTS), 3.0)
     assert PATHS[path](y, x) == pytest.approx(expected, rel=1e-12)

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from programs import arrays, nodes, programs
 
 import naive_graph as ng
-from naive_graph import DAGExecutionEngine, Graph, LeafNode, Model, conv2d, parameter
+from naive_graph import Graph, LeafNode, Model
 from naive_graph.errors import EngineError, NodeError, NoGradientError, PlaceHolderError, ShapeError
+from naive_graph.tensor import DAGExecutionEngine, conv2d
 from naive_graph.tensor.tasks.graph import Key, TaskGraph, task_graph
 from naive_graph.tensor.tasks.on_dask import Measure, Measured
 from naive_graph.tensor.tasks.scheduling import run_tasks
+from naive_graph.training import parameter
 
 LAWS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -188,7 +190,7 @@ def test_a_work_that_travels_leaves_the_rest_of_the_graph_behind():
 def network():
     x = LeafNode.constant(np.random.default_rng(3).normal(size=(2, 6, 6, 1)))
     hidden = conv2d(x, leaf("filter", 3, 3, 1, 2)).relu()
-    return (ng.max_pool2d(hidden, 2).reshape(2, -1) @ leaf("W", 8, 3)).log_softmax().mean()
+    return (ng.tensor.max_pool2d(hidden, 2).reshape(2, -1) @ leaf("W", 8, 3)).log_softmax().mean()
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive_graph import Dense, Model, Sequential, parameter
+from naive_graph import Model, Sequential
 from naive_graph.errors import TrainingError
+from naive_graph.sequential import Dense
+from naive_graph.training import parameter
 from naive_graph.training.trainers import AdamTrainer
 
 

@@ -8,21 +8,10 @@ from dataclasses import asdict
 
 import pytest
 
-from naive_graph import (
-    AdamTrainer,
-    Bar,
-    Graph,
-    History,
-    LeafNode,
-    LoweredLoss,
-    Model,
-    PlaceHolder,
-    SimpleSGDTrainer,
-    Variable,
-    parameter,
-    record,
-)
+from naive_graph import AdamTrainer, Graph, History, LeafNode, Model, PlaceHolder, SimpleSGDTrainer, Variable, record
+from naive_graph.core.progress import Bar
 from naive_graph.errors import ShapeError, TrainingError
+from naive_graph.training import LoweredLoss, parameter
 from naive_graph.training.initialisers import const
 from naive_graph.training.loop import Outcome, batches, cosine, fit
 

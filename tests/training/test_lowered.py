@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from naive_graph import AdamTrainer, LeafNode, LoweredLoss, Model, PlaceHolder, lookup, lower, parameter
+from naive_graph import AdamTrainer, LeafNode, Model, PlaceHolder, lower
 from naive_graph.errors import NumericWarning, ShapeError, TrainingError
+from naive_graph.training import LoweredLoss, lookup, parameter
 
 DICE = np.random.default_rng(3)
 POINTS, LABELS = DICE.normal(size=(24, 2)), np.sign(DICE.normal(size=24))

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_graph.training.trainers as trainers
-from naive_graph import Graph, LookupParameter, Model, Variable, lookup, parameter
+from naive_graph import Graph, Model, Variable
 from naive_graph.errors import DivergedError, ShapeError, TrainingError
+from naive_graph.training import LookupParameter, lookup, parameter
 from naive_graph.training.initialisers import const, glorot, glorot_bound, identity, normal, uniform
 
 ALL = [

@@ -2,9 +2,10 @@
 
 import pytest
 
-from naive_graph import AdamTrainer, Graph, SimpleSGDTrainer, Variable, compare
+from naive_graph import AdamTrainer, Graph, SimpleSGDTrainer, Variable
 from naive_graph.errors import HistoryError, TrainingError
 from naive_graph.training.surfaces import SURFACES
+from naive_graph.views import compare
 
 
 @pytest.mark.parametrize("name", SURFACES)

@@ -2,10 +2,12 @@
 
 import pytest
 
-from naive_graph import Dense, Sequential, cycles, expand, gantt, schedule
+from naive_graph import Sequential
 from naive_graph.errors import DrawingError
+from naive_graph.sequential import Dense, expand, schedule
 from naive_graph.sequential.schemes import doubled
 from naive_graph.sequential.workers import Bar, in_threads
+from naive_graph.views import cycles, gantt
 
 NETWORK = Sequential([Dense(3), Dense(2)], 4, initializer=0.5)
 PIPELINE = schedule(expand(NETWORK))

@@ -2,8 +2,9 @@
 
 import pytest
 
-from naive_graph import Dense, Sequential, draw
+from naive_graph import Sequential, draw
 from naive_graph.errors import DrawingError
+from naive_graph.sequential import Dense
 
 NETWORK = Sequential([Dense(3), Dense(2)], 4, initializer=1.0)
 

@@ -6,7 +6,8 @@ import pytest
 import twelve
 from browsing import serious
 
-from naive_graph import Dense, Graph, LeafNode, Sequential, Variable, draw, scope
+from naive_graph import Graph, LeafNode, Sequential, Variable, draw, scope
+from naive_graph.sequential import Dense
 from naive_graph.views import look
 
 pytestmark = pytest.mark.browser

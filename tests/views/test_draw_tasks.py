@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from pictures import both, groups, texts
 
-from naive_graph import DAGExecutionEngine, LeafNode, draw, gantt
+from naive_graph import LeafNode, draw
 from naive_graph.errors import DrawingError, HistoryError
+from naive_graph.tensor import DAGExecutionEngine
+from naive_graph.views import gantt
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 from measured import Measured
 from pictures import both
 
-from naive_graph import LeafNode, Variable, conv2d, draw, gradients, linear, lower
+from naive_graph import LeafNode, Variable, draw, gradients, linear, lower
 from naive_graph.errors import DrawingError, NodeError
+from naive_graph.tensor import conv2d
 
 
 def leaf(name, *shape):

@@ -6,8 +6,9 @@ from collections import deque
 import numpy as np
 import pytest
 
-from naive_graph import Activation, Dense, Sequential, draw, expand, step
+from naive_graph import Sequential, draw, step
 from naive_graph.errors import SequentialError, ShapeError
+from naive_graph.sequential import Activation, Dense, expand
 from naive_graph.sequential.firing import Machine, firings
 from naive_graph.views.steps.firings import brief
 from naive_graph.views.steps.packing import unpacked

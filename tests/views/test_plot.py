@@ -13,8 +13,9 @@ import pytest
 from PIL import Image
 from walks import recorded, walk_downhill, walk_in_the_plane
 
-from naive_graph import Graph, History, PlaceHolder, Variable, compare
+from naive_graph import Graph, History, PlaceHolder, Variable
 from naive_graph.errors import HistoryError, NodeError
+from naive_graph.views import compare
 from naive_graph.views.plots.figure import OTHER_FONTS
 
 

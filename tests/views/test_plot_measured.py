@@ -10,24 +10,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 from walks import walk_downhill, walk_in_the_plane
 
-from naive_graph import (
-    DAGExecutionEngine,
-    Dense,
-    Graph,
-    History,
-    LeafNode,
-    Sequential,
-    SimpleSGDTrainer,
-    Variable,
-    compare,
-    cycles,
-    draw,
-    expand,
-    gantt,
-    gradcheck,
-    schedule,
-)  # fmt: skip
-from naive_graph.views import look
+from naive_graph import Graph, History, LeafNode, Sequential, SimpleSGDTrainer, Variable, draw, gradcheck
+from naive_graph.sequential import Dense, expand, schedule
+from naive_graph.tensor import DAGExecutionEngine
+from naive_graph.views import compare, cycles, gantt, look  # fmt: skip
 from naive_graph.views.plots.figure import least_width
 
 LONG = "the_loss_of_the_second_half_of_sentence_{}"

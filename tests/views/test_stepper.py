@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from naive_graph import Graph, Steps, Variable, record, scope, step
+from naive_graph import Graph, Variable, record, scope, step
 from naive_graph.core.tables import CONSTANT
+from naive_graph.views import Steps
 from naive_graph.views.stepper.page import page
 from naive_graph.views.stepper.widget import in_frame
 from naive_graph.views.steps.describe import figure

@@ -8,7 +8,8 @@ import pytest
 from graphs import any_graph, build
 from hypothesis import HealthCheck, Phase, given, settings
 
-from naive_graph import Constant, Dense, Graph, Sequential, Variable, expand, scope, step
+from naive_graph import Constant, Graph, Sequential, Variable, scope, step
+from naive_graph.sequential import Dense, expand
 
 SIZES = [(1280, 800), (768, 1024), (390, 844)]
 

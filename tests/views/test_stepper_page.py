@@ -9,7 +9,8 @@ import pytest
 from stepping import Seen
 from test_stepper import CONTRAST, layers, small
 
-from naive_graph import Activation, Conv2D, Dense, Graph, Sequential, Variable, record, step
+from naive_graph import Graph, Sequential, Variable, record, step
+from naive_graph.sequential import Activation, Conv2D, Dense
 from naive_graph.views.steps.describe import figure
 
 SIZES = [(1280, 800), (768, 1024), (390, 844)]

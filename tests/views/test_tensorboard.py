@@ -190,7 +190,8 @@ def test_a_graph_of_numbers_stands_in_the_boxes_of_its_scopes(tmp_path):
 
 def test_tensors_stand_there_with_their_shapes_and_properties(tmp_path):
     np = pytest.importorskip("numpy")
-    from naive_graph import LeafNode, conv2d, relu
+    from naive_graph import LeafNode, relu
+    from naive_graph.tensor import conv2d
 
     with Graph.scratch():
         image = LeafNode.input((1, 4, 4, 1), "image")
@@ -208,7 +209,8 @@ def test_tensors_stand_there_with_their_shapes_and_properties(tmp_path):
 
 def test_a_network_stands_there_as_its_dataflow(tmp_path):
     pytest.importorskip("lark")
-    from naive_graph import Dense, Sequential
+    from naive_graph import Sequential
+    from naive_graph.sequential import Dense
 
     History().to_tensorboard(tmp_path, graph=Sequential([Dense(3), Dense(2)], 4, initializer="glorotUniform"))
     nodes = graph_of(tmp_path)

@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 
 import naive_graph as ng
-from naive_graph import Dense, Graph, LeafNode, Program, Sequential, Variable, draw, scope
+from naive_graph import Graph, LeafNode, Program, Sequential, Variable, draw, scope
+from naive_graph.sequential import Dense
 
 
 def differentiated(y, **wishes):
@@ -67,7 +68,7 @@ def lstm(steps=3, **wishes):
 def convolution():
     image = LeafNode.parameter(np.arange(36.0).reshape(1, 6, 6, 1) / 36, "x")
     kernel = LeafNode.parameter(np.array([[1.0, 0.0], [0.0, -1.0]]).reshape(2, 2, 1, 1), "k")
-    y = ng.conv2d(image, kernel).tanh()
+    y = ng.tensor.conv2d(image, kernel).tanh()
     y.name = "y"
     loss = (y * y).sum()
     loss.eval()
@@ -93,7 +94,7 @@ def opened():
 
 def tasks():
     a, b, c, d = (LeafNode.parameter(value, name) for name, value in zip("abcd", (2.0, 3.0, 5.0, 7.0)))
-    return draw(ng.DAGExecutionEngine().tasks(a * b + c * d))
+    return draw(ng.tensor.DAGExecutionEngine().tasks(a * b + c * d))
 
 
 def flow():

@@ -9,8 +9,8 @@ from ...graph.graph import Graph
 from ...graph.printed import wrapped
 from ..base import TensorNode
 from ..differentiate import ancestors
-from ..equation import names_among
 from ..nodes import LeafNode
+from ..notation import names_among
 from ..selection import SelectionNode
 from .check import Case
 from .kinds import Elementwise

@@ -19,9 +19,9 @@ from typing import NamedTuple
 from ..base import Call, TensorNode, check_tensors
 from ..calculus import branch, responds, values_read
 from ..differentiate import Route, ancestors
-from ..equation import names_among
 from ..evaluation.evaluate import check_single, wanted_among
 from ..evaluation.recipes import Recipe, missing, recipes
+from ..notation import names_among
 from ..selection import SelectionNode
 from .work import Contribute, Evaluate, Kept, Override, Total, Work
 

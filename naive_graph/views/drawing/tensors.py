@@ -15,8 +15,8 @@ from ...errors import DrawingError
 from ...graph.handles import CURRENT
 from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
-from ...tensor.equation import names_among
 from ...tensor.nodes import LeafNode, LeafType, LinearNode, OpType
+from ...tensor.notation import names_among
 from ...tensor.selection import SelectionNode
 from ...tensor.sides import TEXT, Writing
 from ..look import shown

@@ -40,7 +40,8 @@ def gantt(run: Any, title: str = "", save: Save = None) -> Plot:
     save: a path that ends in .png, .svg or .pdf. Raises DrawingError if nothing
     was run.
 
-    >>> from naive_graph import DAGExecutionEngine, LeafNode
+    >>> from naive_graph import LeafNode
+    >>> from naive_graph.tensor import DAGExecutionEngine
     >>> w = LeafNode.parameter([3.0, 4.0], "w")
     >>> engine = DAGExecutionEngine(workers=2)
     >>> engine.backward((w * w).sum())

@@ -10,8 +10,9 @@ pytest.importorskip("opt_einsum")
 from own_rows import table_apart  # noqa: E402, F401
 
 import naive_graph as ng  # noqa: E402
-from naive_graph import DAGExecutionEngine, LeafNode, example, operators, tensor_operator  # noqa: E402
+from naive_graph import LeafNode, operators, tensor_operator  # noqa: E402
 from naive_graph.errors import ArityError, OperandError, ShapeError  # noqa: E402
+from naive_graph.tensor import DAGExecutionEngine, example  # noqa: E402
 from naive_graph.tensor.differentiate import ancestors  # noqa: E402
 from naive_graph.tensor.operators.check import Case  # noqa: E402
 from naive_graph.tensor.operators.properties import Tensors  # noqa: E402

@@ -10,9 +10,10 @@ from typing import Annotated  # noqa: E402
 from own_rows import table_apart  # noqa: E402, F401
 
 import naive_graph as ng  # noqa: E402
-from naive_graph import Graph, LeafNode, example, operators, tensor_operator  # noqa: E402
+from naive_graph import Graph, LeafNode, operators, tensor_operator  # noqa: E402
 from naive_graph.core.taken import TAKEN  # noqa: E402
 from naive_graph.errors import OperandError, OperatorNameError, PropertyError, ShapeError  # noqa: E402
+from naive_graph.tensor import example  # noqa: E402
 from naive_graph.tensor.operators.mapping import Onnx  # noqa: E402
 from naive_graph.tensor.operators.properties import Places, Tensor, between  # noqa: E402
 from naive_graph.tensor.operators.table import TABLE, OfRule  # noqa: E402
@@ -177,12 +178,12 @@ def test_the_fused_cross_entropy_is_softmax_less_labels_and_differentiable_again
 
 def test_calls_have_names_of_their_own():
     x = LeafNode.parameter(np.ones((4, 4, 1)))
-    names = [ng.max_pool2d(x, 2).call.name for _ in range(3)]
+    names = [ng.tensor.max_pool2d(x, 2).call.name for _ in range(3)]
     assert names == ["max_pool2d", "max_pool2d_1", "max_pool2d_2"]
-    named = ng.max_pool2d(x, 2, name="small")
+    named = ng.tensor.max_pool2d(x, 2, name="small")
     assert (named.name, named.call.name) == ("small", "small")
     with Graph.scratch():
-        assert ng.max_pool2d(LeafNode.parameter(np.ones((4, 4, 1))), 2).call.name == "max_pool2d"
+        assert ng.tensor.max_pool2d(LeafNode.parameter(np.ones((4, 4, 1))), 2).call.name == "max_pool2d"
 
 
 @pytest.mark.parametrize("x", [LeafNode.parameter, Graph.Variable], ids=["tensor", "scalar"])

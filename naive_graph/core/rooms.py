@@ -1,0 +1,65 @@
+"""What a package hands out: names of its files, which are imported when somebody asks for one.
+
+    __getattr__, __dir__, __all__ = handed_out(__name__, {"loop": "fit", "model": "Model parameter"})
+
+So a package names everything in one place, and whoever lacks a tool loses
+nothing but what needs it. No file has the name of what its package hands out:
+once the file was imported, the package would give the file.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NoReturn
+
+from ..errors import MissingToolError
+from .imports import Missing, door
+
+Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
+
+
+def handed_out(package: str, files: Mapping[str, str], more: Mapping[str, Any] | None = None) -> Found:
+    """A package's `__getattr__`, `__dir__` and `__all__`.
+
+    files: what each file hands out. more: what the package hands out besides, and
+    knows itself. `import *` brings no name that Python has for itself, such as `sum`.
+    """
+    homes = {name: file for file, names in files.items() for name in names.split()}
+
+    def give(name: str) -> Any:
+        if name in homes:
+            found = _from(package, homes[name], name)
+            if not isinstance(found, Missing):
+                setattr(sys.modules[package], name, found)
+            return found
+        if more and name in more:
+            return more[name]
+        raise AttributeError(f"{package} has no {name!r}.", name=name, obj=sys.modules[package])
+
+    names = sorted({*homes, *(more or ())})
+    return give, lambda: names, [name for name in names if not hasattr(builtins, name)]
+
+
+def _from(package: str, file: str, name: str) -> Any:
+    try:
+        with door():
+            return getattr(import_module(f".{file}", package), name)
+    except MissingToolError as error:  # said when the name is used, so that `import *` works without any tool
+        return Missing(name, str(error))
+
+
+def moved(package: str, rooms: Iterable[str], name: str) -> NoReturn:
+    """Raises AttributeError for a name that the package does not have, and says which of its rooms has it."""
+    said = f"{package} has no {name!r}."
+    for room in () if name.startswith("_") else rooms:
+        with suppress(MissingToolError):
+            if name in dir(import_module(f".{room}", package)):
+                said = f"{name} is in {package}.{room}. Write: from {package}.{room} import {name}"
+                if sys._getframe(2).f_code.co_name == "_handle_fromlist":
+                    raise ImportError(said, name=package)  # `from naive_graph import name` hides the other error
+                break
+    raise AttributeError(said, name=name, obj=sys.modules[package])
