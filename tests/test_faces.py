@@ -15,8 +15,8 @@ from naive_graph.tensor.operators.methods import SPELT
 
 # Methods that are no functions: NumPy's names for our rules, what is of a batch, and what the room itself asks.
 NOT_FUNCTIONS = {
-    "apply", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "compose", "exp2",
-    "gradients_checked", "name_of", "total",
+    "apply", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "compose", "compute_at_once",
+    "exp2", "gradients_checked", "name_of", "total",
 }  # fmt: skip
 
 TOLD = """

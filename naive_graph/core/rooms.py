@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
+from itertools import chain
 from typing import Any, NoReturn
 
 from ..errors import MissingToolError
@@ -22,11 +23,11 @@ from .imports import Missing, door
 Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
-def handed_out(package: str, files: Mapping[str, str], more: Mapping[str, Any] | None = None) -> Found:
+def handed_out(package: str, files: Mapping[str, str], *more: Mapping[str, Any]) -> Found:
     """A package's `__getattr__`, `__dir__` and `__all__`.
 
-    files: what each file hands out. more: what the package hands out besides, and
-    knows itself. `import *` brings no name that Python has for itself, such as `sum`.
+    files: what each file hands out. more: what the package hands out besides, by name.
+    `import *` brings no name that Python has for itself, such as `sum`.
     """
     homes = {name: file for file, names in files.items() for name in names.split()}
 
@@ -36,12 +37,13 @@ def handed_out(package: str, files: Mapping[str, str], more: Mapping[str, Any] |
             if not isinstance(found, Missing):
                 setattr(sys.modules[package], name, found)
             return found
-        if more and name in more:
-            return more[name]
+        for things in more:
+            if name in things:
+                return things[name]
         raise AttributeError(f"{package} has no {name!r}.", name=name, obj=sys.modules[package])
 
-    names = sorted({*homes, *(more or ())})
-    return give, lambda: names, [name for name in names if not hasattr(builtins, name)]
+    names = sorted({*homes, *chain(*more)})
+    return give, lambda: sorted({*names, *chain(*more)}), [name for name in names if not hasattr(builtins, name)]
 
 
 def _from(package: str, file: str, name: str) -> Any:

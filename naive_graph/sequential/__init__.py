@@ -20,13 +20,10 @@ from ..core.rooms import handed_out
 __getattr__, __dir__, __all__ = handed_out(
     __name__,
     {
-        "firing": "Machine firings",
         "language": "parse",
         "layers": "Activation AveragePooling2D Conv2D Dense Dropout MaxPooling2D",
         "model": "Sequential expand",
         "partitioning": "Costs partition",
         "pipeline": "schedule",
-        "schemes": "doubled in_cycles",
-        "workers": "in_threads",
     },
 )

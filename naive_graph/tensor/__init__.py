@@ -18,8 +18,6 @@ Beside what is named below, the room hands out every operator of the table as a
 function, a learner's own among them, and what tensors have as methods.
 """
 
-from collections import ChainMap
-
 from ..core.imports import door
 from ..core.rooms import handed_out
 
@@ -32,24 +30,20 @@ from . import check, notation, subscript  # noqa: F401
 from .evaluation import at_once, evaluate  # noqa: F401
 from .lowering import lower as _lower  # noqa: F401
 from .operators import every  # noqa: F401
-from .operators.methods import SPELT
+from .operators.methods import FUNCTIONS
 from .operators.table import TABLE
 
 __getattr__, __dir__, __all__ = handed_out(__name__, {
-    "arithmetic": "broadcast",
     "base": "TensorNode",
     "build": "linear nonlinear transform",
     "differentiate": "gradients tangents",
-    "evaluation.at_once": "compute_at_once",
     "evaluation.evaluate": "backward eval forward gradient incremental_forward",
     "lowering.lower": "element_of lower",
     "nodes": "ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType TransformNode",
-    "notation": "equation equations",
     "operators.examples": "example",
     "operators.properties": "between one_of",
     "operators.table": "tensor_operator",
     "reduction": "ReductionNode",
-    "selection": "SelectionNode",
     "tasks.engine": "DAGExecutionEngine",
     "tasks.on_dask": "DaskEngine",
-}, ChainMap(SPELT, TABLE))  # fmt: skip
+}, FUNCTIONS, TABLE)  # fmt: skip

@@ -22,6 +22,6 @@ __getattr__, __dir__, __all__ = handed_out(
         "model": "Model ParameterCollection lookup parameter",
         "parameters": "LookupParameter Parameter",
         "trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer RMSPropTrainer"
-        " SimpleSGDTrainer Trainer",
+        " SimpleSGDTrainer",
     },
 )

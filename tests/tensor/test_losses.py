@@ -130,12 +130,6 @@ def test_gradients_are_those_of_the_scalars(name):
     assert lower(inputs).grads == pytest.approx(inputs.gradient(), abs=1e-12)
 
 
-def test_every_loss_stands_at_the_top_level():
-    for name in vars(losses):
-        if not name.startswith("_") and getattr(vars(losses)[name], "__module__", "") == losses.__name__:
-            assert name == "reduced" or getattr(ng, name) is getattr(losses, name)
-
-
 @pytest.mark.parametrize("reduce", REDUCTIONS)
 def test_reductions_may_be_written_in_capitals(reduce):
     found = [losses.hinge(Y, Z, W, each).eval().tolist() for each in (reduce, reduce.upper())]

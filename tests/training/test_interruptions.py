@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive_graph import Graph, Model, Variable, lookup, parameter
+from naive_graph import Graph, Model, Variable
 from naive_graph.errors import TrainingError
-from naive_graph.training import trainers
+from naive_graph.training import lookup, parameter, trainers
 from naive_graph.training.loop import Outcome, cosine, fit
 
 SEVEN = [

@@ -59,7 +59,7 @@ def _gathered(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
 
 @move(
     example((3, 2), places=[2, 0, 2]), example((2, 3), places=[[0, -1], [1, 1]], axis=1),
-    example((2, 3), places=[[1, 0], [2, 2]], axis=1, batch_dims=1), shape=_gathered, method=False,
+    example((2, 3), places=[[1, 0], [2, 2]], axis=1, batch_dims=1), shape=_gathered,
     onnx=Onnx("Gather", places=Input(1), axis=Attribute("axis", 0)),
     tensorflow=[TensorFlow("GatherV2", places=Input(1), axis=Input(2), batch_dims=Attribute("batch_dims", 0)),
                 TensorFlow("Gather", places=Input(1), harmless=("validate_indices",))],

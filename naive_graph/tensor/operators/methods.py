@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import wraps
 from typing import Any
 
 from ...core.rules import Rule
 from ...errors import NodeError
+from ..arithmetic import broadcast
 from ..base import TensorNode, method
 from ..differentiate import ancestors
+from ..notation import equation, equations
 from . import moves
 from .matrices import matmul
 from .reductions import reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
@@ -102,13 +105,27 @@ def flatten(x: TensorNode) -> Any:
     return moves.reshape(x, (-1,))
 
 
-# Other names of rows, as methods and as functions; and what was written for tensors, as functions too.
+def asked_of_a_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of tensors as a function, which says what it takes."""
+
+    @wraps(function)
+    def ask(x: TensorNode, *given: Any, **named: Any) -> Any:
+        if not isinstance(x, TensorNode):
+            raise NodeError(
+                f"{function.__name__} takes a tensor node, not {type(x).__name__}. Wrap it: LeafNode.constant(...)."
+            )
+        return function(x, *given, **named)
+
+    return ask
+
+
+# Other names of rows, as methods and as functions; and what is asked of tensors.
 SPELT: dict[str, Callable[..., Any]] = {
     "sum": reduce_sum, "mean": reduce_mean, "max": reduce_max, "min": reduce_min, "prod": reduce_prod,
-    "logsumexp": reduce_logsumexp, "flatten": flatten, "arg": arg, "args": args, "inner": inner, "larg": larg,
-    "outputs": outputs, "rarg": rarg,
+    "logsumexp": reduce_logsumexp, "flatten": flatten,
+    **{each.__name__: each for each in (arg, args, inner, larg, outputs, rarg, broadcast, equation, equations)},
 }  # fmt: skip
-
+FUNCTIONS = {name: each if isinstance(each, Row) else asked_of_a_tensor(each) for name, each in SPELT.items()}
 
 for _name, _function in SPELT.items():
     setattr(TensorNode, _name, method_of(_function, _name) if isinstance(_function, Row) else _function)

@@ -60,6 +60,7 @@ def known(value: Any) -> Any:
 
 def between(low: float, high: float, open_low: bool = False) -> Kind:
     """A real number from low to high."""
+    low, high = number(low, "between"), number(high, "between")
 
     def take(value: Any) -> float:
         result = number(known(value))

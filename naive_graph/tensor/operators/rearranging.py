@@ -17,7 +17,7 @@ from .properties import Axes, Axis, Tensor, Wholes, one_of
 
 
 def _per_axis(what: str, given: Any, x: Extents, least: int = 1) -> None:
-    if len(given) != len(x) or min(given) < least:
+    if len(given) != len(x) or min(given, default=least) < least:
         raise ShapeError(f"{what}={list(given)} needs a number from {least} on for each of {len(x)} axes.")
 
 

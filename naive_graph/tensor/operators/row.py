@@ -99,13 +99,14 @@ class Row:
     @property
     def __signature__(self) -> inspect.Signature:
         """What `help` and editors show; an operand behind a property that may be left out is given by its name."""
-        kind, given = inspect.Parameter.POSITIONAL_OR_KEYWORD, []
+        kinds, given = inspect.Parameter, list[inspect.Parameter]()
         for each in self.parameters:
-            if each.default is MISSING and given and given[-1].default is not MISSING:
-                kind = inspect.Parameter.KEYWORD_ONLY
+            named = given and (
+                given[-1].kind == kinds.KEYWORD_ONLY or (each.default is MISSING and given[-1].default is not MISSING)
+            )
+            kind = kinds.KEYWORD_ONLY if named else kinds.POSITIONAL_OR_KEYWORD
             given.append(inspect.Parameter(each.name, kind, default=each.default))
-        last = inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None)
-        return inspect.Signature([*given, last])
+        return inspect.Signature([*given, inspect.Parameter("name", kinds.KEYWORD_ONLY, default=None)])
 
     def usage(self) -> str:
         """How the operator is called."""

@@ -168,7 +168,7 @@ def test_a_default_elsewhere_is_that_of_the_other_framework():
 
 def test_the_opset_decides_whether_a_property_is_an_attribute_or_an_input():
     (onnx,) = [each for each in operators()["reduce_sum"].mappings if each.framework == "onnx"]
-    assert repr(onnx.homes(12)["axes"]).startswith("Attribute") and repr(onnx.homes(13)["axes"]).startswith("Input")
+    assert repr(onnx.homes(12)["axis"]).startswith("Attribute") and repr(onnx.homes(13)["axis"]).startswith("Input")
 
 
 def test_every_attribute_of_onnx_is_read_or_refused_by_name_in_each_opset():
