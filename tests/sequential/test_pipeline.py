@@ -2,11 +2,11 @@
 
 import pytest
 
-from naive_graph import cycles
 from naive_graph.errors import SequentialError
 from naive_graph.sequential import pipeline as pipelines
 from naive_graph.sequential.dataflow import expanded
 from naive_graph.sequential.layers import Dense, placed
+from naive_graph.views import cycles
 
 
 def stacked(layers):

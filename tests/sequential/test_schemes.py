@@ -176,7 +176,8 @@ def test_streams_between_workers_hold_few_samples():
 
 ENDLESS = """
 import numpy as np
-from naive_graph import Dense, Sequential
+from naive_graph import Sequential
+from naive_graph.sequential import Dense
 
 if __name__ == "__main__":
     network = Sequential([Dense(2), Dense(1)], 2, initializer=0.5, learning_rate=1e-6)

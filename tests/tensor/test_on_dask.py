@@ -284,7 +284,7 @@ with distributed.Client(scheduler_file=file, timeout=5) as client:
 
     Thread(target=strike).start()
     w = ng.LeafNode.parameter([1.0, 2.0])
-    network = ng.Sequential([ng.Dense(2), ng.Dense(1)], 3, initializer=0.5)
+    network = ng.Sequential([ng.sequential.Dense(2), ng.sequential.Dense(1)], 3, initializer=0.5)
     before = network.predict([1.0, 2.0, 3.0])
     slow = ng.operator("slow_until_the_end", lambda a: (sleep(0.5), a)[1], [lambda a, y: 1.0])
     try:
