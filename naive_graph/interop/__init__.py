@@ -12,7 +12,6 @@ from ..core.rooms import handed_out
 __getattr__, __dir__, __all__ = handed_out(
     __name__,
     {
-        "onnx.backend": "Backend",
         "onnx.layers_in": "sequential_from_onnx",
         "onnx.network": "from_onnx",
         "onnx.writing": "to_onnx",
