@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .given import as_slice
+from .given import as_slice, lines_of
 from .questions import ByMachine
 
 Found = tuple[Any, Any]
@@ -30,43 +30,47 @@ def never(*inputs: Any) -> Found | None:
     return None
 
 
-def again(answers: Any, source: int, samples: int, single: bool, inputs: Sequence[Any], plain: bool = False) -> Again:
+def again(answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[Any], plain: bool = False) -> Again:
     """The short way of a question that was just answered.
 
-    source: the address of the graph's values, where they will stay. single:
-    whether the one output is to be given, not a list. inputs: for each array
-    that is fed the row of its PlaceHolder, or those of its columns: all are
-    batches, or all are single numbers in a row. plain: whether they are floats,
-    each by itself.
+    kept: the weights, in an array or in the graph, whose values stay where they
+    lie. single: whether the one output is to be given, not a list. inputs: for
+    each array that is fed the row of its PlaceHolder, or those of its columns: all
+    are batches, or all are single numbers in a row. plain: whether they are
+    floats, each by itself.
     """
-    if not isinstance(answers, ByMachine) or not _can_be_fed(answers, inputs):
+    if not isinstance(answers, ByMachine) or answers.idle is None or not _can_be_fed(answers, inputs):
         return never
-    code = answers.tape
-    code.set_source(source)
+    code, source = answers.idle, kept.source()
+    with memoryview(source) as view:
+        code.set_source(view)
     fit: Any = _no_inputs
     if plain:
-        if answers.feeds.moving:
-            return never
-        fit = _floats(answers, inputs)
+        fit = _floats(code, inputs)
     elif inputs:
-        fit = _arrays([*(_lines if answers.batched else _numbers)(answers, samples, inputs)])
-    parts = answers.parts()
-    groups = {part.group for part in parts if part.group} if parts is not None else set()
-    way: Again
-    if parts is not None and len(groups) < 2:
-        run = _runner(answers, *(code.out_lines(group) for group in groups))
-        way = _copied(run, fit, [part.view(code.out, code) for part in parts], single)
-    else:
-        way = _many(answers, _runner(answers), fit, samples, single)
-    return way if answers.stays else _counted(answers, way)
+        fit = _arrays([*(_lines(code, samples, inputs) if answers.batched else _numbers(code, inputs))])
+    copied = _copied(answers, code, single) or _found(answers, code, samples, single)
+    function, packed = code.library.function("run.packed", None, [ctypes.c_void_p]), code.packed
+
+    def again(*inputs: Any) -> Found | None:
+        _held = memoryview(source)  # as long as there is a view, the floats stay where they are
+        if answers.idle is not code or kept.source() is not source or answers.patience == 1:
+            return None
+        answers.idle = None  # a handler that asks in between takes a twin, and so does who comes after a Ctrl-C
+        found = None
+        if fit(*inputs):
+            function(packed)
+            found = copied()
+        answers.idle = code
+        return found
+
+    return again if answers.stays else _counted(answers, again)
 
 
 def _counted(answers: ByMachine, way: Again) -> Again:
     """The way for as long as the tape is to run; then the long way moves to straight-line code."""
 
     def again(*inputs: Any) -> Found | None:
-        if answers.patience <= 1:
-            return None
         found = way(*inputs)
         if found is not None:
             answers.patience -= 1
@@ -75,115 +79,119 @@ def _counted(answers: ByMachine, way: Again) -> Again:
     return again
 
 
+def _can_be_fed(answers: ByMachine, inputs: Sequence[Any]) -> bool:
+    """Whether all that may change, besides the Variables that are loaded in any case, is among the inputs."""
+    fed = {row for each in inputs for row in (each if isinstance(each, tuple) else (each,))}
+    return fed.issuperset([*answers.placeholders, *answers.tape.fed_rows])
+
+
 def _no_inputs(*inputs: Any) -> bool:
     return not inputs
 
 
-def _floats(answers: ByMachine, inputs: Sequence[int]) -> Callable[..., bool]:
+def _floats(code: Any, inputs: Sequence[int]) -> Callable[..., bool]:
     """Whether as many floats are given; they are put where they are read."""
-    put, count = answers.tape.put, len(inputs)
-    places = [[leaf for leaf, source in answers.feeds.numbers if source == row] for row in inputs]
+    scalars, where, count = code.scalars, code.fed_at, len(inputs)
+    order = [inputs.index(row) for row in code.fed_rows]
 
     def fit(*given: Any) -> bool:
         if len(given) != count:
             return False
-        for value, leaves in zip(given, places, strict=True):
+        for value in given:
             if type(value) is not float:
                 return False
-            for leaf in leaves:
-                put(leaf, value)
+        scalars[where] = [given[place] for place in order]
         return True
 
     return fit
 
 
-def _runner(answers: ByMachine, lines: Any = None) -> Callable[[], bool]:
-    """A function that runs the code, and says whether all results are finite.
-
-    The place behind the scalars of `out` is 0.0 where those are; lines are more results, to be looked at here.
-    """
-    code, amiss = answers.tape, answers.scalars
-    function, packed, item = code.library.function("run.packed", None, [ctypes.c_void_p]), code.packed, code.out.item
-
-    def run() -> bool:
-        function(packed)
-        return item(amiss) == 0.0 and (lines is None or bool(np.isfinite(lines).all()))
-
-    return run
+Copy = tuple[Any, Any, Any]  # (an array of the code's, where in it, which part of what is given goes there; None: all)
 
 
-def _can_be_fed(answers: ByMachine, inputs: Sequence[Any]) -> bool:
-    """Whether all that may change, besides the Variables that are loaded in any case, is among the inputs."""
-    fed = {row for each in inputs for row in (each if isinstance(each, tuple) else (each,))}
-    feeds = answers.feeds
-    moving = [getattr(source, "row", None) for _, _, sources in feeds.moving for source in sources]
-    return fed.issuperset([*answers.placeholders, *(row for _, row in feeds.numbers), *moving])
-
-
-Copy = tuple[Any, Any, Any]  # (a tape's array, where in it, where in the array that is given)
-
-
-def _arrays(copies: Sequence[tuple[tuple[int, ...], list[Copy]]]) -> Callable[..., bool]:
+def _arrays(takes: Sequence[tuple[tuple[int, ...], list[Copy]]]) -> Callable[..., bool]:
     """Whether arrays of these shapes are given; they are copied to where they are read.
 
     Only NumPy's own class of arrays is taken: a kind of it, as a masked array, may mean other numbers than it holds.
     """
 
     def fit(*given: Any) -> bool:
-        if len(given) != len(copies):
+        if len(given) != len(takes):
             return False
-        for array, (shape, _) in zip(given, copies, strict=True):
-            if type(array) is not np.ndarray or array.dtype not in PLAIN or array.shape != shape:
+        for array, (shape, copies) in zip(given, takes, strict=True):
+            if type(array) is not np.ndarray or array.shape != shape or array.dtype not in PLAIN:
                 return False
-        for array, (_, moved) in zip(given, copies, strict=True):
-            for to, where, places in moved:
-                to[where] = array[places].T
+            for to, where, part in copies:
+                to[where] = array if part is None else array[part]
         return True
 
     return fit
 
 
-def _lines(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], list[Copy]]]:
+def _copy(to: Any, where: tuple[Any, ...], part: tuple[Any, ...], shape: tuple[int, ...]) -> Copy:
+    """What is copied, with all looked up that can be before a call."""
+    if any(isinstance(each, np.ndarray) for each in (*where, *part)):
+        return to, where, part
+    return to[where], ..., None if part == tuple(slice(0, size) for size in shape) else part
+
+
+def _lines(code: Any, samples: int, inputs: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], list[Copy]]]:
     """Batches: the shape of each, and how its columns become lines. Lanes beyond the last sample repeat it."""
-    lines, line_of = answers.tape.feeds[1], answers.feeds.line_of
-    parts: list[tuple[Any, Any]] = [(lines[:, :samples], slice(None))]
-    if lines.shape[1] > samples:
-        parts.append((lines[:, samples:], slice(samples - 1, None)))
+    lines = code.feeds[1].T
+    parts = [(lines[:samples], slice(0, samples))]
+    if len(lines) > samples:
+        parts.append((lines[samples:], slice(samples - 1, samples)))
     for rows in inputs:
-        single = not isinstance(rows, tuple)
-        each = (rows,) if single else rows
-        read = [column for column, row in enumerate(each) if row in line_of]
-        where, columns = as_slice([line_of[each[column]] for column in read]), as_slice(read)
-        copies = [(to, where, those if single else (those, columns)) for to, those in parts if read]
-        yield (samples,) if single else (samples, len(rows)), copies
+        if isinstance(rows, tuple):
+            columns, where = lines_of(code, rows)
+            shape = samples, len(rows)
+            yield shape, [_copy(to, (slice(None), where), (some, columns), shape) for to, some in parts]
+        else:
+            _, where = lines_of(code, (rows,))
+            yield (samples,), [_copy(to.T, (where,), (some,), (samples,)) for to, some in parts]
 
 
-def _numbers(answers: ByMachine, samples: int, inputs: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], list[Copy]]]:
+def _numbers(code: Any, inputs: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], list[Copy]]]:
     """Single numbers: how many are in each array, and where they are read."""
-    feeds, tape = answers.feeds, answers.tape
+    place_of = {row: place for place, row in enumerate(code.fed_rows, code.fed_at.start)}
     for rows in inputs:
-        place_of = {row: place for place, row in enumerate(rows)}
-        read = [(leaf, place_of[row]) for leaf, row in feeds.numbers if row in place_of]
-        copies = [(*tape.scalars_of([leaf for leaf, _ in read]), [place for _, place in read])] if read else []
-        for leaf, lanes, sources in feeds.moving:
-            line, last = tape.feed(leaf), tape.samples[answers.flat.groups[leaf]] - 1
-            found = [(at, place_of[each.row]) for at, each in zip(lanes.tolist(), sources) if each.row in place_of]
-            found += [(at, place) for k, place in found if k == last for at in range(last + 1, len(line))]
-            copies += [(line, [at for at, _ in found], [place for _, place in found])] if found else []
-        yield (len(rows),), copies
+        read = [place for place, row in enumerate(rows) if row in place_of]
+        where = as_slice([place_of[rows[place]] for place in read])
+        yield (len(rows),), [_copy(code.scalars, (where,), (as_slice(read),), (len(rows),))]
 
 
-def _copied(run: Any, fit: Any, views: Sequence[Any], single: bool) -> Again:
-    """The values, and each output's gradient, as they lie."""
-    values, copies = _values(views[0], single), [each.copy for each in views[1:]]
+def _copied(answers: ByMachine, code: Any, single: bool) -> Callable[[], Found | None] | None:
+    """What copies the values, and each output's gradient, as they lie; nothing if some result is not finite.
+
+    The place behind the scalars of `out` is 0.0 where those are finite; lines are looked at here.
+    """
+    parts = answers.parts()
+    groups = {part.group for part in parts if part.group} if parts is not None else set()
+    if parts is None or len(groups) > 1:
+        return None
+    lines = [code.out_lines(group) for group in groups]
+    views = [part.view(code.out, code) for part in parts]
+    item, amiss, values, copies = code.out.item, answers.scalars, _values(views[0], single), [v.copy for v in views[1:]]
     one = copies[0] if copies else list
 
-    def again(*inputs: Any) -> Found | None:
-        if not (fit(*inputs) and run()):
+    def copied() -> Found | None:
+        if item(amiss) != 0.0 or (lines and not np.isfinite(lines[0]).all()):
             return None
         return values(), one() if single else [copy() for copy in copies]
 
-    return again
+    return copied
+
+
+def _found(answers: ByMachine, code: Any, samples: int, single: bool) -> Callable[[], Found | None]:
+    """What puts the results together."""
+
+    def found() -> Found | None:
+        values, slopes, finite = answers.found(code, samples)
+        if not finite:
+            return None
+        return (values[0], slopes[0] if slopes else []) if single else (values, slopes)
+
+    return found
 
 
 def _values(view: Any, single: bool) -> Callable[[], Any]:
@@ -191,19 +199,3 @@ def _values(view: Any, single: bool) -> Callable[[], Any]:
     if single:
         return view[0].copy if view.ndim > 1 else view.item  # type: ignore[no-any-return]
     return (lambda: list(view.copy())) if view.ndim > 1 else view.tolist
-
-
-def _many(answers: ByMachine, run: Any, fit: Any, samples: int, single: bool) -> Again:
-    """Results that must be put together."""
-
-    def again(*inputs: Any) -> Found | None:
-        if not (fit(*inputs) and run()):
-            return None
-        values, slopes, finite = answers.found(True, samples)
-        if not finite:
-            return None
-        if single:
-            return values[0], slopes[0] if slopes else []
-        return values, slopes
-
-    return again

@@ -32,7 +32,7 @@ from ..engines.tape.tape import Tape
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
 from ..graph.running import complain
-from .given import Feeds, Inputs
+from .given import Inputs, feed
 from .questions import ByReference
 from .update import FORMULA, beside, called, formula_of, made_by, memories_of
 
@@ -244,6 +244,8 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
         if bar is not None:
             bar.close()
     _finish(answers, inputs, rule, way, history, keep)
+    if answers.machine is not None:
+        answers.machine.descent = way.kept
     return history
 
 
@@ -297,10 +299,11 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
     if any(at.lane != NONE for at in lowering.slopes[0]):  # a weight of one sample's own
         lowering = Lowering(inputs.tables, answers.rows, answers.wrt, machine.batched, find=False)
     rate = rule if type(rule) is float else None  # a function may do something else the next time
-    if rate is not None and machine.descent is not None and machine.descent[0] == rate:
-        _, step, code = machine.descent
+    kept, machine.descent = machine.descent, None  # who comes in between takes memory of his own
+    if rate is not None and kept is not None and kept[0] == rate:
+        _, step, code = kept
         step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
-        return _ByMachine(inputs, step, code)
+        return _ByMachine(inputs, step, code, kept)
     _check_leads_down(answers)
     step = step_of(lowering, answers.wrt, held, rule)
     straight = machine.straight or (machine.may_move and steps >= PATIENCE and pays(step.flat))
@@ -308,24 +311,24 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
     if straight:
         with suppress(Opaque):  # too long for LLVM
             code = StraightLine(step.flat, wanted, moves, step.output)
-            machine.descent = rate, step, code
-            return _ByMachine(inputs, step, code)
+            return _ByMachine(inputs, step, code, (rate, step, code))
     return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output))
 
 
 class _ByMachine:
-    """The steps as machine code: carried values stay in its memory."""
+    """The steps as machine code: carried values stay in its memory. kept: what the next walk may go on with."""
 
-    def __init__(self, inputs: Inputs, step: Step, code: Tape | StraightLine) -> None:
-        self.step, self.tables, self.code = step, inputs.tables, code
-        Feeds(step.flat, code)(inputs)
+    def __init__(self, inputs: Inputs, step: Step, code: Tape | StraightLine, kept: Any = None) -> None:
+        self.step, self.tables, self.code, self.kept = step, inputs.tables, code, kept
+        feed(code, inputs)
         for row, value in zip(step.leaves, step.start, strict=True):
             code.put(row, value)
 
     def run(self, history: Any) -> None:
         """As many steps as the history has places for."""
-        with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
-            self.code.repeat(self.tables.values.buffer_info()[0], history)
+        self.tables.grow_values()
+        with self.tables.lock, memoryview(self.tables.values) as view:
+            self.code.repeat(view, history)
 
     def weight(self, row: int) -> float:
         leaf = self.step.leaf_of.get(row)
@@ -334,6 +337,8 @@ class _ByMachine:
 
 class _ByReference:
     """The steps in Python, for operators that cannot be compiled."""
+
+    kept: Any = None
 
     def __init__(self, answers: ByReference, inputs: Inputs, rule: Any, held: list[float]) -> None:
         self.answers, self.formula, self.done = answers, formula_of(rule), 0

@@ -164,6 +164,7 @@ class Program:
                     found = habit.way(*inputs)
                     if found is not None:
                         return _answer(Answer, found)
+                    habit.close()
         return self._asked(feed, inputs)
 
     def _asked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
@@ -188,7 +189,7 @@ class Program:
         rows, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(each) is float for each in inputs)
         arrays = all(getattr(each, "ndim", 0) for each in inputs)
         if plain or (arrays and len(given.batches) in (0, len(inputs))):
-            return again(answers, answers.source_at(), given.samples, self._single, rows, plain)
+            return again(answers, self._kept, given.samples, self._single, rows, plain)
         return never
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
@@ -266,9 +267,7 @@ class Program:
         """Read the weights from this array from now on. It is laid out as the one that `weights=` was given."""
         if not isinstance(self._kept, InArray):
             raise FeedError("This Program reads its Variables. Give it an array when you make it: weights=array.")
-        with self._lock, self._tables.lock:
-            self._kept.hold(array)
-            self._habit.close()
+        self._kept.hold(array)
 
     def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
         """Move the Variables of wrt downhill, without returning to Python in between.

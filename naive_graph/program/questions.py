@@ -22,7 +22,7 @@ from ..engines.tape.lowering import Lowering, Stage
 from ..engines.tape.report import report
 from ..engines.tape.tape import Tape
 from ..errors import EngineError, EngineWarning
-from .given import Feeds, Inputs, Weights
+from .given import Inputs, Weights, feed
 from .replay import Replay, first_wrong
 from .results import Part, all_finite, as_list, for_each, picks, whole_groups
 
@@ -53,6 +53,8 @@ class ByReference:
     def __init__(self, asked: Question) -> None:
         self.question, self.weights = asked, asked.weights
         self.tables, self.rows, self.wrt = asked.tables, asked.rows, asked.wrt
+        self.tape: Any = None  # compiled code,
+        self.idle: Any = None  # and what the next call runs; None while a call is under way, and after it was cut off
 
     @property
     def machine(self) -> ByMachine | None:
@@ -95,9 +97,17 @@ class ByReference:
             return float(self.weights.array[self.weights.places[row]])
         return self.tables.values[row]
 
-    def source_at(self) -> int:
-        """The address of the floats that leaves are loaded from."""
-        return self.weights.array.ctypes.data if self.weights else self.tables.values.buffer_info()[0]
+    def source(self) -> Any:
+        """The floats that leaves are loaded from: an array. They stay where they are while there is a view of them."""
+        if self.weights is not None:
+            return self.weights.array
+        self.tables.grow_values()
+        return self.tables.values
+
+    def taken(self) -> Any:
+        """The code to run, with memory that nobody else works in: who comes in between takes a twin."""
+        code, self.idle = self.idle, None
+        return self.tape.twin() if code is None else code
 
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
@@ -143,14 +153,13 @@ class ByMachine(ByReference):
         wanted = [at.row for at in self.asked]
         self.straight = fits(self.flat) if engine is None else engine == "native" and pays(self.flat)
         self._groups = whole_groups(self.flat, self.asked)
-        self.tape: Any = self._code(wanted)
+        self.tape = self.idle = self._code(wanted)
         self.may_move = engine is None and not self.straight
         self.patience = PATIENCE if self.may_move and pays(self.flat) else 0
         self.scalars = sum(1 for at in self.asked if self.flat.groups[at.row] == 0)
         self._picks = picks(self.flat, self.tape, self.asked, len(self.rows), len(self.wrt))
         self._fed = [row in self.batched for row in self.wrt] if self.batched.intersection(self.wrt) else []
         self.descent: Any = None  # the last way downhill, kept by who makes them
-        self.feeds = Feeds(self.flat, self.tape)
 
     @property
     def machine(self) -> ByMachine:
@@ -172,20 +181,25 @@ class ByMachine(ByReference):
         return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, keep=True).stages
 
     def __call__(self, inputs: Inputs) -> Found:
-        with self.tables.lock:  # machine code reads the columns while other threads may run: they must not move
-            if len(self.tables.values) < len(self.tables.operators):
-                self.tables.grow_values()
-            amiss = self._run(inputs)
-        values, slopes, finite = self.found(amiss == 0.0, inputs.samples)
+        with self.tables.lock:
+            if self.patience > 0:
+                self._wait()
+            code = self.taken()
+            feed(code, inputs)
+            with memoryview(self.source()) as view:
+                code.run(view)
+            values, slopes, finite = self.found(code, inputs.samples)
+            self.idle = code
         if not finite and not inputs.batches:
             return super().__call__(inputs)
         return values, slopes, finite
 
-    def found(self, finite: bool, samples: int) -> Found:
-        """What the last run left. finite: whether all scalars are."""
-        values, *slopes = [pick(self.tape.out, self.tape) for pick in self._picks]
+    def found(self, code: Any, samples: int) -> Found:
+        """What a run left."""
+        finite = code.out.item(self.scalars) == 0.0  # behind the last scalar stands whether all of them are
+        values, *slopes = [pick(code.out, code) for pick in self._picks]
         if self.scalars < len(self.asked) and finite:
-            lanes = (values, *slopes) if self._groups is None else map(self.tape.out_lines, self._groups)
+            lanes = (values, *slopes) if self._groups is None else map(code.out_lines, self._groups)
             finite = all(map(all_finite, lanes))
         if self._fed:
             slopes = [for_each(row, self._fed, samples) for row in slopes]
@@ -208,25 +222,14 @@ class ByMachine(ByReference):
     def _straight_line(self) -> StraightLine:
         return StraightLine(self.flat, [at.row for at in self.asked])
 
-    def _run(self, inputs: Inputs) -> float:
-        """0.0 if all scalars among the results are finite."""
-        if self.patience > 0:
-            self._wait()
-        tape = self.tape
-        if self.feeds.any:
-            self.feeds(inputs, self.weights and self.weights.array)
-        tape.run(self.source_at())
-        amiss: float = tape.out.item(self.scalars)
-        return amiss
-
     def _wait(self) -> None:
         """Count what goes over the tape; after enough of it, move to straight-line code."""
         if self.patience > 1:
             self.patience -= 1
             return
         with suppress(Opaque):  # then the tape goes on
-            code = self._straight_line()
-            self.tape, self.feeds, self.straight = code, Feeds(self.flat, code), True
+            self.straight, self.tape = True, self._straight_line()
+            self.idle = self.tape
         self.patience = 0  # only now: after a Ctrl-C the next run tries again
 
     def explain(self, times: bool = True) -> str:

@@ -52,19 +52,18 @@ def _pick(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick
     lanes = {at.lane == NONE for at in asked}
     if groups == {0}:
         return Part(0, slice(places[0], places[-1] + 1))
-    leaf = any(flat.starts[at.row] == flat.starts[at.row + 1] for at in asked)  # what was fed is nowhere exported
+    many = [at.row for at in asked if flat.groups[at.row]]
+    leaf = any(flat.starts[row] == flat.starts[row + 1] for row in many)  # what was fed is nowhere exported
     if leaf and len(asked) == 1:
         (at,) = asked
         fed = slice(None) if at.lane == NONE else slice(at.lane, at.lane + 1)
         return lambda out, tape: tape.lanes_of(at.row)[fed].copy().reshape((1, -1) if at.lane == NONE else -1)
-    if not leaf and 0 not in groups and len(groups) == 1 and len(lanes) == 1:
+    if not leaf and len(groups) == 1 and lanes == {True}:
         (group,) = groups
-        lines = np.array([tape.exported[group].index(at.row) for at in asked])
-        if lanes == {True}:
-            some = as_slice(lines.tolist())
-            return Part(group, some) if isinstance(some, slice) else lambda out, tape: tape.out_lines(group)[some]
-        samples = np.array([at.lane for at in asked])
-        return lambda out, tape: tape.out_lines(group)[lines, samples]
+        some = as_slice([tape.exported[group].index(at.row) for at in asked])
+        return Part(group, some) if isinstance(some, slice) else lambda out, tape: tape.out_lines(group)[some]
+    if not leaf and all(at.lane != NONE or not flat.groups[at.row] for at in asked):
+        return _numbers(flat, tape, asked, places)
     singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]
 
     def together(out: Any, tape: Any) -> Any:
@@ -72,6 +71,24 @@ def _pick(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick
         return np.array(entries) if all(isinstance(each, float) for each in entries) else entries
 
     return together
+
+
+def _numbers(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick:
+    """Numbers of which some are scalars, and some lanes of a group's lines."""
+    line_of = {group: {row: line for line, row in enumerate(rows)} for group, rows in tape.exported.items()}
+    spread: dict[int, list[tuple[int, int, int]]] = {}
+    for k, (at, place) in enumerate(zip(asked, places, strict=False)):
+        group = int(flat.groups[at.row])
+        spread.setdefault(group, []).append((k, line_of[group][at.row], at.lane) if group else (k, place, 0))
+    columns = [(group, *np.array(found).T) for group, found in spread.items()]
+
+    def numbers(out: Any, tape: Any) -> Any:
+        found = np.empty(len(asked))
+        for group, where, lines, lanes in columns:
+            found[where] = tape.out_lines(group)[lines, lanes] if group else out[lines]
+        return found
+
+    return numbers
 
 
 def whole_groups(flat: Flat, asked: list[Sample]) -> list[int] | None:

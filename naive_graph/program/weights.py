@@ -30,6 +30,10 @@ class InGraph:
     def __deepcopy__(self, memo: dict[int, Any]) -> InGraph:
         return self  # Variables are not copied
 
+    def source(self) -> Any:
+        """Where they are: an array, which stays where it is while there is a view of it."""
+        return self.tables._values
+
     def check_movable(self) -> None:
         """Every Variable can be moved."""
 
@@ -62,6 +66,10 @@ class InArray:
         twin = copy(self)
         twin.hold(deepcopy(self.held.array, memo))
         return twin
+
+    def source(self) -> Any:
+        """Where they are."""
+        return self.held.array
 
     def check_movable(self) -> None:
         """Raise FeedError unless every weight can be moved by itself."""

@@ -39,7 +39,8 @@ class ByWindows(ByReference):
 
     def __init__(self, asked: Question, tape: WindowTape) -> None:
         super().__init__(asked)
-        self.tape, self.placeholders = tape, [row for row, _ in tape.fed]
+        self.placeholders = [row for row, _ in tape.fed]
+        self.tape = self.idle = tape
 
     @cached_property
     def machine(self) -> ByMachine | None:
@@ -47,21 +48,19 @@ class ByWindows(ByReference):
         return ByMachine(self.question._replace(engine="tape")) if self.tape.rows <= MOST_ROWS else None
 
     def __call__(self, inputs: Inputs) -> Found:
-        tape = self.tape
-        with self.tables.lock:  # machine code reads the column while other threads may run: it must not move
-            if len(self.tables.values) < len(self.tables.operators):
-                self.tables.grow_values()
+        with self.tables.lock:
+            tape, column = self.taken(), self.source()
             for row, place in tape.fed:
                 tape.scalars[place] = inputs.numbers[row]
-            column = self.tables.values
             if len(inputs.numbers) > len(tape.fed):  # Variables' too, on the way downhill
                 column = column[:]
                 for row, number in inputs.numbers.items():
                     column[row] = number
-            tape.run(column.buffer_info()[0])
-        if tape.out[-1] != 0.0:
-            return super().__call__(inputs)
-        return [float(tape.out[0])], [tape.out[1:-1].copy()] if self.wrt else [], True
+            with memoryview(column) as view:
+                tape.run(view)
+            value, *slopes = float(tape.out[0]), tape.out[1:-1].copy()
+            finite, self.idle = tape.out[-1] == 0.0, tape
+        return ([value], slopes if self.wrt else [], True) if finite else super().__call__(inputs)
 
     def explain(self, times: bool = True) -> str:
         tape = self.tape

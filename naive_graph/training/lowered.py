@@ -208,6 +208,8 @@ def _repair(thing: Any) -> str:
 
 def _flat(leaf: LeafNode, array: Any) -> Any:
     """The array's elements, row by row."""
+    if type(array) is np.ndarray and array.dtype == np.float64 and array.shape == leaf.shape:
+        return array.reshape(-1)
     try:
         numbers = np.asarray(array)
     except ValueError as error:

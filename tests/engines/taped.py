@@ -9,8 +9,8 @@ from unrolled import Habit, unrolled
 import naive_graph as ng
 from naive_graph import PlaceHolder
 from naive_graph.engines.straight.line import StraightLine
-from naive_graph.engines.tape.flat import NONE, Lanes
-from naive_graph.engines.tape.lowering import Fed, Lowering
+from naive_graph.engines.tape.flat import NONE, Fed, Lanes
+from naive_graph.engines.tape.lowering import Lowering
 from naive_graph.engines.tape.tape import Tape
 from naive_graph.graph.handles import CURRENT
 
@@ -46,8 +46,8 @@ def on_tape(low, fed=None, samples=None):
     if samples is not None:
         tape.set_samples([1, samples])
     fill(tape, low, given_values(low, fed))
-    source = array("d", table_values())
-    tape.run(source.buffer_info()[0])
+    source = memoryview(array("d", table_values()))
+    tape.run(source)
     scalars = iter(tape.out.tolist())
     answers = []
     for found in asked:
@@ -61,14 +61,9 @@ def on_tape(low, fed=None, samples=None):
 
 def fill(tape, low, values):
     """Feed every leaf that is not loaded."""
+    tape.scalars[tape.fed_at] = [values[Fed(row)] for row in tape.fed_rows]
     for row, source in low.flat.sources.items():
-        if low.flat.groups[row] == 0:
-            if isinstance(source, Fed):
-                tape.put(row, values[source])
-        elif isinstance(source, Lanes):
-            numbers = [number if at is None else values[at] for number, at in zip(*source)]
-            tape.feed(row)[: len(numbers)] = numbers
-        else:
+        if low.flat.groups[row] > 0 and not isinstance(source, Lanes):
             numbers = np.asarray(values[source], float)
             tape.feed(row)[: len(numbers)] = numbers
 
@@ -76,8 +71,8 @@ def fill(tape, low, values):
 def answers(machine, low):
     made = machine(low.flat, [found.row for found in asked_of(low)])
     fill(made, low, given_values(low))
-    source = array("d", table_values())
-    made.run(source.buffer_info()[0])
+    source = memoryview(array("d", table_values()))
+    made.run(source)
     scalars = sum(1 for found in asked_of(low) if low.flat.groups[found.row] == 0)
     return made.out[:scalars].copy()
 

@@ -63,7 +63,7 @@ def on_windows(output, leaves, width):
 
 def rerun(tape):
     values = array("d", table_values())
-    tape.run(values.buffer_info()[0])
+    tape.run(memoryview(values))
 
 
 def bits(number):

@@ -13,7 +13,7 @@ from ..llvm.listing import MOST_WHOLE, Straight, calling
 from ..llvm.meaning import in_registers
 from ..llvm.pairs import partner
 from ..llvm.typed import LANES
-from ..tape.flat import DOT, LARGEST, NONE, Flat, name_of
+from ..tape.flat import DOT, LARGEST, NONE, Fed, Flat, name_of
 from ..tape.operators import largest_of
 from .packing import both_together, gathered
 from .packing import together as side_by_side
@@ -29,7 +29,8 @@ class Written:
     the last one is 0.0 if all are finite. wide: whether functions are computed a
     register at once, as in lanes, else by the C library.
     Where the rows are: `registers[row]` is a register, what can be loaded, or a
-    float. given: the places in scratch of leaves that are put in. alone, many:
+    float. given: the places in scratch of leaves that are put in; fed: of those that
+    are fed, which come first, by their rows of the tables. alone, many:
     the functions of one number, and of a register.
     """
 
@@ -42,6 +43,8 @@ class Written:
         for place, row in enumerate(wanted):
             self.results.setdefault(row, []).append(place)
         self.given: dict[int, int] = {}
+        fed = sorted({each.row for each in flat.sources.values() if isinstance(each, Fed)})
+        self.fed = {row: self.code.room() for row in fed}
         self.registers: list[Any] = [None] * len(flat)
         for row in flat.leaves().tolist():
             self.registers[row] = self._leaf(row)
@@ -64,7 +67,7 @@ class Written:
             return self.flat.constants[row]
         if isinstance(source, int):
             return self.code.leaf("values", source)
-        self.given[row] = self.code.room()
+        self.given[row] = self.fed[source.row] if isinstance(source, Fed) else self.code.room()
         return self.code.leaf("scratch", self.given[row])
 
     def _rows(self, rows: list[int], wide: bool) -> None:

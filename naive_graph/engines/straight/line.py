@@ -25,13 +25,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..llvm.compile import compiled
 from ..llvm.repeat import loop
 from ..llvm.typed import LANES
-from ..tape.face import Face
+from ..tape.face import Face, address
 from ..tape.flat import NONE, Array, Flat
 from ..tape.places import aligned
 from .code import Written
@@ -76,8 +77,9 @@ class StraightLine(Face):
         code = Written(flat, wanted, not fits(flat) if wide is None else wide)
         self.given, self.instructions = code.given, code.instructions
         result_of = {row: place for place, row in enumerate(wanted)}
-        self.out = np.zeros(len(wanted) + 1 + LANES)
-        self.scalars = aligned(code.code.spilled + LANES)
+        self.fed_rows, self.fed_at = [*code.fed], slice(0, len(code.fed))
+        self.reach = 1 + max((each for each in flat.sources.values() if isinstance(each, int)), default=-1)
+        self._sizes = len(wanted) + 1 + LANES, code.code.spilled + LANES
         texts = [str(code), PACKED]
         if moves:
             places = [(result_of[a], self.given[b]) for a, b in moves]
@@ -87,6 +89,12 @@ class StraightLine(Face):
             kinds = [*[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_void_p]
             self._again = self.library.function("again", None, kinds)
         self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
+        self.begin()
+
+    def begin(self) -> None:
+        """Take memory of its own, in which nothing was computed yet."""
+        results, scalars = self._sizes
+        self.out, self.scalars = np.zeros(results), aligned(scalars)
         self._places = (self.out.ctypes.data, self.scalars.ctypes.data)
         self.arguments = np.array([0, *self._places], np.int64)
         self.packed = self.arguments.ctypes.data
@@ -99,9 +107,9 @@ class StraightLine(Face):
         many = self.instructions
         return [f"Straight-line code: {len(self.flat)} rows, one after the other, in {many} of LLVM's instructions."]
 
-    def repeat(self, source: int, history: Array) -> None:
+    def repeat(self, source: Any, history: Array) -> None:
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
-        self._again(source, *self._places, len(history), history.ctypes.data)
+        self._again(address(source, self.reach), *self._places, len(history), history.ctypes.data)
 
 
 def fits(flat: Flat, most: int = FEW_ROWS) -> bool:

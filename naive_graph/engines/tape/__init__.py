@@ -7,8 +7,8 @@ products), `alike` and `lanes` (samples hidden in an unrolled graph), `adjoint`,
 `stand`, `templates` and `terms` (the reverse sweep appends rows), `share` (nothing is
 computed twice, or for nobody), `softmax`, `lowering` (all of these, one after the other),
 `sections` (what varies with the sample, and what does not), `tiles` (dots that
-share operands), `runs` and `scalars` (the rest, by operator: order and loop), `blocks` and `places`
-(where values live), `kernels`, `sums` and `operators` (the loops), `face`, `memory` and
+share operands), `runs` and `scalars` (the rest, by operator: order and loop), `leaves`, `blocks` and
+`places` (where values live), `kernels`, `sums` and `operators` (the loops), `face`, `memory` and
 `tape` (all of it), `report` (what the passes did, in words).
 
 A large plan in which `repeats` finds nothing goes another, shorter way: it is

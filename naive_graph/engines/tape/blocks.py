@@ -8,14 +8,14 @@ again gives its slot back, and the next value takes the lowest that is free.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .flat import DOT, NONE, REDUCE, TOTAL, Flat
-from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, OUTER, REDUCE_PAIRS, SPREAD, SUM
+from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, GATHER, OUTER, REDUCE_PAIRS, SPREAD, SUM
 from .operators import Shape
 from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
 from .tiles import ONE, Dense, Outer, Step
@@ -161,15 +161,17 @@ class Writer:
 
 
 def block(
-    writer: Writer, steps: list[Step], feeds: list[int], exports: list[int], slot_of: dict[Slot, int], keep: bool
-) -> Block:
+    writer: Writer, steps: list[Step], feeds: list[int], gathered: Mapping[int, int], exports: list[int],
+    slot_of: dict[Slot, int], keep: bool,
+) -> Block:  # fmt: skip
     """A section's steps as instructions.
 
-    feeds, exports: rows to be read and handed out, in order. slot_of: slots that
-    earlier sections of the group filled. keep: whether later ones read ours.
+    feeds, exports: rows to be read and handed out, in order. gathered: rows whose lanes are scalars, and where it is
+    written which. slot_of: slots that earlier sections of the group filled. keep: whether later ones read ours.
     """
     if feeds:
         writer.instructions.append(Instruction(FEED, [Slot(row) for row in feeds]))
+    writer.instructions += [Instruction(GATHER, [Slot(row), base]) for row, base in gathered.items()]
     for step in steps:
         writer.step(step)
     for place, row in enumerate(exports):

@@ -76,11 +76,21 @@ def arrays(numbers: Mapping[int, Any], kind: Any) -> tuple[Array, Array]:
     return np.array([*numbers], np.int32), np.array([*numbers.values()], kind)
 
 
+class Fed(NamedTuple):
+    """Where a leaf's value comes from: it is fed, for the leaf of that row of the tables."""
+
+    row: int
+
+
 class Lanes(NamedTuple):
     """What a leaf's lanes hold: a number each, and where it comes from (None: it is that number)."""
 
     numbers: list[float]
     sources: list[Any]
+
+    @property
+    def constant(self) -> bool:
+        return all(source is None for source in self.sources)
 
 
 class Sample(NamedTuple):

@@ -20,7 +20,7 @@ from .sums import NOTHING_YET, Samples, dense, dot_mixed, many, outer, reduce_pa
 # Instructions of scalars: (what, to, how many, from where in `index`, and the same for what a section looks up).
 LOAD, COPY, PACK, MOVE, CHECK, BEGIN, SECTION, FIRST_KERNEL = 0, 1, 2, 3, 4, 5, 6, 16
 # Instructions of lanes; those from FIRST_KERNEL on are (the row's place, its operands' places...).
-SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, FEED, EXPORT = 0, 1, 2, 3, 4, 5, 6, 7
+SPREAD, DOT_MIXED, DENSE, SUM, REDUCE_PAIRS, OUTER, FEED, EXPORT, GATHER = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # What describes a part: its group, first and last instruction; then samples, the width of a block, the stride of feeds
 # and exports, and where its lanes, feeds and exports start.
 PART, GROUP, FROM, TO, SAMPLES, WIDTH, STRIDE, LANES_AT, FEEDS_AT, OUT_AT = 9, 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -134,16 +134,17 @@ def run_lanes(part: int, todo: Tables, at: Numbers) -> None:
         lanes_at, whole = todo.parts[part + LANES_AT], (real + LANES - 1) // LANES * LANES
         feeds_at, out_at = todo.parts[part + FEEDS_AT] + block, todo.parts[part + OUT_AT] + block
         run_block(
-            todo.parts[part + FROM], todo.parts[part + TO], stride, todo.code, todo.table,
+            todo.parts[part + FROM], todo.parts[part + TO], stride, todo.code, todo.index[block:], todo.table,
             Samples(at.scalars, at.lanes[lanes_at:], width, real, whole, block == 0),
             at.feeds[feeds_at:], at.out_lanes[out_at:],
         )  # fmt: skip
 
 
 def run_block(
-    begin: int, end: int, stride: int, code: Ints, table: Longs, on: Samples, feeds: Floats, out_lanes: Floats
-) -> None:
-    """Run the instructions for one block."""
+    begin: int, end: int, stride: int, code: Ints, index: Ints, table: Longs, on: Samples, feeds: Floats,
+    out_lanes: Floats,
+) -> None:  # fmt: skip
+    """Run the instructions for one block; index: from its first sample on."""
     at = begin
     while at < end:
         what, size = code[at], code[at + 1]
@@ -166,6 +167,10 @@ def run_block(
                 to, start = code[at + 2 + line] * on.width, line * stride
                 for i in range(0, on.whole, LANES):
                     on.lanes[to + i : to + i + LANES] = feeds[start + i : start + i + LANES]
+        elif what == GATHER:
+            to, base = code[at + 2] * on.width, code[at + 3]
+            for i in range(on.whole):
+                on.lanes[to + i] = on.scalars[index[base + i]]
         elif what == SUM:
             sum_in_order(code, at + 2, on)
         elif what == EXPORT:

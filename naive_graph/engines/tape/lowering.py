@@ -32,7 +32,7 @@ from ..llvm.machine import machine
 from ..llvm.python import Bytes
 from .adjoint import Count, adjoint
 from .dots import dots
-from .flat import DOT, NONE, TOTAL, Array, Columns, Flat, Sample, rewritten
+from .flat import DOT, NONE, TOTAL, Array, Columns, Fed, Flat, Sample, rewritten
 from .lanes import lanes
 from .powers import powers
 from .rows import flat_of_tables
@@ -142,12 +142,6 @@ class Stage(NamedTuple):
     size: int
     dots: int
     samples: list[int]
-
-
-class Fed(NamedTuple):
-    """Where a leaf's value comes from: it is fed, for the leaf of that row of the tables."""
-
-    row: int
 
 
 class Lowering:

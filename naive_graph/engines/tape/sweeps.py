@@ -18,6 +18,7 @@ from ...core.tables import VARIABLE
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.python import Floats, Ints, Longs
 from .backward import backward
+from .face import Face
 from .flat import Flat, arrays
 from .kernels import amiss
 from .operators import addresses
@@ -31,7 +32,7 @@ def call_back(
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
-class WindowTape:
+class WindowTape(Face):
     """A plan's windows over arrays. It must not run in two threads at once.
 
     output: the row whose value is wanted, and whose derivatives with respect to
@@ -52,22 +53,22 @@ class WindowTape:
         self.wanted = np.array([made.slots[output], *made.slots[list(wrt)]], np.int32)
         found = [address for shape in progress(made.shapes, label="kernels") for address in _addresses(shape)]
         self.table = np.array(found or [0], np.int64)
-        self.scalars, self.adjoints = np.zeros(len(flat) + 1), np.zeros(len(flat) + 1)
+        self.scalars = np.zeros(len(flat) + 1)
         constants, values = arrays(flat.constants, np.float64)
         self.scalars[made.slots[constants]] = values
-        self.out = np.zeros(len(self.wanted) + 1)
-        self.leaf_count = len(made.leaves)
-        first = Leaves(0, self.loads, loaded, self.leaf_count)
-        line = Line(self.code, self.index, self.table, self.scalars)
-        end = Ends(len(self.code), len(self.index), len(flat))
-        self.arguments = packed(first, line, end, self.adjoints, self.wanted, len(self.wanted), self.out)
-        self._arguments_at = self.arguments.ctypes.data
+        self.leaf_count, self.loaded, self.reach = len(made.leaves), loaded, int(self.loads.max()) + 1
         self._run = library_of(__name__).function("there_and_back.packed", None, [ctypes.c_void_p])
+        self.begin()
 
-    def run(self, source: int) -> None:
-        """Run once. source: the address of the floats that leaves are loaded from."""
-        self.arguments[0] = source
-        self._run(self._arguments_at)
+    def begin(self) -> None:
+        """Take memory of its own, in which nothing was computed yet."""
+        self.scalars, self.adjoints = self.scalars.copy(), np.zeros(len(self.scalars))
+        self.out = np.zeros(len(self.wanted) + 1)
+        first = Leaves(0, self.loads, self.loaded, self.leaf_count)
+        line = Line(self.code, self.index, self.table, self.scalars)
+        end = Ends(len(self.code), len(self.index), self.rows)
+        self.arguments = packed(first, line, end, self.adjoints, self.wanted, len(self.wanted), self.out)
+        self.packed = self.arguments.ctypes.data
 
 
 def _addresses(shape: Any) -> tuple[int, ...]:

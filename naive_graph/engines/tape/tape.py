@@ -14,7 +14,8 @@ from ..llvm.typed import LANES
 from . import kernels
 from .blocks import Slot, Writer, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, PART, SAMPLES, SECTION, TO, Numbers, Steps, Tables
+from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, Numbers, Steps, Tables
+from .leaves import Leaves
 from .memory import Memory
 from .operators import Shape, addresses
 from .places import runs_of, side_by_side
@@ -46,33 +47,34 @@ class Tape(Memory):
         self._write([row for row in wanted if flat.groups[row] == 0])
         self.code, self.index = np.concatenate(self._code), np.concatenate(self._index)
         self.table = self._addresses()
-        self.scalars = self._scalars()
-        self.moving = np.empty(len(moves) + 1)
-        first, count = self.results
-        self.out = self.scalars[first : first + count + 1]
         self.moves = np.array([[self.slots[a], self.slots[b]] for a, b in moves] or [[0, 0]], np.int32)
         self.move_count, self.watched = len(moves), int(self.slots[watched])
         self.library = library_of(kernels.__name__)
         self._run = self.library.function("run.packed", None, [ctypes.c_void_p])
-        self.set_samples(flat.samples)
+        self.begin()
+
+    def begin(self) -> None:
+        """Take memory of its own, in which nothing was computed yet."""
+        self.scalars, self.moving = self._scalars(), np.empty(len(self.moves) + 1)
+        first, count = self.results
+        self.out = self.scalars[first : first + count + 1]
+        self.set_samples(self.flat.samples)
 
     # --- where things are ---
 
     def _place(self, wanted: Sequence[int]) -> None:
-        """Scalars: what is loaded, other leaves, then rows in the order in which they run; and room for the results."""
-        flat = self.flat
-        leaves = flat.leaves()
-        alone = [row for row in leaves.tolist() if flat.groups[row] == 0]
-        self.loads = sorted(
-            (row for row in alone if isinstance(flat.sources.get(row), int)), key=lambda row: flat.sources[row]
-        )
-        others = [row for row in alone if not isinstance(flat.sources.get(row), int)]
-        self.fed = {g: leaves[flat.groups[leaves] == g].tolist() for g in range(1, len(flat.samples))}
+        """Scalars: what leaves hold, then rows in the order in which they run; and room for the results."""
+        flat, self.leaves = self.flat, Leaves(self.flat)
+        self.fed_rows, self.fed_at, self.reach = self.leaves.fed, self.leaves.fed_at, self.leaves.reach
+        found = {row: self.leaves.place(source) for row, source in self.leaves.alone.items()}
+        others = [row for row, place in found.items() if place == NONE]
+        lanes = [row for row in flat.leaves().tolist() if flat.groups[row] and row not in self.leaves.lines]
+        self.fed = {group: [row for row in lanes if flat.groups[row] == group] for group in range(1, len(flat.samples))}
         self.exported = {g: list(dict.fromkeys(r for r in wanted if flat.groups[r] == g)) for g in self.fed}
         self.runs: dict[int, Runs] = {}
         shapes = Shapes()
         self.steps = {(part.stage, part.group): tiles(flat, part) for part in self.sections if part.group}
-        order: list[Any] = [self.loads, others]
+        order: list[Any] = [others]
         for part in self.sections:
             rows = part.rows[flat.groups[part.rows] == 0]
             if part.group == 0:
@@ -83,15 +85,17 @@ class Tape(Memory):
             order.append(rows)
         placed = np.concatenate([np.asarray(rows, np.int32) for rows in order])
         self.slots = np.full(len(flat) + 1, NONE, np.int32)
-        self.slots[placed] = np.arange(len(placed))
+        self.slots[[*found]] = [*found.values()]
+        self.slots[placed] = self.leaves.count + np.arange(len(placed))
         self.kernels = shapes.since()
-        self.results = len(placed), sum(1 for row in wanted if flat.groups[row] == 0)
+        self.results = self.leaves.count + len(placed), sum(1 for row in wanted if flat.groups[row] == 0)
         self.nothing = sum(self.results) + 1
 
     def _scalars(self) -> Array:
         """Room for all scalars: rows, the beginning of a sum, 1, and those that are packed for a layer."""
         scalars = np.zeros(self.nothing + 2 + self._sizes["packed"])
         scalars[self.nothing : self.nothing + 2] = NOTHING_YET, 1.0
+        scalars[self.leaves.held_at] = self.leaves.held
         for row, number in self.flat.constants.items():
             if self.flat.groups[row] == 0 and self.slots[row] >= 0:
                 scalars[self.slots[row]] = number
@@ -101,20 +105,19 @@ class Tape(Memory):
 
     def _write(self, wanted: list[int]) -> None:
         """All parts: the loads, the sections, and what is handed out."""
-        flat, kept = self.flat, lives_on(self.sections)
-        self.kept = kept
+        self.kept = lives_on(self.sections)
         self.lane_slots: dict[int, dict[Slot, int]] = {group: {} for group in self.fed}
         self.most_slots = {group: len(rows) for group, rows in self.fed.items()}  # fed even where nothing is computed
-        self._load(np.array([flat.sources[row] for row in self.loads], np.int32))
+        self.gathered = self._gathered()
+        self._load(np.array(self.leaves.loads, np.int32))
         begun: set[int] = set()
         last = {part.group: part.stage for part in self.sections}
         for part in self.sections:
             if part.group == 0:
                 self._runs(self.runs[part.stage])
             else:
-                feeds = [] if part.group in begun else self.fed[part.group]
                 exports = self.exported[part.group] if last[part.group] == part.stage else []
-                self._lanes(part, feeds, exports, part.group in kept)
+                self._lanes(part, exports, part.group in begun)
                 begun.add(part.group)
         self._hand_out(self.slots[wanted])
 
@@ -148,10 +151,22 @@ class Tape(Memory):
         self._indexed(index[:entries])
         self._part(0, [SECTION, first, size, base, base + size])
 
-    def _lanes(self, part: Section, feeds: list[int], exports: list[int], keep: bool) -> None:
+    def _gathered(self) -> dict[int, int]:
+        """The leaves whose lanes are scalars, and from where on the index says which; lanes behind repeat the last."""
+        found = {}
+        for row, line in self.leaves.lines.items():
+            found[row] = self._sizes["index"]
+            places = [*map(self.leaves.place, line.sources, line.numbers)]
+            self._indexed(np.array([*places, *places[-1:] * (-len(places) % LANES)], np.int32))
+        return found
+
+    def _lanes(self, part: Section, exports: list[int], begun: bool) -> None:
         group, pack_at = part.group, self.nothing + 2 + self._sizes["packed"]
         writer = Writer(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * LANES)
-        made = block(writer, self.steps[part.stage, group], feeds, exports, self.lane_slots[group], keep)
+        feeds = [] if begun else self.fed[group]
+        gathered = {row: at for row, at in self.gathered.items() if self.flat.groups[row] == group and not begun}
+        steps, slots = self.steps[part.stage, group], self.lane_slots[group]
+        made = block(writer, steps, feeds, gathered, exports, slots, group in self.kept)
         if made.begun:  # sums lie together, and those among them that are no sums' beginnings are written in any case
             self._part(0, [BEGIN, min(made.begun), max(made.begun) - min(made.begun) + 1, 0, 0])
         self._scalar(PACK, pack_at, made.packed)
@@ -182,7 +197,7 @@ class Tape(Memory):
         if group == 0 and self._parts and self._parts[-1][GROUP] == 0:
             self._parts[-1][TO] = end
         else:
-            self._parts.append([group, begin, end] + [0] * (PART - SAMPLES))
+            self._parts.append([group, begin, end])
 
     def _addresses(self) -> Array:
         found = [each for shape in progress(self.kernels, label="kernels") for each in addresses(shape)]
@@ -203,8 +218,9 @@ class Tape(Memory):
         self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room, self.out_room))
         self.packed = self.arguments.ctypes.data
 
-    def repeat(self, source: int, history: Array) -> None:
+    def repeat(self, source: Any, history: Array) -> None:
         """Run as often as the history of the watched scalar has places, each run going on where the last one left."""
-        self.arguments[:3] = source, len(history), history.ctypes.data
+        self.set_source(source)
+        self.arguments[1:3] = len(history), history.ctypes.data
         self._run(self.packed)
         self.arguments[1:3] = 1, self.history.ctypes.data

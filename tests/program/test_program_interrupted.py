@@ -1,0 +1,198 @@
+"""Whatever comes between two lines of a call, a Ctrl-C or another question, the answers stay right."""
+
+import random
+import signal
+import sys
+from contextlib import contextmanager, suppress
+from itertools import count
+
+import numpy as np
+import pytest
+
+from naive_graph import Graph, PlaceHolder, Program, Variable, mean, total
+from naive_graph.program import windowed
+from naive_graph.program.windowed import ByWindows
+
+DICE = np.random.default_rng(7)
+XS = {size: DICE.normal(size=(size, 2)) for size in (1, 3, 8, 37, 130)}
+
+
+def batches(engine):
+    """A question that takes batches of any size."""
+    w, x = [Variable(v) for v in (0.5, -0.3, 0.2)], [PlaceHolder(), PlaceHolder()]
+    program = Program(mean((w[0] * x[0] + w[1] * x[1] + w[2]).tanh() ** 2), w, inputs=[x], engine=engine)
+    return [lambda xs=xs: program(xs) for xs in XS.values()]
+
+
+def lines(engine):
+    """One that gives a line for each sample, and its weights lie in an array."""
+    w, x, array = Variable(0.0), [PlaceHolder(), PlaceHolder()], np.array([0.7])
+    program = Program((w * x[0] - x[1]).sin() * w, [w], inputs=[x], engine=engine, weights=array)
+    return [lambda xs=xs: program(xs) for xs in XS.values()]
+
+
+def numbers(engine):
+    """One that takes numbers one by one, or in an array, in which samples are hidden."""
+    w, xs = Variable(0.3), [PlaceHolder() for _ in range(9)]
+    program = Program(Graph.sum([(w * x - 1.0).tanh() ** 2 for x in xs]), [w], inputs=[xs], engine=engine)
+    p = [PlaceHolder(), PlaceHolder()]
+    other = Program((w * p[0]).sin() + p[1], [w, *p], inputs=p, engine=engine)
+    arrays = DICE.normal(size=(3, 9))
+    return [*(lambda x=x: program(x) for x in arrays), *(lambda v=v: other(v, 2.0 * v) for v in (1.0, -0.5, 3.0))]
+
+
+def windows(engine):
+    """One that is too large for the passes."""
+    x, p = Variable(0.4), PlaceHolder()
+    y = x
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(windowed, "LEAST_ROWS", 10)
+        for k in range(30):
+            y = (y * (p if k % 3 else x) + 0.1 * k).sin()
+        program = Program(y, [x], inputs=[p])
+        program(0.5)
+    assert isinstance(next(iter(program._questions.values())), ByWindows)
+    return [lambda v=v: program(v) for v in (0.5, -0.25, 2.0)]
+
+
+def walks(engine):
+    """Walks downhill, all from the same place."""
+    w, x = [Variable(0.0), Variable(0.0)], PlaceHolder()
+    program = Program(total((w[0] * x + w[1] - x * x) ** 2), w, inputs=[x], engine=engine)
+
+    def walk(xs):
+        program.weights = np.zeros(2)
+        return [program.minimize(0.01, 5, xs)]
+
+    return [lambda xs=xs[:, 0]: walk(xs) for xs in list(XS.values())[:3]]
+
+
+KINDS = [(batches, "tape"), (lines, "tape"), (numbers, "tape"), (numbers, "native"), (windows, None), (walks, "tape")]
+of_each_kind = pytest.mark.parametrize(("kind", "engine"), KINDS)
+
+
+def flat(answer):
+    return [np.asarray(each) for each in answer]
+
+
+def alike(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(flat(one), flat(other), strict=True))
+
+
+@contextmanager
+def at_line(number, act):
+    """Does something once, at that line of ours that runs from here on; yields whether it came to that."""
+    left, done = count(number, -1), []
+
+    def local(frame, event, arg):
+        if event == "line" and next(left) == 0:
+            done.append(1)
+            act()
+        return local
+
+    def trace(frame, event, arg):
+        return local if "/naive_graph/" in frame.f_code.co_filename.replace("\\", "/") and not done else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield done
+    finally:
+        sys.settrace(before)
+
+
+def raise_interrupt():
+    raise KeyboardInterrupt
+
+
+def every_line(ask, act, check, step=1):
+    """What is done at each line of a call in turn, with a check after each."""
+    for number in count(0, step):
+        with suppress(KeyboardInterrupt), at_line(number, act) as done:
+            ask()
+        check()
+        if not done:
+            return
+
+
+@of_each_kind
+def test_after_a_ctrl_c_at_any_line_a_program_answers_as_before(kind, engine):
+    asks = kind(engine)
+    law = [ask() for ask in asks]
+    dice = random.Random(3)
+    warm = 2  # the long way, and then the short one
+
+    step = 29 if kind is walks else 3  # a walk is written down anew each time, in thousands of lines
+
+    def check():
+        for place in dice.sample(range(len(asks)), 2):
+            assert alike(asks[place](), law[place])
+
+    for ask in asks[:3]:
+        for _ in range(warm):
+            ask()
+        every_line(ask, raise_interrupt, check, step)
+
+
+@of_each_kind
+def test_nodes_that_are_built_inside_a_question_change_nothing(kind, engine):
+    """So many that the columns move, each time to another place."""
+    asks = kind(engine)
+    law = [ask() for ask in asks]
+
+    def build():
+        node = Variable(1.0)
+        for _ in range(60):
+            node = node * 2.0
+        assert Graph.node_list[-1] is node  # and the columns have them
+
+    for place in (0, len(asks) - 1):
+        for number in count(0, 67 if kind is walks else 7):
+            with at_line(number, build) as done:
+                found = asks[place]()
+            assert alike(found, law[place]) and alike(asks[place](), law[place])
+            if not done:
+                break
+
+
+@pytest.mark.parametrize(("kind", "engine"), KINDS[:-1])  # a walk inside a walk moves its Variables
+def test_a_question_that_is_asked_inside_itself_gets_its_own_answer(kind, engine):
+    asks = kind(engine)
+    law = [ask() for ask in asks]
+    dice = random.Random(5)
+
+    def inner():
+        place = dice.randrange(len(asks))
+        assert alike(asks[place](), law[place])
+
+    for place in (0, len(asks) - 1):
+        for number in count(0, 3):
+            with at_line(number, inner) as done:
+                found = asks[place]()
+            assert alike(found, law[place])
+            if not done:
+                break
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without timers")
+@of_each_kind
+def test_after_a_ctrl_c_from_a_timer_a_program_answers_as_before(kind, engine):
+    asks, dice = kind(engine), random.Random(11)
+    law = [ask() for ask in asks]
+    before = signal.signal(signal.SIGALRM, lambda number, frame: raise_interrupt())
+    came = 0
+    try:
+        for _ in range(150):
+            place = dice.randrange(len(asks))
+            try:
+                signal.setitimer(signal.ITIMER_REAL, dice.uniform(1e-5, 4e-4))
+                for _ in range(40):
+                    asks[dice.randrange(len(asks))]()
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+            except KeyboardInterrupt:
+                came += 1
+            assert alike(asks[place](), law[place])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert came > 50
