@@ -70,6 +70,7 @@ class TensorNode(Arithmetic):
         self._checkpoint = self._home.checkpoints[-1] if self._home.checkpoints else None
         self._value: Array | None = None
         self._grad: Array | None = None
+        self._run: object = None  # what stands for the backward that reached it last
         if self.sources and self._home.computes_at_once:  # subclasses end with this, so the node is whole
             self.compute_at_once()
 

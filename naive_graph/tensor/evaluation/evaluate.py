@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -211,14 +211,7 @@ def check_fed(nodes: Iterable[TensorNode]) -> None:
 # --- differentiating ----------------------------------------------------------
 
 
-class Run(NamedTuple):
-    """The last backward over a graph: what it reached, and what it found."""
-
-    reached: set[TensorNode]
-    full: bool
-
-
-_RUNS: WeakKeyDictionary[Tables, Run] = WeakKeyDictionary()
+_RUNS: WeakKeyDictionary[Tables, object] = WeakKeyDictionary()  # what stands for the last backward over a graph
 
 
 @method
@@ -240,7 +233,7 @@ def backward(node: TensorNode, full: bool = False) -> None:
     wanted = wanted_among(nodes, full)
     with np.errstate(all="ignore"):
         found = reverse(Calculus(Arrays(), (), _kept_value), node, ones_like(value), wanted)
-    commit(node, nodes, wanted, found, full)
+    commit(node, nodes, wanted, found)
 
 
 def ones_like(value: Array) -> Array:
@@ -269,19 +262,19 @@ def commit(
     nodes: Sequence[TensorNode],
     wanted: set[TensorNode],
     found: Mapping[TensorNode, Array],
-    full: bool,
 ) -> None:
     """Write what a backward run found; what the output does not respond to gets zeros."""
     found = {**found, **_found_again(output, [each for each in found if not is_finite(found[each])])}
+    run = object()
     for each in nodes:
-        each._grad = found.get(each)
+        each._run, each._grad = run, found.get(each)
         if each._grad is None and each in wanted and not isinstance(each, SelectionNode):
             array = _kept_value(each)
             each._grad = namespace(array).full_like(array, 0.0)
     for each in nodes:
         if isinstance(each, LeafNode) and each in found:
             each.receive(found[each])
-    _RUNS[output.home] = Run(set(nodes), full)
+    _RUNS[output.home] = run
 
 
 def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:
@@ -318,7 +311,7 @@ def gradient(node: TensorNode) -> Array | None:
     run = _RUNS.get(node.home)
     if run is None:
         return None
-    if node not in run.reached:
+    if node._run is not run:
         raise NoGradientError(f"{node.label} has no gradient: what backward() started from does not depend on it.")
     if node._grad is None:
         raise NoGradientError(

@@ -55,7 +55,7 @@ class DAGExecutionEngine:
         value = written_out(operand(output))
         found = {node: results[at] for node, at in _gradients(graph).items() if results[at] is not None}
         arrays = {node: ones_like(value) if each.sum is None else each.sum for node, each in found.items()}
-        commit(output, nodes, graph.wanted, arrays, full)
+        commit(output, nodes, graph.wanted, arrays)
 
     def _evaluate(self, output: TensorNode, kept: bool) -> Array:
         self._run(task_graph(output, kept=kept, back=False), kept)

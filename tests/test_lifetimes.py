@@ -1,0 +1,123 @@
+"""A graph that is new for every sample leaves nothing behind, whatever was done with it."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import naive_graph as ng
+from naive_graph import (
+    Graph,
+    History,
+    LeafNode,
+    LoweredLoss,
+    Model,
+    PlaceHolder,
+    Program,
+    Variable,
+    gradients,
+    lower,
+    mean,
+    parameter,
+)
+from naive_graph.graph.handles import CURRENT
+
+MODEL = Model(seed=1)
+W, B = MODEL.add_parameters((6, 5)), MODEL.add_parameters(6)
+SHARED = History()
+
+
+def scalars():
+    x = Variable(2.0, name="x")
+    y = (x * x).sin() + x
+    Graph.forward(y)
+    Graph.backward(y)
+    SHARED.record(y=y)
+    assert x.grad
+
+
+def scalars_by_every_engine():
+    for engine in ("reference", "direct"):
+        x = Variable(2.0)
+        y = (x * x + 1.0).log()
+        Graph.forward(y, engine=engine)
+        Graph.backward(y, engine=engine)
+    assert y.formula()
+
+
+def derivatives():
+    x = Variable(0.5)
+    (slope,) = gradients((x * x).exp(), [x])
+    Graph.forward(slope)
+
+
+def tensors():
+    loss = (parameter(W) @ LeafNode.constant(np.ones((5, 3)))).tanh().sum()
+    loss.backward()
+    assert loss.gradient() is not None
+
+
+def tensor_gradients():
+    w = LeafNode.parameter(np.ones((4, 4)))
+    (slope,) = ((w @ w).sigmoid().sum()).gradients([w])
+    slope.eval()
+
+
+def tensor_operators():
+    x = LeafNode.parameter(np.random.default_rng(1).normal(size=(1, 8, 8, 1)))
+    ng.max_pool2d(ng.conv2d(x, LeafNode.parameter(np.ones((3, 3, 1, 2)))).relu(), 2).softmax().sum().backward()
+
+
+def programs():
+    w, p = Variable(0.5), PlaceHolder()
+    program = Program(mean((w * p).tanh() ** 2), [w], inputs=[p])
+    for size in (3, 3, 3, 8):
+        program(np.ones(size))
+    program.minimize(0.1, 3, np.ones(4))
+    assert program.explain(np.ones(3))
+
+
+def lowered():
+    x = LeafNode.input((3, 5))
+    loss = LoweredLoss(((x @ parameter(W).transpose() + parameter(B)) ** 2).sum(), inputs=[x])
+    for _ in range(3):
+        loss.backward(np.ones((3, 5)))
+
+
+def lowered_tensors():
+    Graph.forward(lower((LeafNode.parameter(np.ones(4)) * 2.0).sum())[()])
+
+
+KINDS = [
+    scalars, scalars_by_every_engine, derivatives, tensors, tensor_gradients, tensor_operators, programs, lowered,
+    lowered_tensors,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sample", KINDS)
+def test_no_graph_of_an_earlier_sample_is_kept(sample):
+    tables = []
+    for _ in range(4):
+        Graph.renew()
+        sample()
+        tables.append(weakref.ref(CURRENT.tables))
+    Graph.renew()
+    gc.collect()
+    assert [each() for each in tables] == [None] * 4
+
+
+@pytest.mark.parametrize("sample", KINDS)
+def test_objects_and_arrays_are_as_many_after_many_samples_as_after_few(sample):
+    def counted():
+        for _ in range(3):
+            Graph.renew()
+            sample()
+        gc.collect()
+        return len(gc.get_objects())
+
+    counted()
+    few = counted()
+    for _ in range(2):
+        counted()
+    assert abs(counted() - few) <= 20
