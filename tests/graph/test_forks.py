@@ -11,7 +11,7 @@ HOUSE = Path(__file__).parent.parent.parent
 
 FORKING = """
 import os, signal, threading
-from naive_graph import Graph, Variable
+from naive_graph import Graph, Program, Variable
 from naive_graph.engines.llvm.compile import compiled
 
 x = Variable(0.5)
@@ -29,7 +29,13 @@ def compile():
         turn += 1
         compiled(f"define double @f(double %x) {{ %y = fmul double %x, {turn}.0 ret double %y }}")
 
-threads = [threading.Thread(target=each) for each in (build, build, compile)]
+def ask():
+    turn = 0
+    while not done.is_set():
+        turn += 1
+        Program((x * turn).sin() + turn % 7, [x], engine="native")()
+
+threads = [threading.Thread(target=each) for each in (build, build, compile, ask)]
 for each in threads:
     each.start()
 for _ in range(12):
@@ -40,7 +46,8 @@ for _ in range(12):
         with Graph.scratch():
             y = Variable(2.0) * 3.0
             Graph.forward(y, engine="native")
-            os._exit(0 if y.value == 6.0 else 1)
+            slope = Program((y + os.getpid()) * 2.0, [y.last[0]], engine="native")().gradient
+            os._exit(0 if y.value == slope[0] == 6.0 else 1)
     assert os.waitpid(child, 0)[1] == 0
 done.set()
 for each in threads:

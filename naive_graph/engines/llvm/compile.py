@@ -24,7 +24,7 @@ from . import cache
 from .size import can_be_optimised, check
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
-_LOCK = RLock()
+_LOCK = RLock()  # whoever calls LLVM holds it: llvmlite has a lock of its own, of which a fork would know nothing
 held_over_forks(COMPILER, lambda: _LOCK)
 OLDEST = (16,)  # of LLVM; before, `ptr` and `memory(none)` were not in its language
 MOST_LIBRARIES = 256  # of which the oldest are let go; who still holds one keeps it alive
@@ -45,10 +45,15 @@ class Library:
 
         Raises LookupError if there is no function of that name.
         """
-        found: int = self._engine.get_function_address(name)
+        with _LOCK:
+            found: int = self._engine.get_function_address(name)
         if found == 0:
             raise LookupError(f"The compiled library has no function {name!r}.")
         return found
+
+    def __del__(self, lock: Any = _LOCK) -> None:  # a global may be gone when Python ends
+        with lock:
+            self.__dict__.clear()  # and the engine goes
 
     def function(self, name: str, restype: Any, argtypes: Sequence[Any]) -> Callable[..., Any]:
         """The function, to be called with Python's numbers and ctypes' pointers.
@@ -77,8 +82,8 @@ def compiled(ir_text: str | Callable[[], str], key: str | None = None, optimised
     if key is None:
         ir_text = ir_text if isinstance(ir_text, str) else ir_text()
         key = ir_text
-    name = sha256(f"{_here()}\n{optimised}\n{key}".encode()).hexdigest() + ".o"
     with _LOCK:
+        name = sha256(f"{_here()}\n{optimised}\n{key}".encode()).hexdigest() + ".o"
         if name not in _LIBRARIES:
             with uninterrupted():  # in a finalizer or a conversion of ctypes' a Ctrl-C would be lost
                 _LIBRARIES[name] = _made(name, ir_text, optimised)
@@ -140,10 +145,11 @@ def llvmlite() -> Any:
             f"Compiled engines need llvmlite 0.45 or newer; this is {__version__}. "
             'Update it: pip install "naive-graph[engines]".'
         )
-    with suppress(RuntimeError):  # newer versions do this unasked, and say so
-        binding.initialize()
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
+    with _LOCK:
+        with suppress(RuntimeError):  # newer versions do this unasked, and say so
+            binding.initialize()
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
     return binding
 
 
