@@ -1,19 +1,18 @@
 """Whatever one student hands in, everybody else is graded as if it were not there."""
 
 import csv
+import io
 import json
 import os
 import sys
+from contextlib import redirect_stderr
 
 import pytest
 from handing_in import LESSON, RIGHT, hand_in, new_course, no_walls, notebook
 
 from naive_graph.cli.main import main
 
-pytestmark = [
-    pytest.mark.usefixtures("data_apart"),
-    pytest.mark.skipif(sys.platform != "linux", reason="devices, pipes and names of any bytes are Linux's"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="devices, pipes and names of any bytes are Linux's")
 GBK = os.fsdecode("刘洋".encode("gbk"))
 
 
@@ -104,63 +103,81 @@ NAMES = [
     "%2e%2e?#",
     "\\xc1",
 ]
-everything = pytest.mark.parametrize("submit, points", (FILES | ANSWERS).values(), ids=FILES | ANSWERS)
+SUBMITTED = FILES | ANSWERS
+NO_FOLDERS = {
+    "a pipe": os.mkfifo,
+    "a link to itself": looped,
+    "a link to the whole disk": lambda place: place.symlink_to("/"),
+    "a file": lambda place: place.touch(),
+}
 
 
-@pytest.fixture
-def course(tmp_path, monkeypatch):
-    made = new_course(tmp_path, monkeypatch)
-    told = (made / "course.toml").read_text(encoding="utf-8")
-    told = told.replace("seconds = 60", "seconds = 3").replace("kahn = 1, ", "")
-    (made / "course.toml").write_text(told, encoding="utf-8")
-    return made
+def graded(folder, hand_in_all):
+    """A class in which ada is right: the course, the exit code, and by student the points and the lines of errors."""
+    with pytest.MonkeyPatch.context() as patch, redirect_stderr(io.StringIO()) as errors:
+        patch.setenv("NAIVE_GRAPH_DATA", str(folder / "data"))
+        course = new_course(folder, patch)
+        told = (course / "course.toml").read_text(encoding="utf-8")
+        told = told.replace("seconds = 60", "seconds = 3").replace("kahn = 1, ", "")
+        (course / "course.toml").write_text(told, encoding="utf-8")
+        hand_in(course, "ada", RIGHT)
+        hand_in_all(course)
+        code = main(["class", "grade", str(course / "submitted"), *["--trust"] * bool(no_walls())])
+        with open(course / "results" / "points.csv", encoding="utf-8", newline="") as file:
+            return course, code, {each["student"]: each["points"] for each in csv.DictReader(file)}, errors.getvalue()
 
 
-def graded(course):
-    """The exit code, and for each line of the table the student and the points for the slope."""
-    code = main(["class", "grade", str(course / "submitted"), *["--trust"] * bool(no_walls())])
-    with open(course / "results" / "points.csv", encoding="utf-8", newline="") as file:
-        return code, {line["student"]: line["points"] for line in csv.DictReader(file) if line["exercise"] == "slope"}
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A class in which everybody but ada is hostile."""
+
+    def hand_in_all(course):
+        for student, (submit, _) in SUBMITTED.items():
+            submit(hand_in(course, student, RIGHT).parent)
+        for name, make in NO_FOLDERS.items():
+            make(course / "submitted" / name)
+
+    return graded(tmp_path_factory.mktemp("hostile"), hand_in_all)
 
 
-@everything
-def test_one_submission_leaves_the_others_their_marks(course, submit, points):
-    hand_in(course, "ada", RIGHT)
-    submit(hand_in(course, "mallory", RIGHT).parent)
-    assert graded(course) == (0, {"ada": "1", "mallory": str(points)})
-    for name in ("ada", "mallory"):
-        assert f"{name}</h1>" in (course / "results" / "students" / f"{name}.html").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    """A class of people with names that no school has in its lists."""
+    return graded(tmp_path_factory.mktemp("named"), lambda course: [hand_in(course, name, RIGHT) for name in NAMES])
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, looped, lambda place: place.symlink_to("/"), lambda place: place.touch()])
-def test_what_is_no_folder_is_no_student(course, make):
-    hand_in(course, "ada", RIGHT)
-    make(course / "submitted" / "mallory")
-    assert graded(course) == (0, {"ada": "1"})
+def test_a_hostile_class_is_graded_to_its_end_and_who_was_right_has_the_marks(hostile):
+    course, code, points, errors = hostile
+    assert (code, points["ada"], errors) == (0, "1", "")
+    assert points.keys() == {"ada", *SUBMITTED}  # what is no folder is no student
+    assert f"{len(points)} students." in (course / "results" / "class.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", NAMES, ids=ascii)
-def test_any_name_that_a_folder_may_have_is_graded_and_shown(course, name):
-    hand_in(course, "ada", RIGHT)
-    hand_in(course, name, RIGHT)
-    code, points = graded(course)
-    shown = (set(points) - {"ada"}).pop()
-    assert list(points.values()) == ["1", "1"] and (code == 0 or len(os.fsencode(name)) > 250)
-    assert name.isprintable() <= (shown.removeprefix("'") == name)
-    assert "2 students. 2 of 2 points" in (course / "results" / "class.html").read_text(encoding="utf-8")
+@pytest.mark.parametrize("student", SUBMITTED)
+def test_one_submission_gets_its_own_marks_and_its_page(hostile, student):
+    course, _, points, _ = hostile
+    assert points[student] == str(SUBMITTED[student][1])
+    assert f"<h1>{student}</h1>" in (course / "results" / "students" / f"{student}.html").read_text(encoding="utf-8")
 
 
-def test_a_name_that_is_no_text_is_shown_by_its_bytes_and_leads_to_its_page(course):
-    hand_in(course, GBK, RIGHT)
-    assert graded(course) == (0, {r"\xc1\xf5\xd1\xf3": "1"})
+def test_any_name_that_a_folder_may_have_is_graded_and_shown(named):
+    course, _, points, _ = named
+    assert list(points.values()) == ["1"] * (1 + len(NAMES))
+    readable = {"'" * (name[0] == "=") + name for name in NAMES if name.isprintable()}
+    assert readable <= points.keys() and all(each.isprintable() or "\x1b" in each for each in points)
+    assert f"{len(points)} students." in (course / "results" / "class.html").read_text(encoding="utf-8")
+
+
+def test_a_name_that_is_no_text_is_shown_by_its_bytes_and_leads_to_its_page(named):
+    course, _, points, _ = named
+    assert points[r"\xc1\xf5\xd1\xf3"] == "1"
     page = (course / "results" / "class.html").read_text(encoding="utf-8")
     assert r'<a href="students/%C1%F5%D1%F3.html">\xc1\xf5\xd1\xf3</a>' in page
     assert os.path.exists(os.path.join(os.fsencode(course), b"results/students/\xc1\xf5\xd1\xf3.html"))
 
 
-def test_a_page_that_cannot_be_written_is_named_and_costs_nobody_a_mark(course, capsys):
-    hand_in(course, "ada", RIGHT)
-    hand_in(course, "n" * 255, RIGHT)
-    assert graded(course) == (1, {"ada": "1", "n" * 255: "1"})
-    assert "File name too long" in capsys.readouterr().err
+def test_a_page_that_cannot_be_written_is_named_and_costs_nobody_a_mark(named):
+    course, code, points, errors = named
+    assert (code, points["n" * 255]) == (1, "1")
+    assert errors.count("File name too long") == errors.count("\n") == 1 + ("刘" * 85 in points)
     assert (course / "results" / "students" / "ada.html").exists()
