@@ -258,8 +258,7 @@ class Drawn:
 
 def part_of(tables: Tables, asked: Sequence[int]) -> tuple[list[int], ...] | None:
     """The rows that some depend on, absorbed ones too, and their columns, numbered anew; None if they are many."""
-    held = tables.held()
-    operators, degrees, sources, targets = [view.obj for view in held]  # of one moment, as long as they are held
+    (operators, degrees, sources, targets), _held = tables.held()  # of one moment, as long as they are held
     (starts, edges), drawn = tables.edges_into(), len(sources)
     inward: list[int] = []
     found, waiting = set(asked), list(asked)

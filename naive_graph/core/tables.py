@@ -188,12 +188,11 @@ class Tables:
         edges, bulk = len(self._targets), self.bulk
         while edges and self._targets[edges - 1] >= base:  # left by one that was interrupted
             edges -= 1
-        codes: list[tuple[int, CodeType | None]] = []
-        instructions = array("i")
         if bulk is not None:
             codes, instructions = bulk.written(base)
-        made = slice(bisect_left(self._codes, base, 1, key=_first), None)
-        rows, drawn, cache, before = slice(base, None), slice(edges, None), dict[Any, Any](), self._cache
+            made = slice(bisect_left(self._codes, base, 1, key=_first), None)
+        rows, drawn, before = slice(base, None), slice(edges, None), self._cache
+        cache: dict[Any, Any] = {}
         try:
             # From here on nothing is called and nothing made: Python looks for no signal and collects no garbage.
             if settlings == self.settlings and self.fresh is fresh and self.bulk is bulk:
@@ -214,7 +213,8 @@ class Tables:
         """Put copies in the place of the columns: somebody has a view of one, and keeps what he sees."""
         own = self.__dict__
         for name in COLUMNS:
-            copy, cache = own[name][:], dict[Any, Any]()
+            cache: dict[Any, Any] = {}
+            copy = own[name][:]
             copy[WHOLE] = own[name]  # what was written meanwhile, too; from here on nothing is called
             own[name], own["_cache"] = copy, cache
 
@@ -257,7 +257,8 @@ class Tables:
         with self.lock:
             while True:
                 self.settle()
-                settlings, cache = self.settlings, dict[Any, Any]()
+                cache: dict[Any, Any] = {}
+                settlings = self.settlings
                 one, other = array("i", [source]), array("i", [target])
                 drawn, degree = slice(len(self._sources), None), self._in_degrees[target] + 1
                 self._cache = {}
@@ -369,7 +370,8 @@ class Tables:
 
     def _shorten(self, mark: Mark, only: list[Any] | None = None) -> bool:
         """Cut the columns and the fresh page; whether they were. only: as `cut` has it. Twice is once."""
-        rows, drawn, cache, before = slice(mark.rows, None), slice(mark.edges, None), dict[Any, Any](), self._cache
+        cache: dict[Any, Any] = {}
+        rows, drawn, before = slice(mark.rows, None), slice(mark.edges, None), self._cache
         fresh = self.fresh
         page = fresh[: 1 + WIDTH * (mark.rows - fresh[0])] if mark.rows >= fresh[0] else [mark.rows]
         empty = [len(self._operators)]
@@ -423,16 +425,28 @@ class Tables:
         if self.closed:
             raise StaleNodeError(f"The graph {self.closed} while it was worked on. Build it again.")
 
+    def explain(self, error: Exception, cuts: int) -> None:
+        """Raise StaleNodeError if an error comes of that the graph was cleared, or cut back since so many cuts."""
+        if not isinstance(error, NaiveGraphError):
+            self.check_open()
+            if self.cuts != cuts:
+                raise StaleNodeError("The graph was cut back while it was worked on. Build anew what was cut.")
+
     # --- asking ---
 
-    def held(self) -> list[Any]:
-        """Views of operators, in-degrees, sources and targets, all of one moment: see above what that promises."""
+    def held(self) -> tuple[tuple[array[int], ...], tuple[Any, ...]]:
+        """Operators, in-degrees, sources and targets of one moment, and a view of each, which holds it."""
         while True:
             cache = self.cache
-            columns: list[Any] = [self._operators, self._in_degrees, self._sources, self._targets]
-            views = [memoryview(column) for column in columns]
+            columns = operators, degrees, sources, targets = (
+                self._operators,
+                self._in_degrees,
+                self._sources,
+                self._targets,
+            )
+            views = memoryview(operators), memoryview(degrees), memoryview(sources), memoryview(targets)
             if self._cache is cache:
-                return views
+                return columns, views
 
     def value(self, row: int) -> float | None:
         known = row < len(self.stamps) and self.stamps[row] != NEVER
@@ -497,7 +511,7 @@ class Tables:
 
     def columns(self) -> tuple[list[int], ...]:
         """Operators, in-degrees, sources and targets of one moment, whatever a signal's handler builds meanwhile."""
-        return tuple([view.tolist() for view in self.held()])
+        return tuple([view.tolist() for view in self.held()[1]])
 
     def edges(self, rows: Iterable[int]) -> tuple[list[int], list[int]]:
         """Sources and targets of the edges into `rows`, as drawn; an absorber's include those it took over."""
@@ -669,7 +683,5 @@ class Lasting:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception) and not isinstance(error, NaiveGraphError):
-            self.tables.check_open()
-            if self.tables.cuts != self.cuts:
-                raise StaleNodeError("The graph was cut back while it was worked on. Build anew what was cut.")
+        if isinstance(error, Exception):
+            self.tables.explain(error, self.cuts)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.number import switch
 from ..core.plan import plan_for
-from ..core.tables import Lasting, Scope, Tables
+from ..core.tables import Scope, Tables
 from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays, without_plan
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes
@@ -123,22 +123,31 @@ class Graph(ByName, metaclass=GraphType):
             return
         rows = rows_of(targets, "Graph.forward")
         fed = checked_feed({} if feed is None else feed)
-        with tables.lock, Lasting(tables):
-            direct = without_plan(engine, tables)
-            if direct is not None and direct.forward(tables, rows, fed, engine is not None):
-                return
-            plan = plan_for(tables, rows)
-            check_ready(tables, plan, fed)
-            tables.grow_values()
-            now = tables.clock
-            tables.clock = now + 1  # before any value is read: what is written meanwhile is later than what is found
-            column = tables.values[:]
-            values = [column[row] for row in plan.rows]
-            if fed:
-                values = [fed.get(row, value) for row, value in zip(plan.rows, values)]
-            engine_with_plan(engine).evaluate(plan, values)
-            check_values(tables, plan, values, cls.on_invalid)
-            commit_values(tables, plan, values, fed, now)
+        cuts = tables.cuts
+        with tables.lock:
+            try:
+                direct = without_plan(engine, tables)
+                if direct is None or not direct.forward(tables, rows, fed, engine is not None):
+                    cls._forward(tables, rows, fed, engine)
+            except Exception as error:
+                tables.explain(error, cuts)
+                raise
+
+    @classmethod
+    def _forward(cls, tables: Tables, rows: Sequence[int], fed: Mapping[int, float], engine: str | None) -> None:
+        """By the reference engine."""
+        plan = plan_for(tables, rows)
+        check_ready(tables, plan, fed)
+        tables.grow_values()
+        now = tables.clock
+        tables.clock = now + 1  # before any value is read: what is written meanwhile is later than what is found
+        column = tables.values[:]
+        values = [column[row] for row in plan.rows]
+        if fed:
+            values = [fed.get(row, value) for row, value in zip(plan.rows, values)]
+        engine_with_plan(engine).evaluate(plan, values)
+        check_values(tables, plan, values, cls.on_invalid)
+        commit_values(tables, plan, values, fed, now)
 
     @classmethod
     def backward(cls, y: nodes.Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
@@ -163,30 +172,39 @@ class Graph(ByName, metaclass=GraphType):
         accumulate = accumulate is not False and switch(accumulate, "accumulate")
         if isinstance(y, Constant):
             raise NodeError("A Constant does not vary, so it has no derivatives. Differentiate an Operator.")
-        with tables.lock, Lasting(tables):
-            direct = without_plan(engine, tables)
-            results = None if direct is None else rows or direct.results(tables)
-            if direct is not None and results is not None:
-                if y is None:
-                    check_results(tables, results)
-                grads = direct.backward(tables, results, engine is not None)
-                if grads is not None:
-                    show_grads(tables, grads, accumulate)
-                    if engine is None and "quick" not in tables.cache and own_code_pays(tables):
-                        from .quick import arm  # which brings the compiler along
+        cuts = tables.cuts
+        with tables.lock:
+            try:
+                cls._backward(tables, rows, accumulate, engine)
+            except Exception as error:
+                tables.explain(error, cuts)
+                raise
 
-                        arm(tables, plan_for(tables, rows))
-                    return
-            plan = plan_for(tables, rows)
-            if y is None and results is None:
-                check_results(tables, [plan.rows[step] for step in plan.targets])
-            column = tables.values[:]
-            check_fresh(tables, plan)  # after the copy: what a handler writes before it is seen
-            values = [column[row] for row in plan.rows]
-            seeds = dict.fromkeys(plan.targets, 1.0)
-            adjoints = engine_with_plan(engine).differentiate(plan, values, seeds, plan.varies())
-            check_grads(tables, plan, values, adjoints, cls.on_invalid)
-            commit_grads(tables, plan, adjoints, accumulate)
+    @classmethod
+    def _backward(cls, tables: Tables, rows: Sequence[int], accumulate: bool, engine: str | None) -> None:
+        direct = without_plan(engine, tables)
+        results = None if direct is None else rows or direct.results(tables)
+        if direct is not None and results is not None:
+            if not rows:
+                check_results(tables, results)
+            grads = direct.backward(tables, results, engine is not None)
+            if grads is not None:
+                show_grads(tables, grads, accumulate)
+                if engine is None and "quick" not in tables.cache and own_code_pays(tables):
+                    from .quick import arm  # which brings the compiler along
+
+                    arm(tables, plan_for(tables, rows))
+                return
+        plan = plan_for(tables, rows)
+        if not rows and results is None:
+            check_results(tables, [plan.rows[step] for step in plan.targets])
+        column = tables.values[:]
+        check_fresh(tables, plan)  # after the copy: what a handler writes before it is seen
+        values = [column[row] for row in plan.rows]
+        seeds = dict.fromkeys(plan.targets, 1.0)
+        adjoints = engine_with_plan(engine).differentiate(plan, values, seeds, plan.varies())
+        check_grads(tables, plan, values, adjoints, cls.on_invalid)
+        commit_grads(tables, plan, adjoints, accumulate)
 
     @classmethod
     def kill_grad(cls) -> None:

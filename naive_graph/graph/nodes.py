@@ -298,28 +298,28 @@ def _infix(rule: Rule) -> Any:
         home = self._home
         if home is not CURRENT.tables:
             return rule(self, other)
+        page = home.fresh
         left, right, count = self._row, BEFORE, 2
         if isinstance(other, Node):
             if other._home is not home:
                 return rule(self, other)
             right = other._row
-        elif type(other) is int and -_EXACT <= other <= _EXACT:
+        elif (kind := type(other)) is not float:
+            if kind is not int or not -_EXACT <= other <= _EXACT:
+                return rule(self, other)
             other = float(other)
-        elif type(other) is not float:
-            return rule(self, other)
         frame = _getframe(1)
         code = frame.f_code
         if code is not home.code_now:
             frame = learner(home, frame)
             code = frame.f_code
         if associative and other is not self:
-            fresh = home.fresh
-            place = WIDTH * (left - fresh[0]) + 1
+            place = WIDTH * (left - page[0]) + 1
             try:
-                if place < 0 or fresh[place] == number:
+                if place < 0 or page[place] == number:
                     settled = home._operators
                     if left >= len(settled):
-                        degree = fresh[place + 3]
+                        degree = page[place + 3]
                     else:  # edges may have been drawn by hand
                         degree = home._in_degrees[left] if settled[left] == number else 0
                     if 2 <= degree < MOST_MERGED:
@@ -332,16 +332,13 @@ def _infix(rule: Rule) -> Any:
             entry: Any = (CONSTANT, other, ONE, 0, code, at, None, number, left, BEFORE, count, code, at, node)
         else:
             entry = (number, left, right, count, code, frame.f_lasti, node)
-            if other._home is not home:
-                return rule(self, other)
-        if self._home is not home:  # a handler has cut the graph back
+        if home.fresh is not page:  # a handler has turned it, cut it back or cleared the graph
             return rule(self, other)
-        fresh = home.fresh
-        fresh += entry
-        size = len(fresh)
-        node._home, node._row = home, fresh[0] + size // WIDTH - 1
-        if fresh[-1] is not node:  # another thread, or a signal's handler, came in between
-            node._row = row_of(fresh, node)
+        page += entry
+        size = len(page)
+        node._home, node._row = home, page[0] + size // WIDTH - 1
+        if page[-1] is not node:  # another thread, or a signal's handler, came in between
+            node._row = row_of(page, node)
         if size > FULL:
             home.turn()
         return node
@@ -357,21 +354,20 @@ def _method(rule: Rule) -> Any:
         home = self._home
         if home is not CURRENT.tables:
             return rule(self)
-        frame = _getframe(1)
+        page, row, frame = home.fresh, self._row, _getframe(1)
         code = frame.f_code
         if code is not home.code_now:
             frame = learner(home, frame)
             code = frame.f_code
         node = _new(Operator)
-        entry = (number, self._row, ONE, 1, code, frame.f_lasti, node)
-        if self._home is not home:
+        entry = (number, row, ONE, 1, code, frame.f_lasti, node)
+        if home.fresh is not page:
             return rule(self)
-        fresh = home.fresh
-        fresh += entry
-        size = len(fresh)
-        node._home, node._row = home, fresh[0] + size // WIDTH - 1
-        if fresh[-1] is not node:
-            node._row = row_of(fresh, node)
+        page += entry
+        size = len(page)
+        node._home, node._row = home, page[0] + size // WIDTH - 1
+        if page[-1] is not node:
+            node._row = row_of(page, node)
         if size > FULL:
             home.turn()
         return node

@@ -40,7 +40,6 @@ class Kernel:
 
         self.unpack, self.regroup, self.sort = function("unpack", 8), function("regroup", 6), function("sort", 11)
         self.evaluate, self.differentiate = function("evaluate", 13), function("differentiate", 13)
-        self.commit = function("commit", 5)
         self.scratch = array("d"), array("i")
 
     def room(self, widest: int) -> tuple[array[float], array[int]]:
@@ -79,6 +78,7 @@ class Order(NamedTuple):
     drawn: tuple[array[int], ...]
     results: array[int]  # the rows that were asked for, or all sinks
     held: Sequence[Any]  # so that the tables' columns among them stay where they are
+    at: list[int]  # where all of drawn are
 
     @property
     def rows(self) -> array[int]:
@@ -98,7 +98,7 @@ def settle(tables: Tables) -> None:
 
 def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool) -> bool:
     """Evaluate the targets, or the whole graph."""
-    order = sorted_for(tables, targets)
+    cuts, order = tables.cuts, sorted_for(tables, targets)
     now = tables.clock
     tables.clock = now + 1  # before any value is read: what is written meanwhile is later than what is found
     found = None if order is None else evaluated(tables, order, fed, now, warn)
@@ -106,20 +106,23 @@ def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wa
         return False
     if fed:
         tables.written = now
-    committed(tables, *found, now)
+    commit(tables, *found, now, cuts)
     return True
 
 
-def committed(tables: Tables, values: array[float], stamps: array[int], now: int) -> None:
+def commit(tables: Tables, values: array[float], stamps: array[int], now: int, cuts: int) -> None:
     """Write the values that were found. What was written since then stays."""
-    tables.grow_values()
-    while True:  # until no handler has moved the columns
-        own: tuple[Any, ...] = (tables._values, tables._stamps)
-        held: list[Any] = [memoryview(each) for each in own]
-        sizes = array("q", [now, min(len(values), len(stamps), *map(len, held))])
-        the_kernel().commit(*addresses((sizes, values, stamps, *own)))
-        if tables._values is own[0] and tables._stamps is own[1]:
+    rows = slice(0, len(values))
+    try:
+        if tables.clock == now + 1 and tables.written <= now and tables.cuts == cuts:  # and then nothing is called
+            tables._values[rows], tables._stamps[rows] = values, stamps
             return
+    except BufferError:  # they must grow, and somebody has a view of them
+        pass
+    tables.grow_values()
+    for row in [row for row, stamp in enumerate(stamps) if stamp == now]:
+        if tables._stamps[row] <= now:
+            tables._values[row], tables._stamps[row] = values[row], now
 
 
 def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float] | None:
@@ -170,11 +173,11 @@ def sorted_for(tables: Tables, targets: Sequence[int]) -> Order | None:
 
 
 def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
-    machine, held = the_kernel(), tables.held()
-    operators, degrees, sources, consumers = [view.obj for view in held]
+    machine, (columns, held) = the_kernel(), tables.held()
+    operators, degrees, sources, consumers = columns
     machine.table.grow()  # after: it has every rule that is among the operators
     rows, edges = len(held[0]), len(held[2])
-    if max(targets, default=0) >= rows:  # cut off meanwhile
+    if targets and max(targets) >= rows:  # cut off meanwhile
         return None
     said = max(1, edges)  # the sort runs at least once
     sizes = array("q", [rows, edges, edges, len(targets), *[0] * 7, *targets])
@@ -186,10 +189,11 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
         else:  # operands that many absorbers took over need more room than edges
             sizes[kernel.ROOM], follow = said, NOWHERE  # the old room goes first
         follow = zeros(2 * rows + 1 + sizes[kernel.ROOM])
-        drawn, rest = (operators, degrees, own, begins), (machine.table.arities, order, marks)
-        said = machine.sort(*addresses((*drawn, sources, consumers, *rest, follow, sizes)))
+        drawn = (operators, degrees, own, begins, order, marks)
+        at = addresses(drawn)
+        said = machine.sort(*at, *addresses((sources, consumers, machine.table.arities, follow, sizes)))
     results = follow[: sizes[kernel.RESULTS]]
-    return Order(sizes, (*drawn, order, marks), results, held) if said == 0 else None
+    return Order(sizes, drawn, results, held, at) if said == 0 else None
 
 
 def evaluated(
@@ -197,15 +201,16 @@ def evaluated(
 ) -> tuple[array[float], array[int]] | None:
     """All values, and when each was written or computed; None where it did not run. now: the number of this run."""
     machine, sizes = the_kernel(), order.sizes[:]  # a handler's run has its own
-    values, stamps = (grown(each, sizes[kernel.ROWS]) for each in (tables.values, tables.stamps))
+    rows = sizes[kernel.ROWS]
+    values, stamps = grown(tables.values, rows), grown(tables.stamps, rows)
     for row, value in fed.items():
         values[row], stamps[row] = value, now
     sizes[kernel.NOW] = now
     room = machine.room(sizes[kernel.WIDEST])
 
     def call() -> int:
-        columns = (*order.drawn, order.results, sizes, machine.table.addresses, values, stamps, *room)
-        return machine.evaluate(*addresses(columns))
+        columns = (order.results, sizes, machine.table.addresses, values, stamps, *room)
+        return machine.evaluate(*order.at, *addresses(columns))
 
     said = ran(tables, call, warn)
     return (values, stamps) if said == 0 else None
@@ -228,11 +233,11 @@ def swept(
         nonlocal grads
         values, stamps = (tables._values, tables._stamps) if known is None else known
         held = memoryview(values), memoryview(stamps)
-        if min(map(len, held)) < rows or max(targets) >= rows:
+        if len(held[0]) < rows or len(held[1]) < rows or max(targets) >= rows:
             return kernel.ELSEWHERE
         sizes[kernel.REDRAWN], grads = tables.redrawn, array("d", [0.0]) * rows
-        columns = (*order.drawn, sizes, machine.table.addresses, values, stamps, grads, *room)
-        return machine.differentiate(*addresses(columns))
+        columns = (sizes, machine.table.addresses, values, stamps, grads, *room)
+        return machine.differentiate(*order.at, *addresses(columns))
 
     return ran(tables, call, warn), grads
 

@@ -129,7 +129,7 @@ def regroup(sources: Ints, targets: Ints, begins: Ints, next: Ints, own: Ints, s
 
 @machine
 def sort(
-    of: Drawn, sources: Ints, targets: Ints, arities: Ints, order: Ints, marks: Bytes, follow: Ints, sizes: Longs
+    of: Drawn, order: Ints, marks: Bytes, sources: Ints, targets: Ints, arities: Ints, follow: Ints, sizes: Longs
 ) -> int:
     """Fill order, and the results, which go first in `follow`. Gives the room that followers need if it is small."""
     grouped = begin(sources, targets, of.begins, sizes)
@@ -331,19 +331,6 @@ def absorbed(of: Drawn, sizes: Longs, line: Line) -> None:
     for row in range(sizes[ROWS] - 1, -1, -1):
         if line.marks[row] and absorbs(row, of) >= 0:
             line.marks[absorbs(row, of)] = line.marks[absorbs(row, of)] | ABSORBED
-
-
-@machine
-def commit(now: Longs, found: Known, own: Known) -> int:
-    """Write what a run found into the tables' own columns, but for what a newer run has found meanwhile.
-
-    now: when the run began, and how many rows both have.
-    """
-    for row in range(now[1]):
-        if found.stamps[row] == now[0] and own.stamps[row] <= now[0]:
-            own.values[row] = found.values[row]
-            own.stamps[row] = now[0]
-    return 0
 
 
 @machine
