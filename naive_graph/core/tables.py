@@ -392,18 +392,23 @@ class Tables:
     def _cut(self, mark: Mark, redrawn: set[int], only: list[Any] | None = None) -> None:
         """`redrawn`: rows that lose edges drawn by hand."""
         rows = mark.rows
+        keys: list[tuple[dict[Any, Any], Any]] = [
+            *((self.names, row) for row in list(self.names) if row >= rows),
+            *((self.handles, row) for row in list(self.handles) if row >= rows),
+            *((self.counters, key) for key in list(self.counters) if key[1] >= rows),
+            *((self.unfolded, key) for key, found in list(self.unfolded.items()) if found.end > rows),
+        ]
+        gone = [(known, key, known.get(key)) for known, key in keys]
+        self.unset.difference_update([row for row in list(self.unset) if row >= rows])
         self._cache = {}
         if not self._shorten(mark, only):
             return
+        for known, key, value in gone:
+            if known.get(key) is value:  # else it is a new row's, which a handler has made meanwhile
+                known.pop(key, None)
         del self.scopes[mark.scopes :]
         while self.blocks and self.blocks[-1].first + self.blocks[-1].size > rows:
             self.blocks.pop()
-        self.unfolded = {tensor: found for tensor, found in self.unfolded.items() if found.end <= rows}
-        self.unset = {row for row in self.unset if row < rows}
-        self.counters = {key: count for key, count in self.counters.items() if key[1] < rows}
-        for known in (self.names, self.handles):
-            for row in [row for row in known if row >= rows]:
-                del known[row]
         while self._codes[-1][0] >= rows and len(self._codes) > 1:
             self._codes.pop()
         for row in redrawn:
