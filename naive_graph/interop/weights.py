@@ -84,6 +84,6 @@ class StoredWeights:
         start = 0
         for name, leaf in learned.items():
             leaf.source = Parameter(model, start, leaf.shape, name)
-            model.weights.append(leaf.source)
+            model.parameters.append(leaf.source)
             leaf._value, start = leaf.source.held, leaf.source.end
         return model

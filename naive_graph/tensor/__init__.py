@@ -39,7 +39,7 @@ __getattr__, __dir__, __all__ = handed_out(__name__, {
     "differentiate": "gradients tangents",
     "evaluation.evaluate": "backward eval forward gradient incremental_forward",
     "lowering.lower": "element_of lower",
-    "nodes": "ElementwiseNode LeafNode LeafType LinearNode NonlinearNode OpType TransformNode",
+    "nodes": "LeafNode LeafType LinearNode NonlinearNode OpType TransformNode",
     "operators.examples": "example",
     "operators.properties": "between one_of",
     "operators.table": "tensor_operator",

@@ -206,9 +206,6 @@ class LinearNode(TensorNode):
         return ("linear", self.op, self.index.canonical(), self.shape)
 
 
-ElementwiseNode = LinearNode
-
-
 class NonlinearNode(TensorNode):
     """dst[I] = f(src[I], ...), entry by entry.
 

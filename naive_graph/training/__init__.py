@@ -19,7 +19,7 @@ __getattr__, __dir__, __all__ = handed_out(
     {
         "loop": "fit",
         "lowered": "LoweredLoss",
-        "model": "Model ParameterCollection lookup parameter",
+        "model": "Model lookup parameter",
         "parameters": "LookupParameter Parameter",
         "trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer RMSPropTrainer"
         " SimpleSGDTrainer",

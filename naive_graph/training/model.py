@@ -56,13 +56,13 @@ class Model(Decaying):
             )
         self.held = np.zeros(0)  # the weights as they are held: a table's may wait for a factor
         self.gradients = np.zeros(0)
-        self.weights: list[Parameter] = []
+        self.parameters: list[Parameter] = []
         self.random = np.random.default_rng(seed)
 
     @property
     def values(self) -> Any:
         """All the weights, as one flat array that may be written into."""
-        for each in self.weights:
+        for each in self.parameters:
             each.settle()
         return self.held
 
@@ -87,8 +87,8 @@ class Model(Decaying):
         wanted = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
         if len(wanted) < 1 + rows or not all(type(each) is int and 0 < each < 2**62 for each in wanted):
             raise ShapeError(f"A parameter's shape is made of whole numbers of at least 1, not {shape!r}.")
-        name = check_name(name or f"p{len(self.weights)}")
-        if any(each.name == name for each in self.weights):
+        name = check_name(name or f"p{len(self.parameters)}")
+        if any(each.name == name for each in self.parameters):
             raise TrainingError(f"The model has a parameter {name!r} already. Choose another name.")
         make, table = glorot() if init is None else init, range(wanted[0])
         if not callable(make):
@@ -105,18 +105,18 @@ class Model(Decaying):
         added = kind(self, len(self.held), wanted, name)
         self.held = np.concatenate([self.held, filled.ravel()])
         self.gradients = np.concatenate([self.gradients, np.zeros(added.end - added.start)])
-        self.weights.append(added)
+        self.parameters.append(added)
         return added
 
     def __getitem__(self, name: str) -> Parameter:
-        for each in self.weights:
+        for each in self.parameters:
             if each.name == name:
                 return each
-        known = ", ".join(repr(each.name) for each in self.weights) or "none"
+        known = ", ".join(repr(each.name) for each in self.parameters) or "none"
         raise TrainingError(f"The model has no parameter {name!r}. It has: {known}.")
 
     def __iter__(self) -> Iterator[Parameter]:
-        return iter(self.weights)
+        return iter(self.parameters)
 
     # --- on disk ---
 
@@ -126,24 +126,24 @@ class Model(Decaying):
         A table that decays lazily is written as it is held, with its factor: so
         a save changes no bit of what follows.
         """
-        arrays = {check_name(each.name): each.held for each in self.weights}
-        factors = {each.name: each.factor for each in self.weights if each.factor != 1.0}
+        arrays = {check_name(each.name): each.held for each in self.parameters}
+        factors = {each.name: each.factor for each in self.parameters if each.factor != 1.0}
         settings = {"decay": self.weight_decay_lambda, "factors": factors}
         return write(path_of(path, TrainingError), "model", settings, arrays)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read weights of the same names and shapes. On an error nothing is changed."""
         settings, arrays = read(path_of(path, TrainingError), "model", self._check_fitting)
-        loaded = np.concatenate([np.zeros(0), *(arrays[each.name].ravel() for each in self.weights)])
+        loaded = np.concatenate([np.zeros(0), *(arrays[each.name].ravel() for each in self.parameters)])
         with uninterrupted():  # a Ctrl-C comes before or after
             self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
-            for each in self.weights:
+            for each in self.parameters:
                 if isinstance(each, LookupParameter):
                     each.factor = settings["factors"].get(each.name, 1.0)
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings and shapes are this model's."""
-        expected = {each.name: each.shape for each in self.weights}
+        expected = {each.name: each.shape for each in self.parameters}
         factors = settings.get("factors")
         if settings.keys() != {"decay", "factors"} or not isinstance(factors, dict):
             raise TrainingError(f"The file has no settings of a model, decay and factors: {settings!r:.80}.")
@@ -160,10 +160,7 @@ class Model(Decaying):
             )
 
     def __repr__(self) -> str:
-        return f"<Model of {len(self.weights)} parameters, {len(self.held):,} weights>"
-
-
-ParameterCollection = Model
+        return f"<Model of {len(self.parameters)} parameters, {len(self.held):,} weights>"
 
 
 # --- in expressions -------------------------------------------------------------

@@ -119,4 +119,4 @@ class Scalars(Decaying):
                 raise TrainingError(f"A trainer moves Variables or a Model's parameters, not {node!r}.")
         if len(set(rows_of(chosen, "A trainer"))) < len(chosen):
             raise TrainingError("A Variable stands twice in the list. Name each one once.")
-        self.weights = [ScalarWeight(node) for node in chosen]
+        self.parameters = [ScalarWeight(node) for node in chosen]

@@ -18,7 +18,7 @@ from ..errors import DivergedError, TrainingError
 from ..graph.nodes import Variable
 from ..program.update import memories_of
 from . import formulas
-from .scalars import LARGEST, SHARE, Movable, Scalars, between
+from .scalars import LARGEST, SHARE, Decaying, Movable, Scalars, between
 from .stored import Shapes, read, write
 
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
@@ -84,7 +84,7 @@ class Trainer:
                 "A trainer moves a Model or a list of Variables, not a Program. Write AdamTrainer(program.wrt), or "
                 "program.minimize(formulas.adam), which needs no trainer."
             )
-        self.model: Any = model if hasattr(model, "weights") else Scalars(_listed(model))
+        self.model: Any = model if isinstance(model, Decaying) else Scalars(_listed(model))
         given = self.takes.bind(*settings, **named)
         given.apply_defaults()
         for name, value in given.arguments.items():
@@ -118,7 +118,7 @@ class Trainer:
         scale = FINITE(scale, "update's scale")
         if self.average is not None and self.average.swapped:
             raise TrainingError("The weights are swapped for their average. Call swap_params_to_weights() first.")
-        weights = [(place, weight) for place, weight in enumerate(self.model.weights) if weight.updated]
+        weights = [(place, weight) for place, weight in enumerate(self.model.parameters) if weight.updated]
         touched = [(place, weight, weight.touched(self.sparse_updates)) for place, weight in weights]
         parts = [part for part in touched if part[2] is not False]
         slopes = [weight.slope(where) for _, weight, where in parts]
@@ -131,14 +131,14 @@ class Trainer:
         _check_finite(change.new[0] for change in changes)
         for change in changes:
             self._commit(*change)
-        for weight in self.model.weights:
+        for weight in self.model.parameters:
             weight.clear_gradient()
         self.clips += clipped
         self.updates += 1
         self._decay()
         self._after()
         if self.average is not None:
-            self.average.note([weight.read(None) for weight in self.model.weights])
+            self.average.note([weight.read(None) for weight in self.model.parameters])
 
     def formula(self, w: Any, g: Any, *memory: Any) -> tuple[Any, ...]:
         """The new weight and the new memory."""
@@ -163,7 +163,7 @@ class Trainer:
     def _decay(self) -> None:
         decay = self.model.weight_decay_lambda
         if decay:
-            for weight in self.model.weights:
+            for weight in self.model.parameters:
                 if weight.updated:
                     weight.shrink(1 - decay, self.lazy_decay)
 
@@ -207,7 +207,7 @@ class Trainer:
         if self.average is None or not self.average.values:
             raise TrainingError("There is no moving average yet. Ask for one, and update.")
         if not self.average.swapped:
-            self.average.kept = [weight.read(None) for weight in self.model.weights]
+            self.average.kept = [weight.read(None) for weight in self.model.parameters]
             self._put(self.average.values)
             self.average.swapped = True
 
@@ -218,7 +218,7 @@ class Trainer:
             self.average.kept, self.average.swapped = [], False
 
     def _put(self, values: Iterable[Any]) -> None:
-        for weight, value in zip(self.model.weights, values):
+        for weight, value in zip(self.model.parameters, values):
             weight.write(None, value)
 
     # --- on disk ---
@@ -235,8 +235,8 @@ class Trainer:
         """
         arrays = {f"{place}/{at}": part for place, memory in self.memory.items() for at, part in enumerate(memory)}
         about: dict[str, Any] = {"average": None}
-        about["frozen"] = [at for at, weight in enumerate(self.model.weights) if not weight.updated]
-        kept = {"value": [weight.read(None) for weight in self.model.weights]} if self._own else {}
+        about["frozen"] = [at for at, weight in enumerate(self.model.parameters) if not weight.updated]
+        kept = {"value": [weight.read(None) for weight in self.model.parameters]} if self._own else {}
         if self.average is not None:
             about["average"] = [self.average.beta, self.average.count, self.average.swapped]
             kept |= {"average": self.average.values, "kept": self.average.kept}
@@ -252,7 +252,7 @@ class Trainer:
         """Read what `save` wrote. The run goes on with the same bits as if it had not stopped."""
         settings, arrays = read(path_of(path, TrainingError), type(self).__name__, self._check_fitting)
         found = {name: float(array) if self._own else array for name, array in arrays.items()}
-        about, places = settings.pop("more"), range(len(self.model.weights))
+        about, places = settings.pop("more"), range(len(self.model.parameters))
         memory = {at: [found[f"{at}/{part}"] for part in range(self.memories)] for at in places if f"{at}/0" in found}
         values, means, kept = (
             [found[f"{name}/{at}"] for at in places if f"{name}/{at}" in found] for name in ("value", "average", "kept")
@@ -263,7 +263,7 @@ class Trainer:
             for name, value in {**settings, "memory": memory, "average": average}.items():
                 setattr(self, name, value)
             self._put(values)
-            for at, weight in enumerate(self.model.weights):
+            for at, weight in enumerate(self.model.parameters):
                 weight.updated = at not in about["frozen"]
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
@@ -280,7 +280,7 @@ class Trainer:
         if not all(type(at) is int for at in [count, *about["frozen"]]) or type(swapped) is not bool or swapped > count:
             raise TrainingError(f"The file has an average and frozen weights that cannot be: {about!r:.60}.")
         expected: Shapes = {}
-        for at, weight in enumerate(self.model.weights):
+        for at, weight in enumerate(self.model.parameters):
             places = [f"{at}/{place}" for place in range(self.memories) if f"{at}/0" in found]
             places += [f"value/{at}"] * self._own + [f"average/{at}"] * bool(count) + [f"kept/{at}"] * swapped
             expected |= dict.fromkeys(places, getattr(weight.zeros(), "shape", ()))

@@ -32,7 +32,7 @@ every_trainer = pytest.mark.parametrize("make", ALL, ids=lambda make: make.__nam
 def bowl(model):
     """A loss over all weights of a model, and its backward."""
     total = None
-    for each in model.weights:
+    for each in model.parameters:
         leaf = parameter(each)
         term = ((leaf - 1.5) ** 2 * 0.3).sum()
         total = term if total is None else total + term
