@@ -73,14 +73,10 @@ class Arithmetic:
         self.x = LeafNode.input(placed.input_shape, "x")
         self.weights = [LeafNode.input(shape, name) for name, shape in placed.weight_shapes.items()]
         self.delta = LeafNode.input(placed.output_shape, "delta")
-        self.result = self.composed(self.x, dict(zip(self.names, self.weights)))
+        self.result = composed(placed.layer, self.x, dict(zip(self.names, self.weights)))
         self.value = Calculation([self.x, *self.weights], [self.result])
         found = gradients((self.result * self.delta).sum(), [self.x, *self.weights])
         self.slopes = Calculation([self.delta, self.x, *self.weights], found)
-
-    def composed(self, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
-        """The layer, as tensor operators."""
-        return COMPOSED[type(self.placed.layer)](self.placed.layer, x, weights)
 
     def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
         """The result, and what is kept for the backward."""
@@ -99,7 +95,7 @@ class Elementwise(Arithmetic):
     def __init__(self, placed: Placed) -> None:
         self.placed = placed
         x = LeafNode.input(placed.input_shape, "x")
-        y = self.composed(x, {})
+        y = composed(placed.layer, x, {})
         self.both = Calculation([x], [y, gradients(y.sum(), [x])[0]])
 
     def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
@@ -116,7 +112,7 @@ class Softmax(Elementwise):
     def __init__(self, placed: Placed) -> None:
         self.placed = placed
         x, delta, p = (LeafNode.input(placed.input_shape, name) for name in ("x", "delta", "p"))
-        self.value = Calculation([x], [self.composed(x, {})])
+        self.value = Calculation([x], [composed(placed.layer, x, {})])
         self.slope = Calculation([delta, p], [p * (delta - (delta * p).sum(-1, keepdims=True))])
 
     def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
@@ -179,7 +175,13 @@ COMPOSED: dict[type[Layer], Callable[[Any, Any, Any], TensorNode]] = {
     MaxPooling2D: lambda layer, x, _: max_pool2d(_cropped(layer, x), layer.pool_size),
     AveragePooling2D: lambda layer, x, _: avg_pool2d(_cropped(layer, x), layer.pool_size),
     Activation: lambda layer, x, _: ACTIVATIONS[layer.activation](x),
+    Dropout: lambda layer, x, _: x,  # it drops in training alone, by `Dropped`
 }
+
+
+def composed(layer: Layer, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
+    """The layer as tensor operators, of one sample."""
+    return COMPOSED[type(layer)](layer, x, weights)
 
 
 # --- losses ---------------------------------------------------------------------

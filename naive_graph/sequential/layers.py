@@ -177,7 +177,7 @@ class Placed:
             previous.next = self
 
     @property
-    def parameters(self) -> int:
+    def size(self) -> int:
         """How many weights it has."""
         return sum(map(math.prod, self.weight_shapes.values()))
 

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from copy import copy
+from threading import Event
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.number import switch
 from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
+from ..training.loop import Outcome, at_least, run
+from ..training.stored import Shapes
+from ..training.trainers import SimpleSGDTrainer, Trainer
 from ..views.plots.history import History
 from .dataflow import Dataflow
+from .fields import fitted
 from .firing import Fired, Machine, firings
-from .network import Network, Weights
+from .network import BATCH, RATE, WHO, Network, Weights, check_stages
 from .on_dask import on_dask
 from .processes import in_processes
-from .schemes import check_policy, doubled, in_series, newest
+from .schemes import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
 from .workers import in_threads
 
 RUNNERS = {"threads": in_threads, "processes": in_processes, "dask": on_dask}
+
+
+class Begun(NamedTuple):
+    """A training in two buffers: the policy, both buffers, and how many groups have ended."""
+
+    policy: str
+    buffers: list[Weights]
+    ended: int
 
 
 class Sequential(Network):
@@ -33,31 +48,40 @@ class Sequential(Network):
     total                               67
     """
 
-    _state: tuple[str, list[Weights], int, int] | None = None  # policy, both buffers, groups, samples
+    _begun: Begun | None = None
+    _seen, _done = 0, 0  # samples of all epochs that were ended, and of the one that was not
 
     def fit(
         self,
         data: Any,
         labels: Any,
+        batch_size: int | None = None,
         epochs: int = 1,
         *,
-        validation: tuple[Any, Any] | None = None,
+        validation_data: tuple[Any, Any] | None = None,
+        trainer: Trainer | None = None,
         policy: str | None = None,
         workers: str | None = None,
         partition: Sequence[Sequence[str]] | None = None,
         shuffle: bool = True,
+        resume: bool = False,
         progress: bool = True,
     ) -> History:
         """Learn from samples and their labels; returns the losses of all epochs.
 
-        labels: arrays of the output's shape, or numbers of classes. validation:
-        (data, labels) that are judged after each epoch. policy: "serial" is
-        mini-batch gradient descent on the mean of batch_size samples; "delayed"
-        and "alternate" are what a pipeline does. workers: None, "threads",
-        "processes" or "dask"; with workers the policy is "delayed" unless another is given,
-        and the weights have the bits that one worker would find. partition: the
-        operators of each worker. shuffle: the samples of epoch e in an order
-        that (seed, e) decides. A Ctrl-C ends it with the last whole group.
+        labels: arrays of the output's shape, or numbers of classes. batch_size:
+        as many samples for each update; the network's own if none is given.
+        validation_data: (data, labels) that are judged after each epoch.
+        trainer: one of the seven, made for this network, as
+        AdamTrainer(network, 0.001); without it w <- w - learning_rate * g, where
+        g is the mean of the batch, unclipped. policy: "serial" is that;
+        "delayed" and "alternate" are what a pipeline does. workers: None,
+        "threads", "processes" or "dask"; with workers the policy is "delayed"
+        unless another is given, and the weights have the bits that one worker
+        would find. partition: the operators of each worker. shuffle: the samples
+        of epoch e in an order that (seed, e) decides. A Ctrl-C ends it with the
+        last whole batch; resume: finish the epoch that one has broken off, as
+        the first of these, with the bits of a run that was not.
         Raises ShapeError, SequentialError, TrainingError.
 
         >>> from .layers import Dense
@@ -67,24 +91,148 @@ class Sequential(Network):
         [5.0]
         """
         samples, wanted = self.samples(data, labels)
-        judged = None if validation is None else self.samples(*_pair(validation))
+        judged = None if validation_data is None else self.samples(*_pair(validation_data))
         chosen = check_policy(policy or ("delayed" if workers else "serial"))
-        _check(epochs, workers, chosen, partition)
-        history = History()
-        bar = progressed(range(epochs), "epochs") if progress else range(epochs)
-        for _ in bar:
-            before = self._state[3] if self._state else 0
-            order = np.random.default_rng((self.seed, before)).permutation(len(samples)) if shuffle else slice(None)
-            losses: list[float] = []
-            try:
-                for found in self._epoch(samples[order], wanted[order], chosen, workers, partition):
-                    losses += found
-            finally:
-                if losses:
-                    history.record(loss=float(np.mean(losses)), **self._judged(judged))
-            if len(losses) < len(samples):
-                break  # a Ctrl-C
+        shuffle, resume = switch(shuffle, "shuffle"), switch(resume, "resume")
+        epochs = at_least(epochs, "epochs", 0)
+        _check(workers, chosen, partition, trainer)
+        network = self._sized(batch_size, chosen)
+        mover = self._mover(trainer) if chosen == "serial" else None
+        self._seen, self._done = (self._seen, self._done) if resume else (self._seen + self._done, 0)
+        history, losses = History(), list[float]()
+        if self._done >= len(samples):
+            raise TrainingError(f"resume: {self._done} samples of the epoch are done, and there are {len(samples)}.")
+
+        def steps(epoch: int, asked: Event) -> Iterator[float]:
+            order = np.random.default_rng((self.seed, self._seen)).permutation(len(samples)) if shuffle else slice(None)
+            x, y = samples[order][self._done :], wanted[order][self._done :]
+            if mover is not None:
+                batches = self._by_trainer(mover, x, y, network.batch_size)
+            elif workers is None:
+                batches = self._in_series(network, x, y, chosen)
+            else:
+                batches = self._by_workers(RUNNERS[workers], network, x, y, chosen, partition)
+            for found in batches:
+                losses.extend(found)
+                self._done += len(found)
+                yield 0.0
+            if self._done < len(samples):  # a Ctrl-C came to the workers
+                asked.set()
+                yield 0.0
+
+        def judge() -> float:
+            if self._done == len(samples):
+                self._seen, self._done = self._seen + self._done, 0
+            history.record(loss=float(np.mean(losses)), **self._judged(judged))
+            losses.clear()
+            return 0.0
+
+        try:
+            run(steps, Outcome(), progressed(range(epochs), "epochs") if progress else range(epochs), judge)
+        finally:
+            if losses:  # of an epoch that was broken off
+                judge()
         return history
+
+    def _sized(self, batch_size: int | None, policy: str) -> Network:
+        """This network with another batch size, and the same arrays."""
+        network = copy(self)
+        network._arithmetic = self.arithmetic
+        given = self.batch_size if batch_size is None else batch_size
+        network.batch_size, _ = fitted(WHO, BATCH, given), fitted(WHO, RATE, self.learning_rate)
+        if policy != "serial":
+            check_stages(network)
+            if self.weight_decay_lambda or not all(each.updated for each in self.parameters):
+                raise TrainingError("A pipeline knows no weight decay and no frozen parameters. Train it serially.")
+        return network
+
+    def _mover(self, trainer: Trainer | None) -> Trainer:
+        """The trainer that was given, or plain descent."""
+        if trainer is None:
+            trainer = SimpleSGDTrainer(self, self.learning_rate)
+            trainer.set_clip_threshold(0.0)
+        if not isinstance(trainer, Trainer) or trainer.model is not self:
+            raise TrainingError(
+                f"trainer= takes one that moves this network: AdamTrainer(network), not {trainer!r:.60}."
+            )
+        return trainer
+
+    def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int) -> Iterator[list[float]]:
+        """The losses of each batch; the trainer is given the mean of their gradients."""
+        flow, machine = self.expand(), Machine(self)
+        for members in groups(len(samples), size):
+            first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
+            totals, losses = passed_group(machine, flow, self.weights, samples, labels, members, first)
+            found = (total[name] for each, total in zip(self.layers, totals) for name in each.weight_shapes)
+            for each, total in zip(self.parameters, found):
+                each.receive(total / len(members))
+            trainer.update()
+            yield losses
+
+    def _in_series(self, network: Network, samples: Any, labels: Any, policy: str) -> Iterator[list[float]]:
+        begun = self._begin_with(policy)
+        for step in in_series(network, begun.buffers, samples, labels, policy, begun.ended, self._seen + self._done):
+            self._keep(Begun(policy, step.buffers, step.group + 1))
+            yield step.losses
+
+    def _by_workers(
+        self, runner: Any, network: Network, samples: Any, labels: Any, policy: str, partition: Any
+    ) -> Iterator[list[float]]:
+        begun = self._begin_with(policy)
+        before = begun.ended, self._seen + self._done
+        ran = runner(network, begun.buffers, samples, labels, policy, partition, before)
+        self._keep(Begun(policy, ran.buffers, ran.ended))
+        yield ran.losses
+
+    def _begin_with(self, policy: str) -> Begun:
+        """Both buffers as the last run left them; the present weights, if they are others or the policy is."""
+        begun = self._begun
+        if begun is None or begun.policy != policy or not _same(newest(begun.buffers, begun.ended), self.weights):
+            begun = Begun(policy, doubled(self.weights), 0)
+        return begun
+
+    def _keep(self, begun: Begun) -> None:
+        self._begun = begun
+        for mine, found in zip(self.weights, newest(begun.buffers, begun.ended)):
+            for name, array in found.items():
+                mine[name][...] = array
+
+    def _judged(self, validation: tuple[Any, Any] | None) -> dict[str, float]:
+        return (
+            {} if validation is None else {f"val_{name}": value for name, value in self.evaluate(*validation).items()}
+        )
+
+    # --- files -----------------------------------------------------------------
+
+    def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        settings, arrays = super()._beside()
+        run: list[Any] = [self._seen, self._done, None, 0]
+        begun = self._begun
+        if begun is not None and _same(newest(begun.buffers, begun.ended), self.weights):
+            run[2:] = begun.policy, begun.ended
+            arrays = _named(newest(begun.buffers, begun.ended + 1))
+        return settings | {"run": run}, arrays
+
+    def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
+        super()._check_fitting(settings, found)
+        run = settings.get("run", [0, 0, None, 0])
+        whole = [each for place, each in enumerate(run) if place != 2]
+        if len(run) != 4 or not all(type(each) is int and each >= 0 for each in whole):
+            raise TrainingError(f"The file tells of a training that cannot be: {run!r:.60}.")
+        more = {name.removeprefix("more/"): shape for name, shape in found.items() if "/" in name}
+        if run[2] not in (None, *POLICIES[1:]) or more != (self._shapes() if run[2] else {}):
+            raise TrainingError("The file's second buffer is not one of these weights.")
+
+    def _take(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
+        super()._take(settings, arrays)
+        self._seen, self._done, policy, ended = settings.get("run", [0, 0, None, 0])
+        self._begun = None
+        if policy is not None:
+            other = copied(self.weights)
+            for layer, held in enumerate(other, 1):
+                held.update({name: arrays[f"more/{layer}.{name}"] for name in held})
+            both = [copied(self.weights), other]
+            self._begun = Begun(policy, both if (ended + 1) % 2 == 0 else both[::-1], ended)
 
     def expand(self, decompose: bool = False, grain: int = 1) -> Dataflow:
         """The network as operators and streams, which can be run and stepped through."""
@@ -103,38 +251,6 @@ class Sequential(Network):
         feeds = dict(zip(names, self.samples(*(feed[name] for name in names))))
         return feeds, firings(flow, Machine(self), self.weights, feeds)
 
-    def _epoch(
-        self, samples: Any, labels: Any, policy: str, workers: str | None, partition: Any
-    ) -> Iterator[list[float]]:
-        """The losses of one epoch, as they are known. Weights are those of the last whole group, whatever ends it."""
-        if (
-            self._state is None
-            or self._state[0] != policy
-            or not _same(newest(self._state[1], self._state[2], policy), self.weights)
-        ):
-            self._state = policy, doubled(self.weights), 0, self._state[3] if self._state else 0
-        _, buffers, group, seen = self._state
-        if workers is None:
-            for step in in_series(self, buffers, samples, labels, policy, group, seen):
-                seen += len(step.losses)
-                self._keep(policy, step.buffers, step.group + 1, seen)
-                yield step.losses
-        else:
-            ran = RUNNERS[workers](self, buffers, samples, labels, policy, partition, (group, seen))
-            self._keep(policy, ran.buffers, ran.ended, seen + len(ran.losses))
-            yield ran.losses
-
-    def _keep(self, policy: str, buffers: list[Weights], ended: int, seen: int) -> None:
-        self._state = policy, buffers, ended, seen
-        for mine, found in zip(self.weights, newest(buffers, ended, policy)):
-            for name, array in found.items():
-                mine[name][...] = array
-
-    def _judged(self, validation: tuple[Any, Any] | None) -> dict[str, float]:
-        return (
-            {} if validation is None else {f"val_{name}": value for name, value in self.evaluate(*validation).items()}
-        )
-
 
 def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflow:
     """A network as operators and streams. decompose: with splits, workers of `grain` shares, and joins."""
@@ -149,16 +265,20 @@ def _same(one: Weights, other: Weights) -> bool:
 
 def _pair(validation: Any) -> tuple[Any, Any]:
     if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-        raise SequentialError("ARG_TYPE", "it is a pair (data, labels).", "validation")
+        raise SequentialError("ARG_TYPE", "it is a pair (data, labels).", "validation_data")
     return validation[0], validation[1]
 
 
-def _check(epochs: Any, workers: Any, policy: str, partition: Any) -> None:
-    if not isinstance(epochs, int) or isinstance(epochs, bool) or epochs < 0:
-        raise TrainingError(f"epochs is a whole number of at least 0, not {epochs!r}.")
+def _check(workers: Any, policy: str, partition: Any, trainer: Any) -> None:
     if workers is not None and (not isinstance(workers, str) or workers not in RUNNERS):
         raise SequentialError("BAD_VALUE", f'it is None, "threads", "processes" or "dask", not {workers!r}.', "workers")
     if workers is not None and policy == "serial":
         raise SequentialError("BAD_VALUE", 'with workers it is "delayed" or "alternate".', "policy")
     if partition is not None and workers is None:
         raise SequentialError("BAD_VALUE", 'one worker needs none. Add workers="threads".', "partition")
+    if trainer is not None and policy != "serial":
+        raise SequentialError("BAD_VALUE", "a pipeline has its own rule. Leave out policy and workers.", "trainer")
+
+
+def _named(weights: Weights) -> dict[str, Any]:
+    return {f"{layer}.{name}": array for layer, held in enumerate(weights, 1) for name, array in held.items()}

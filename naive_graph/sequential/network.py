@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -23,23 +24,28 @@ import numpy as np
 
 from ..core.files import path_of
 from ..errors import SequentialError, SequentialWarning, ShapeError, TrainingError
-from ..training import stored
-from .compute import Arithmetic, Loss, arithmetic
+from ..tensor.base import TensorNode
+from ..tensor.nodes import LeafNode
+from ..training.model import Model, parameter
+from ..training.stored import Shapes, read
+from .compute import Arithmetic, Loss, arithmetic, composed
 from .dataflow import Dataflow, expanded
 from .fields import Field, bind, fitted, initializer, one_of, shape, share, whole
-from .layers import LAYERS, Layer, Placed, placed, written
+from .layers import LAYERS, Layer, placed, written
 from .pipeline import schedule
 from .splitjoin import decomposed
 
+RATE, BATCH = Field("learning_rate", share, 0.1), Field("batch_size", whole(1), None)
 TRAINING = (
     Field("input_shape", shape),
-    Field("learning_rate", share, 0.1),
-    Field("batch_size", whole(1), None),
+    RATE,
+    BATCH,
     Field("loss", one_of("variance", "crossEntropy"), "variance"),
     Field("initializer", initializer, 0.0),
 )
 WHO = "sequential"
 Weights = list[dict[str, Any]]  # of each layer, by name
+MADE_LATER = ("held", "gradients", "parameters", "random")  # what a Model has
 
 
 class Streams(NamedTuple):
@@ -50,8 +56,18 @@ class Streams(NamedTuple):
     labels: str = "label"
 
 
-class Network:
+class Load:
+    """`network.load(path)` fills a network, as a Model's load does; `Sequential.load(path)` makes it first."""
+
+    def __get__(self, network: Any, kind: Any) -> Callable[[str | os.PathLike[str]], Any]:
+        return kind.from_file if network is None else partial(Model.load, network)
+
+
+class Network(Model):
     """Layers one after the other, with weights, a loss, and a rate at which they learn.
+
+    It is a Model: its parameters are `network.parameters`, "1.W", "1.b" and so
+    on, which any trainer moves, and `network(x)` is a tensor expression of them.
 
     layers: such as Dense(3) or Activation("relu"). input_shape: of one sample, a
     number or (height, width, channels). learning_rate: over 0, up to 1.
@@ -95,14 +111,9 @@ class Network:
         self.loss: str = values["loss"]
         self.initializer = values["initializer"]
         self.layers = placed(_checked(layers), self.input_shape)
-        stages = schedule(self.expand()).count
         size = values["batch_size"]
-        self.batch_size: int = stages + 1 if size is None else size
-        if self.batch_size <= stages:
-            place = 2 if len(given) > 2 else "batch_size"
-            mend = f"Let batch_size be {stages + 1} or more, or leave it out."
-            says = f"{size} must exceed {stages} stages of its pipeline. {mend}"
-            raise SequentialError("BATCH_TOO_SMALL", says, argument=place)
+        self.batch_size: int = schedule(self.expand()).count + 1 if size is None else size
+        check_stages(self, 2 if len(given) > 2 else "batch_size")
         if self.initializer == 0 and sum(bool(each.weight_shapes) for each in self.layers) > 1:
             warnings.warn(
                 "All weights begin at 0. In a linear or relu stack every gradient of a weight is then 0, for ever. "
@@ -110,27 +121,33 @@ class Network:
                 SequentialWarning,
                 stacklevel=4,
             )
-        self._weights: Weights | None = None
         self._arithmetic: list[Arithmetic] | None = None
 
     # --- weights ---------------------------------------------------------------
 
+    def __getattr__(self, name: str) -> Any:
+        """What a model holds is made when somebody asks for it: a large network is drawn without."""
+        if name not in MADE_LATER:
+            raise AttributeError(f"{type(self).__name__!r} has no {name!r}.", name=name, obj=self)
+        model = Model(self.seed)
+        for each in self.layers:
+            for kind, extents in each.weight_shapes.items():
+                model.add_parameters(extents, partial(_filled, self.initializer, kind), f"{each.number}.{kind}")
+        for added in model.parameters:
+            added.model = self
+        vars(self).update({held: getattr(model, held) for held in MADE_LATER})
+        return vars(self)[name]
+
     @property
     def weights(self) -> Weights:
         """The weights of each layer by name, W and b: float64 arrays that may be written into."""
-        if self._weights is None:
-            random = np.random.default_rng(self.seed)
-            self._weights = [
-                {name: _filled(self.initializer, random, placed, name, extents)
-                 for name, extents in placed.weight_shapes.items()}
-                for placed in self.layers
-            ]  # fmt: skip
-        return self._weights
+        parameters = iter(self.parameters)
+        return [{name: next(parameters).values for name in each.weight_shapes} for each in self.layers]
 
     @property
-    def parameters(self) -> int:
+    def size(self) -> int:
         """How many weights there are."""
-        return sum(each.parameters for each in self.layers)
+        return sum(each.size for each in self.layers)
 
     @property
     def arithmetic(self) -> list[Arithmetic]:
@@ -144,20 +161,40 @@ class Network:
     def predict(self, data: Any) -> Any:
         """The network's results: for one sample of input_shape, or for an array of samples."""
         samples, one = self._samples(data)
-        results = np.stack([self._result(sample) for sample in samples])
+        results = np.stack(self._results(samples))
         return results[0] if one else results
 
-    def _result(self, sample: Any) -> Any:
-        for each, weights in zip(self.arithmetic, self.weights):
-            sample, _ = each.forward(sample, weights)
-        return sample
+    def _results(self, samples: Any) -> list[Any]:
+        steps = list(zip(self.arithmetic, self.weights))
+        return [reduce(lambda x, step: step[0].forward(x, step[1])[0], steps, sample) for sample in samples]
+
+    def __call__(self, x: Any) -> TensorNode:
+        """The result for one sample as a tensor expression of the parameters, for a loss of one's own.
+
+        >>> from naive_graph.sequential.layers import Dense
+        >>> from naive_graph.training.trainers import AdamTrainer
+        >>> network = Network([Dense(1)], 2, initializer=0.5)
+        >>> trainer = AdamTrainer(network, 0.1)
+        >>> for _ in range(3):
+        ...     ((network([1.0, 2.0]) - 4.0) ** 2).sum().backward()
+        ...     trainer.update()
+        >>> network.predict([1.0, 2.0]).round(3).tolist()
+        [3.2]
+        """
+        y: TensorNode = x if isinstance(x, TensorNode) else LeafNode.constant(self._samples(x)[0][0])
+        if y.shape != self.input_shape:
+            raise ShapeError(f"A network of tensors takes one sample, {written(self.input_shape)}, not {y.shape}.")
+        parameters = iter(self.parameters)
+        for each in self.layers:
+            y = composed(each.layer, y, {name: parameter(next(parameters)) for name in each.weight_shapes})
+        return y
 
     def evaluate(self, data: Any, labels: Any) -> dict[str, float]:
         """The mean loss; with several results for a sample also the share whose largest is the label's largest."""
         samples, _ = self._samples(data)
         wanted = self.labelled(samples, labels)
         loss = Loss(self.loss, self.output_shape)
-        results = [self._result(sample) for sample in samples]
+        results = self._results(samples)
         found = {"loss": float(np.mean([loss(p, y)[0] for p, y in zip(results, wanted)]))}
         if np.prod(self.output_shape) > 1:
             found["accuracy"] = float(np.mean([np.argmax(p) == np.argmax(y) for p, y in zip(results, wanted)]))
@@ -206,8 +243,8 @@ class Network:
     def summary(self) -> str:
         """A row for each layer: how it is written, the shape of its results, and its number of parameters."""
         rows = [("layer", "output", "parameters")]
-        rows += [(repr(each.layer), written(each.output_shape), f"{each.parameters:,}") for each in self.layers]
-        rows.append(("total", "", f"{self.parameters:,}"))
+        rows += [(repr(each.layer), written(each.output_shape), f"{each.size:,}") for each in self.layers]
+        rows.append(("total", "", f"{self.size:,}"))
         first, second, third = (max(map(len, column)) for column in zip(*rows))
         return "\n".join(f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows)
 
@@ -220,45 +257,44 @@ class Network:
         return {**self.__dict__, "_arithmetic": None}  # tensors belong to one process: another makes its own
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {len(self.layers)} layers, {self.parameters:,} parameters>"
+        return f"<{type(self).__name__} of {len(self.layers)} layers, {self.size:,} parameters>"
 
     # --- files -----------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the network and its weights to an .npz file, whole or not at all."""
-        settings = {
+    load = Load()  # type: ignore[assignment]
+
+    def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        about = {
             "layers": [[type(each.layer).__name__, each.layer.arguments] for each in self.layers],
             "training": [self.input_shape, self.learning_rate, self.batch_size, self.loss, self.initializer],
             "seed": self.seed, "streams": self.streams,
         }  # fmt: skip
-        arrays = {
-            f"{number}.{name}": array for number, held in enumerate(self.weights, 1) for name, array in held.items()
-        }
-        return stored.write(path_of(path, TrainingError), "sequential", settings, arrays)
+        return {"network": about}, {}
+
+    def _shapes(self) -> Shapes:
+        if "parameters" in vars(self):
+            return super()._shapes()
+        return {f"{each.number}.{name}": shape for each in self.layers for name, shape in each.weight_shapes.items()}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """The network that `save` wrote. Raises TrainingError."""
         found: list[Self] = []
         source = path_of(path, TrainingError)
 
-        def check(settings: dict[str, Any], shapes: stored.Shapes) -> None:
-            found.append(cls._described(settings, source))
-            wanted = {
-                f"{each.number}.{name}": shape for each in found[0].layers for name, shape in each.weight_shapes.items()
-            }
-            if shapes != wanted:
-                raise TrainingError(f"{source}: its arrays are not the weights of its layers. Save the network again.")
+        def check(settings: dict[str, Any], shapes: Shapes) -> None:
+            found.append(cls._described(settings.get("network"), source))
+            found[0]._check_fitting(settings, shapes)
 
-        _, arrays = stored.read(source, "sequential", check)
-        network = found[0]
-        network._weights = [
-            {name: arrays[f"{each.number}.{name}"] for name in each.weight_shapes} for each in network.layers
-        ]
-        return network
+        settings, arrays = read(source, "model", check)
+        found[0]._take(settings, arrays)
+        return found[0]
 
     @classmethod
-    def _described(cls, settings: dict[str, Any], path: Path) -> Self:
+    def _described(cls, settings: Any, path: Path) -> Self:
+        if not isinstance(settings, dict):
+            raise TrainingError(f"{path} holds a model without layers. Make the Model, and call model.load(path).")
+
         def tupled(value: Any) -> Any:
             return tuple(value) if isinstance(value, list) else value
 
@@ -276,6 +312,15 @@ class Network:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TrainingError(f"{path} holds no sequential network that can be read: {error}") from None
         return network
+
+
+def check_stages(network: Network, argument: int | str = "batch_size") -> None:
+    """A batch is larger than the pipeline is long, so that two buffers suffice. Raises SequentialError."""
+    stages = schedule(network.expand()).count
+    if network.batch_size <= stages:
+        mend = f"Let batch_size be {stages + 1} or more, or leave it out."
+        says = f"{network.batch_size} must exceed {stages} stages of its pipeline. {mend}"
+        raise SequentialError("BATCH_TOO_SMALL", says, argument=argument)
 
 
 def _checked(layers: Any) -> list[Layer]:
@@ -297,7 +342,7 @@ def _numbers(value: Any, who: str) -> Any:
     return array
 
 
-def _filled(how: Any, random: Any, placed: Placed, name: str, shape: tuple[int, ...]) -> Any:
+def _filled(how: Any, name: str, random: Any, shape: Sequence[int]) -> Any:
     """Weights before anything is learned. A number fills all; a method fills weights, and biases are 0."""
     if isinstance(how, float):
         return np.full(shape, how)

@@ -185,7 +185,7 @@ def simulate(network: Network, flow: Dataflow, chosen: Partition, costs: Costs, 
                 ]
                 done[worker] = max(waits) + seconds
         ended.append(list(done))
-    memory = 3 * 8 * network.parameters
+    memory = 3 * 8 * network.size
     return Simulated(len(chosen.parts), max(done), samples * costs.serial, memory)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import SequentialError
-from .dataflow import Operator
+from .dataflow import Dataflow, Operator
 from .firing import Machine
 from .network import Network, Weights
 from .pipeline import Schedule
@@ -56,9 +56,9 @@ def doubled(weights: Weights) -> list[Weights]:
     return [copied(weights), copied(weights)]
 
 
-def newest(buffers: Sequence[Weights], ended: int, policy: str) -> Weights:
+def newest(buffers: Sequence[Weights], ended: int) -> Weights:
     """The newest weights after so many groups."""
-    return buffers[(ended + (policy != "serial")) % 2]
+    return buffers[(ended + 1) % 2]
 
 
 def passed(
@@ -81,6 +81,20 @@ def passed(
     return losses
 
 
+def passed_group(
+    machine: Machine, flow: Dataflow, held: Sequence[Mapping[str, Array]], samples: Array, labels: Array,
+    members: range, first: int,
+) -> tuple[Gradients, list[float]]:  # fmt: skip
+    """Some samples, one after the other: the sums of their gradients, layer by layer, and their losses."""
+    totals: Gradients = [{} for _ in held]
+    data, label = (each.name for each in flow.streams.values() if not each.writer)
+    losses: list[float] = []
+    for sample in members:
+        streams = {data: samples[sample], label: labels[sample]}
+        losses += passed(machine, flow.operators.values(), held, streams, totals, first + sample + 1)
+    return totals, losses
+
+
 class Versions:
     """The weights of one layer, version by version: what group g uses, and what it will leave."""
 
@@ -93,10 +107,9 @@ class Versions:
         return self.buffers[group % 2]
 
     def learn(self, group: int, total: Mapping[str, Array], count: int) -> None:
-        """What a group that has ended leaves: for the next one, or the one after it."""
+        """What a group that has ended leaves for the one after the next."""
         base = self.of(group + 1 if self.policy == "delayed" else group)
-        after = updated(base, total, count, self.rate)
-        self.buffers[(group + (1 if self.policy == "serial" else 2)) % 2] = after
+        self.buffers[group % 2] = updated(base, total, count, self.rate)
 
 
 class Step(NamedTuple):
@@ -113,19 +126,15 @@ def groups(count: int, size: int) -> list[range]:
 
 
 def in_series(
-    network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "serial",
+    network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
     group: int = 0, first: int = 0,
 ) -> Iterator[Step]:  # fmt: skip
     """Each sample alone, in its order, group by group. group, first: groups and samples that other runs have seen."""
     flow, machine = network.expand(), Machine(network)
     layers = [Versions(even, odd, policy, network.learning_rate) for even, odd in zip(*buffers)]
     for number, members in enumerate(groups(len(samples), network.batch_size), group):
-        totals: Gradients = [{} for _ in layers]
-        losses: list[float] = []
         held = [each.of(number) for each in layers]
-        for sample in members:
-            streams = {network.streams.data: samples[sample], network.streams.labels: labels[sample]}
-            losses += passed(machine, flow.operators.values(), held, streams, totals, first + sample + 1)
+        totals, losses = passed_group(machine, flow, held, samples, labels, members, first)
         for each, total in zip(layers, totals):
             each.learn(number, total, len(members))
         yield Step(number, losses, [[each.buffers[half] for each in layers] for half in (0, 1)])
@@ -144,7 +153,7 @@ def in_cycles(
     """
     size = network.batch_size if policy else 1
     flow, machine, count = schedule.dataflow, Machine(network), len(samples)
-    layers = [Versions(each, each, policy or "serial", network.learning_rate) for each in weights]
+    layers = [Versions(each, each, policy or "delayed", network.learning_rate) for each in weights]
     waiting: dict[tuple[str, int], Array] = {}  # what lies in each stream, by iteration
     totals: Gradients = [{} for _ in layers]
     for cycle in range(1, schedule.cycles(count) + 1):

@@ -105,28 +105,41 @@ def fit(
     if not isinstance(resume, Outcome | None):
         raise TrainingError(f"resume takes the Outcome of an earlier run, not {resume!r:.60}.")
     outcome = Outcome(epochs=first_epoch) if resume is None else replace(resume, stopped="epochs")
+
+    def steps(epoch: int, asked: threading.Event) -> Iterator[float]:
+        if schedule is not None and not outcome.batches:  # what a trainer made of the rate since, it keeps
+            trainer.learning_rate = RATE(schedule(epoch), "What schedule gives")
+        shuffled = batches(samples, batch_size, seed * 1_000_003 + epoch)  # a seed of its own for each epoch
+        for batch in islice(shuffled, outcome.batches, None):
+            loss = _step(trainer, loss_of, batch)
+            for each in tell:
+                each(epoch=epoch, loss=loss, rate=trainer.learning_rate)
+            yield loss
+
     try:
-        with _polite() as asked:
-            for epoch in range(outcome.epochs, outcome.epochs + epochs):
-                if schedule is not None and not outcome.batches:  # what a trainer made of the rate since, it keeps
-                    trainer.learning_rate = RATE(schedule(epoch), "What schedule gives")
-                shuffled = batches(samples, batch_size, seed * 1_000_003 + epoch)  # a seed of its own for each epoch
-                for batch in islice(shuffled, outcome.batches, None):
-                    loss = _step(trainer, loss_of, batch)
-                    outcome.steps += 1
-                    outcome.batches += 1
-                    for each in tell:
-                        each(epoch=epoch, loss=loss, rate=trainer.learning_rate)
-                    if asked.is_set():
-                        outcome.stopped = "interrupt"
-                        return outcome
-                outcome.epochs, outcome.batches = epoch + 1, 0
-                if validate is not None and _enough(outcome, number(validate(), "What validate gives"), patience):
-                    outcome.stopped = "patience"
-                    return outcome
+        return run(steps, outcome, range(outcome.epochs, outcome.epochs + epochs), validate, patience)
     finally:
         if save is not None:
             save()
+
+
+def run(
+    steps: Callable[[int, threading.Event], Iterator[float]], outcome: Outcome, epochs: Iterable[int],
+    validate: Callable[[], float] | None = None, patience: int | None = None,
+) -> Outcome:  # fmt: skip
+    """Epoch by epoch, make its steps; then validate. A Ctrl-C, which sets the event, ends it after the step at hand."""
+    with _polite() as asked:
+        for epoch in epochs:
+            for _ in steps(epoch, asked):
+                outcome.steps += 1
+                outcome.batches += 1
+                if asked.is_set():
+                    outcome.stopped = "interrupt"
+                    return outcome
+            outcome.epochs, outcome.batches = epoch + 1, 0
+            if validate is not None and _enough(outcome, number(validate(), "What validate gives"), patience):
+                outcome.stopped = "patience"
+                return outcome
     return outcome
 
 

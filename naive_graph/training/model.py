@@ -126,14 +126,26 @@ class Model(Decaying):
         A table that decays lazily is written as it is held, with its factor: so
         a save changes no bit of what follows.
         """
+        path = path_of(path, TrainingError)
         arrays = {check_name(each.name): each.held for each in self.parameters}
         factors = {each.name: each.factor for each in self.parameters if each.factor != 1.0}
-        settings = {"decay": self.weight_decay_lambda, "factors": factors}
-        return write(path_of(path, TrainingError), "model", settings, arrays)
+        settings, more = self._beside()
+        settings |= {"decay": self.weight_decay_lambda, "factors": factors}
+        return write(path, "model", settings, arrays | {f"more/{name}": array for name, array in more.items()})
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read weights of the same names and shapes. On an error nothing is changed."""
-        settings, arrays = read(path_of(path, TrainingError), "model", self._check_fitting)
+        self._take(*read(path_of(path, TrainingError), "model", self._check_fitting))
+
+    def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Settings and arrays that lie in the file beside the parameters."""
+        return {}, {}
+
+    def _shapes(self) -> Shapes:
+        return {each.name: each.shape for each in self.parameters}
+
+    def _take(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Have the weights of a file that fits."""
         loaded = np.concatenate([np.zeros(0), *(arrays[each.name].ravel() for each in self.parameters)])
         with uninterrupted():  # a Ctrl-C comes before or after
             self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
@@ -143,15 +155,15 @@ class Model(Decaying):
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
         """A file's settings and shapes are this model's."""
-        expected = {each.name: each.shape for each in self.parameters}
         factors = settings.get("factors")
-        if settings.keys() != {"decay", "factors"} or not isinstance(factors, dict):
+        if "decay" not in settings or not isinstance(factors, dict):
             raise TrainingError(f"The file has no settings of a model, decay and factors: {settings!r:.80}.")
         SHARE(settings["decay"], "The file's decay")
         for name, factor in factors.items():
             FACTOR(factor, f"The file's factor of {name!r}")
-            if not isinstance(self[name], LookupParameter):
-                raise TrainingError(f"The file has a factor of {name!r}, which is no table.")
+            if not any(each.name == name and isinstance(each, LookupParameter) for each in self.parameters):
+                raise TrainingError(f"The file has a factor of {name!r}, which is no table here.")
+        expected, found = self._shapes(), {name: shape for name, shape in found.items() if "/" not in name}
         if expected != found:
             differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
             raise TrainingError(

@@ -32,6 +32,8 @@ def check_name(name: object) -> str:
 
 def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:
     """Write settings and arrays. The file appears whole or not at all."""
+    if not path.suffix and (path.is_file() or not path.exists()):
+        raise TrainingError(f'A {kind} is written as .npz. Write save("{path}.npz").')
     np = _numpy()
     head = json.dumps({"naive_graph": FORMAT, "kind": kind, "settings": settings}, allow_nan=True)
     named = {f"array/{name}": np.asarray(array, dtype=np.float64) for name, array in arrays.items()}

@@ -55,7 +55,7 @@ def learn(seeds):
         for seed in range(seeds):
             train, test = digits(seed)
             start = perf_counter()
-            history = network(seed).fit(*train, EPOCHS, validation=test, workers=workers, progress=False)
+            history = network(seed).fit(*train, epochs=EPOCHS, validation_data=test, workers=workers, progress=False)
             seconds.append(perf_counter() - start)
             rows.append(history["val_accuracy"])
         found[name] = rows = np.array(rows)

@@ -21,7 +21,7 @@ def shell():
 
 def test_the_networks_of_a_cell_are_names(shell):
     shown = shell.run_cell_magic("sequential", "program", V1)
-    assert shell.user_ns["res"].parameters == 18 and list(shell.user_ns["program"]) == ["res"]
+    assert shell.user_ns["res"].size == 18 and list(shell.user_ns["program"]) == ["res"]
     assert "Dense" in shown._repr_html_()
 
 

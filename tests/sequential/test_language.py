@@ -24,7 +24,7 @@ def test_what_is_printed_is_the_same_tree(text):
 def test_the_second_example_has_the_shapes_and_parameters_of_the_specification():
     network = parse(V2)["out"]
     assert [each.output_shape for each in network.layers] == [(4, 4, 3), (2, 2, 3), (5,), (5,)]
-    assert network.parameters == 80
+    assert network.size == 80
 
 
 def test_arguments_are_calculated_and_named():

@@ -146,7 +146,7 @@ def test_golden_convolution():
 def test_layers_know_their_neighbours():
     first, second = Sequential([Dense(3), Dense(2)], 4, initializer=0.5).layers
     assert first.next is second and second.previous is first and first.previous is None
-    assert second.input_shape == (3,) and second.output_shape == (2,) and second.parameters == 8
+    assert second.input_shape == (3,) and second.output_shape == (2,) and second.size == 8
 
 
 def test_a_window_that_does_not_fit_is_refused():

@@ -52,7 +52,7 @@ def test_the_simulated_pipeline_fills_and_then_gives_one_sample_a_beat():
     network = small(batch_size=10_000)[0]  # one group: nobody waits for weights
     (found,) = curves(network, FLOW, even, [12], 100)
     assert found.seconds == pytest.approx(100 + 12 - 1)
-    assert found.memory == 3 * 8 * network.parameters
+    assert found.memory == 3 * 8 * network.size
 
 
 @pytest.mark.parametrize("workers", [0, -2, 1.5, "2", None])

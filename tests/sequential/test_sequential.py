@@ -30,7 +30,7 @@ def test_a_training_is_repeated_bit_for_bit(workers):
     found = []
     for _ in range(2):
         network, x, y = small()
-        history = network.fit(x, y, 3, workers=workers, policy="delayed", validation=(x, y), progress=False)
+        history = network.fit(x, y, epochs=3, workers=workers, policy="delayed", validation_data=(x, y), progress=False)
         found.append((network.weights, [row["val_loss"] for row in history]))
     assert same(found[0][0], found[1][0]) and found[0][1] == found[1][1]
 
@@ -38,15 +38,15 @@ def test_a_training_is_repeated_bit_for_bit(workers):
 def test_serial_and_threads_have_the_same_bits_over_epochs():
     one, x, y = small()
     other, _, _ = small()
-    one.fit(x, y, 3, policy="delayed", progress=False)
-    other.fit(x, y, 3, workers="threads", progress=False)
+    one.fit(x, y, epochs=3, policy="delayed", progress=False)
+    other.fit(x, y, epochs=3, workers="threads", progress=False)
     assert same(one.weights, other.weights)
 
 
 def test_epochs_one_by_one_are_epochs_together():
     one, x, y = small()
     other, _, _ = small()
-    one.fit(x, y, 4, policy="delayed", progress=False)
+    one.fit(x, y, epochs=4, policy="delayed", progress=False)
     for _ in range(4):
         other.fit(x, y, policy="delayed", progress=False)
     assert same(one.weights, other.weights)
@@ -124,7 +124,7 @@ def test_biases_begin_at_zero_and_a_number_fills_all():
         (lambda: small()[0].fit(np.ones((2, 4)), [0, 1], policy="none"), SequentialError, "policy"),
         (lambda: small()[0].fit(np.ones((2, 4)), [0], workers="threads", policy="serial"), ShapeError, "labels"),
         (lambda: small()[0].fit(np.ones((1, 4)), [0], workers="threads", policy="serial"), SequentialError, "policy"),
-        (lambda: small()[0].fit(np.ones((2, 4)), [0, 1], validation=3), SequentialError, "validation"),
+        (lambda: small()[0].fit(np.ones((2, 4)), [0, 1], validation_data=3), SequentialError, "validation_data"),
         (lambda: small()[0].fit(np.ones((2, 4)), [0, 1], partition=[]), SequentialError, "partition"),
     ],
 )  # fmt: skip

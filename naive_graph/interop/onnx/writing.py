@@ -64,10 +64,10 @@ def modelled(what: Any, dtype: str = "float32", opset: int | None = None) -> Mod
 
 def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
     model_builder = ModelBuilder(*_checked(dtype, opset))
+    if isinstance(what, Layers):  # before Model, which it is too
+        return packed(model_builder, layered(model_builder, what), **{SAID: said(what)})
     if isinstance(what, Model):
         return packed(model_builder, _parameters(model_builder, what))
-    if isinstance(what, Layers):
-        return packed(model_builder, layered(model_builder, what), **{SAID: said(what)})
     if isinstance(what, OnnxNetwork):
         present = _present(what)
         return packed(model_builder, _opened(what, present, dtype, opset, _graph(model_builder, present.outputs)))
