@@ -64,7 +64,7 @@ class Calculation:
         return [value(output) for output in self.outputs]
 
 
-class Arithmetic:
+class LayerArithmetic:
     """What the two operators of a layer compute, from its composition."""
 
     def __init__(self, placed: Placed) -> None:
@@ -89,7 +89,7 @@ class Arithmetic:
         return dx, dict(zip(self.names, found))
 
 
-class Elementwise(Arithmetic):
+class SlopeArithmetic(LayerArithmetic):
     """relu and sigmoid: the forward keeps the slope at every entry."""
 
     def __init__(self, placed: Placed) -> None:
@@ -106,7 +106,7 @@ class Elementwise(Arithmetic):
         return delta * held, {}
 
 
-class Softmax(Elementwise):
+class SoftmaxArithmetic(SlopeArithmetic):
     """The forward keeps the probabilities p; backward, dx = p * (delta - sum of delta * p)."""
 
     def __init__(self, placed: Placed) -> None:
@@ -123,7 +123,7 @@ class Softmax(Elementwise):
         return self.slope(delta, held)[0], {}
 
 
-class Dropped(Elementwise):
+class DropoutArithmetic(SlopeArithmetic):
     """Dropout: the forward keeps by what each entry was multiplied. Without chance, which is training's, by 1."""
 
     def __init__(self, placed: Placed) -> None:
@@ -138,12 +138,12 @@ class Dropped(Elementwise):
         return x * mask, mask
 
 
-def arithmetic(placed: Placed) -> Arithmetic:
+def arithmetic(placed: Placed) -> LayerArithmetic:
     """What a layer computes."""
     layer = placed.layer
     if isinstance(layer, Activation):
-        return (Softmax if layer.activation == "softmax" else Elementwise)(placed)
-    return (Dropped if isinstance(layer, Dropout) else Arithmetic)(placed)
+        return (SoftmaxArithmetic if layer.activation == "softmax" else SlopeArithmetic)(placed)
+    return (DropoutArithmetic if isinstance(layer, Dropout) else LayerArithmetic)(placed)
 
 
 # --- layers as tensor operators ---------------------------------------------------
@@ -175,7 +175,7 @@ COMPOSED: dict[type[Layer], Callable[[Any, Any, Any], TensorNode]] = {
     MaxPooling2D: lambda layer, x, _: max_pool2d(_cropped(layer, x), layer.pool_size),
     AveragePooling2D: lambda layer, x, _: avg_pool2d(_cropped(layer, x), layer.pool_size),
     Activation: lambda layer, x, _: ACTIVATIONS[layer.activation](x),
-    Dropout: lambda layer, x, _: x,  # it drops in training alone, by `Dropped`
+    Dropout: lambda layer, x, _: x,  # it drops in training alone, by `DropoutArithmetic`
 }
 
 

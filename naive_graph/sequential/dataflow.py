@@ -27,7 +27,7 @@ class Stream(NamedTuple):
 
 
 @dataclass
-class Operator:
+class StreamOperator:
     """A node: it fires when each of its inputs holds a sample."""
 
     name: str
@@ -60,11 +60,11 @@ class Dataflow:
 
     def __init__(self, layers: Sequence[Placed]) -> None:
         self.layers = list(layers)
-        self.operators: dict[str, Operator] = {}
+        self.operators: dict[str, StreamOperator] = {}
         self.streams: dict[str, Stream] = {}
         self.run: Callable[[Any], Any] | None = None  # of a Sequential: what the streams hold at first, and all firings
 
-    def add(self, operator: Operator) -> Operator:
+    def add(self, operator: StreamOperator) -> StreamOperator:
         self.operators[operator.name] = operator
         return operator
 
@@ -118,13 +118,13 @@ def expanded(layers: Sequence[Placed], data: str = "data", labels: str = "label"
     last = len(layers)
     shape = layers[0].input_shape
     if layers[0].layer.reads_input:
-        flow.add(Operator("copy", "copy"))
+        flow.add(StreamOperator("copy", "copy"))
         flow.connect(data, "", "copy", shape)
     for number in range(1, last + 1):
-        flow.add(Operator(f"FComp{number}", "forward", number))
-    flow.add(Operator("lossComp", "loss"))
+        flow.add(StreamOperator(f"FComp{number}", "forward", number))
+    flow.add(StreamOperator("lossComp", "loss"))
     for number in range(last, 0, -1):
-        flow.add(Operator(f"BComp{number}", "backward", number))
+        flow.add(StreamOperator(f"BComp{number}", "backward", number))
     if layers[0].layer.reads_input:
         flow.connect("copy_1", "copy", "FComp1", shape)
     else:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import SequentialError
 
 
-class Wrong(Exception):
+class WrongArgument(Exception):
     """A value does not fit: the code of the mistake, and what is asked for."""
 
     def __init__(self, code: str, asked: str) -> None:
@@ -73,7 +73,7 @@ def fitted(who: str, field: Field, value: Any, argument: int | str | None = None
     """The value as the field keeps it. Raises SequentialError."""
     try:
         return field.fit(value)
-    except Wrong as wrong:
+    except WrongArgument as wrong:
         says = f"of {who} it is {wrong.asked}, not {shown(value)}."
         raise SequentialError(wrong.code, says, field.name, argument) from None
 
@@ -105,9 +105,9 @@ def whole(least: int) -> Callable[[Any], int]:
 
     def fit(value: Any) -> int:
         if not is_whole(value):
-            raise Wrong("ARG_TYPE", asked)
+            raise WrongArgument("ARG_TYPE", asked)
         if value < least:
-            raise Wrong("ARG_RANGE", asked)
+            raise WrongArgument("ARG_RANGE", asked)
         return int(value)
 
     return fit
@@ -120,9 +120,9 @@ def pair(least: int) -> Callable[[Any], tuple[int, int]]:
     def fit(value: Any) -> tuple[int, int]:
         both = value if isinstance(value, tuple) else (value, value)
         if len(both) != 2 or not all(map(is_whole, both)):
-            raise Wrong("ARG_TYPE", asked)
+            raise WrongArgument("ARG_TYPE", asked)
         if min(both) < least:
-            raise Wrong("ARG_RANGE", asked)
+            raise WrongArgument("ARG_RANGE", asked)
         return int(both[0]), int(both[1])
 
     return fit
@@ -131,18 +131,18 @@ def pair(least: int) -> Callable[[Any], tuple[int, int]]:
 def flag(value: Any) -> int:
     """0 or 1; in Python also False and True."""
     if not isinstance(value, Integral) and type(value).__name__ not in ("bool", "bool_"):  # NumPy's, by its two names
-        raise Wrong("ARG_TYPE", "0 or 1")
+        raise WrongArgument("ARG_TYPE", "0 or 1")
     if value not in (0, 1):
-        raise Wrong("ARG_RANGE", "0 or 1")
+        raise WrongArgument("ARG_RANGE", "0 or 1")
     return int(value)
 
 
 def share(value: Any) -> float:
     """A number over 0 and up to 1."""
     if not is_number(value):
-        raise Wrong("ARG_TYPE", "a number over 0 and up to 1")
+        raise WrongArgument("ARG_TYPE", "a number over 0 and up to 1")
     if not 0 < value <= 1:
-        raise Wrong("ARG_RANGE", "a number over 0 and up to 1")
+        raise WrongArgument("ARG_RANGE", "a number over 0 and up to 1")
     return float(value)
 
 
@@ -152,9 +152,9 @@ def one_of(*names: str) -> Callable[[Any], str]:
 
     def fit(value: Any) -> str:
         if not isinstance(value, str):
-            raise Wrong("ARG_TYPE", asked)
+            raise WrongArgument("ARG_TYPE", asked)
         if value not in names:
-            raise Wrong("BAD_VALUE", asked)
+            raise WrongArgument("BAD_VALUE", asked)
         return value
 
     return fit
@@ -165,9 +165,9 @@ def shape(value: Any) -> tuple[int, ...]:
     asked = "a whole number of at least 1, or three as (height, width, channels)"
     extents = value if isinstance(value, tuple) else (value,)
     if len(extents) not in (1, 3) or not all(map(is_whole, extents)):
-        raise Wrong("ARG_TYPE", asked)
+        raise WrongArgument("ARG_TYPE", asked)
     if min(extents) < 1:
-        raise Wrong("ARG_RANGE", asked)
+        raise WrongArgument("ARG_RANGE", asked)
     return tuple(map(int, extents))
 
 
@@ -182,10 +182,12 @@ def initializer(value: Any) -> Initializer:
         return float(value)
     name, *given = value if isinstance(value, tuple) and value else (value,)
     if not isinstance(name, str) or not all(map(is_number, given)):
-        raise Wrong("ARG_TYPE", asked)
+        raise WrongArgument("ARG_TYPE", asked)
     if name not in METHODS or len(given) > len(METHODS[name]):
-        raise Wrong("BAD_VALUE", asked)
+        raise WrongArgument("BAD_VALUE", asked)
     numbers = (*map(float, given), *METHODS[name][len(given) :])
     if (name == "gaussRandom" and numbers[1] < 0) or (name == "uniformRandom" and numbers[0] > numbers[1]):
-        raise Wrong("ARG_RANGE", "gaussRandom (mean, deviation of at least 0) or uniformRandom (lowest, highest)")
+        raise WrongArgument(
+            "ARG_RANGE", "gaussRandom (mean, deviation of at least 0) or uniformRandom (lowest, highest)"
+        )
     return (name, *numbers)

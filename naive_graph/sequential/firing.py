@@ -1,7 +1,7 @@
 """Running a dataflow: an operator fires as soon as each of its streams holds a sample.
 
 `firings` is the one way in which operators run: training drains it, the stepper
-shows it, workers fire the operators of their part by the same `Machine`.
+shows it, workers fire the operators of their part by the same `NetworkMachine`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from ..errors import SequentialError
 from .compute import Loss
-from .dataflow import Dataflow, Operator
+from .dataflow import Dataflow, StreamOperator
 from .network import Network
 from .splitjoin import Share, divided, joined
 
 Array = Any
 
 
-class Fired(NamedTuple):
+class Firing(NamedTuple):
     """One firing: what the operator took, what it gave, and what else it found."""
 
     operator: str
@@ -31,7 +31,7 @@ class Fired(NamedTuple):
     part: Mapping[str, Any] = {}  # by a worker of a splitjoin: where its gradients lie in the layer's
 
 
-class Machine:
+class NetworkMachine:
     """What the operators of a network do with the samples in their streams."""
 
     def __init__(self, network: Network, training: bool = True) -> None:
@@ -43,9 +43,9 @@ class Machine:
         self.training = training
 
     def fire(
-        self, operator: Operator, taken: Mapping[str, Array], weights: Mapping[str, Array], iteration: int,
+        self, operator: StreamOperator, taken: Mapping[str, Array], weights: Mapping[str, Array], iteration: int,
         flow: Dataflow | None = None,
-    ) -> Fired:  # fmt: skip
+    ) -> Firing:  # fmt: skip
         """One firing. weights: of the operator's layer, by name. iteration: from 1; it decides what a Dropout drops.
 
         flow: where a split finds its workers.
@@ -75,9 +75,11 @@ class Machine:
             held = inputs[1] if len(inputs) > 1 else None
             slope, gradients = self.arithmetic[operator.layer - 1].backward(inputs[0], held, weights)
             results = [slope]
-        return Fired(operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss, part)
+        return Firing(
+            operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss, part
+        )
 
-    def _forward(self, operator: Operator, x: Array, weights: Mapping[str, Array], iteration: int) -> list[Array]:
+    def _forward(self, operator: StreamOperator, x: Array, weights: Mapping[str, Array], iteration: int) -> list[Array]:
         chance = (self.seed, operator.layer, iteration) if self.training else None
         result, kept = self.arithmetic[operator.layer - 1].forward(x, weights, chance)
         own = f"F{operator.layer}_B{operator.layer}"  # the stream of what it keeps
@@ -85,15 +87,18 @@ class Machine:
 
 
 def firings(
-    flow: Dataflow, machine: Machine, weights: Sequence[Mapping[str, Array]], feeds: Mapping[str, Sequence[Array]]
-) -> Iterator[Fired]:
+    flow: Dataflow,
+    machine: NetworkMachine,
+    weights: Sequence[Mapping[str, Array]],
+    feeds: Mapping[str, Sequence[Array]],
+) -> Iterator[Firing]:
     """Push samples through the streams, until nothing can fire. feeds: samples of each stream from outside.
 
     >>> from .layers import Dense
     >>> net = Network([Dense(3, 0), Dense(2, 0)], 4, initializer=0.5)
     >>> x, y = net.samples([[1, 2, 3, 4]], [[1, 0]])
     >>> feeds = {"data": x, "label": y}
-    >>> for each in firings(net.expand(), Machine(net), net.weights, feeds):
+    >>> for each in firings(net.expand(), NetworkMachine(net), net.weights, feeds):
     ...     print(each.operator, {name: array.tolist() for name, array in each.given.items()})
     copy {'copy_1': [1.0, 2.0, 3.0, 4.0], 'copy_2': [1.0, 2.0, 3.0, 4.0]}
     FComp1 {'F1_F2': [5.0, 5.0, 5.0], 'F1_B2': [5.0, 5.0, 5.0]}

@@ -19,13 +19,13 @@ from .layers import LAYERS, Layer
 from .model import Sequential
 from .network import Streams
 from .reading import placed_in, tree_of
-from .tree import Argument, LayerStatement, Name, SequentialStatement, StreamDeclaration, Tree
+from .tree import Argument, LayerStatement, PlacedName, ProgramTree, SequentialStatement, StreamDeclaration
 
 
-class Program:
+class ParsedProgram:
     """The networks of a text, by the name of the stream that each writes."""
 
-    def __init__(self, tree: Tree, networks: dict[str, Sequential]) -> None:
+    def __init__(self, tree: ProgramTree, networks: dict[str, Sequential]) -> None:
         self.tree = tree
         self.networks = networks
 
@@ -46,13 +46,13 @@ class Program:
         return str(self.tree)
 
     def __repr__(self) -> str:
-        return f"<Program of {', '.join(self.networks) or 'nothing'}>"
+        return f"<ParsedProgram of {', '.join(self.networks) or 'nothing'}>"
 
 
-def parse(text: str) -> Program:
+def parse(text: str) -> ParsedProgram:
     """The networks that a text describes (E1). Raises SequentialError with the place; nothing is half-built."""
     tree = tree_of(text)
-    declared: dict[str, Name] = {}
+    declared: dict[str, PlacedName] = {}
     networks: dict[str, Sequential] = {}
     try:
         for each in tree.statements:
@@ -62,14 +62,14 @@ def parse(text: str) -> Program:
                 networks[each.result.text] = _network(each, declared, networks)
     except SequentialError as error:
         raise placed_in(text, error, error.line, error.column) from None
-    return Program(tree, networks)
+    return ParsedProgram(tree, networks)
 
 
 def _wrong(code: str, says: str, at: Any, about: str = "") -> SequentialError:
     return SequentialError(code, says, about, None, at.line, at.column)
 
 
-def _declare(statement: StreamDeclaration, declared: dict[str, Name]) -> None:
+def _declare(statement: StreamDeclaration, declared: dict[str, PlacedName]) -> None:
     kind, _ = statement.fields[0]
     if len(statement.fields) > 1:
         raise _wrong("BAD_TYPE", "a stream has one field, as in stream<double x>.", statement.fields[1][0])
@@ -81,7 +81,9 @@ def _declare(statement: StreamDeclaration, declared: dict[str, Name]) -> None:
         declared[name.text] = name
 
 
-def _network(statement: SequentialStatement, declared: dict[str, Name], networks: dict[str, Sequential]) -> Sequential:
+def _network(
+    statement: SequentialStatement, declared: dict[str, PlacedName], networks: dict[str, Sequential]
+) -> Sequential:
     for name in (statement.result, statement.data, statement.labels):
         if name.text not in declared:
             near = get_close_matches(name.text, declared, 1)

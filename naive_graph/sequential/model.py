@@ -18,7 +18,7 @@ from ..training.trainers import SimpleSGDTrainer, Trainer
 from ..views.plots.history import History
 from .dataflow import Dataflow
 from .fields import fitted
-from .firing import Fired, Machine, firings
+from .firing import Firing, NetworkMachine, firings
 from .network import BATCH, RATE, WHO, Network, Weights, check_stages
 from .on_dask import on_dask
 from .processes import in_processes
@@ -159,7 +159,7 @@ class Sequential(Network):
 
     def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int) -> Iterator[list[float]]:
         """The losses of each batch; the trainer is given the mean of their gradients."""
-        flow, machine = self.expand(), Machine(self)
+        flow, machine = self.expand(), NetworkMachine(self)
         for members in groups(len(samples), size):
             first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
             totals, losses = passed_group(machine, flow, self.weights, samples, labels, members, first)
@@ -240,7 +240,7 @@ class Sequential(Network):
         flow.run = lambda feed: self._run(flow, feed)
         return flow
 
-    def _run(self, flow: Dataflow, feed: Any) -> tuple[dict[str, Any], Iterator[Fired]]:
+    def _run(self, flow: Dataflow, feed: Any) -> tuple[dict[str, Any], Iterator[Firing]]:
         """What lies in the streams at first, and all firings with the weights as they are."""
         names = self.streams.data, self.streams.labels
         if not isinstance(feed, Mapping) or set(feed) != set(names):
@@ -249,7 +249,7 @@ class Sequential(Network):
             text = f"it holds samples for streams from outside, not {feed!r:.60}. One sample: step(network, {told})."
             raise SequentialError("ARG_TYPE", text, "feed")
         feeds = dict(zip(names, self.samples(*(feed[name] for name in names))))
-        return feeds, firings(flow, Machine(self), self.weights, feeds)
+        return feeds, firings(flow, NetworkMachine(self), self.weights, feeds)
 
 
 def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflow:

@@ -28,7 +28,7 @@ from ..tensor.base import TensorNode
 from ..tensor.nodes import LeafNode
 from ..training.model import Model, parameter
 from ..training.stored import Shapes, read
-from .compute import Arithmetic, Loss, arithmetic, composed
+from .compute import LayerArithmetic, Loss, arithmetic, composed
 from .dataflow import Dataflow, expanded
 from .fields import Field, bind, fitted, initializer, one_of, shape, share, whole
 from .layers import LAYERS, Layer, placed, written
@@ -121,7 +121,7 @@ class Network(Model):
                 SequentialWarning,
                 stacklevel=4,
             )
-        self._arithmetic: list[Arithmetic] | None = None
+        self._arithmetic: list[LayerArithmetic] | None = None
 
     # --- weights ---------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class Network(Model):
         return sum(each.size for each in self.layers)
 
     @property
-    def arithmetic(self) -> list[Arithmetic]:
+    def arithmetic(self) -> list[LayerArithmetic]:
         """What each layer computes."""
         if self._arithmetic is None:
             self._arithmetic = [arithmetic(each) for each in self.layers]

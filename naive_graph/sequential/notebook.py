@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import SequentialError
 from ..views.look import LIGHT, page_style
 from .fields import METHODS
-from .language import Program, parse
+from .language import ParsedProgram, parse
 from .layers import LAYERS
 from .reading import RESERVED
 
@@ -51,10 +51,10 @@ def _kind(word: str) -> str:
     return "number" if word[0].isdigit() else ""
 
 
-class Shown:
+class ShownProgram:
     """A program that a notebook writes in colours."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: ParsedProgram) -> None:
         self.program = program
 
     def _repr_html_(self) -> str:
@@ -68,13 +68,13 @@ class Shown:
 def load_ipython_extension(shell: Any) -> None:
     """Make `%%sequential` known to a notebook."""
 
-    def sequential(line: str, cell: str) -> Shown | None:
+    def sequential(line: str, cell: str) -> ShownProgram | None:
         try:
             program = parse(cell)
         except SequentialError as error:
             print(error, file=sys.stderr)  # its place in the cell says all; a traceback would hide it
             return None
         shell.push({name: program[name] for name in program} | ({line.strip(): program} if line.strip() else {}))
-        return Shown(program)
+        return ShownProgram(program)
 
     shell.register_magic_function(sequential, "cell", "sequential")

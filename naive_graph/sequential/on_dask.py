@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import MissingToolError, TrainingError
 from ..tensor.tasks.on_dask import gathered, said
-from .firing import Machine
+from .firing import NetworkMachine
 from .network import Network, Weights
 from .schemes import Gradients, check_policy, groups, passed, updated
 from .workers import Ran, checked, crossing
@@ -73,7 +73,7 @@ def _part_of_group(
     between: Sequence[str], first: int,
 ) -> tuple[Streams, Gradients, list[float]]:  # fmt: skip
     """The operators of one part, for all samples of a group: streams to other parts, sums of gradients, losses."""
-    flow, machine = network.expand(), Machine(network)
+    flow, machine = network.expand(), NetworkMachine(network)
     operators = [flow.operators[name] for name in part]
     given: Streams = {name: [] for name in between if flow.streams[name].writer in part}
     come: dict[str, Any] = {name: each for streams, _, _ in arrived for name, each in streams.items()} | dict(outside)

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import SequentialError
 from .dataflow import Dataflow, part_of
 from .fields import is_whole
-from .firing import Machine, firings
+from .firing import NetworkMachine, firings
 from .network import Network
 from .schemes import added, groups
 
@@ -44,7 +44,7 @@ def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, 
     flow = flow or network.expand()
     random = np.random.default_rng(0)
     sample, label = random.random(network.input_shape), random.random(network.output_shape)
-    machine = Machine(network)
+    machine = NetworkMachine(network)
     times: dict[str, list[float]] = {name: [] for name in flow.operators}
     streams: dict[str, list[float]] = {name: [] for name in flow.streams}
     totals: dict[str, dict[str, Any]] = {name: {} for name in flow.operators}

@@ -20,11 +20,11 @@ from .network import Network, Weights
 from .workers import (
     CAPACITY,
     PATIENCE,
-    Course,
     Desk,
+    PipelineInput,
     Ran,
-    Stopped,
     Store,
+    WorkerStopped,
     checked,
     collected,
     crossing,
@@ -70,7 +70,7 @@ def in_processes(
         # Plain numbers, without locks: one that a killed worker held would never be free.
         limit, failed = context.Value("q", len(samples), lock=False), context.Value("b", 0, lock=False)
         desk = Desk(limit, Flag(failed), time.time())
-        course = Course(samples, labels, before, timed)
+        course = PipelineInput(samples, labels, before, timed)
         channels = {name: context.Queue(CAPACITY) for name in crossing(network, parts)}
         answers: Any = context.Queue()
         shared = (ended, changed, policy, memory.name, limit, failed, desk.started)
@@ -160,7 +160,7 @@ def _end_with_the_parent() -> None:
 
 
 def _worker(
-    network: Network, part: Sequence[str], number: int, channels: Any, shared: Any, course: Course, answers: Any
+    network: Network, part: Sequence[str], number: int, channels: Any, shared: Any, course: PipelineInput, answers: Any
 ) -> None:
     """A process: run the part, and say how it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what a Ctrl-C ends
@@ -173,7 +173,9 @@ def _worker(
         answer: Any = work(network, part, number, channels, store, desk, course)
         del store
     except BaseException as error:
-        answer = error if isinstance(error, (TrainingError, Stopped)) else TrainingError(f"Worker {number}: {error!r}")
+        answer = (
+            error if isinstance(error, (TrainingError, WorkerStopped)) else TrainingError(f"Worker {number}: {error!r}")
+        )
         answer.__cause__ = None  # may be anything, which need not pass through a queue
         desk.failed.set()
     answers.put((number, answer))

@@ -14,10 +14,10 @@ from .tree import (
     Composite,
     Expression,
     LayerStatement,
-    Name,
+    PlacedName,
+    ProgramTree,
     SequentialStatement,
     StreamDeclaration,
-    Tree,
 )
 
 try:
@@ -38,7 +38,7 @@ WORDS = {"ID": "a name", "NUMBER": "a number", "STRING": "a text in quotes", "TY
 RESERVED = {"stream", "sequential", "add", "composite", "double", "float", "int"}
 
 
-def tree_of(text: str) -> Tree:
+def tree_of(text: str) -> ProgramTree:
     """The tree of a text. Raises SequentialError; nothing is built.
 
     >>> print(tree_of("stream<double x>r,d,l; r=sequential(d,l)((4)){add Dense(2*3);};"))
@@ -65,7 +65,7 @@ def tree_of(text: str) -> Tree:
         raise error.orig_exc from None
     except SequentialError as error:
         raise placed_in(text, error, error.line, error.column) from None
-    assert isinstance(found, Tree)
+    assert isinstance(found, ProgramTree)
     return found
 
 
@@ -107,8 +107,8 @@ def _strange(error: lark.UnexpectedCharacters) -> SequentialError:
 class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kinds of thing
     """Each rule of the grammar as what it becomes. Called by the parser as soon as a rule is complete."""
 
-    def program(self, items: list[Any]) -> Tree:
-        return Tree(tuple(items))
+    def program(self, items: list[Any]) -> ProgramTree:
+        return ProgramTree(tuple(items))
 
     def composite(self, parts: list[Any]) -> Composite:
         return Composite(_name(parts[0]), tuple(parts[1:]))
@@ -117,9 +117,9 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
         fields = tuple(part for part in parts if isinstance(part, tuple))
         return StreamDeclaration(fields, tuple(_name(part) for part in parts[len(fields) :]))
 
-    def field(self, parts: list[Any]) -> tuple[Name, Name]:
+    def field(self, parts: list[Any]) -> tuple[PlacedName, PlacedName]:
         kind, name = parts
-        return Name(str(kind), kind.line, kind.column), _name(name)
+        return PlacedName(str(kind), kind.line, kind.column), _name(name)
 
     def sequential_stmt(self, parts: list[Any]) -> SequentialStatement:
         result, data, labels, arguments, *layers = parts
@@ -134,7 +134,7 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
                 raise _at(
                     after.value,
                     "SyntaxError",
-                    f"`{_brief(after.value)}` has no name and stands behind one that has. Name it.",
+                    f"`{_brief(after.value)}` has no name and stands behind one that has. PlacedName it.",
                 )
         return tuple(parts)
 
@@ -192,11 +192,11 @@ def _brief(part: Expression) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _name(token: Any) -> Name:
+def _name(token: Any) -> PlacedName:
     if str(token) in RESERVED:
         says = "it is a word of the language. Choose another name."
         raise SequentialError("RESERVED_NAME", says, str(token), None, token.line, token.column)
-    return Name(str(token), token.line, token.column)
+    return PlacedName(str(token), token.line, token.column)
 
 
 def _number(part: Expression) -> Any:

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import SequentialError
-from .dataflow import Dataflow, Operator
-from .firing import Machine
+from .dataflow import Dataflow, StreamOperator
+from .firing import NetworkMachine
 from .network import Network, Weights
 from .pipeline import Schedule
 
@@ -62,8 +62,8 @@ def newest(buffers: Sequence[Weights], ended: int) -> Weights:
 
 
 def passed(
-    machine: Machine, operators: Iterable[Operator], held: Sequence[Mapping[str, Array]], streams: dict[str, Array],
-    totals: Gradients, iteration: int,
+    machine: NetworkMachine, operators: Iterable[StreamOperator], held: Sequence[Mapping[str, Array]],
+    streams: dict[str, Array], totals: Gradients, iteration: int,
 ) -> list[float]:  # fmt: skip
     """Fire operators once, in their order; the loss, if it is among them.
 
@@ -82,7 +82,7 @@ def passed(
 
 
 def passed_group(
-    machine: Machine, flow: Dataflow, held: Sequence[Mapping[str, Array]], samples: Array, labels: Array,
+    machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], samples: Array, labels: Array,
     members: range, first: int,
 ) -> tuple[Gradients, list[float]]:  # fmt: skip
     """Some samples, one after the other: the sums of their gradients, layer by layer, and their losses."""
@@ -112,7 +112,7 @@ class Versions:
         self.buffers[group % 2] = updated(base, total, count, self.rate)
 
 
-class Step(NamedTuple):
+class GroupEnd(NamedTuple):
     """A group that has ended."""
 
     group: int
@@ -128,16 +128,16 @@ def groups(count: int, size: int) -> list[range]:
 def in_series(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
     group: int = 0, first: int = 0,
-) -> Iterator[Step]:  # fmt: skip
+) -> Iterator[GroupEnd]:  # fmt: skip
     """Each sample alone, in its order, group by group. group, first: groups and samples that other runs have seen."""
-    flow, machine = network.expand(), Machine(network)
+    flow, machine = network.expand(), NetworkMachine(network)
     layers = [Versions(even, odd, policy, network.learning_rate) for even, odd in zip(*buffers)]
     for number, members in enumerate(groups(len(samples), network.batch_size), group):
         held = [each.of(number) for each in layers]
         totals, losses = passed_group(machine, flow, held, samples, labels, members, first)
         for each, total in zip(layers, totals):
             each.learn(number, total, len(members))
-        yield Step(number, losses, [[each.buffers[half] for each in layers] for half in (0, 1)])
+        yield GroupEnd(number, losses, [[each.buffers[half] for each in layers] for half in (0, 1)])
 
 
 # --- a pipeline, cycle by cycle ---------------------------------------------------
@@ -152,7 +152,7 @@ def in_cycles(
     scheme: one buffer, updated after every backward.
     """
     size = network.batch_size if policy else 1
-    flow, machine, count = schedule.dataflow, Machine(network), len(samples)
+    flow, machine, count = schedule.dataflow, NetworkMachine(network), len(samples)
     layers = [Versions(each, each, policy or "delayed", network.learning_rate) for each in weights]
     waiting: dict[tuple[str, int], Array] = {}  # what lies in each stream, by iteration
     totals: Gradients = [{} for _ in layers]

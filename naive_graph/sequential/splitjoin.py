@@ -21,8 +21,8 @@ from ..errors import SequentialError
 from ..tensor.differentiate import gradients
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
-from .compute import Arithmetic, Calculation, arithmetic
-from .dataflow import Dataflow, Operator
+from .compute import Calculation, LayerArithmetic, arithmetic
+from .dataflow import Dataflow, StreamOperator
 from .fields import is_whole
 from .layers import Conv2D, Dense, Placed, Pooling
 
@@ -47,14 +47,14 @@ def decomposed(flow: Dataflow, grain: int = 1) -> Dataflow:
     for operator in flow.operators.values():
         count = shares(flow, operator)
         if count is None:
-            made.add(Operator(operator.name, operator.kind, operator.layer))
+            made.add(StreamOperator(operator.name, operator.kind, operator.layer))
             continue
         for stream in operator.inputs:
-            made.add(Operator(_split(operator, stream), "split", operator.layer))
+            made.add(StreamOperator(_split(operator, stream), "split", operator.layer))
         for number, start in enumerate(range(0, count, grain)):
             share = range(start, min(start + grain, count))
-            made.add(Operator(f"{operator.name}.worker_{number}", operator.kind, operator.layer, share=share))
-        made.add(Operator(f"{operator.name}.join", "join", operator.layer))
+            made.add(StreamOperator(f"{operator.name}.worker_{number}", operator.kind, operator.layer, share=share))
+        made.add(StreamOperator(f"{operator.name}.join", "join", operator.layer))
         ends[operator.name] = list(operator.inputs)
     for each in flow.streams.values():
         writer = f"{each.writer}.join" if each.writer in ends else each.writer
@@ -65,13 +65,13 @@ def decomposed(flow: Dataflow, grain: int = 1) -> Dataflow:
     return made
 
 
-def _split(operator: Operator, stream: str) -> str:
+def _split(operator: StreamOperator, stream: str) -> str:
     """The split of one input: of a backward, the gradient comes first."""
     delta = operator.kind == "backward" and operator.inputs[0] == stream
     return f"{operator.name}.split_{'delta' if delta else 'x'}"
 
 
-def _inner_streams(made: Dataflow, operator: Operator) -> None:
+def _inner_streams(made: Dataflow, operator: StreamOperator) -> None:
     workers = [each for each in made.operators if each.startswith(f"{operator.name}.worker_")]
     for stream in operator.inputs:
         split = _split(operator, stream)
@@ -82,7 +82,7 @@ def _inner_streams(made: Dataflow, operator: Operator) -> None:
         made.connect(f"{worker}_out", worker, f"{operator.name}.join", ())
 
 
-def shares(flow: Dataflow, operator: Operator) -> int | None:
+def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
     """Into how many parts an operator can be taken; None if it stays whole."""
     if operator.kind not in ("forward", "backward"):
         return None
@@ -98,7 +98,7 @@ def shares(flow: Dataflow, operator: Operator) -> int | None:
 # --- what the parts do ------------------------------------------------------------
 
 
-def divided(placed: Placed, operator: Operator, flow: Dataflow, array: Array) -> list[Array]:
+def divided(placed: Placed, operator: StreamOperator, flow: Dataflow, array: Array) -> list[Array]:
     """What a split gives its workers: all of it, or a slice of the last axis each."""
     whole, _, end = operator.name.partition(".")
     workers = [flow.operators[f"{whole}.worker_{stream.rpartition('_')[2]}"] for stream in operator.outputs]
@@ -112,7 +112,7 @@ def divided(placed: Placed, operator: Operator, flow: Dataflow, array: Array) ->
     return [array[..., each.share.start : each.share.stop] for each in workers if each.share is not None]
 
 
-def joined(placed: Placed, operator: Operator, parts: list[Array]) -> Array:
+def joined(placed: Placed, operator: StreamOperator, parts: list[Array]) -> Array:
     """The workers' results, one after the other along the last axis."""
     shape = placed.output_shape if operator.name.startswith("F") else placed.input_shape
     return np.concatenate(parts, axis=-1).reshape(shape)
@@ -129,7 +129,7 @@ def dilated(layer: Any, delta: Array, input_shape: tuple[int, ...]) -> Array:
 class Share:
     """One worker: a smaller layer with its part of the weights."""
 
-    def __init__(self, placed: Placed, operator: Operator) -> None:
+    def __init__(self, placed: Placed, operator: StreamOperator) -> None:
         assert operator.share is not None
         layer, share = placed.layer, operator.share
         self.forwards = operator.kind == "forward"
@@ -151,7 +151,7 @@ class Share:
         self.share = share
         part = Placed(small, placed.number, None, shape)
         spread = isinstance(layer, Conv2D) and not self.forwards
-        self.arithmetic = Spread(part) if spread else arithmetic(part)
+        self.arithmetic = SpreadArithmetic(part) if spread else arithmetic(part)
 
     def weights(self, whole: Mapping[str, Array]) -> dict[str, Array]:
         return {name: whole[name][index] for name, index in self.index.items()}
@@ -162,7 +162,7 @@ class Share:
         if self.forwards:
             return self.arithmetic.forward(inputs[0], mine)[0], {}
         held = inputs[1] if len(inputs) > 1 else None
-        if isinstance(self.arithmetic, Spread) and held is not None:
+        if isinstance(self.arithmetic, SpreadArithmetic) and held is not None:
             held = held[..., self.share.start : self.share.stop]
         return self.arithmetic.backward(inputs[0], held, mine)
 
@@ -177,7 +177,7 @@ def _part(layer: Any, name: str, forwards: bool, share: range) -> Any:
     return (cut,) if forwards else (slice(None), cut)
 
 
-class Spread(Arithmetic):
+class SpreadArithmetic(LayerArithmetic):
     """A convolution's backward from delta spread out: dx correlates it with the kernel turned round."""
 
     def __init__(self, placed: Placed) -> None:

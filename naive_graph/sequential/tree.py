@@ -57,7 +57,7 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Name:
+class PlacedName:
     """A name and where it stands; equal names are equal wherever they stand."""
 
     text: str
@@ -73,7 +73,7 @@ class Argument:
     """A value, and its name if it has one."""
 
     value: Expression
-    name: Name | None = None
+    name: PlacedName | None = None
 
     def __str__(self) -> str:
         return f"{self.name}={self.value}" if self.name else str(self.value)
@@ -83,7 +83,7 @@ class Argument:
 class LayerStatement:
     """`add Dense(3, 0);`"""
 
-    name: Name
+    name: PlacedName
     arguments: tuple[Argument, ...]
 
     def __str__(self) -> str:
@@ -94,8 +94,8 @@ class LayerStatement:
 class StreamDeclaration:
     """`stream<double x> data, label;`"""
 
-    fields: tuple[tuple[Name, Name], ...]  # type and name
-    names: tuple[Name, ...]
+    fields: tuple[tuple[PlacedName, PlacedName], ...]  # type and name
+    names: tuple[PlacedName, ...]
 
     def __str__(self) -> str:
         fields = ", ".join(f"{kind} {name}" for kind, name in self.fields)
@@ -106,9 +106,9 @@ class StreamDeclaration:
 class SequentialStatement:
     """`result = sequential (data, label) (arguments) { layers };`"""
 
-    result: Name
-    data: Name
-    labels: Name
+    result: PlacedName
+    data: PlacedName
+    labels: PlacedName
     arguments: tuple[Argument, ...]
     layers: tuple[LayerStatement, ...]
 
@@ -121,7 +121,7 @@ class SequentialStatement:
 class Composite:
     """`composite Main() { statements }`"""
 
-    name: Name
+    name: PlacedName
     statements: tuple[StreamDeclaration | SequentialStatement, ...]
 
     def __str__(self) -> str:
@@ -130,7 +130,7 @@ class Composite:
 
 
 @dataclass(frozen=True)
-class Tree:
+class ProgramTree:
     """A whole text. Printed, it gives a text of the same tree."""
 
     items: tuple[StreamDeclaration | SequentialStatement | Composite, ...]

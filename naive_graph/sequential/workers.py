@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core.imports import interrupts_to
 from ..errors import TrainingError
-from .firing import Machine
+from .firing import NetworkMachine
 from .network import Network, Weights
 from .pipeline import schedule
 from .schemes import added, check_policy, copied, updated
@@ -28,7 +28,7 @@ CAPACITY = 4  # samples that a stream between workers holds
 PATIENCE = 0.05  # seconds between two looks whether somebody has failed
 
 
-class Bar(NamedTuple):
+class FiringTime(NamedTuple):
     """One firing in real time, in seconds since the run began."""
 
     worker: int
@@ -44,10 +44,10 @@ class Ran(NamedTuple):
     buffers: list[Weights]
     ended: int
     losses: list[float]
-    bars: list[Bar]
+    bars: list[FiringTime]
 
 
-class Stopped(Exception):
+class WorkerStopped(Exception):
     """Another worker failed, so this one ends."""
 
 
@@ -92,10 +92,10 @@ class Desk:
 
     def check(self) -> None:
         if self.failed.is_set():
-            raise Stopped
+            raise WorkerStopped
 
 
-class Course(NamedTuple):
+class PipelineInput(NamedTuple):
     """What passes through: samples, labels, the groups and samples seen before, and whether firings are timed."""
 
     samples: Array
@@ -106,14 +106,14 @@ class Course(NamedTuple):
 
 def work(
     network: Network, part: Sequence[str], worker: int, channels: Mapping[str, Any], store: Store, desk: Desk,
-    course: Course,
-) -> tuple[list[float], list[Bar]]:  # fmt: skip
+    course: PipelineInput,
+) -> tuple[list[float], list[FiringTime]]:  # fmt: skip
     """Run one part for all samples. Raises TrainingError with the operator's name."""
-    flow, machine, size = network.expand(), Machine(network), network.batch_size
+    flow, machine, size = network.expand(), NetworkMachine(network), network.batch_size
     outside = {network.streams.data: course.samples, network.streams.labels: course.labels}
     totals: list[dict[str, Array]] = [{} for _ in network.layers]
     losses: list[float] = []
-    bars: list[Bar] = []
+    bars: list[FiringTime] = []
     iteration = 0
     while iteration < desk.limit.value:
         iteration += 1
@@ -137,11 +137,13 @@ def work(
                 )
                 added(totals[layer], fired.gradients)
                 if course.timed:
-                    bars.append(Bar(worker, name, iteration, start - desk.started, time.perf_counter() - desk.started))
+                    bars.append(
+                        FiringTime(worker, name, iteration, start - desk.started, time.perf_counter() - desk.started)
+                    )
                 if operator.kind == "backward" and (iteration % size == 0 or iteration == desk.limit.value):
                     store.learn(layer, group, totals[layer], (iteration - 1) % size + 1)
                     totals[layer] = {}
-            except (Stopped, KeyboardInterrupt):
+            except (WorkerStopped, KeyboardInterrupt):
                 raise
             except BaseException as error:
                 raise TrainingError(f"{name} failed at sample {iteration}: {type(error).__name__}: {error}") from error
@@ -211,7 +213,7 @@ def in_threads(
     desk = Desk(_Cell(len(samples)), threading.Event(), time.perf_counter())
     channels: dict[str, Any] = {name: queue.Queue(CAPACITY) for name in crossing(network, parts)}
     answers: dict[int, Any] = {}
-    course = Course(samples, labels, before, timed)
+    course = PipelineInput(samples, labels, before, timed)
     _ = network.arithmetic  # made here, once, not by each thread
 
     def run(worker: int) -> None:
@@ -249,7 +251,7 @@ def ends_a_group(network: Network, store: Store, desk: Desk, count: int, before:
 def collected(store: Store, desk: Desk, network: Network, answers: Mapping[int, Any]) -> Ran:
     """What all workers found. Raises what one of them raised."""
     for answer in answers.values():
-        if isinstance(answer, BaseException) and not isinstance(answer, Stopped):
+        if isinstance(answer, BaseException) and not isinstance(answer, WorkerStopped):
             raise answer
     if desk.failed.is_set():
         raise KeyboardInterrupt

@@ -5,7 +5,7 @@ import pytest
 from written_networks import V1, V2, V3, small
 
 from naive_graph.errors import SequentialError
-from naive_graph.sequential.firing import Machine, firings
+from naive_graph.sequential.firing import NetworkMachine, firings
 from naive_graph.sequential.language import parse
 from naive_graph.sequential.layers import Activation, AveragePooling2D, Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
@@ -60,7 +60,9 @@ def test_golden_numbers_of_the_first_example():
 
 def run(network, flow, x, y):
     return list(
-        firings(flow, Machine(network), network.weights, {network.streams.data: [x], network.streams.labels: [y]})
+        firings(
+            flow, NetworkMachine(network), network.weights, {network.streams.data: [x], network.streams.labels: [y]}
+        )
     )
 
 
@@ -104,7 +106,7 @@ def test_the_parts_have_the_specifications_names():
 def test_a_firing_takes_one_sample_of_each_stream_and_order_is_kept():
     network, x, y = small()
     flow = network.expand()
-    fired = list(firings(flow, Machine(network), network.weights, {"data": x[:4], "label": y[:4]}))
+    fired = list(firings(flow, NetworkMachine(network), network.weights, {"data": x[:4], "label": y[:4]}))
     assert len(fired) == 4 * len(flow.operators)
     for name in flow.operators:
         assert [each.iteration for each in fired if each.operator == name] == [1, 2, 3, 4]
@@ -112,7 +114,7 @@ def test_a_firing_takes_one_sample_of_each_stream_and_order_is_kept():
 
 def test_an_operator_without_its_sample_waits():
     network, x, y = small()
-    fired = list(firings(network.expand(), Machine(network), network.weights, {"data": x[:3], "label": y[:1]}))
+    fired = list(firings(network.expand(), NetworkMachine(network), network.weights, {"data": x[:3], "label": y[:1]}))
     assert sum(each.operator == "lossComp" for each in fired) == 1
     assert sum(each.operator == "FComp1" for each in fired) == 3
 
@@ -120,7 +122,7 @@ def test_an_operator_without_its_sample_waits():
 def test_an_unknown_stream_is_refused():
     network, x, _ = small()
     with pytest.raises(SequentialError, match="from outside come data, label"):
-        list(firings(network.expand(), Machine(network), network.weights, {"dta": x}))
+        list(firings(network.expand(), NetworkMachine(network), network.weights, {"dta": x}))
 
 
 @pytest.mark.parametrize("grain", [0, 1.5, "2", None, -1])

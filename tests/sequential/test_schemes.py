@@ -114,14 +114,14 @@ def test_groups_go_on_over_epochs(runner):
 
 def test_a_failing_operator_is_named(monkeypatch):
     network, x, y = small()
-    fire = firing.Machine.fire
+    fire = firing.NetworkMachine.fire
 
     def failing(self, operator, taken, weights, iteration, flow=None):
         if operator.name == "BComp4" and iteration == 7:
             raise ZeroDivisionError("no reason")
         return fire(self, operator, taken, weights, iteration, flow)
 
-    monkeypatch.setattr(firing.Machine, "fire", failing)  # a fault that is put in
+    monkeypatch.setattr(firing.NetworkMachine, "fire", failing)  # a fault that is put in
     before = copied(network.weights)
     with pytest.raises(TrainingError, match="BComp4 failed at sample 7: ZeroDivisionError: no reason"):
         network.fit(x, y, workers="threads", shuffle=False, progress=False)

@@ -6,7 +6,7 @@ from naive_graph import Sequential
 from naive_graph.errors import DrawingError
 from naive_graph.sequential import Dense, expand, schedule
 from naive_graph.sequential.schemes import doubled
-from naive_graph.sequential.workers import Bar, in_threads
+from naive_graph.sequential.workers import FiringTime, in_threads
 from naive_graph.views import cycles, gantt
 
 NETWORK = Sequential([Dense(3), Dense(2)], 4, initializer=0.5)
@@ -52,5 +52,9 @@ def test_a_timed_run_is_drawn_worker_by_worker():
 
 
 def test_a_bar_with_room_says_its_sample():
-    bars = [Bar(0, "FComp1", 1, 0.0, 1.0), Bar(0, "FComp1", 2, 1.0, 2.0), Bar(1, "BComp1", 1, 1.0, 1.01)]
+    bars = [
+        FiringTime(0, "FComp1", 1, 0.0, 1.0),
+        FiringTime(0, "FComp1", 2, 1.0, 2.0),
+        FiringTime(1, "BComp1", 1, 1.0, 1.01),
+    ]
     assert sorted(texts(gantt(bars))) == ["1", "2"]

@@ -9,7 +9,7 @@ import pytest
 from naive_graph import Sequential, draw, step
 from naive_graph.errors import SequentialError, ShapeError
 from naive_graph.sequential import Activation, Dense, expand
-from naive_graph.sequential.firing import Machine, firings
+from naive_graph.sequential.firing import NetworkMachine, firings
 from naive_graph.views.steps.firings import brief
 from naive_graph.views.steps.packing import unpacked
 
@@ -21,7 +21,7 @@ def ran(flow):
     """The firings of a run that nobody watches, with what lies in each stream after each."""
     feeds = dict(zip(FEED, NETWORK.samples(*FEED.values())))
     streams = {name: deque(feeds.get(name, ())) for name in flow.streams}
-    for fired in firings(flow, Machine(NETWORK), NETWORK.weights, feeds):
+    for fired in firings(flow, NetworkMachine(NETWORK), NETWORK.weights, feeds):
         for name in fired.taken:
             streams[name].popleft()
         for name, sample in fired.given.items():
