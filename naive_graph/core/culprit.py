@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from .plan import Plan
+from .rules import Rule
 from .sweep import Contributed, Evaluated, forward, reverse
 from .tables import PLACEHOLDER, Tables
 
@@ -16,13 +17,22 @@ def explain_forward(tables: Tables, plan: Plan, values: Sequence[float]) -> str:
     """Name the first node that became infinite or NaN in a forward run."""
     for step in plan.leaves():
         if not isfinite(values[step]):
-            row = plan.rows[step]
-            return f"Forward: {tables.label(row)} holds {values[step]}, made on {tables.origin(row)}. {REMEDY}"
+            return explain_leaf(tables, plan.rows[step], values[step])
     for event in forward(plan, list(values)):
         if isinstance(event, Evaluated) and not isfinite(event.value):
-            call = f"{event.rule.name}({_numbers(event.operands)}) = {event.value}"
-            return f"Forward: {tables.label(event.row)} gave {call}, {_written(tables, event.row)}. {REMEDY}"
+            return explain_call(tables, event.row, event.rule, event.operands, event.value)
     raise AssertionError("explain_forward is called only when a value is not finite")
+
+
+def explain_leaf(tables: Tables, row: int, value: float) -> str:
+    """A leaf holds what is infinite or NaN."""
+    return f"Forward: {tables.label(row)} holds {value}, made on {tables.origin(row)}. {REMEDY}"
+
+
+def explain_call(tables: Tables, row: int, rule: Rule, operands: Sequence[float], value: float) -> str:
+    """An operator gave what is infinite or NaN."""
+    call = f"{rule.name}({_numbers(operands)}) = {value}"
+    return f"Forward: {tables.label(row)} gave {call}, {_written(tables, row)}. {REMEDY}"
 
 
 def explain_value(tables: Tables, plan: Plan, values: Sequence[float], step: int, samples: int) -> str:
@@ -51,13 +61,17 @@ def explain_backward(
             consumer = step_of[event.consumer]
             rule = plan.rule(consumer)
             assert rule is not None  # only operators contribute
-            operands = _numbers([values[operand] for operand in plan.operands(consumer)])
-            return (
-                f"Backward: the gradient of {tables.label(event.row)} became {event.total} at "
-                f"{tables.label(event.consumer)}: incoming {event.incoming} times partial {event.partial} of "
-                f"operand {event.position} in {rule.name}({operands}), {_written(tables, event.consumer)}. {REMEDY}"
-            )
+            return explain_share(tables, event, rule, [values[operand] for operand in plan.operands(consumer)])
     raise AssertionError("explain_backward is called only when a gradient is not finite")
+
+
+def explain_share(tables: Tables, event: Contributed, rule: Rule, operands: Sequence[float]) -> str:
+    """A contribution made a gradient infinite or NaN. operands: the consumer's, whose rule that is."""
+    return (
+        f"Backward: the gradient of {tables.label(event.row)} became {event.total} at "
+        f"{tables.label(event.consumer)}: incoming {event.incoming} times partial {event.partial} of "
+        f"operand {event.position} in {rule.name}({_numbers(operands)}), {_written(tables, event.consumer)}. {REMEDY}"
+    )
 
 
 def _written(tables: Tables, row: int) -> str:

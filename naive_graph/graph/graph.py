@@ -30,6 +30,7 @@ from .running import (
     commit_grads,
     commit_values,
     show_grads,
+    teller,
 )
 
 MOST_SHOWN = 3_000  # nodes of which machine code is shown, which take LLVM half a second
@@ -126,8 +127,8 @@ class Graph(ByName, metaclass=GraphType):
         cuts = tables.cuts
         with tables.lock:
             try:
-                direct = without_plan(engine, tables)
-                if direct is None or not direct.forward(tables, rows, fed, engine is not None):
+                direct, tell = without_plan(engine, tables), teller(cls.on_invalid)
+                if direct is None or not direct.forward(tables, rows, fed, engine is not None, tell):
                     cls._forward(tables, rows, fed, engine)
             except Exception as error:
                 tables.explain(error, cuts)
@@ -187,7 +188,7 @@ class Graph(ByName, metaclass=GraphType):
         if direct is not None and results is not None:
             if not rows:
                 check_results(tables, results)
-            grads = direct.backward(tables, results, engine is not None)
+            grads = direct.backward(tables, results, engine is not None, teller(cls.on_invalid))
             if grads is not None:
                 show_grads(tables, grads, accumulate)
                 if engine is None and "quick" not in tables.cache and own_code_pays(tables):

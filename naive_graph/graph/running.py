@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import isfinite
 from typing import Any
@@ -151,6 +151,11 @@ def check_grads(
     if not all(isfinite(adjoints[step]) for step in plan.leaves() if wanted[step]):
         seeds = dict.fromkeys(plan.targets, 1.0)
         complain(culprit.explain_backward(tables, plan, values, seeds, wanted), on_invalid)
+
+
+def teller(on_invalid: str) -> Callable[[Callable[[], str]], None]:
+    """What complains of a message that is only written where somebody wants it."""
+    return lambda message: None if on_invalid == "ignore" else complain(message(), on_invalid)
 
 
 def complain(message: str, on_invalid: str) -> None:

@@ -14,6 +14,7 @@ from ..core import culprit, reference
 from ..core.origin import learners_level
 from ..core.plan import Plan, plan_for
 from ..core.tables import Tables
+from ..engines.direct import engine as direct
 from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
 from ..engines.straight.line import PATIENCE, StraightLine, fits, pays
@@ -109,8 +110,32 @@ class ByReference:
         code, self.idle = self.idle, None
         return self.tape.twin() if code is None else code
 
+    def replayed(self, inputs: Inputs) -> Found:
+        """Answers that are not finite: the reference engine's, or of a large graph the direct engine's."""
+        large = len(self.tables) > direct.MOST_REPLAYED and self.question.engine != "reference"
+        found = self.on_columns(inputs, lambda message: None) if large else None
+        return ByReference.__call__(self, inputs) if found is None else found
+
+    def on_columns(self, inputs: Inputs, tell: Any) -> Found | None:
+        """The direct engine's answers; None where it cannot. tell: see there."""
+        leaves = self.weights.places if self.weights is not None else ()
+        numbers = {**inputs.numbers, **{row: self._held(row) for row in leaves if row not in inputs.numbers}}
+        targets = list(dict.fromkeys(self.rows))
+        with self.tables.lock:
+            found = direct.answered(self.tables, targets, numbers, self.wrt, tell)
+        if found is None:
+            return None
+        values, slopes = (dict(zip(targets, each)) for each in found)
+        answers = [values[row] for row in self.rows], [np.array(slopes[row]) for row in self.rows if self.wrt]
+        return *answers, all_finite([*answers[0], *answers[1]])
+
     def culprit(self, inputs: Inputs) -> str:
         """Which node went wrong first, and for which sample."""
+        said: list[Any] = []
+        if not inputs.batches and len(self.tables) > direct.MOST_REPLAYED and self.question.engine != "reference":
+            self.on_columns(inputs, said.append)
+        if said:
+            return str(said[0]())
         plan, batched = self.plan, [row for batch in inputs.batches for row in batch.rows]
         step_of = {row: step for step, row in enumerate(plan.rows)}
         asked, wrt = [step_of[row] for row in self.rows], [step_of[row] for row in self.wrt]
@@ -190,9 +215,7 @@ class ByMachine(ByReference):
                 code.run(view)
             values, slopes, finite = self.found(code, inputs.samples)
             self.idle = code
-        if not finite and not inputs.batches:
-            return super().__call__(inputs)
-        return values, slopes, finite
+        return (values, slopes, finite) if finite or inputs.batches else self.replayed(inputs)
 
     def found(self, code: Any, samples: int) -> Found:
         """What a run left."""

@@ -60,7 +60,7 @@ class ByWindows(ByReference):
                 tape.run(view)
             value, *slopes = float(tape.out[0]), tape.out[1:-1].copy()
             finite, self.idle = tape.out[-1] == 0.0, tape
-        return ([value], slopes if self.wrt else [], True) if finite else super().__call__(inputs)
+        return ([value], slopes if self.wrt else [], True) if finite else self.replayed(inputs)
 
     def explain(self, times: bool = True) -> str:
         tape = self.tape
@@ -78,16 +78,12 @@ class ByDirect(ByReference):
 
     def __init__(self, asked: Question, ran: Any) -> None:
         super().__init__(asked)
-        self.targets, self.size = list(dict.fromkeys(asked.rows)), len(ran)
+        self.size = len(ran)
         self.placeholders = ran[np.array(asked.tables.operators)[ran] == PLACEHOLDER].tolist()
 
     def __call__(self, inputs: Inputs) -> Found:
-        with self.tables.lock:
-            found = direct.answered(self.tables, self.targets, inputs.numbers, self.wrt)
-        if found is None:
-            return super().__call__(inputs)
-        values, slopes = (dict(zip(self.targets, each)) for each in found)
-        return [values[row] for row in self.rows], [np.array(slopes[row]) for row in self.rows if self.wrt], True
+        found = self.on_columns(inputs, lambda message: None)
+        return super().__call__(inputs) if found is None else found
 
     def explain(self, times: bool = True) -> str:
         return f"The direct engine runs {self.size} rows right on the tables: too many for the passes, or too wide."

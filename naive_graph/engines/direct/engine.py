@@ -3,6 +3,9 @@
 Each function says whether it ran. If not, the tables are as they were, and the
 reference engine has to see to it: something is missing, stale, in a circle, not
 finite, or a rule that cannot be compiled. The caller holds the tables' lock.
+
+What is not finite in a large graph is named here: the reference engine would need
+6 us and 500 bytes for each row. tell: is called with the message.
 """
 
 from __future__ import annotations
@@ -12,11 +15,15 @@ import warnings
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
+from math import isfinite
 from typing import Any, NamedTuple
 
+from ...core.culprit import explain_call, explain_leaf, explain_share
 from ...core.origin import learners_level
 from ...core.reference import REFERENCE_ONLY
-from ...core.tables import Tables, Unpacked, unpacked
+from ...core.rules import BY_NUMBER
+from ...core.sweep import Contributed
+from ...core.tables import PLACEHOLDER, VARIABLE, Tables, Unpacked, unpacked
 from ...errors import EngineWarning
 from ..llvm.emit import Opaque
 from ..llvm.machine import library_of
@@ -24,6 +31,9 @@ from . import kernel
 from .table import Table
 
 KEY = "direct"
+LEAVES = VARIABLE, PLACEHOLDER
+MOST_REPLAYED = 100_000  # rows that the reference engine runs again, to name what is not finite: half a second
+Tell = Callable[[Callable[[], str]], None]
 NOWHERE: array[Any] = array("d")
 
 
@@ -45,8 +55,8 @@ class Kernel:
     def room(self, widest: int) -> tuple[array[float], array[int]]:
         """Where the operands of one row lie, and behind them its partials; where they are, and which are wanted."""
         room = self.scratch
-        if len(room[0]) < 2 * widest:
-            room = self.scratch = array("d", bytes(16 * widest)), array("i", bytes(8 * widest))
+        if len(room[0]) < 2 * widest + 5:
+            room = self.scratch = array("d", bytes(16 * widest + 40)), array("i", bytes(8 * widest))
         return room
 
     def unpacked(self, new: list[list[Any]], base: int, now: int) -> Unpacked:
@@ -85,6 +95,33 @@ class Order(NamedTuple):
         """All that is run, in order."""
         return self.drawn[4][: self.sizes[kernel.SORTED]]
 
+    @property
+    def large(self) -> bool:
+        """Whether the reference engine would take too long to find what is not finite."""
+        return self.sizes[kernel.SORTED] > MOST_REPLAYED
+
+    def first_wild(self, tables: Tables, values: array[float]) -> str:
+        """Which leaf, or else which operator in order, was the first that was not finite."""
+        import numpy as np
+
+        operators, rows = self.drawn[0], np.frombuffer(self.rows, np.int32)
+        wild = rows[~np.isfinite(np.frombuffer(values)[rows])].tolist()
+        row = next((row for row in wild if operators[row] < 0), wild[0])
+        if operators[row] < 0:
+            return explain_leaf(tables, row, values[row])
+        operands = [values[each] for each in self.operands(row)]
+        return explain_call(tables, row, BY_NUMBER[operators[row]], operands, values[row])
+
+    def operands(self, row: int) -> list[int]:
+        """As `tables.operands`, which asks for all edges first."""
+        _, _, own, begins, _, _ = self.drawn
+        found: list[int] = []
+        while row >= 0:
+            mine = own[begins[row] : begins[row + 1]].tolist()
+            row = ~mine.pop(0) if mine and mine[0] < 0 else -1
+            found[:0] = mine
+        return found
+
 
 @once
 def the_kernel() -> Kernel:
@@ -96,12 +133,12 @@ def settle(tables: Tables) -> None:
     tables.settle(the_kernel().unpacked)
 
 
-def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool) -> bool:
+def forward(tables: Tables, targets: Sequence[int], fed: Mapping[int, float], warn: bool, tell: Tell) -> bool:
     """Evaluate the targets, or the whole graph."""
     cuts, order = tables.cuts, sorted_for(tables, targets)
     now = tables.clock
     tables.clock = now + 1  # before any value is read: what is written meanwhile is later than what is found
-    found = None if order is None else evaluated(tables, order, fed, now, warn)
+    found = None if order is None else evaluated(tables, order, fed, now, warn, tell)
     if found is None:
         return False
     if fed:
@@ -125,31 +162,31 @@ def commit(tables: Tables, values: array[float], stamps: array[int], now: int, c
             tables._values[row], tables._stamps[row] = values[row], now
 
 
-def backward(tables: Tables, targets: Sequence[int], warn: bool) -> array[float] | None:
+def backward(tables: Tables, targets: Sequence[int], warn: bool, tell: Tell) -> array[float] | None:
     """The gradients of the sum of the targets, of all rows; None where it did not run."""
     tables.grow_values()
     whole = tables.cache.get((KEY,))  # what forward sorted serves, unless a target was absorbed
-    said, grads = (kernel.UNSORTED, NOWHERE) if whole is None else swept(tables, whole, targets, None, warn)
+    said, grads = (kernel.UNSORTED, NOWHERE) if whole is None else swept(tables, whole, targets, None, warn, tell)
     if said == kernel.UNSORTED:
         order = sorted_for(tables, targets)
-        said, grads = (kernel.ELSEWHERE, NOWHERE) if order is None else swept(tables, order, targets, None, warn)
+        said, grads = (kernel.ELSEWHERE, NOWHERE) if order is None else swept(tables, order, targets, None, warn, tell)
     return grads if said == 0 else None
 
 
 def answered(
-    tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wrt: Sequence[int]
+    tables: Tables, targets: Sequence[int], fed: Mapping[int, float], wrt: Sequence[int], tell: Tell
 ) -> tuple[list[float], list[list[float]]] | None:
     """The targets' values, and of each its derivatives with respect to some leaves; None where it did not run.
 
     Nothing is written. fed: leaves' numbers that hold in place of the tables'.
     """
     order = sorted_for(tables, targets)
-    found = None if order is None else evaluated(tables, order, fed, tables.clock, True)
+    found = None if order is None else evaluated(tables, order, fed, tables.clock, True, tell)
     if order is None or found is None:
         return None
     slopes = []
     for target in targets if wrt else ():
-        said, grads = swept(tables, order, [target], found, True)
+        said, grads = swept(tables, order, [target], found, True, tell)
         if said != 0:
             return None
         slopes.append([grads[row] for row in wrt])
@@ -180,7 +217,7 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
     if targets and max(targets) >= rows:  # cut off meanwhile
         return None
     said = max(1, edges)  # the sort runs at least once
-    sizes = array("q", [rows, edges, edges, len(targets), *[0] * 7, *targets])
+    sizes = array("q", [rows, edges, edges, len(targets), *[0] * (kernel.FIRST_ASKED - 4), *targets])
     begins, order, marks, own = zeros(rows + 1), zeros(rows), array("b", bytes(rows)), sources
     while said > 0 or said == kernel.MIXED:
         if said == kernel.MIXED:  # by edges drawn by hand
@@ -197,7 +234,7 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
 
 
 def evaluated(
-    tables: Tables, order: Order, fed: Mapping[int, float], now: int, warn: bool
+    tables: Tables, order: Order, fed: Mapping[int, float], now: int, warn: bool, tell: Tell
 ) -> tuple[array[float], array[int]] | None:
     """All values, and when each was written or computed; None where it did not run. now: the number of this run."""
     machine, sizes = the_kernel(), order.sizes[:]  # a handler's run has its own
@@ -213,6 +250,9 @@ def evaluated(
         return machine.evaluate(*order.at, *addresses(columns))
 
     said = ran(tables, call, warn)
+    if said == kernel.WILD and order.large:
+        tell(lambda: order.first_wild(tables, values))
+        said = 0
     return (values, stamps) if said == 0 else None
 
 
@@ -222,6 +262,7 @@ def swept(
     targets: Sequence[int],
     known: tuple[array[float], array[int]] | None,
     warn: bool,
+    tell: Tell,
 ) -> tuple[int, array[float]]:
     """What the kernel says of the sweep backwards, and the gradients. known: values and stamps; None: the tables'."""
     machine = the_kernel()
@@ -239,7 +280,23 @@ def swept(
         columns = (sizes, machine.table.addresses, values, stamps, grads, *room)
         return machine.differentiate(*order.at, *addresses(columns))
 
-    return ran(tables, call, warn), grads
+    said = ran(tables, call, warn)
+    if said == kernel.WILD and order.large:
+        sizes[kernel.LOOKING] = 1
+        said = ran(tables, call, warn)
+        operators = order.drawn[0]
+        if said == 0 and any(not isfinite(grads[row]) and operators[row] in LEAVES for row in order.rows):
+            place, values = 2 * sizes[kernel.WIDEST], tables.values if known is None else known[0]
+            tell(lambda: _first_share(tables, order, room[0][place : place + 5], values))
+    return said, grads
+
+
+def _first_share(tables: Tables, order: Order, wild: Sequence[float], values: Sequence[float]) -> str:
+    """Which contribution was the first that made a gradient infinite or NaN. wild: what the kernel wrote down."""
+    consumer, position, (partial, incoming, total) = int(wild[0]), int(wild[1]), wild[2:]
+    operands = order.operands(consumer)
+    event = Contributed(operands[position], consumer, position, partial, incoming, incoming * partial, total)
+    return explain_share(tables, event, BY_NUMBER[order.drawn[0][consumer]], [values[each] for each in operands])
 
 
 def ran(tables: Tables, call: Callable[[], int], warn: bool) -> int:

@@ -10,8 +10,8 @@ where `own` is the tables' own column if that lies so, as it does unless edges
 were drawn by hand. Only the sort itself needs who follows whom. Sizes stand in
 `sizes`, the asked rows behind them. A kernel gives 0 if all went well, k + 1 if
 rule k is not compiled yet, ELSEWHERE for what the reference engine has to see
-to, UNSORTED where an asked row is not among the sorted, and MIXED where own must
-be made first.
+to, UNSORTED where an asked row is not among the sorted, MIXED where own must
+be made first, and WILD where a result or a derivative is infinite or NaN.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import NamedTuple
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Floats, Ints, Longs, Shorts
 
-ELSEWHERE, UNSORTED, MIXED = -1, -2, -3
+ELSEWHERE, UNSORTED, MIXED, WILD = -1, -2, -3, -4
 # What stands in `sizes`: given, found by the sort, and given to a sweep; then the rows that are asked for.
 ROWS, EDGES, ROOM, ASKED = 0, 1, 2, 3
 SORTED, WIDEST, RESULTS, ABSORBING = 4, 5, 6, 7
-NOW, REDRAWN, GROUPED, FIRST_ASKED = 8, 9, 10, 11
+NOW, REDRAWN, GROUPED, LOOKING, FIRST_ASKED = 8, 9, 10, 11, 12
 ENTRIES = 3  # of a rule in the table: its value, its partials, whether it selects
 NEVER, CONSTANT, PLACEHOLDER, ONE, BEFORE = 0, -1, -3, -1, -2  # as in the tables
 REACHED, RECEIVED, TAKEN, ABSORBED, ASKED_FOR = 1, 2, 4, 8, 16  # marks
@@ -305,10 +305,11 @@ def evaluate(
                 xs[i] = known.values[ids[i]]
             known.values[row] = call_rule(rules, ENTRIES * kind, xs, count)
             known.stamps[row] = now
+    said = 0
     for i in range(sizes[RESULTS]):
         y = known.values[results[i]]
         if y - y != 0.0:
-            return ELSEWHERE
+            said = WILD
     if sizes[ABSORBING]:
         absorbed(of, sizes, line)
         for row in range(rows):
@@ -319,7 +320,7 @@ def evaluate(
                     xs[i] = known.values[source if source >= 0 else ~source]  # the fold goes on to the left
                 known.values[row] = call_rule(rules, ENTRIES * of.operators[row], xs, count)
                 known.stamps[row] = now
-    return 0
+    return said
 
 
 def absorbed(of: Drawn, sizes: Longs, line: Line) -> None:
@@ -337,7 +338,12 @@ def absorbed(of: Drawn, sizes: Longs, line: Line) -> None:
 def differentiate(
     of: Drawn, line: Line, sizes: Longs, rules: Longs, known: Known, grads: Floats, xs: Floats, ids: Ints
 ) -> int:
-    """Add up all gradients of the rows that are asked for, each from a seed of 1. grads: 0 everywhere."""
+    """Add up all gradients of the rows that are asked for, each from a seed of 1. grads: 0 everywhere.
+
+    Where one is infinite or NaN, that is all, unless sizes[LOOKING]: then what made the first one so is written down
+    behind the partials, see `contribute`.
+    """
+    looking = sizes[LOOKING]
     rows, widest, evaluated, unseen = sizes[ROWS], sizes[WIDEST], known.stamps[sizes[FIRST_ASKED]], sizes[ASKED]
     for row in range(rows):
         line.marks[row] = 0
@@ -355,8 +361,10 @@ def differentiate(
         if mark & ASKED_FOR:
             unseen -= 1
         if kind < 0:
-            if g - g != 0.0 or (mark and kind != CONSTANT and known.stamps[row] > evaluated):
+            if mark and kind != CONSTANT and known.stamps[row] > evaluated:
                 return ELSEWHERE
+            if g - g != 0.0 and not sizes[LOOKING]:
+                return WILD
         elif mark:
             count = of.degrees[row]
             gather(row, count, of, ids)
@@ -365,13 +373,15 @@ def differentiate(
                 ids[widest + i] = of.operators[ids[i]] != CONSTANT
                 line.marks[ids[i]] = line.marks[ids[i]] | REACHED
             if mark & RECEIVED:
-                if g - g != 0.0:
-                    return ELSEWHERE
+                if g - g != 0.0 and not sizes[LOOKING]:
+                    return WILD
                 if rules[ENTRIES * kind + 1] == 0:
                     return kind + 1
                 call_partials(rules, ENTRIES * kind + 1, xs, count, known.values[row], ids[widest:], xs[widest:])
                 how = (mark & TAKEN) + SELECTS * (rules[ENTRIES * kind + 2] != 0)
-                contribute(count, how, g, xs[widest:], ids[widest:], ids, line, grads)
+                looking = contribute(
+                    row, count, how, g, xs[widest:], ids[widest:], ids, line, grads, looking, xs[2 * widest :]
+                )
     if unseen:
         return UNSORTED
     if sizes[ABSORBING]:
@@ -393,11 +403,13 @@ def differentiate(
 
 
 def contribute(
-    count: int, how: int, g: float, partials: Floats, wanted: Ints, operands: Ints, line: Line, grads: Floats
-) -> None:
+    row: int, count: int, how: int, g: float, partials: Floats, wanted: Ints, operands: Ints, line: Line,
+    grads: Floats, looking: int, wild: Floats,
+) -> int:  # fmt: skip
     """Hand each wanted operand its share; nothing but a plain 0 goes to a branch that was not taken.
 
-    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch.
+    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. looking: whether to write down what
+    makes a sum infinite or NaN: row, position, partial, what came in, the sum. Gives whether to go on looking.
     """
     for i in range(count):
         if wanted[i]:
@@ -411,3 +423,6 @@ def contribute(
             mark = line.marks[operand]
             grads[operand] = grads[operand] + share if mark & RECEIVED else share
             line.marks[operand] = mark | RECEIVED | passes
+            if looking and grads[operand] - grads[operand] != 0.0:
+                looking, wild[0], wild[1], wild[2], wild[3], wild[4] = 0, row, i, partials[i], g, grads[operand]
+    return looking
