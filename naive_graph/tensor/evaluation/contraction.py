@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import opt_einsum
 
 from ..index import Ids, Shape
 from ..selection import Picker, SelectionNode
-from .arrays import Array, like, together
+from .arrays import Array, like, namespace, together
 from .picking import gather, scatter
 from .ways import way
 
@@ -24,15 +25,26 @@ def product(given: list[Factor], dst: Ids, masks: list[Factor] | None = None) ->
     masks: of each factor, 1 for the entries that are there, and 0 for zeros by structure: what stands beside those
     is not computed.
     """
-    arrays = settled(given, dst) or [(np.array(1.0), ())]
-    if masks is None or len(arrays) == 1 or type(arrays[0][0]) is not np.ndarray:
-        return contracted(arrays, dst)
-    return _of_those_there(arrays, settled(masks, dst), dst)
+    if masks is not None:
+        return _product_of_those_there(given, masks, dst)
+    return contracted(settled(given, dst) or [(np.array(1.0), ())], dst)
+
+
+def _product_of_those_there(given: list[Factor], masks: list[Factor], dst: Ids) -> Array:
+    (arrays, moves), kept = _apart(given, dst), _apart(masks, dst)[0]
+    for move in moves:
+        move(arrays)
+        move(kept)
+        pairs = zip(arrays, kept, strict=True)
+        arrays[:] = [(namespace(x).where(like(x, mask) != 0.0, x, 0.0), ids) for (x, ids), (mask, _) in pairs]
+    if len(arrays) > 1 and type(arrays[0][0]) is np.ndarray:
+        return _of_those_there(arrays, kept, dst)
+    return contracted(arrays or [(np.array(1.0), ())], dst)
 
 
 def is_finite(array: Array) -> bool:
     """Whether an array of NumPy's holds neither NaN nor infinity; those of other libraries are not asked."""
-    return not isinstance(array, (np.ndarray, np.generic)) or bool(np.isfinite(array.sum()))
+    return not isinstance(array, (np.ndarray, np.generic)) or math.isfinite(np.add.reduce(array, axis=None))
 
 
 def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Array:
@@ -52,17 +64,24 @@ def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Arra
 
 def settled(given: list[Factor], dst: Ids) -> list[Factor]:
     """The factors that are arrays, their entries moved as the selections among the factors say."""
+    arrays, moves = _apart(given, dst)
+    for move in moves:
+        move(arrays)
+    return arrays
+
+
+def _apart(given: list[Factor], dst: Ids) -> tuple[list[Factor], list[Move]]:
+    """The factors that are arrays, and what moves their entries as the selections among the factors say."""
     arrays = [(array, ids) for array, ids in given if not isinstance(array, SelectionNode)]
     selections = [(array, ids) for array, ids in given if isinstance(array, SelectionNode)]
-    if selections:
-        first, others = selections[0], selections[1:]  # the first keeps what was found, so it is no part of the key
-        lying = tuple(ids for _, ids in arrays)
-        known, key = first[0].moves, (first[1], *others, lying, dst)
-        if key not in known:
-            known[key] = _moves(selections, lying, dst)
-        for move in known[key]:
-            move(arrays)
-    return arrays
+    if not selections:
+        return arrays, []
+    first, others = selections[0], selections[1:]  # the first keeps what was found, so it is no part of the key
+    lying = tuple(ids for _, ids in arrays)
+    known, key = first[0].moves, (first[1], *others, lying, dst)
+    if key not in known:
+        known[key] = _moves(selections, lying, dst)
+    return arrays, known[key]
 
 
 Move = Callable[[list[Factor]], None]  # moves entries of one of the arrays, or writes a selection out

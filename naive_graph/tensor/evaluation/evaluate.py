@@ -264,7 +264,9 @@ def commit(
     found: Mapping[TensorNode, Array],
 ) -> None:
     """Write what a backward run found; what the output does not respond to gets zeros."""
-    found = {**found, **_found_again(output, [each for each in found if not is_finite(found[each])])}
+    branched = any(isinstance(each, NonlinearNode) and each.function.branches for each in nodes)  # where NaN may stay
+    if not all(is_finite(found[each]) for each in found if branched or not each.sources):
+        found = {**found, **_found_again(output, [each for each in found if not is_finite(found[each])])}
     run = object()
     for each in nodes:
         each._run, each._grad = run, found.get(each)
@@ -279,7 +281,7 @@ def commit(
 
 def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:
     """Derivatives that are not finite, by way of nodes, which know what is a zero by structure."""
-    if not wild or output.home.checks_validity:  # where an infinity is an error, none is written down
+    if output.home.checks_validity:  # where an infinity is an error, none is written down
         return {}
     with output.home.lock:
         built = reverse(

@@ -9,7 +9,9 @@ import numpy as np
 from ...core.rules import RULES, Rule
 from .bulk import ADD, SUB, Rows, Writer
 
-HELD, LESS, GREATER, WHERE, DIV, SIGN = (RULES[name] for name in ("held", "less", "greater", "where", "div", "sign"))
+HELD, LESS, LESS_EQUAL, EQUAL, WHERE, DIV = (
+    RULES[name] for name in ("held", "less", "less_equal", "equal", "where", "div")
+)
 
 
 def _n_ary(name: str) -> Callable[[Writer, Rows], Rows]:
@@ -36,12 +38,11 @@ def _shared(writer: Writer, table: Rows, rule: Rule) -> Rows:
 
 
 def _first(writer: Writer, table: Rows, place: bool = False) -> Rows:
-    """A fold of "the next one if it is larger, or NaN"; sign(b) - sign(b) is 0, but NaN for NaN."""
+    """A fold of "the next one if it is larger, or the first NaN": not at most what was there, and that a number."""
     top = table[:, 0]
     found = np.full(len(table), writer.constant(0.0), dtype=np.int32)
     for at, each in enumerate(table.T[1:], 1):
-        sign = writer.apply(SIGN, each)
-        takes = writer.apply(SUB, writer.apply(ADD, writer.apply(GREATER, each, top), sign), sign)
+        takes = writer.apply(LESS, writer.apply(LESS_EQUAL, each, top), writer.apply(EQUAL, top, top))
         top = writer.apply(WHERE, takes, each, top)
         if place:
             here = np.full(len(table), writer.constant(float(at)), dtype=np.int32)
@@ -58,4 +59,4 @@ SCALARS: dict[str, Callable[[Writer, Rows], Rows]] = {
     "first_maximum": _first,
     "argmax": lambda writer, table: _first(writer, table, place=True),
 }
-STEPS = {"peak": 1, "maximum": 6, "minimum": 6, "first_maximum": 5, "argmax": 7}  # at most, for each entry
+STEPS = {"peak": 1, "maximum": 6, "minimum": 6, "first_maximum": 4, "argmax": 5}  # at most, for each entry
