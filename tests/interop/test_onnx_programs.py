@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from test_onnx_out import run_by_reference, run_by_runtime  # noqa: E402
 
-from naive_graph import Graph, LeafNode, linear, tanh  # noqa: E402
+from naive_graph import Constant, Graph, LeafNode, Variable, atan2, linear, tanh, where  # noqa: E402
 from naive_graph.interop import from_onnx  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
 from naive_graph.tensor import stack, transform  # noqa: E402
@@ -76,3 +76,24 @@ def test_a_program_of_scalars_computes_the_same_elsewhere(recipe):
         fed = {each.name: each.value for each in made if each.name}
         for found, each in zip(run_by_reference(model, fed), made, strict=True):
             close(found, each.value, 1e-6)  # onnx's erf is of single precision
+
+
+@pytest.mark.parametrize("y", [0.0, -0.0, 1.0, -1.0])
+@pytest.mark.parametrize("x", [0.0, -0.0, 1.0, -1.0])
+def test_the_sign_of_zero_stays_through_angles_choices_and_sums(y, x):
+    with Graph.scratch():
+        a, b = Variable(y, name="a"), Variable(x, name="b")
+        chosen = where(b, atan2(a, b), a)
+        constant = Constant(-0.0)
+        made = [
+            where(constant, a, b),
+            atan2(a, constant),
+            atan2(atan2(a, b), -1.0),
+            atan2(chosen, b),
+            atan2(Graph.sum([chosen]), -1.0),
+            atan2(a + a + a, -1.0),
+        ]
+        Graph.forward()
+        # By onnx's own evaluator: Where of onnxruntime gives 0.0 for -0.0.
+        for found, each in zip(run_by_reference(modelled(made, "float64"), {"a": y, "b": x}), made, strict=True):
+            close(found, each.value, 1e-12)

@@ -136,8 +136,8 @@ class ArrayFunctions:
 
     def arctan2(self, a: Any, b: Any) -> Any:
         left, below = ((each < 0.0) | (1.0 / each < 0.0) for each in (b, a))  # of -0.0, too
-        turned = self.where(left, self.where(below, -math.pi, math.pi), 0.0)
-        return self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b)) + turned
+        right = self.where((a == 0.0) & (b == 0.0), a, self.arctan(a / b))
+        return self.where(left, right + self.where(below, -math.pi, math.pi), right)  # -0.0 + 0.0 would be 0.0
 
 
 def drawn(builder: GraphBuilder, operand: Any) -> Value:

@@ -85,8 +85,11 @@ class StoredValue(Value):
             self.builder.model_builder.learned.append(name)
 
     def _is_whole(self, kind: int) -> bool:
-        """Whether a type of whole numbers or truth values can hold the numbers."""
-        return np.array_equal(np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)), self.array)
+        """Whether a type of whole numbers or truth values can hold the numbers. None of them has a -0.0."""
+        array = np.asarray(self.array, np.float64)
+        return not (np.signbit(array) & (array == 0.0)).any() and np.array_equal(
+            np.asarray(self.array, helper.tensor_dtype_to_np_dtype(kind)), self.array
+        )
 
 
 class Turned(Value):
