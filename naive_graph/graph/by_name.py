@@ -6,7 +6,7 @@ Whatever they are given, the result is a node: numbers become Constants.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
@@ -56,7 +56,13 @@ class CalculateTable(Mapping[str, Callable[[Node], float]]):
         return sum(1 for _ in self)
 
 
-class ByName:
+if TYPE_CHECKING:  # with a method for each operator
+    from ._methods import Named
+else:
+    Named = object
+
+
+class ByName(Named):
     """What `Graph` has of it."""
 
     __slots__ = ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.catalogue import UNARY
 from ..core.number import listed, number
@@ -61,7 +61,13 @@ class _Counter:
         node.tables.counters[self.degree, node._row] = count
 
 
-class Node(Arithmetic):
+if TYPE_CHECKING:  # with the methods that the catalogue gives it
+    from ._methods import NodeMethods as _Methods
+else:
+    _Methods = Arithmetic
+
+
+class Node(_Methods):
     """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator."""
 
     __slots__ = ("__weakref__", "_home", "_row")
@@ -261,11 +267,13 @@ class Node(Arithmetic):
 
     # --- refusals ---
 
-    def __getattr__(self, name: str) -> NoReturn:
-        hint = f" Write {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
-        if name in INSTEAD:  # NumPy asks each node of an array for a method of the function's name
-            hint = f" {refusal(name, type(self).__name__)}"
-        raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
+    if not TYPE_CHECKING:  # for whom there is nothing else
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = f" Write {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
+            if name in INSTEAD:  # NumPy asks each node of an array for a method of the function's name
+                hint = f" {refusal(name, type(self).__name__)}"
+            raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
 
     def _refuse(self) -> NoReturn:
         kind = type(self).__name__

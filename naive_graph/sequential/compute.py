@@ -150,7 +150,7 @@ def arithmetic(placed: Placed) -> LayerArithmetic:
 
 
 def _dense(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
-    y: TensorNode = reshape(x, (x.size,)) @ weights["W"]  # type: ignore[operator]
+    y: TensorNode = reshape(x, (x.size,)) @ weights["W"]
     return y + weights["b"] if layer.use_bias else y
 
 
@@ -164,7 +164,7 @@ def _conv2d(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> Ten
 def _cropped(layer: Any, x: TensorNode) -> TensorNode:
     """The part of a picture that whole windows cover."""
     (height, width, _), (down, across) = x.shape, layer.pool_size
-    whole: TensorNode = x[: height // down * down, : width // across * across]  # type: ignore[index]
+    whole: TensorNode = x[: height // down * down, : width // across * across]
     return whole
 
 

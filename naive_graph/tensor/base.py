@@ -44,7 +44,13 @@ class Call:
         self.within: Call | None = None  # the innermost application that gave the same node
 
 
-class TensorNode(Arithmetic):
+if TYPE_CHECKING:  # with the methods that rows and other files of this room give it
+    from ._methods import TensorMethods as _Methods
+else:
+    _Methods = Arithmetic
+
+
+class TensorNode(_Methods):
     """A tensor: its shape, and how its entries come from those of its sources."""
 
     kind = "tensor"
@@ -73,10 +79,6 @@ class TensorNode(Arithmetic):
         self._run: object = None  # what stands for the backward that reached it last
         if self.sources and self._home.computes_at_once:  # subclasses end with this, so the node is whole
             self.compute_at_once()
-
-    if TYPE_CHECKING:  # what other files of this room add with @method
-
-        def __getattr__(self, name: str) -> Any: ...
 
     @property
     def rank(self) -> int:

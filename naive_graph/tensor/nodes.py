@@ -104,7 +104,7 @@ class LeafNode(TensorNode):
     nodes: list[Node] | None = None  # the scalar nodes that the leaf stands for, if it was made of them
 
     @property
-    def value(self) -> Array | None:
+    def value(self) -> Any:
         """The array; None for an input that was not fed."""
         if self.nodes is not None:
             values = [node.value for node in self.nodes]

@@ -303,7 +303,7 @@ def _learned(node: TensorNode) -> bool:
 
 
 @method
-def gradient(node: TensorNode) -> Array | None:
+def gradient(node: TensorNode) -> Any:
     """The gradient from the last backward, an array of the tensor's shape; None before any.
 
     Raises NoGradientError if that backward's result does not depend on the

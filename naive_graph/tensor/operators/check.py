@@ -151,7 +151,7 @@ def is_pure(row: Row, example: Example) -> None:
     """Building and evaluating change no operand, draw no scalar, and give the same every time."""
     before = len(Graph.node_list)
     case, other = Case(row, example), Case(row, example)
-    values = [leaf.value.copy() for leaf in case.leaves]  # type: ignore[union-attr]
+    values = [leaf.value.copy() for leaf in case.leaves]
     for one, two in zip(case.results, other.results):
         first = np.array(one.eval())
         _said(np.array_equal(first, two.eval(), equal_nan=True), "two calls differ")

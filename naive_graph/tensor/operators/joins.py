@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import ShapeError
 from .. import arithmetic, picks
+from ..base import TensorNode
 from .examples import example
 from .kinds import place, places
 from .mapping import ALL, Attribute, Fixed, Input, Onnx, TensorFlow
@@ -32,7 +33,8 @@ def _joined(tensors: list[Extents], axis: int) -> Extents:
 def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     """Tensors one after the other along an axis."""
     at = place(axis, tensors[0].rank)
-    total, start, result = sum(each.shape[at] for each in tensors), 0, None
+    total, start = sum(each.shape[at] for each in tensors), 0
+    result: TensorNode | None = None
     for each in tensors:
         part = picks.pick(each, at, (total,), (1,), -start)
         result = part if result is None else result + part

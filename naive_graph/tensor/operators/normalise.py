@@ -41,7 +41,7 @@ def scaled(x: TensorNode, scale: TensorNode | None, bias: TensorNode | None, axi
 def normalised(x: TensorNode, axes: list[int], epsilon: float) -> TensorNode:
     """(x - mean) / sqrt(variance + epsilon), over some axes."""
     centred: TensorNode = x - reduce.mean(x, axes, True)
-    return centred * _over_root(reduce.mean(square(centred), axes, True), epsilon)  # type: ignore[no-any-return]
+    return centred * _over_root(reduce.mean(square(centred), axes, True), epsilon)
 
 
 def _over_root(variance: TensorNode, epsilon: float) -> TensorNode:
