@@ -13,6 +13,7 @@ from naive_graph.classroom.solutions import solution_text
 
 pytest.importorskip("mypy")
 pytest.importorskip("opt_einsum")
+pytest.importorskip("matplotlib")
 
 ROOT = Path(__file__).resolve().parents[1]
 README = "\n".join(
@@ -28,15 +29,32 @@ def test_the_stubs_are_what_the_script_writes():
     assert done.returncode == 0, done.stderr
 
 
-def test_mypy_takes_the_readme_every_solution_and_what_a_user_may_rely_on(tmp_path):
+@pytest.fixture
+def users(tmp_path):
+    """A folder of files that a user may write."""
     solutions = {f"{each.name.lower()}_solved.py": LEARNERS + solution_text(each) for each in EXERCISES}
     for name, text in (solutions | {"readme.py": README, "relied_on.py": USERS}).items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def complaints(folder, *command):
+    """What a checker says of the folder's files, if it does not take them."""
+    here = {"MYPYPATH": str(ROOT), "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache" / "users"), "."],
-        cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
+        [sys.executable, "-m", *command], cwd=folder, env={**os.environ, **here}, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stdout
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_mypy_takes_the_readme_every_solution_and_what_a_user_may_rely_on(users):
+    cache = ROOT / ".mypy_cache" / "users"
+    assert complaints(users, "mypy", "--strict", "--cache-dir", str(cache), ".") == ""
+    (users / "wrong.py").write_text("from naive_graph import Variable\n\ny: int = Variable(1.0).log()\n")
+    assert "Node" in complaints(users, "mypy", "--strict", "--cache-dir", str(cache), "wrong.py")
+
+
+def test_pyright_takes_them_too(users):
+    pytest.importorskip("basedpyright")
+    (users / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
+    assert complaints(users, "basedpyright", ".") == ""
