@@ -71,7 +71,8 @@ def test_imports_go_down_the_floors():
 def test_imports_by_name_are_followed():
     assert "engines/direct/engine" in USES["engines/choice"]
     assert "training/loop" in USES["training"] & USES["__init__"]
-    assert all(target in FILES or name in DOORS for name, targets in USES.items() for target in targets)
+    there = {*FILES, *(stub.relative_to(HOUSE).with_suffix("").as_posix() for stub in HOUSE.rglob("*.pyi"))}
+    assert [target for name, targets in USES.items() for target in targets - there if name not in DOORS] == []
 
 
 def test_nobody_inside_asks_a_package_for_what_it_hands_out():

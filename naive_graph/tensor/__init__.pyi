@@ -10,7 +10,7 @@ from .build import linear as linear, nonlinear as nonlinear, transform as transf
 from .differentiate import gradients as gradients, tangents as tangents
 from .evaluation.evaluate import backward as backward, eval as eval, forward as forward, gradient as gradient, incremental_forward as incremental_forward
 from .lowering.lower import element_of as element_of, lower as lower
-from .nodes import ElementwiseNode as ElementwiseNode, LeafNode as LeafNode, LeafType as LeafType, LinearNode as LinearNode, NonlinearNode as NonlinearNode, OpType as OpType, TransformNode as TransformNode
+from .nodes import LeafNode as LeafNode, LeafType as LeafType, LinearNode as LinearNode, NonlinearNode as NonlinearNode, OpType as OpType, TransformNode as TransformNode
 from .operators.examples import example as example
 from .operators.properties import between as between, one_of as one_of
 from .operators.table import tensor_operator as tensor_operator
