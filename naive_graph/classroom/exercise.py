@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
-from inspect import getdoc
+from inspect import getsource
 from itertools import combinations, product
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from .asking import Outcome, plain
@@ -61,7 +63,8 @@ class Exercise:
 
     @property
     def statement(self) -> str:
-        return getdoc(self.solve) or ""
+        written: Any = ast.parse(dedent(getsource(self.solve))).body[0]
+        return ast.get_docstring(written) or ""  # of the source: python -OO keeps no docstrings
 
     @cached_property
     def cases(self) -> list[Case]:
