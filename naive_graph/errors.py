@@ -124,7 +124,7 @@ class PropertyError(ShapeError):
 
 
 class BudgetError(NaiveGraphError, MemoryError):
-    """A tensor would unfold into more scalar nodes than is allowed."""
+    """A tensor would unfold into more scalar nodes than is allowed, or have more entries than memory holds."""
 
 
 class NoGradientError(NaiveGraphError, RuntimeError):

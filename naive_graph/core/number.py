@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
@@ -30,6 +30,7 @@ def number(value: object, who: str = "A node") -> float:
     if type(value) is float:
         return value
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        _check_mask(value, who)
         value = value.item()  # an array without axes is a number
     if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
         raise NumberError(_refusal(value, who))
@@ -40,6 +41,26 @@ def number(value: object, who: str = "A node") -> float:
     if math.isinf(result) and _is_finite(value):
         raise NumberError(_out_of_range(value, who))
     return result
+
+
+def floats(array: Any, who: str) -> Any:
+    """An array of NumPy's as one of float64. Raises NumberError for masked entries, and for numbers beyond a float."""
+    import numpy as np
+
+    _check_mask(array, who)
+    if array.dtype == np.float64:
+        return array
+    with np.errstate(over="ignore"):
+        found = array.astype(np.float64)
+    if array.dtype.itemsize > found.dtype.itemsize and (np.isinf(found) & np.isfinite(array)).any():
+        raise NumberError(_out_of_range(array[np.isinf(found) & np.isfinite(array)][0], who))
+    return found
+
+
+def _check_mask(array: Any, who: str) -> None:
+    mask = getattr(array, "mask", None)
+    if str(getattr(mask, "dtype", "")) == "bool" and mask.any():  # type: ignore[union-attr]
+        raise NumberError(f"{who} takes no masked entries. Choose numbers for them: values.filled(0.0).")
 
 
 def truth(value: object) -> object:
@@ -57,10 +78,19 @@ def listed(things: Any, who: str, what: str) -> list[Any]:
     >>> listed((1, 2), "sum", "a list of numbers")
     [1, 2]
     """
-    if not isinstance(things, (str, bytes, Mapping)):
+    if not isinstance(things, (str, bytes, Mapping, Set)) and not endless(things):  # a set has no order
         with suppress(TypeError):
             return list(things)
     raise OperandError(f"{who} takes {what}, not {type(things).__name__} {_shortened(things)}.")
+
+
+def endless(things: object, most: int = 50_000_000) -> bool:
+    """Whether it is a range of more numbers: to list it could take minutes, and all memory.
+
+    >>> endless(range(10)), endless(range(10**12))
+    (False, True)
+    """
+    return isinstance(things, range) and abs(things.stop - things.start) > most * abs(things.step)
 
 
 def switch(value: Any, who: str) -> bool:

@@ -241,7 +241,6 @@ def in_reach(node: TensorNode, places: Array, axis: int) -> Array:
     """Whole numbers with those below 0 counted from the end of an axis. Raises PlaceError."""
     extent = node.shape[axis]
     if places.size and (places.min() < -extent or places.max() >= extent):
-        raise PlaceError(
-            f"Axis {axis} of {node.label} runs from 0 to {extent - 1}; {places.tolist()!r:.60} goes beyond."
-        )
-    return np.where(places < 0, places + extent, places)
+        span = f"{places.min()} to {places.max()}"
+        raise PlaceError(f"Axis {axis} of {node.label} runs from 0 to {extent - 1}; the places go from {span}.")
+    return places.astype(np.int64) % extent

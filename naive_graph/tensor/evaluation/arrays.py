@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.number import endless, floats
 from ...errors import NumberError
 
 Array = Any  # of NumPy, torch, JAX or Dask
@@ -22,16 +23,18 @@ def as_array(value: object, who: str) -> Array:
         if hasattr(value, "shape") and hasattr(value, "dtype"):
             return value
     try:
-        array = np.asarray(value)
+        array = np.asanyarray(value)
     except ValueError:
         raise NumberError(f"{who} takes an array, and this nested list is ragged: {_shortened(value)}") from None
     if array.dtype.kind not in "iuf":
         raise NumberError(f"{who} takes an array of real numbers, not {array.dtype.name}: {_shortened(value)}")
-    return array.astype(np.float64) if array.dtype.kind != "f" or array.dtype.itemsize != 8 else array
+    return np.asarray(floats(array, who))
 
 
 def asked(places: object) -> Array:
     """What somebody gave for whole numbers, as an array; a ragged list is none, and has no entries."""
+    if endless(places):
+        return np.zeros(0)
     try:
         return np.asarray(places)
     except ValueError:

@@ -175,6 +175,8 @@ def _parts(x: Extents, partitions: Any, num_partitions: int) -> list[Extents]:
     if partitions.min() < 0 or partitions.max() >= num_partitions:
         span = f"{partitions.min()} to {partitions.max()}"
         raise ShapeError(f"partitions go from {span}; num_partitions={num_partitions} allows 0 to one less.")
+    if num_partitions > partitions.size:
+        raise ShapeError(f"num_partitions={num_partitions} is more than there are partitions. One would be empty.")
     counts = [int((partitions == each).sum()) for each in range(num_partitions)]
     if 0 in counts:
         raise ShapeError(f"partition {counts.index(0)} would be empty. Lower num_partitions, or number them anew.")

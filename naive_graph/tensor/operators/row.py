@@ -22,16 +22,18 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ...core.tables import Tables
-from ...errors import ArityError, NumberError, OperandError, ShapeError
+from ...errors import ArityError, BudgetError, NumberError, OperandError, ShapeError
 from ...graph.graph import scope
 from ...graph.handles import CURRENT, check_name
 from ..arithmetic import as_tensor
-from ..base import Call, TensorNode, serials
+from ..base import Call, TensorNode, serials, size_of
 from ..nodes import LeafNode, TransformNode
 from .examples import Example
 from .facts import check_derivative, check_facts, checked_slopes
 from .mapping import Name
 from .signature import MISSING, Parameter, parameters_of, shortened, taken
+
+MOST_ENTRIES = 10**10  # of a result: 80 GB
 
 
 class Row:
@@ -118,8 +120,13 @@ class Row:
     # --- calling ---
 
     def __call__(self, *given: Any, name: str | None = None, **named: Any) -> Any:
-        values = self.bound(given, named)
-        return self.built(values, name)
+        try:
+            values = self.bound(given, named)
+            return self.built(values, name)
+        except MemoryError as error:
+            if isinstance(error, BudgetError):
+                raise
+            raise BudgetError(f"{self.name}: the result does not fit into memory. {error}") from None
 
     def bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """The operands as tensors and the properties as they are kept, by name. Raises; builds nothing."""
@@ -168,6 +175,7 @@ class Row:
     def built(self, values: dict[str, Any], name: str | None = None) -> Any:
         """The result, from operands and properties that were checked one by one."""
         expected = self.result_shape(values)
+        check_size(self.name, expected)
         check_name(name)
         label = name or unique(CURRENT.tables, self.name)
         first = next(serials)
@@ -246,6 +254,14 @@ def _unframed(node: TensorNode, first: int) -> None:
 
 def _names(given: Name | Sequence[Name]) -> list[Name]:
     return [given] if isinstance(given, Name) else list(given)
+
+
+def check_size(who: str, shapes: Any) -> None:
+    """The result, or each of several, has no more entries than memory holds. Raises BudgetError."""
+    one = not shapes or isinstance(shapes[0], int)
+    for shape in [shapes or ()] if one else shapes:
+        if size_of(shape) > MOST_ENTRIES:
+            raise BudgetError(f"{who}: a result of shape {tuple(shape)} has more entries than fit into memory.")
 
 
 def _shape_of(operand: Any) -> Any:

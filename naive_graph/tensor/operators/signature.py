@@ -6,11 +6,14 @@ import inspect
 from collections.abc import Callable, Hashable
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from ...core.number import endless
 from ...errors import NaiveGraphError, OperandError, PropertyError
 from ..base import TensorNode
 from .properties import PLAIN, Kind, Operand, Wrong, one_of
 
 MISSING = inspect.Parameter.empty
+MOST_OF_A_RANGE = 1_000_000  # numbers of a property
+MOST_LOOKED_AT = 100  # parts of a property that may be ranges: pairs of paddings, say
 
 
 class Parameter(NamedTuple):
@@ -87,6 +90,9 @@ def taken(who: str, parameter: Parameter, value: Any) -> Any:
     """The value as the property keeps it. Raises PropertyError."""
     assert parameter.kind is not None
     try:
+        parts = value if isinstance(value, (list, tuple)) and len(value) < MOST_LOOKED_AT else [value]
+        if any(endless(each, MOST_OF_A_RANGE) for each in parts):
+            raise Wrong
         return parameter.kind.take(value)
     except (Wrong, NaiveGraphError, TypeError, ValueError, OverflowError) as error:
         more = f" {error}." if isinstance(error, Wrong) and error.args else ""
