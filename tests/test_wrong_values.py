@@ -111,3 +111,50 @@ with Graph.scratch():
 def test_what_a_method_is_wrongly_given_is_told_of_in_an_error_of_ours(kind, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert complaints_about(lambda: getattr(HELD[kind][0](), name), f"{kind}.{name}", 1) == []
+
+
+# What was taken once without a word, and meant something else. The words that are due.
+masked = np.ma.array([1.0, 2.0], mask=[True, False])
+beyond = np.longdouble("1e4000")
+TAKEN_ONCE = {  # of a Variable, its square, a PlaceHolder and a tensor of two parameters
+    "a masked parameter": (lambda x, y, p, t: ng.LeafNode.parameter(masked), r"values\.filled\(0\.0\)"),
+    "a masked constant": (lambda x, y, p, t: t * masked, r"values\.filled\(0\.0\)"),
+    "a masked value": (lambda x, y, p, t: setattr(t, "value", masked), r"values\.filled\(0\.0\)"),
+    "a masked number": (lambda x, y, p, t: x * np.ma.masked, r"values\.filled\(0\.0\)"),
+    "a masked Variable": (lambda x, y, p, t: Graph.Variable(np.ma.masked), r"values\.filled\(0\.0\)"),
+    "masked unfolded values": (lambda x, y, p, t: setattr(ng.lower(t), "values", masked), r"values\.filled\(0\.0\)"),
+    "a masked feed": (lambda x, y, p, t: ng.Program(p * 2.0, inputs=[p])(np.ma.masked), r"values\.filled\(0\.0\)"),
+    "a table of outputs": (lambda x, y, p, t: ng.Program({y: "a"}), "takes nodes, not dict"),
+    "a table of weights": (lambda x, y, p, t: ng.Program(y, wrt={x: "a"}), "takes nodes, not dict"),
+    "outputs without order": (lambda x, y, p, t: ng.Program({x, y}), "takes nodes, not set"),
+    "leaves without order": (lambda x, y, p, t: ng.gradients(y, {x}), "a list of nodes, not set"),
+    "a choice by sameness": (lambda x, y, p, t: ng.where(x == 2.0, x, 0.0), r"equal\(x, 2\.0\)"),
+}  # fmt: skip
+
+
+if np.isfinite(beyond):  # elsewhere a long double is a float
+    TAKEN_ONCE |= {
+        "a long double": (lambda x, y, p, t: Graph.Variable(beyond), "a float can hold"),
+        "long doubles": (lambda x, y, p, t: ng.LeafNode.parameter(np.array([1.0, beyond])), "a float can hold"),
+        "fed long doubles": (lambda x, y, p, t: ng.Program(p * 2.0, inputs=[p])([beyond]), "a float can hold"),
+        "columns of them": (lambda x, y, p, t: ng.Program(p * 2.0, inputs=[[p]])([[beyond]]), "a float can hold"),
+        "weights of them": (
+            lambda x, y, p, t: setattr(ng.Program(y, wrt=[x]), "weights", np.array([beyond])), "a float can hold",
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TAKEN_ONCE)
+def test_what_means_something_else_is_not_taken(what):
+    call, says = TAKEN_ONCE[what]
+    x, p, t = Graph.Variable(2.0), Graph.PlaceHolder(), ng.LeafNode.parameter([1.0, 2.0])
+    with pytest.raises(NaiveGraphError, match=says):
+        call(x, x * x, p, t)
+
+
+@pytest.mark.parametrize("graph", [Graph, Graph()], ids=["Graph", "an instance"])
+def test_a_setting_of_the_graph_that_is_misspelt_is_refused(graph):
+    with pytest.raises(AttributeError, match=r"Did you mean Graph\.on_invalid\?"):
+        graph.on_invald = "raise"
+    graph.on_invalid = "raise"
+    assert Graph.on_invalid == "raise"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from threading import get_ident
 from typing import Any
 
@@ -78,6 +79,13 @@ class GraphType(type):
             raise NodeError(f'Graph.on_invalid is "warn", "raise" or "ignore", not {choice!r}.')
         GraphType._on_invalid = choice
 
+    def __setattr__(cls, name: str, value: Any) -> None:
+        if not hasattr(cls, name):  # a setting misspelt would be kept, and nobody would ask for it
+            near = get_close_matches(name, ["on_invalid", *dir(cls)], 1)
+            hint = f" Did you mean Graph.{near[0]}?" if near else ""
+            raise AttributeError(f"Graph has no setting {name!r}.{hint}", name=name, obj=cls)
+        super().__setattr__(name, value)
+
     def __repr__(cls) -> str:
         tables = CURRENT.tables
         return f"<Graph of {len(tables)} nodes and {len(tables.sources)} edges>"
@@ -96,6 +104,9 @@ class Graph(ByName, metaclass=GraphType):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(Graph, name)  # what the class answers, as `node_list`
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(Graph, name, value)
 
     # --- evaluating and differentiating ---
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from ..core.number import number
+from ..core.number import floats, number
 from ..core.tables import Tables
 from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
 from ..graph.handles import CURRENT
@@ -26,7 +26,7 @@ def nodes_of(given: Any, who: str) -> list[Any]:
         raise NodeError(
             f"{who} takes nodes of the scalar graph, not {given!r}. Unfold the tensor first: Program(lower(loss), ...)."
         )
-    if isinstance(given, str) or not _is_iterable(given):
+    if isinstance(given, (str, Mapping, Set)) or not _is_iterable(given):  # a set has no order, so no first output
         raise _no_node(given, who)
     nodes = list(given)
     for each in nodes:
@@ -148,7 +148,7 @@ def _add(given: Inputs, row: int, values: Any) -> None:
     if batch.ndim != 1:
         flat = f" Give its {batch.size} numbers in one row: array.ravel()." if 1 in batch.shape else ""
         raise FeedError(f"{takes}; not an array of shape {batch.shape} and kind {batch.dtype}.{flat}")
-    given.batches.append(Batch((row,), batch.astype(np.float64)[None]))
+    given.batches.append(Batch((row,), floats(batch, label)[None]))
 
 
 def _one_number(values: Any, label: str, takes: str) -> float:
@@ -174,9 +174,9 @@ def _add_columns(given: Inputs, rows: tuple[int, ...], values: Any) -> None:
             turned = " Give each sample a line of its own: array.reshape(-1, 1)."
         raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{turned}")
     if array.ndim == 1:
-        given.numbers.update(zip(rows, map(float, array), strict=True))
+        given.numbers.update(zip(rows, floats(array, takes).tolist(), strict=True))
     else:
-        given.batches.append(Batch(rows, array.T))
+        given.batches.append(Batch(rows, floats(array, takes).T))
 
 
 def too_many(tables: Tables, inputs: Sequence[tuple[int, ...] | int], count: int) -> FeedError:

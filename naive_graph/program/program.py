@@ -15,6 +15,7 @@ from copy import copy, deepcopy
 from threading import RLock
 from typing import Any, NamedTuple, NoReturn
 
+from ..core.number import floats
 from ..core.plan import ancestors, check_set
 from ..core.tables import NEVER
 from ..errors import EngineError, FeedError, NodeError, StaleNodeError
@@ -261,7 +262,7 @@ class Program:
             raise FeedError(
                 "A PlaceHolder among wrt is fed, not set. Set the weights of a Program over Variables only."
             )
-        self._kept.write(array.astype(np.float64))
+        self._kept.write(floats(array, "A Program"))
 
     def hold(self, array: Any) -> None:
         """Read the weights from this array from now on. It is laid out as the one that `weights=` was given."""

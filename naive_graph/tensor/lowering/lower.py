@@ -25,7 +25,7 @@ from ...graph.handles import handle, let_go
 from ...graph.nodes import Node, rows_of
 from ..base import TensorNode, check_tensors, method, size_of
 from ..differentiate import ancestors
-from ..evaluation.arrays import Array
+from ..evaluation.arrays import Array, as_array
 from ..index import Shape
 from ..nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
 from ..reduction import ReductionNode
@@ -64,7 +64,7 @@ class Lowered:
 
     @values.setter
     def values(self, values: Any) -> None:
-        array = np.broadcast_to(np.asarray(values, dtype=np.float64), self.shape)
+        array = np.broadcast_to(as_array(values, self.tensor.label), self.shape)
         for node, value in zip(self, array.flat):
             node.value = float(value)
 
