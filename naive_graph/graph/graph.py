@@ -53,7 +53,7 @@ class NodeList(Sequence[Node]):
         return handle(self._tables, range(len(self))[place])
 
     def __repr__(self) -> str:
-        shown = [repr(node) for node in self[:20]]
+        shown = [str(node) for node in self[:20]]
         return f"[{', '.join(shown)}{', ...' if len(self) > 20 else ''}]"
 
 

@@ -35,7 +35,7 @@ from ..core.tables import (
 )  # fmt: skip
 from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError, UpdateWarning
 from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
-from .printed import Printed, node_html, printed_tables, write_formula
+from .printed import Printed, node_html, one_line, printed_tables, write_formula
 
 _getframe, _new = sys._getframe, object.__new__  # found quickly
 
@@ -43,6 +43,8 @@ _getframe, _new = sys._getframe, object.__new__  # found quickly
 _ELSEWHERE = {
     "backward": "Graph.backward(node)", "forward": "Graph.forward(node)", "eval": "Graph.forward(node)",
     "gradient": "node.grad", "data": "node.value", "item": "node.value", "zero_grad": "Graph.kill_grad()",
+    "sum": "total(x), over the samples of a batch, or Graph.sum([x, y])",
+    "max": "maximum(x, y)", "min": "minimum(x, y)",
     "minimize": "Program(node, wrt=[x]).minimize(0.1)", "numpy": "node.value", "detach": "node.value",
     "dtype": "node.value, or one of naive_graph's functions: this one of NumPy's takes arrays",
 }  # fmt: skip
@@ -258,9 +260,13 @@ class Node(_Methods):
         return format(value, spec) if value is not None else str(self)
 
     def __repr__(self) -> str:
-        if self._home is not CURRENT.tables or self._home.closed:
-            return f"<stale {type(self).__name__}>"
-        return self._shown()
+        return f"<stale {type(self).__name__}>" if self._is_stale() else one_line(self._home, self._row)
+
+    def __str__(self) -> str:
+        return f"<stale {type(self).__name__}>" if self._is_stale() else self._shown()
+
+    def _is_stale(self) -> bool:
+        return self._home is not CURRENT.tables or bool(self._home.closed)
 
     def _shown(self) -> str:
         return repr(self.value)

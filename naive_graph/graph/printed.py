@@ -9,11 +9,13 @@ from textwrap import fill
 from typing import TypeVar
 
 from ..core.arithmetics.text import formula, show_formula
-from ..core.plan import Plan
-from ..core.tables import Tables
+from ..core.plan import Plan, plan_for
+from ..core.tables import CONSTANT, Tables
+from ..errors import NaiveGraphError
 
 Item = TypeVar("Item")
 WIDTH, CELL = 80, 28  # letters of a terminal's line, and of a table's cell at most
+MOST_TOLD = 30  # nodes whose formula stands in one line
 MOST_ROWS = 60  # of a table; the middle of a longer one is left out
 MOST_LINES = 200  # of a formula
 PRE = "<pre style='margin:0; font-family:monospace'>"  # exported pages give a bare pre the font of their prose
@@ -33,6 +35,32 @@ def write_formula(tables: Tables, plan: Plan, style: str = "text", most_lines: i
     """The formula of the plan's first target, shortened in the middle beyond `most_lines`."""
     definitions, result = formula(tables, plan, style)
     return show_formula(definitions, result, style, most_lines)
+
+
+def one_line(tables: Tables, row: int) -> str:
+    """Name, formula and value of a node, as far as it has them: `f = log(x) = 1.5`. A long formula is left out."""
+    kind, name, value = tables.operators[row], tables.name(row), tables.value(row)
+    parts = [name] if name and kind >= 0 else []
+    parts.append(_short_formula(tables, row) or f"{tables.kind(row)}(...)")
+    if value is not None and (name or kind != CONSTANT):  # a Constant without a name is written as its value
+        parts.append(repr(value))
+    return " = ".join(parts)
+
+
+def _short_formula(tables: Tables, row: int) -> str | None:
+    """The formula, if the node is made of few others; None too where edges drawn by hand make no formula."""
+    found, waiting = {row}, [row]
+    while waiting:
+        operands = {*tables.operands(waiting.pop())} - found
+        found |= operands
+        waiting += operands
+        if len(found) > MOST_TOLD:
+            return None
+    try:
+        text = write_formula(tables, plan_for(tables, [row]))
+    except NaiveGraphError:
+        return None
+    return text if len(text) <= WIDTH and "\n" not in text else None
 
 
 def printed_tables(tables: Tables, plan: Plan) -> Printed:

@@ -44,10 +44,27 @@ def test_references_to_nodes_that_were_let_go_are_swept_out():
     assert len(CURRENT.tables.handles) < 2_500
 
 
-def test_repr_is_the_value_of_a_leaf_and_the_name_of_an_operator():
-    assert [repr(node) for node in (Variable(2), Constant(3), PlaceHolder(), Variable(1).sin())] == [
+def test_a_leaf_prints_as_its_value_and_an_operator_as_its_name():
+    assert [str(node) for node in (Variable(2), Constant(3), PlaceHolder(), Variable(1).sin())] == [
         "2.0", "3.0", "None", "sin",
     ]  # fmt: skip
+
+
+def test_a_list_of_nodes_shows_name_formula_and_value():
+    x, v, p = Variable(6, name="x"), Variable(2.0), PlaceHolder("p")
+    f = ((x - 7) ** 2 + 10).log()
+    assert repr([x, f, v, p, f.last[0].last[1]]) == "[x = 6.0, log((x - 7)**2 + 10), v1 = 2.0, p, 10]"
+    Graph.forward(f)
+    assert repr(f) == f"log((x - 7)**2 + 10) = {f.value!r}"
+    f.name = "f"
+    assert repr([f]) == f"[f = log((x - 7)**2 + 10) = {f.value!r}]"
+
+
+def test_what_is_too_long_or_drawn_by_hand_shows_no_formula():
+    x = y = Variable(1.0, name="x")
+    for _ in range(10_000):
+        y = y * 1.1 + x
+    assert repr([y, Operator("add")]) == "[add(...), add(...)]"
 
 
 def test_a_node_knows_the_line_that_made_it():
