@@ -30,6 +30,10 @@ class Interval(NamedTuple):
     high: float = math.inf
 
 
+OF_A_LIST = {
+    "total": "total(x) adds up the samples of a batch. The sum of a list is Graph.sum([x, y]), or add([x, y]).",
+    "mean": "mean(x) is over the samples of a batch. The mean of a list is Graph.sum([x, y]) / 2.0.",
+}
 REALS = Interval()
 POSITIVE = Interval(0.0)
 
@@ -80,6 +84,8 @@ class Rule:
                 if result is not NotImplemented:
                     return result
         self.check_arity(len(operands))
+        if self.name in OF_A_LIST and isinstance(operands[0], (list, tuple)):
+            raise OperandError(OF_A_LIST[self.name])
         return self.value(*[number(operand, self.name) for operand in operands])
 
     def partials_at(self, operands: Sequence[Any], result: Any, wanted: Sequence[bool]) -> list[Any]:

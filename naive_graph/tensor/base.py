@@ -120,12 +120,18 @@ class TensorNode(_Methods):
         return self.shape[0]
 
     def __bool__(self) -> NoReturn:
-        raise NodeError("A tensor node has no truth value: it stands for numbers that may change. Look at its eval().")
+        raise NodeError(
+            "A tensor node has no truth value: it stands for numbers that may change. Look at its eval(), or build the "
+            "choice into the graph: where(t > 0.0, a, b); the largest entry is t.max(), the smallest t.min()."
+        )
 
     def __float__(self) -> NoReturn:
         raise NodeError("A tensor node is not a number. Evaluate it: float(t.eval()).")
 
     __int__ = __index__ = __float__
+
+    def __array__(self, *wishes: Any, **named: Any) -> NoReturn:
+        raise NodeError("A tensor node is no array: its numbers may change. Those that it has now are t.eval().")
 
     def __reduce__(self) -> NoReturn:
         raise NodeError("A tensor node cannot be pickled: it belongs to this process's graph. Save t.eval() instead.")

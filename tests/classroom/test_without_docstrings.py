@@ -3,11 +3,11 @@
 import subprocess
 import sys
 
-from naive_graph.classroom.judge import EXERCISES
+from naive_graph.classroom.judging import EXERCISES
 from naive_graph.classroom.solutions import solution_text
 
 TOLD = """
-from naive_graph.classroom.judge import EXERCISES
+from naive_graph.classroom.judging import EXERCISES
 from naive_graph.classroom.solutions import solution_text
 for exercise in EXERCISES:
     print(exercise.name, exercise.statement, solution_text(exercise), sep=chr(10))

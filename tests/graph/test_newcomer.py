@@ -13,10 +13,12 @@ import pytest
 from naive_graph import (
     AdamTrainer,
     Graph,
+    History,
     LeafNode,
     Model,
     PlaceHolder,
     Program,
+    SimpleSGDTrainer,
     Variable,
     atan2,
     draw,
@@ -30,12 +32,14 @@ from naive_graph import (
     step,
     tangent,
     tangents,
+    total,
     where,
 )
 from naive_graph.core.imports import uninterrupted
 from naive_graph.errors import (
     DrawingError,
     FeedError,
+    HistoryError,
     NodeError,
     NumberError,
     NumericError,
@@ -46,6 +50,7 @@ from naive_graph.errors import (
     TrainingError,
     UpdateWarning,
 )
+from naive_graph.views import compare
 
 
 def test_minimize_of_what_is_not_finite_from_the_start_names_the_node_and_moves_nothing():
@@ -333,7 +338,7 @@ def test_a_leaf_and_a_result_in_each_others_place_are_told_apart(what):
     f = (x * x).sin()
     with pytest.raises(NodeError, match=r"takes the (result|leaf) first: \w+\(\w, \w\).* made of Variable 'x'"):
         SWAPPED[what](x, f)
-    assert repr(gradients(Variable(1.0), f)) == "0.0"  # it has nothing to do with f
+    assert str(gradients(Variable(1.0), f)) == "0.0"  # it has nothing to do with f
 
 
 @pytest.mark.parametrize("what", ["gradients", "gradients of a list", "tangents"])
@@ -341,3 +346,64 @@ def test_tensors_in_each_others_place_are_told_apart(what):
     t = LeafNode.parameter([1.0, 2.0], "t")
     with pytest.raises(NodeError, match="made of LeafNode 't'"):
         SWAPPED[what](t, (t * t).sum())
+
+
+# What is guessed in a first hour by who knows NumPy, torch or Python alone: it works, or says what to write.
+WORK = {
+    "np.sum": (lambda t: np.sum(t), 10.0),
+    "np.sum along an axis": (lambda t: np.sum(t, axis=0), [4.0, 6.0]),
+    "np.mean": (lambda t: np.mean(t, 1, keepdims=True), [[1.5], [3.5]]),
+    "np.max": (lambda t: np.max(t), 4.0),
+    "np.amin": (lambda t: np.amin(t, 0), [1.0, 2.0]),
+    "np.prod": (lambda t: np.prod(t), 24.0),
+    "np.where": (lambda t: np.where(t > 2.0, t, 0.0), [[0.0, 0.0], [3.0, 4.0]]),
+    "np.clip": (lambda t: np.clip(t, 2.0, 3.0), [[2.0, 2.0], [3.0, 3.0]]),
+    "np.concatenate": (lambda t: np.concatenate([t, np.ones((2, 1))], 1), [[1.0, 2.0, 1.0], [3.0, 4.0, 1.0]]),
+    "np.stack": (lambda t: np.stack([t[0], t[0]]), [[1.0, 2.0], [1.0, 2.0]]),
+    "np.reshape": (lambda t: np.reshape(t, (1, 4)), [[1.0, 2.0, 3.0, 4.0]]),
+    "np.transpose": (lambda t: np.transpose(t), [[1.0, 3.0], [2.0, 4.0]]),
+    "np.expand_dims": (lambda t: np.expand_dims(t[0], 0), [[1.0, 2.0]]),
+    "np.squeeze": (lambda t: np.squeeze(t[:1]), [1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("guess", WORK)
+def test_numpys_functions_of_arrays_take_tensors(guess):
+    call, expected = WORK[guess]
+    t = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]])
+    assert call(t).eval().tolist() == expected
+    assert (np.shape(t), np.ndim(t), np.size(t)) == ((2, 2), 2, 4)
+
+
+def test_the_gradient_of_a_sum_of_a_tensor_is_one_everywhere():
+    t = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]])
+    t.sum().backward()
+    assert t.gradient().tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+SAID = {
+    "max of a tensor": (lambda x, t: max(t[0]), NodeError, r"the largest entry is t\.max\(\)"),
+    "max of nodes": (lambda x, t: max(x, x * 2.0), OperandError, r"minimum\(maximum\(x, low\), high\)"),
+    "np.dot": (lambda x, t: np.dot(t, t), OperandError, "t @ u for products"),
+    "np.linalg.norm": (lambda x, t: np.linalg.norm(t), OperandError, r"its numbers now are t\.eval\(\)"),
+    "np.asarray": (lambda x, t: np.asarray(t), NodeError, r"are t\.eval\(\)"),
+    "an array of tensors": (lambda x, t: np.array([t, t]), NodeError, r"are t\.eval\(\)"),
+    "record": (lambda x, t: History().record(x), HistoryError, r"history\.record\(f=f\.value, x=x\.value\)"),
+    "total of a list": (lambda x, t: total([x, x]), OperandError, r"Graph\.sum\(\[x, y\]\)"),
+    "mean of a list": (lambda x, t: mean([x, x]), OperandError, r"Graph\.sum\(\[x, y\]\) / 2\.0"),
+    "sum of a node": (lambda x, t: x.sum().backward(), AttributeError, r"Graph\.sum\(\[x, y\]\)"),
+    "max of a node": (lambda x, t: x.max(), AttributeError, r"maximum\(x, y\)"),
+}
+
+
+@pytest.mark.parametrize("guess", SAID)
+def test_a_guess_that_fails_says_what_to_write(guess):
+    call, error, says = SAID[guess]
+    with pytest.raises(error, match=says):
+        call(Variable(1.0), LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]]))
+
+
+def test_a_comparison_of_trainers_shows_itself_in_one_line():
+    assert repr(compare([SimpleSGDTrainer, AdamTrainer], steps=3)) == (
+        "<Comparison of SimpleSGD, Adam on rosenbrock, 3 steps>"
+    )

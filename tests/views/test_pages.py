@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from browsing import serious
-from naive_graph.classroom.judge import judge
 
 import naive_graph
 from naive_graph import Graph, History, Sequential, Variable, draw, step
 from naive_graph.classroom.grading import Result
+from naive_graph.classroom.judging import judge
 from naive_graph.classroom.pages import class_page, student_page
 from naive_graph.sequential import Dense
 

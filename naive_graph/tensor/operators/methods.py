@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any
 
 from ...core.rules import Rule
-from ...errors import NodeError
+from ...errors import NodeError, OperandError
 from ..arithmetic import broadcast
 from ..base import TensorNode, method
 from ..differentiate import ancestors
@@ -149,6 +149,27 @@ def _matmul(self: TensorNode, other: Any) -> Any:
 
 def _rmatmul(self: TensorNode, other: Any) -> Any:
     return matmul(other, self)
+
+
+# NumPy's functions that mean one of ours, called as they call it.
+NUMPYS: dict[str, Callable[..., Any]] = {
+    **{name: SPELT[name] for name in ("sum", "mean", "max", "min", "prod")}, "amax": reduce_max, "amin": reduce_min,
+    **{name: TABLE[name] for name in ("where", "clip", "stack", "reshape", "transpose", "squeeze", "expand_dims")},
+    "concatenate": TABLE["concat"],
+    "shape": lambda x: x.shape, "ndim": lambda x: x.rank, "size": lambda x: x.size,
+}  # fmt: skip
+
+
+@method
+def __array_function__(node: TensorNode, function: Any, types: Any, given: Any, named: Any) -> Any:
+    """What NumPy asks before it takes a tensor apart into an array of tensors."""
+    ours = NUMPYS.get(function.__name__)
+    if ours is None:
+        raise OperandError(
+            f"NumPy's {function.__name__} takes no tensor node. See operators() for what does, and t @ u for products; "
+            "its numbers now are t.eval()."
+        )
+    return ours(*given, **named)
 
 
 for _spelt in (_reshape, _transpose):

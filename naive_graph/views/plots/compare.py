@@ -87,6 +87,10 @@ class Comparison:
     ground: Ground
     paths: list[Path]
 
+    def __repr__(self) -> str:
+        longest = max(len(path.points) for path in self.paths) - 1
+        return f"<Comparison of {', '.join(path.name for path in self.paths)} on {self.name}, {longest} steps>"
+
     def table(self) -> str:
         """Where each walk ended, lowest first."""
         head = ["trainer", "rate", "steps", "x", "y", self.name, "to minimum"]

@@ -51,14 +51,15 @@ class History(Sequence[dict[str, float]]):
         self._followers: dict[Path, EventFile] = {}  # files that grow with the history, by folder
         self._nodes: dict[str, weakref.ref[Node]] = {}  # which node a series was taken from, while somebody holds it
 
-    def record(self, **series: Any) -> None:
+    def record(self, *unnamed: Any, **series: Any) -> None:
         """Note one step: numbers, or nodes whose present values are meant. All or nothing is noted.
 
         An array or tensor of several entries becomes a series for each: `w[0]`, `w[1]`. Raises
         HistoryError for a node that has no value yet, NumberError for what is no number.
         """
-        if not series:
-            raise HistoryError("There is nothing to record. Name what to keep: history.record(f=f.value, x=x.value).")
+        if unnamed or not series:
+            what = "A series has a name" if unnamed else "There is nothing to record"
+            raise HistoryError(f"{what}. Name what to keep: history.record(f=f.value, x=x.value).")
         self.steps.append({each: found for name, value in series.items() for each, found in _taken(name, value)})
         for name, value in series.items():
             if isinstance(value, Node):
