@@ -133,8 +133,9 @@ class Trainer:
             self._commit(*change)
         for weight in self.model.parameters:
             weight.clear_gradient()
-        self.clips += clipped
-        self.updates += 1
+        counters = vars(self)  # which need no check here
+        counters["clips"] += clipped
+        counters["updates"] += 1
         self._decay()
         self._after()
         if self.average is not None:
