@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, compress, count
 from threading import RLock
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 from weakref import ref
 
 from ..errors import NaiveGraphError, StaleNodeError
@@ -150,7 +150,6 @@ class Tables:
         with self.lock:
             while True:
                 cuts = self.cuts
-                self.check_open()
                 check()
                 self.turn()
                 fresh, first = self.fresh, len(self._operators)
@@ -160,7 +159,6 @@ class Tables:
                     self.bulk, self.fresh = new, page
                     break
             self.settle()
-            self.check_open()
             return first
 
     def settle(self, unpack: Callable[[list[list[Any]], int, int], Unpacked] | None = None) -> None:
@@ -423,17 +421,13 @@ class Tables:
         """Free the columns; nodes that still point here say why they cannot be used."""
         blank = Tables()
         blank.closed, blank.lock = reason, self.lock
+        blank.__dict__.update(dict.fromkeys(COLUMNS, Gone(reason)))
         self.__dict__ = blank.__dict__  # at once: a Ctrl-C comes before it or after it, whatever the size
 
-    def check_open(self) -> None:
-        """Raise StaleNodeError if the graph was cleared by somebody else while it was worked on."""
-        if self.closed:
-            raise StaleNodeError(f"The graph {self.closed} while it was worked on. Build it again.")
-
     def explain(self, error: Exception, cuts: int) -> None:
-        """Raise StaleNodeError if an error comes of that the graph was cleared, or cut back since so many cuts."""
+        """Raise StaleNodeError if an error may come of that the graph was cleared, or cut back since so many cuts."""
         if not isinstance(error, NaiveGraphError):
-            self.check_open()
+            len(self._operators)  # those of a graph that was cleared say so
             if self.cuts != cuts:
                 raise StaleNodeError("The graph was cut back while it was worked on. Build anew what was cut.")
 
@@ -576,6 +570,18 @@ def live(size: int, absorbed: Iterable[int], sources: Iterable[int]) -> bytearra
     for row in set(absorbed).difference(sources):
         found[row] = 0
     return found
+
+
+class Gone:
+    """A column of a graph that is no more: whoever was at work on it, and looks at it, hears why."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise StaleNodeError(f"The graph {self.reason} while it was worked on. Build it again.")
+
+    __len__ = __iter__ = __getitem__ = __setitem__ = __delitem__ = _refuse
 
 
 class Unpacked(NamedTuple):

@@ -19,7 +19,7 @@ from ..core.number import listed, number
 from ..core.plan import Plan, plan_for
 from ..core.reference import differentiate, evaluate
 from ..core.rules import RULES, Arithmetic, Rule, rule_named
-from ..core.tables import Tables
+from ..core.tables import Lasting, Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
 from .derive import gradients, leaf_values
 from .graph import Graph
@@ -72,7 +72,7 @@ def gradcheck(
 
 def _checked(losses: Sequence[int], wishes: Wishes) -> Report:
     tables, skipped = CURRENT.tables, set(rows_of(wishes.skip, "gradcheck"))
-    with tables.lock:
+    with tables.lock, Lasting(tables):
         question = _Question(tables, plan_for(tables, losses), wishes.eps)
         leaves = [step for step in question.leaves() if question.plan.rows[step] not in skipped]
         leaves = _sampled(question, leaves, wishes)
@@ -140,7 +140,7 @@ class _Question:
 
     def __init__(self, tables: Tables, plan: Plan, eps: float) -> None:
         self.tables, self.plan, self.eps = tables, plan, eps
-        self.values = leaf_values(plan)
+        self.values = leaf_values(tables, plan)
         evaluate(plan, self.values)
         require_finite("The loss", self.loss(self.values))
 
@@ -219,7 +219,7 @@ class _Question:
             for target in self.plan.targets:
                 built = gradients(handle(self.tables, self.plan.rows[target]), wrt)
                 plan = Plan(self.tables, [node.row for node in built])
-                values = leaf_values(plan)
+                values = leaf_values(self.tables, plan)
                 evaluate(plan, values)
                 sums = [total + values[step] for total, step in zip(sums, plan.targets)]
         finally:

@@ -44,7 +44,7 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     chosen = [wrt] if isinstance(wrt, Node) else listed(wrt, "gradients", "a node or a list of nodes")
     tables = CURRENT.tables
     with tables.lock, Lasting(tables), collected_later():
-        plan, steps = _plan([y], chosen, "gradients")
+        plan, steps = _plan(tables, [y], chosen, "gradients")
         book, answers = drafted(tables, plan, steps, lambda: rows_of([y, *chosen], "gradients"))
         nodes = book.ink(answers)
         book.close()
@@ -89,9 +89,9 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     chosen = [outputs] if isinstance(outputs, Node) else listed(outputs, "tangents", "a node or a list of nodes")
     tables = CURRENT.tables
     with tables.lock, Lasting(tables), collected_later():
-        plan, (start,) = _plan(chosen, [x], "tangents")
+        plan, (start,) = _plan(tables, chosen, [x], "tangents")
         book = Book(tables, lambda: rows_of([x, *chosen], "tangents"))
-        duals = _moving(plan, {start: 1.0}, _drafts(book, plan))
+        duals = _moving(tables, plan, {start: 1.0}, _drafts(book, plan))
         evaluate(plan, duals)
         answers = [duals[step].slope for step in plan.targets]
         nodes = book.ink([0.0 if answer is None else answer for answer in answers])
@@ -112,10 +112,12 @@ def tangent(y: Node, directions: Mapping[Node, float]) -> float:
     if not isinstance(directions, Mapping):
         raise NodeError(f"tangent takes how fast each leaf moves, as in tangent(y, {{x: 1.0}}), not {directions!r}.")
     speeds = [number(speed, "A direction") for speed in directions.values()]
-    plan, steps = _plan([y], list(directions), "tangent")
-    duals = _moving(plan, dict(zip(steps, speeds)))
-    evaluate(plan, duals)
-    return slope_of(duals[plan.targets[0]])
+    tables = CURRENT.tables
+    with Lasting(tables):
+        plan, steps = _plan(tables, [y], list(directions), "tangent")
+        duals = _moving(tables, plan, dict(zip(steps, speeds)), leaf_values(tables, plan))
+        evaluate(plan, duals)
+        return slope_of(duals[plan.targets[0]])
 
 
 def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
@@ -129,8 +131,10 @@ def jacobian(ys: Sequence[Node], xs: Sequence[Node]) -> list[list[float]]:
     [[3.0, 2.0], [1.0, -1.0]]
     """
     ys, xs = listed(ys, "jacobian", "two lists of nodes"), listed(xs, "jacobian", "two lists of nodes")
-    plan, steps = _plan(ys, xs, "jacobian")
-    values = leaf_values(plan)
+    tables = CURRENT.tables
+    with Lasting(tables):
+        plan, steps = _plan(tables, ys, xs, "jacobian")
+        values = leaf_values(tables, plan)
     evaluate(plan, values)
     wanted = plan.leads_from(step for step in steps if step is not None)
     rows = [differentiate(plan, values, {target: 1.0}, wanted) for target in plan.targets]
@@ -149,16 +153,26 @@ def hessian(y: Node, xs: Sequence[Node]) -> list[list[float]]:
     [[6.0, 4.0], [4.0, 0.0]]
     """
     xs = listed(xs, "hessian", "a node and a list of leaves")
-    plan, steps = _plan([y], xs, "hessian")
+    tables = CURRENT.tables
+    with Lasting(tables):
+        plan, steps = _plan(tables, [y], xs, "hessian")
+        values = leaf_values(tables, plan)
     wanted = plan.leads_from(step for step in steps if step is not None)
-    columns = [_hessian_column(plan, step, steps, wanted) for step in steps]
+    columns = [_hessian_column(tables, plan, values, step, steps, wanted) for step in steps]
     return [list(row) for row in zip(*columns)]
 
 
-def _hessian_column(plan: Plan, along: int | None, steps: list[int | None], wanted: list[bool]) -> list[float]:
+def _hessian_column(
+    tables: Tables,
+    plan: Plan,
+    values: list[float],
+    along: int | None,
+    steps: list[int | None],
+    wanted: list[bool],
+) -> list[float]:
     if along is None:
         return [0.0] * len(steps)
-    duals = _moving(plan, {along: 1.0})
+    duals = _moving(tables, plan, {along: 1.0}, values)
     evaluate(plan, duals)
     adjoints = differentiate(plan, duals, {plan.targets[0]: 1.0}, wanted)
     return [0.0 if step is None else slope_of(adjoints[step]) for step in steps]
@@ -167,7 +181,7 @@ def _hessian_column(plan: Plan, along: int | None, steps: list[int | None], want
 # --- shared by all ------------------------------------------------------------
 
 
-def _plan(ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[int | None]]:
+def _plan(tables: Tables, ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[int | None]]:
     """The plan of the outputs, and each x's step in it (None if no output depends on x)."""
     x_rows = rows_of(xs, who)
     if any(isinstance(x, Constant) for x in xs):
@@ -175,17 +189,16 @@ def _plan(ys: Sequence[Node], xs: Sequence[Node], who: str) -> tuple[Plan, list[
     y_rows = rows_of(ys, who)
     if not y_rows:
         raise NodeError(f"{who} needs at least one node to differentiate.")
-    plan = plan_for(CURRENT.tables, y_rows)
-    plan.check_complete(CURRENT.tables)
-    _check_order(y_rows, x_rows, who)
-    _check_not_merged(plan, x_rows, who)
+    plan = plan_for(tables, y_rows)
+    plan.check_complete(tables)
+    _check_order(tables, y_rows, x_rows, who)
+    _check_not_merged(tables, plan, x_rows, who)
     step_of = {row: step for step, row in enumerate(plan.rows)}
     return plan, [step_of.get(row) for row in x_rows]
 
 
-def _check_order(y_rows: Sequence[int], x_rows: Sequence[int], who: str) -> None:
+def _check_order(tables: Tables, y_rows: Sequence[int], x_rows: Sequence[int], who: str) -> None:
     """A leaf differentiated by what is made of it: the two were swapped, and every answer would read 0."""
-    tables = CURRENT.tables
     kinds = tables.operators
     if any(kinds[row] >= 0 for row in y_rows) or not x_rows or any(kinds[row] < 0 for row in x_rows):
         return
@@ -200,9 +213,8 @@ def swapped(who: str, leaf: str, result: str) -> str:
     return f"{who} takes {first}. Here {result} is made of {leaf}, which depends on nothing. Swap the two."
 
 
-def _check_not_merged(plan: Plan, rows: Sequence[int], who: str) -> None:
+def _check_not_merged(tables: Tables, plan: Plan, rows: Sequence[int], who: str) -> None:
     """A node that was merged into a larger one is on nobody's path: its derivative would read 0."""
-    tables = CURRENT.tables
     merged = {row: absorber for absorber, row, _, _ in plan.absorbed}
     for row in rows:
         if row in merged:
@@ -212,24 +224,24 @@ def _check_not_merged(plan: Plan, rows: Sequence[int], who: str) -> None:
             )
 
 
-def leaf_values(plan: Plan, fed: Mapping[int, float] = NOTHING) -> list[float]:
+def leaf_values(tables: Tables, plan: Plan, fed: Mapping[int, float] = NOTHING) -> list[float]:
     """The leaves' present values by step, or what they are fed by row; operators' are to be computed."""
-    tables: Tables = CURRENT.tables
     tables.grow_values()
     check_set(tables, plan.rows)
     for row in (plan.rows[step] for step in plan.placeholders()):
         if row not in fed and tables.stamp(row) == NEVER:
             raise PlaceHolderError(f"{tables.label(row)} has no value. Set it: p.value = 1.0.")
-    return [fed.get(row, tables.values[row]) for row in plan.rows]
+    values = tables.values
+    return [fed.get(row, values[row]) for row in plan.rows]
 
 
-def _moving(plan: Plan, speeds: Mapping[int | None, float], values: Sequence[Any] | None = None) -> list[Any]:
-    """Values, the leaves' present ones if none are given, as dual numbers. speeds: of leaves, by step; None is none."""
+def _moving(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], values: Sequence[Any]) -> list[Any]:
+    """Values as dual numbers. speeds: of leaves, by step; None is none."""
     for step in speeds:
         if step is not None and plan.rule(step) is not None:
-            label = CURRENT.tables.label(plan.rows[step])
+            label = tables.label(plan.rows[step])
             raise NodeError(f"Forward mode moves leaves (Variables and PlaceHolders), not {label}.")
-    return [Dual(value, speeds.get(step)) for step, value in enumerate(leaf_values(plan) if values is None else values)]
+    return [Dual(value, speeds.get(step)) for step, value in enumerate(values)]
 
 
 def _drafts(book: Book, plan: Plan) -> list[Any]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..core.number import floats
 from ..core.plan import ancestors, check_set
-from ..core.tables import NEVER
+from ..core.tables import NEVER, Lasting
 from ..errors import EngineError, FeedError, NodeError, StaleNodeError
 from ..graph.graph import GraphType
 from ..graph.handles import CURRENT
@@ -161,7 +161,7 @@ class Program:
         if feed is None:
             tables, habit = self._tables, self._habit
             with tables.lock:
-                if tables.cache.get(AGE) is habit.age:  # nobody has changed the graph
+                if tables._cache.get(AGE) is habit.age:  # nobody has changed the graph
                     found = habit.way(*inputs)
                     if found is not None:
                         return _answer(Answer, found)
@@ -170,7 +170,8 @@ class Program:
 
     def _asked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
         """The answer, with everything checked."""
-        with self._lock:
+        with self._lock, Lasting(self._tables):
+            self._refuse_stale()
             age = self._tables.cache.setdefault(AGE, object())
             given = self._given(feed, inputs) if feed or inputs else self._nothing
             answers = self._ask(given, self._kept.held)
@@ -292,7 +293,7 @@ class Program:
         """
         from .descent import check_walk, descend, not_downhill
 
-        with self._lock:
+        with self._lock, Lasting(self._tables):
             self._refuse_stale()
             if not self._single or not self.wrt or not self._movable:
                 raise not_downhill(self._tables, self._rows, self._wrt, self._single)
@@ -338,19 +339,19 @@ class Program:
         inputs, feed: as in a call; only how many samples there are counts, so none means one.
         times: with how long each pass took, which is another number every time.
         """
-        with self._lock:
+        with self._lock, Lasting(self._tables):
             said = self._compiled(self._given(feed, inputs), self._kept.held).explain(times)
         return wrapped(said)
 
     def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
         """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
-        with self._lock:
+        with self._lock, Lasting(self._tables):
             answers = self._compiled(self._given(feed, inputs), None)
         return _stages(answers)
 
     def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
         """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
-        with self._lock:
+        with self._lock, Lasting(self._tables):
             answers = self._compiled(self._given(feed, inputs), None)
         if answers.machine is None:
             raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")

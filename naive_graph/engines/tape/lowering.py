@@ -171,7 +171,7 @@ class Lowering:
         self._most_kept = sys.maxsize if keep else MOST_KEPT
         self._since = perf_counter()
         flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
-        place = np.full(len(tables) + 1, NONE, np.int32)
+        place = np.full(max(int(chosen.max()), *outputs, *wrt, *batched) + 2, NONE, np.int32)
         place[chosen] = np.arange(len(chosen))
         asked, leaves = ([Sample(int(place[row]), NONE) for row in rows] for rows in (outputs, wrt))
         wanted = Wanted(asked, leaves, [])

@@ -40,8 +40,11 @@ def flat_of_tables(tables: Tables, targets: list[int]) -> tuple[Flat, Array]:
 
 def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, Array]:
     """Kinds, starts and operands of the rows, and which they are. A column goes as soon as it was read."""
-    sources, consumers = np.array(tables.sources, np.int32), np.array(tables.targets, np.int32)
-    rows, order = len(tables), in_order(len(sources), sources, consumers)
+    drawn_now, _held = tables.held()  # of one moment, whatever is built meanwhile
+    kinds, _, sources, consumers = (np.array(column, np.int32) for column in drawn_now)
+    rows, order = len(kinds), in_order(len(sources), sources, consumers)
+    if max(targets) >= rows:
+        raise IndexError(f"The graph has {rows} rows, and {max(targets)} was asked for.")  # it was cut back meanwhile
     if order == BY_HAND:
         return _by_plan(tables, targets)
     begins, edges = np.zeros(rows + 1, np.int32), sources
@@ -52,7 +55,7 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
     del sources, consumers
     drawn = Drawn(begins, edges, np.zeros(rows, np.uint8))
     drawn.live[targets] = 1
-    made = room(rows, reach(rows, drawn))._replace(kinds=np.array(tables.operators, np.int32))
+    made = room(rows, reach(rows, drawn))._replace(kinds=kinds)
     chosen, place, chain = (np.empty(rows, np.int32) for _ in range(3))
     count = write(rows, drawn, chain, place, chosen, made)
     if count == rows:

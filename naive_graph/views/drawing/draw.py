@@ -11,6 +11,7 @@ from typing import Any
 
 from ...core.plan import absorbed_by, ancestors
 from ...core.rules import Arithmetic
+from ...core.tables import Lasting
 from ...errors import DrawingError, NaiveGraphError
 from ...graph.graph import Graph
 from ...graph.handles import CURRENT
@@ -95,7 +96,7 @@ def draw(
     wishes = Wishes(values, grads, partials, fold, most, bundle=True)
     if hasattr(type(what), "expand"):  # a sequential network
         what = what.expand()
-    with tables.lock:
+    with tables.lock, Lasting(tables):
         describe, count = _describer(what, absorbed, most, open)
         described, whole, name = describe(wishes), None, _name(what, count)
         if any(box.kind == "scope" for box in described.boxes) or (described.caption and most is None):

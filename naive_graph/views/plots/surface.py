@@ -27,7 +27,7 @@ class Surface:
         rows_of([f, *leaves], "plot_path")
         tables = CURRENT.tables
         self.plan = plan_for(tables, [f.row])
-        self.values = leaf_values(self.plan)
+        self.values = leaf_values(tables, self.plan)
         steps = {row: step for step, row in enumerate(self.plan.rows)}
         for leaf in leaves:
             if leaf.row not in steps or self.plan.rule(steps[leaf.row]) is not None:

@@ -12,7 +12,7 @@ from ...core.plan import Plan, plan_for
 from ...core.progress import is_watched, many
 from ...core.rules import Arithmetic
 from ...core.sweep import Contributed, Finished, forward, reverse
-from ...core.tables import CONSTANT
+from ...core.tables import CONSTANT, Lasting
 from ...engines.choice import watched
 from ...errors import NodeError
 from ...graph.derive import leaf_values
@@ -205,9 +205,9 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
     tables, recorder = CURRENT.tables, Recorder()
     if len(tables) >= LARGE and is_watched():
         print(f"step: sorting {len(tables):,} nodes, then keeping each event of their sweeps.", file=sys.stderr)
-    with tables.lock:
+    with tables.lock, Lasting(tables):
         plan = plan_for(tables, rows)
-        values: list[Any] = leaf_values(plan, checked_feed({} if feed is None else feed))
+        values: list[Any] = leaf_values(tables, plan, checked_feed({} if feed is None else feed))
         if mode == "tangent":
             _set_off(plan, values, wrt)
         recorder.evaluate(plan, values)

@@ -1,0 +1,462 @@
+"""Questions, and what disturbs them: the program that test_disturbed.py runs in processes of its own.
+
+    python disturbed.py SECONDS SEED [NAME...]
+
+Signal handlers, `gc` callbacks, finalizers and threads build, read, evaluate,
+differentiate, lower, clear and interrupt at random moments beside the public calls
+that compute. Every question is then asked again. It ends with 1, and says why,
+if an answer is wrong, an error is none of ours, or memory grows.
+"""
+
+import gc
+import random
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from math import isclose
+from pathlib import Path
+
+import numpy as np
+
+import naive_graph as ng
+from naive_graph import Graph, Program, Variable, tensor
+from naive_graph.engines.choice import Setting
+from naive_graph.errors import ForeignNodeError, StaleGraphError, StaleNodeError
+from naive_graph.graph.handles import CURRENT
+from naive_graph.training import LoweredLoss, Model, SimpleSGDTrainer, fit, parameter
+from naive_graph.training.initialisers import const
+
+EXPLAINED = (StaleNodeError, ForeignNodeError, StaleGraphError)  # by a clear
+MOST_ROWS = 30_000  # then the graph is begun anew
+PAUSE = 3e-4  # seconds between a disturber's rounds, at most
+
+
+class World:
+    """What the questions are about."""
+
+    def __init__(self):
+        x, p = Variable(1.5, name="x"), Graph.PlaceHolder(name="p")
+        p.value = 2.0
+        self.x, self.p, self.long = x, p, x
+        for _ in range(100):
+            self.long = (self.long * 0.5 - x * p).sin() + x
+        self.loop = (x * x + p).log()
+        self.w = [Variable(0.5 + k / 8) for k in range(4)]
+        self.program = Program(sum((w * w * 0.25 + w for w in self.w[1:]), self.w[0]), wrt=self.w)
+        self.batches = Program(x * p + p, wrt=[x], inputs=[p])
+        self.W, v = (
+            tensor.LeafNode.parameter(np.array(a), n) for a, n in (([[1.0, 2.0], [3.0, 4.0]], "W"), ([0.5, -1.0], "v"))
+        )
+        self.tensor = (self.W @ v).tanh().sum()
+        model = Model()
+        self.weights = model.add_parameters(2, init=const(0.5))
+        self.loss = LoweredLoss((parameter(self.weights) * parameter(self.weights)).sum())
+        self.rows = CURRENT.tables
+
+
+def by_each_engine(world):
+    y, engine = world.x * world.x * world.x + world.x / 2.0, random.choice([None, "direct", "reference"])
+    Graph.forward(y, engine=engine)
+    Graph.backward(y, engine=engine)
+    return y.value, world.x.grad
+
+
+def again_and_again(world):
+    for _ in range(30):
+        Graph.forward(world.loop)
+        Graph.backward(world.loop)
+    return world.loop.value, world.x.grad
+
+
+def long_and_fed(world):
+    Graph.forward(world.long, feed={world.p: 2.0})
+    return (world.long.value,)
+
+
+def gradients(world):
+    found = ng.gradients(world.long, world.x)
+    Graph.forward(found)
+    return (found.value,)
+
+
+def tangents(world):
+    found = ng.tangents(world.x, world.x * world.x * world.p)
+    Graph.forward(found)
+    return (found.value,)
+
+
+def numbers(world):
+    y, wrt = world.x * world.x * world.w[0], [world.x, world.w[0]]
+    hessian = [each for row in ng.hessian(y, wrt) for each in row]
+    return ng.tangent(y, {world.x: 1.0}), *ng.jacobian([y], wrt)[0], *hessian
+
+
+def many_operands(world):
+    y = (
+        ng.maximum(ng.maximum(world.x, 1.0), 2.5)
+        + ng.where(world.x < 2.0, 3.0, world.x)
+        + Graph.sum([1.0, world.x, 2.0])
+    )
+    Graph.forward(y)
+    return (y.value,)
+
+
+def programs(world):
+    value, slopes = world.program()
+    return (value, *slopes)
+
+
+def in_batches(world):
+    value, slopes = world.batches(np.array([1.0, 2.0, 4.0]))
+    return *value, *np.ravel(slopes)
+
+
+def new_programs(world):
+    value, slopes = Program(world.long, wrt=[world.x], engine=random.choice(["tape", "reference", None]))()
+    return (value, *slopes)
+
+
+def minimize(world):
+    w = Variable(6.0)
+    history = Program((w - 7.0) ** 2, wrt=[w]).minimize(0.1, steps=50)
+    return history[0], history[-1], w.value
+
+
+def lower(world):
+    y = tensor.lower((world.W @ world.W).tanh())
+    Graph.forward(y[1, 1])
+    return y[1, 1].value, y[1, 1].formula(), len(y)
+
+
+def tensors(world):
+    return float(world.tensor.eval()), *np.ravel(ng.gradients(world.tensor, [world.W])[0].eval())
+
+
+def reading(world):
+    y = (world.x + 2.0).cos() * world.x
+    return y.formula(), y.in_deg, *(each.formula() for each in y.last), y.table().__repr__().count("\n")
+
+
+def checking(world):
+    report = ng.gradcheck(world.x * world.x + world.x.sin())
+    return (bool(report),)
+
+
+def pictures(world):
+    return (ng.draw(world.x * 2.0 + 1.0).dot.count("->"),)
+
+
+def steps(world):
+    return (len(ng.step(world.x * world.x + world.p)),)
+
+
+def fitting(world):
+    w = Variable(0.0)
+    outcome = fit(SimpleSGDTrainer([w], 0.25), lambda batch: (w - batch[0]) ** 2, [2.0], epochs=5)
+    return w.value, outcome.steps
+
+
+def lowered_loss(world):
+    world.weights.g[:] = 0.0
+    return (world.loss.backward(),)
+
+
+QUESTIONS = [
+    by_each_engine, again_and_again, long_and_fed, gradients, tangents, numbers, many_operands, programs, in_batches,
+    new_programs, minimize, lower, tensors, reading, checking, pictures, steps, fitting, lowered_loss,
+]  # fmt: skip
+
+
+# --- what is done meanwhile ------------------------------------------------------
+
+
+class Disturber:
+    """Does something short, right in itself, at moments that others choose."""
+
+    def __init__(self, act, seed):
+        self.act, self.random = act, random.Random(seed)
+        self.held, self.wrong, self.busy, self.on = [], [], False, False
+        self.rounds = 0
+
+    def __call__(self, *_):
+        if self.on and not self.busy and len(Graph.node_list) < MOST_ROWS:
+            self.busy, self.rounds = True, self.rounds + 1
+            try:
+                self.act(self)
+            except EXPLAINED:
+                self.held.clear()  # the graph was begun anew
+            except Exception:
+                self.wrong.append(traceback.format_exc())
+            finally:
+                self.busy = False
+
+
+def build(d):
+    x = Variable(0.5)
+    nodes = [(x * 2.0 + x).tanh() for _ in range(d.random.randrange(1, 25))]
+    d.held = nodes if d.random.random() < 0.5 else []
+
+
+def much(d):
+    x = y = Variable(0.5)
+    for _ in range(400):
+        y = y * 1.0 + x
+    d.held = [y]
+
+
+def work(d):
+    x = Variable(2.0)
+    y = x * x * 3.0
+    kind = d.random.randrange(5)
+    if kind == 0:
+        Graph.forward(y)
+        right = y.value == 12.0
+    elif kind == 1:
+        (slope,) = ng.gradients(y, [x])
+        Graph.forward(slope)
+        right = slope.value == 12.0
+    elif kind == 2:
+        right = tensor.lower(tensor.LeafNode.parameter(np.ones((2, 2))).sum())[()].formula().count("+") >= 1
+    elif kind == 3:
+        right = y.formula() == "2*2*3" or "*" in y.formula()
+    else:
+        right = ng.tangent(y, {x: 1.0}) == 12.0 and Program(y, wrt=[x])().value == 12.0
+    if not right and not CURRENT.tables.closed:
+        d.wrong.append(f"the disturber's own answer of kind {kind} was wrong: {y!r} {y.value}")
+
+
+def read(d):
+    nodes = Graph.node_list
+    for _ in range(5):
+        node = nodes[d.random.randrange(len(nodes))] if len(nodes) else Variable(1.0)
+        assert repr(node) is not None and node.in_deg == len(node.last) and node.out_deg >= 0
+
+
+def clear(d):
+    if d.random.random() < 0.05:
+        (Graph.clear if d.random.random() < 0.5 else Graph.renew)()
+    else:
+        build(d)
+
+
+def cut(d):
+    Graph.checkpoint()
+    try:
+        much(d)
+        d.held = []
+    finally:
+        Graph.revert()
+
+
+def interrupt(d):
+    if d.random.random() < 0.2:
+        raise KeyboardInterrupt
+
+
+class BySignal:
+    """From the handler of a timer."""
+
+    def __init__(self, disturber):
+        self.disturber = disturber
+        signal.signal(signal.SIGALRM, self.came)
+
+    def came(self, number, frame):
+        try:
+            self.disturber()
+        finally:
+            if self.disturber.on:
+                signal.setitimer(signal.ITIMER_REAL, self.disturber.random.uniform(2e-5, 4 * PAUSE))
+
+    def start(self):
+        signal.setitimer(signal.ITIMER_REAL, PAUSE)
+
+    def stop(self):
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+class ByCollector:
+    """From the garbage collector's callbacks, which may come wherever an object is made."""
+
+    def __init__(self, disturber):
+        self.disturber, self.before = disturber, gc.get_threshold()
+
+    def start(self):
+        gc.callbacks.append(self.disturber)
+        gc.set_threshold(random.randrange(20, 300), 3, 3)
+
+    def stop(self):
+        gc.callbacks.remove(self.disturber)
+        gc.set_threshold(*self.before)
+
+
+class ByFinalizer(ByCollector):
+    """From `__del__` of what the collector finds."""
+
+    def start(self):
+        disturber = self.disturber
+
+        class Last:
+            def __init__(self):
+                self.itself = self
+
+            def __del__(self):
+                if disturber.on:
+                    disturber()
+                    Last()
+
+        Last()
+        gc.set_threshold(random.randrange(20, 300), 1, 1)
+
+    def stop(self):
+        gc.set_threshold(*self.before)
+
+
+class ByThread:
+    """From two threads of their own."""
+
+    def __init__(self, disturber):
+        self.disturber, self.others = disturber, [disturber, Disturber(disturber.act, 1)]
+
+    def start(self):
+        self.others[1].on, self.others[1].wrong = True, self.disturber.wrong
+        self.threads = [threading.Thread(target=self.run, args=(each,), daemon=True) for each in self.others]
+        for each in self.threads:
+            each.start()
+
+    def run(self, disturber):
+        while self.disturber.on:
+            disturber()
+            time.sleep(disturber.random.uniform(0, PAUSE))
+
+    def stop(self):
+        for each in self.threads:
+            each.join(60)
+            assert not each.is_alive(), "a thread waits for ever"
+
+
+WAYS = {
+    f"{act.__name__} {way.__name__}": (act, way)
+    for way, acts in {
+        BySignal: (build, much, work, read, clear, cut, interrupt),
+        ByCollector: (build, work, clear),
+        ByFinalizer: (build, much),
+        ByThread: (build, much, work, read, clear),
+    }.items()
+    for act in acts
+    if way is not BySignal or hasattr(signal, "setitimer")
+}
+
+
+# --- asking -----------------------------------------------------------------------
+
+
+def asked(question, world):
+    """The answer; None where what is explained by a clear kept it from us."""
+    try:
+        return question(world)
+    except EXPLAINED as error:
+        if CURRENT.tables is world.rows and not world.x._home.closed:
+            raise AssertionError(f"{error} And nobody has cleared the graph.") from error
+        return None
+
+
+def same(answer, right):
+    return len(answer) == len(right) and all(
+        a == b or (isinstance(b, float) and isinstance(a, float) and isclose(a, b, rel_tol=1e-12))
+        for a, b in zip(answer, right)
+    )
+
+
+def anew():
+    while True:
+        try:
+            Graph.clear()
+            return World()
+        except EXPLAINED:  # a disturber cleared it meanwhile
+            pass
+
+
+class Rounds:
+    """Questions beside one disturber."""
+
+    def __init__(self, name, seed):
+        act, way = WAYS[name]
+        self.name, self.disturber = name, Disturber(act, seed)
+        self.way, self.random = way(self.disturber), random.Random(seed)
+        self.cleared = act is clear
+        self.told = 0
+
+    def ask(self, world, question, right):
+        try:
+            answer = asked(question, world)
+        except KeyboardInterrupt:
+            return
+        if answer is None:
+            assert self.cleared, f"{question.__name__}: stale, though nobody clears"
+        elif not same(answer, right) and not (self.cleared and world.x._home.closed):
+            raise AssertionError(f"{question.__name__}: {answer}, not {right}")
+        self.told += answer is not None
+
+    def run(self, seconds, answers):
+        world, end = anew(), time.monotonic() + seconds
+        while time.monotonic() < end:
+            chosen = self.random.sample(QUESTIONS, 4)
+            self.disturber.on = True
+            try:
+                self.way.start()
+                for question in chosen:
+                    self.ask(world, question, answers[question])
+            except KeyboardInterrupt:
+                pass
+            finally:
+                self.quiet()
+            if self.disturber.wrong:
+                raise AssertionError(self.disturber.wrong[0])
+            if world.x._home.closed or len(Graph.node_list) > MOST_ROWS:
+                world = anew()
+            for question in chosen:  # the same, undisturbed
+                self.ask(world, question, answers[question])
+
+    def quiet(self):
+        while self.disturber.on:
+            try:
+                self.disturber.on = False
+                self.way.stop()
+            except KeyboardInterrupt:
+                self.disturber.on = True
+
+
+def megabytes():
+    gc.collect()
+    return (
+        int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6 if Path("/proc/self/statm").exists() else 0.0
+    )
+
+
+def main(seconds, seed, names):
+    warnings.simplefilter("ignore")  # a clear leaves graphs without values, of which some warn
+    random.seed(seed)
+    Setting.rows_run = 10**9  # the direct engine from the start
+    world = anew()
+    answers = {question: question(world) for question in QUESTIONS}
+    sizes = []
+    for turn in range(3):
+        for name in names:
+            rounds = Rounds(name, seed + turn)
+            try:
+                rounds.run(seconds / len(names) / 3, answers)
+            except BaseException:
+                rounds.quiet()
+                print(f"{name}, seed {seed + turn}:", flush=True)
+                raise
+            print(f"{name}: {rounds.disturber.rounds} times beside {rounds.told} answers", flush=True)
+        Graph.clear()
+        sizes.append(megabytes())
+    assert sizes[2] < 1.1 * sizes[1] + 5, f"memory grows: {sizes} MB"
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or list(WAYS))
