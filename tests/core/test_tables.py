@@ -10,6 +10,7 @@ from naive_graph import Constant, Graph, PlaceHolder, Variable, scope
 from naive_graph.core.plan import absorbed_by
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, packed
+from naive_graph.errors import StaleNodeError
 from naive_graph.graph.handles import CURRENT
 
 CODE: CodeType = compile("x + y", "a learner's file", "eval")
@@ -161,7 +162,9 @@ def test_messages_call_a_node_by_its_kind_and_name_or_row():
 def test_closed_tables_are_empty_and_say_why():
     tables = small()
     tables.close("was cleared")
-    assert (len(tables), len(tables.sources), tables.closed) == (0, 0, "was cleared")
+    assert (len(tables), tables.closed) == (0, "was cleared")
+    with pytest.raises(StaleNodeError, match="The graph was cleared while it was worked on"):
+        len(tables.sources)
 
 
 def test_what_is_packed_keeps_its_order_within_a_key():

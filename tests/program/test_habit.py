@@ -58,5 +58,6 @@ def test_a_program_closes_its_way_when_the_graph_changes():
     program = Program(x * x, [x])
     program(), program()
     assert program._habit.state is OPEN
-    Graph.Variable(1.0)
+    newer = Graph.Variable(1.0)
+    assert program().value == 4.0 and newer.in_deg == 0  # who asks lets the new row into the columns
     assert program().value == 4.0 and program._habit.state is ONCE
