@@ -8,7 +8,7 @@ from naive_graph import Graph, Variable
 from naive_graph.classroom import judge
 from naive_graph.classroom.asking import in_turn, schedule
 from naive_graph.classroom.exercises import EXERCISES
-from naive_graph.classroom.judging import verdict
+from naive_graph.classroom.judging import exercise_named, verdict
 from naive_graph.classroom.solutions import solution_text
 from naive_graph.errors import LessonError
 
@@ -58,8 +58,8 @@ each_of_many = pytest.mark.parametrize(
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=NAMES)
 def test_a_solution_passes_as_it_is_shown(exercise):
-    assert judge(exercise.name, solution_of(solution_text(exercise), exercise.name)).passed
-    assert judge(exercise.number, exercise.under()).passed
+    assert exercise_named(exercise.name) is exercise_named(exercise.number) is exercise
+    assert judge(exercise.number, solution_of(solution_text(exercise), exercise.name)).passed
 
 
 @pytest.mark.parametrize("exercise, answer", RIGHT, ids=[f"{name}-{each.__name__}" for name, each in RIGHT])
