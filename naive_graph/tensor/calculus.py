@@ -85,7 +85,7 @@ class Nodes:
         return leaf
 
 
-_GUARD = function_of(lambda taken, value: where(taken, value, 0.0), 2)
+GUARD = function_of(lambda taken, value: where(taken, value, 0.0), 2)
 _CHOICE = function_of(where, 3)
 _BRANCH = {1: function_of(lambda c: where(c, 1.0, 0.0), 1), 2: function_of(lambda c: where(c, 0.0, 1.0), 1)}
 _BRANCH_IF = {
@@ -191,7 +191,7 @@ class Calculus:
 
     def guarded(self, adjoint: Any, taken: Any, shape: Shape) -> Any:
         """The adjoint where the branch was taken, else a plain 0."""
-        return adjoint if taken is None else self.algebra.nonlinear(_GUARD, [self.beside(taken, shape), adjoint])
+        return adjoint if taken is None else self.algebra.nonlinear(GUARD, [self.beside(taken, shape), adjoint])
 
     # --- forward ---
 

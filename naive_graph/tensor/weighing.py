@@ -88,4 +88,6 @@ def weighed(losses: TensorNode, weights: TensorNode | None, reduce: str) -> Tens
     if reduce in ("none", "sum"):
         return weighted if reduce == "none" else sum(weighted)
     counted = spread if reduce == "mean_by_weight" else entry(lambda w: less(w, 0.0) + greater(w, 0.0), spread)
-    return entry(lambda a, n: where(n, a / where(n, n, 1.0), 0.0), sum(weighted), sum(counted))
+    count = sum(counted)  # where it is 0, no derivative goes on
+    mean_ = entry(lambda a, n: a / where(n, n, 1.0), sum(weighted), count)
+    return entry(lambda n, a: where(n, a, 0.0), count, mean_)

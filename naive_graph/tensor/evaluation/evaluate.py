@@ -17,7 +17,7 @@ from ...core.tables import Tables
 from ...errors import NoGradientError, PlaceHolderError, ShapeError
 from ...graph.handles import CURRENT
 from ..base import Call, TensorNode, check_tensors, method
-from ..calculus import Calculus, Nodes
+from ..calculus import GUARD, Calculus, Nodes
 from ..differentiate import ancestors, between, leading, overriding, reverse
 from ..function import Function
 from ..index import Ids, LinearIndex, Shape, TransformIndex
@@ -279,13 +279,22 @@ def commit(
     _RUNS[output.home] = run
 
 
+class _Careful(Nodes):
+    """Nodes again; where a `where` did not take a branch, an adjoint has a zero by structure."""
+
+    def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
+        node = super().nonlinear(function, sources)
+        node.holes = function is GUARD or None
+        return node
+
+
 def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:
     """Derivatives that are not finite, by way of nodes, which know what is a zero by structure."""
     if output.home.checks_validity:  # where an infinity is an error, none is written down
         return {}
     with output.home.lock:
         built = reverse(
-            Calculus(Nodes(), (), lambda node: node), output, LeafNode.constant(np.ones(output.shape)), wild
+            Calculus(_Careful(), (), lambda node: node), output, LeafNode.constant(np.ones(output.shape)), wild
         )
     return {node: value_of(built[node]) for node in wild}
 

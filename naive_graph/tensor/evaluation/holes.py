@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base import TensorNode
 from ..index import Ids
-from ..nodes import LeafNode, LinearNode, OpType, TransformNode
+from ..nodes import LeafNode, LinearNode, NonlinearNode, OpType, TransformNode
 from ..selection import Picker, SelectionNode
 from .arrays import Array
 from .recipes import missing
@@ -71,5 +71,7 @@ def _there(node: TensorNode, read: Callable[[TensorNode], Any], algebra: Any) ->
     if isinstance(node, LinearNode):
         op = OpType.mul if node.op == OpType.mul else OpType.add
         return algebra.linear(op, node.index, *map(read, node.sources))
+    if isinstance(node, NonlinearNode):  # a guard, of entries that a branch reaches
+        return node.sources[0]._value * read(node.sources[1])
     assert isinstance(node, LeafNode)
     return np.asarray(node.value)

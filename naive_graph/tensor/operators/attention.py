@@ -59,6 +59,7 @@ def attention(
 
 def _seen(scores: TensorNode) -> TensorNode:
     """The softmax of each row; zeros for one that is masked whole, as in torch, where it would be 0 / 0."""
-    top = arithmetic.broadcast(reduce.over(scores, "peak", -1, True), scores.shape)
-    shares = softmax(entry(lambda s, t: where(less(t, 0.9 * LOWEST), 0.0, s), scores, top))
-    return entry(lambda s, t: where(less(t, 0.9 * LOWEST), 0.0, s), shares, top)
+    top = reduce.over(scores, "peak", -1, True)
+    hidden = arithmetic.broadcast(entry(lambda t: less(t, 0.9 * LOWEST), top), scores.shape)
+    shares = softmax(entry(lambda h, s: where(h, 0.0, s), hidden, scores))
+    return entry(lambda h, s: where(h, 0.0, s), hidden, shares)

@@ -156,3 +156,27 @@ def test_cross_entropies_of_logits_are_right_to_a_few_units_in_the_last_place(y,
     due = float(due) if abs(z) < 1e10 else (1.0 - y) * z
     found = float(np.asarray(operators()["sigmoid_cross_entropy"](y, z).eval()))
     assert abs(found - due) <= 4 * np.spacing(due)
+
+
+WILD = [0.0, -0.0, 1.0, -1.5, 0.5, INF, -INF, NAN, 5e-324]  # none that overflows in one order and not in another
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_and_their_derivatives_beside_nasty_numbers_are_those_of_their_scalars(name, ignoring_invalid):
+    row, wild = operators()[name], WILD[: -1 if name == "reduce_prod" else None]  # which multiplies in another order
+    for each, share in itertools.product(row.examples[:2], (0.3, 1.0)):
+        with Graph.scratch(), np.errstate(all="ignore"):
+            case, dice = Case(row, each), np.random.default_rng(7)
+            for leaf in case.leaves:
+                usual = dice.uniform(0.2, 1.5, leaf.shape)
+                leaf.value = np.where(dice.random(leaf.shape) < share, dice.choice(wild, leaf.shape), usual)
+            loss = case.loss()
+            loss.backward()
+            scalars = [result.lower() for result in case.results]
+            scalar = loss.lower()[()]
+            Graph.forward()
+            Graph.backward(scalar)
+            pairs = [(result.eval(), one.values) for result, one in zip(case.results, scalars)]
+            pairs += [(leaf.gradient(), leaf.lower().grads) for leaf in case.leaves]
+            for found, due in pairs:
+                np.testing.assert_allclose(np.array(found, dtype=float), due, rtol=1e-9, atol=1e-12)
