@@ -59,7 +59,7 @@ def floats(array: Any, who: str) -> Any:
 
 def _check_mask(array: Any, who: str) -> None:
     mask = getattr(array, "mask", None)
-    if str(getattr(mask, "dtype", "")) == "bool" and mask.any():  # type: ignore[union-attr]
+    if mask is not None and str(getattr(mask, "dtype", "")) == "bool" and mask.any():
         raise NumberError(f"{who} takes no masked entries. Choose numbers for them: values.filled(0.0).")
 
 
