@@ -6,12 +6,10 @@ import weakref
 import numpy as np
 import pytest
 
-import naive_graph as ng
 from naive_graph import (
     Graph,
     History,
     LeafNode,
-    LoweredLoss,
     Model,
     PlaceHolder,
     Program,
@@ -19,9 +17,10 @@ from naive_graph import (
     gradients,
     lower,
     mean,
-    parameter,
 )
 from naive_graph.graph.handles import CURRENT
+from naive_graph.tensor import conv2d, max_pool2d
+from naive_graph.training import LoweredLoss, parameter
 
 MODEL = Model(seed=1)
 W, B = MODEL.add_parameters((6, 5)), MODEL.add_parameters(6)
@@ -66,7 +65,7 @@ def tensor_gradients():
 
 def tensor_operators():
     x = LeafNode.parameter(np.random.default_rng(1).normal(size=(1, 8, 8, 1)))
-    ng.max_pool2d(ng.conv2d(x, LeafNode.parameter(np.ones((3, 3, 1, 2)))).relu(), 2).softmax().sum().backward()
+    max_pool2d(conv2d(x, LeafNode.parameter(np.ones((3, 3, 1, 2)))).relu(), 2).softmax().sum().backward()
 
 
 def programs():

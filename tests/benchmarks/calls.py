@@ -22,8 +22,10 @@ import numpy as np
 from workloads import CHAIN_AT, LAYERS, chain, moons, random_graph, replay
 
 import naive_graph as ng
-from naive_graph import Graph, LeafNode, LoweredLoss, Model, Program, Variable, logsumexp, mean, parameter, relu
+from naive_graph import Graph, LeafNode, Model, Program, Variable, logsumexp, mean, relu
+from naive_graph.tensor import conv2d, max_pool2d
 from naive_graph.tensor.losses import sparse_softmax_cross_entropy
+from naive_graph.training import LoweredLoss, lookup, parameter
 
 ROUNDS, BUDGET, WARM = 60, 0.003, 0.3  # many short rounds: on a busy machine some are not disturbed
 DICE = np.random.default_rng(5)
@@ -105,7 +107,7 @@ def cnn(samples):
     """Images of 8 by 8: four kernels of 3 by 3, pooling, ten classes."""
     model, x = Model(seed=1), LeafNode.input((samples, 8, 8, 1))
     kernel, w = parameter(model.add_parameters((3, 3, 1, 4))), parameter(model.add_parameters((36, 10)))
-    h = ng.max_pool2d(ng.conv2d(x, kernel).relu(), 2).reshape(samples, 36)
+    h = max_pool2d(conv2d(x, kernel).relu(), 2).reshape(samples, 36)
     loss = sparse_softmax_cross_entropy(DICE.integers(0, 10, samples), h @ w)
     return LoweredLoss(loss, inputs=[x]), (DICE.normal(size=(samples, 8, 8, 1)),)
 
@@ -164,7 +166,7 @@ def embeddings(samples):
     """Words as rows of a table, their mean, and a layer: what a batch reads of the table is fixed."""
     model, y = Model(seed=4), LeafNode.input((samples, 1))
     table, w = model.add_lookup_parameters((50, 8)), parameter(model.add_parameters((8, 1)))
-    words = ng.lookup(table, DICE.integers(0, 50, samples).tolist())
+    words = lookup(table, DICE.integers(0, 50, samples).tolist())
     return LoweredLoss((((words @ w).tanh() - y) ** 2).sum(), inputs=[y]), (DICE.normal(size=(samples, 1)),)
 
 
