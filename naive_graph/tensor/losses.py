@@ -30,7 +30,6 @@ from .nodes import LeafNode
 from .operators.entrywise import entry
 from .operators.examples import example
 from .operators.kinds import place
-from .operators.moves import moved
 from .operators.properties import Axis, KnownPlaces, Maybe, MaybeWhole, Tensor
 from .reduce import log_softmax, mean, sum
 from .weighing import DEFAULT, EXAMPLES, Reduce, loss_row, loss_shape, of_p, of_rows, of_z, weighed
@@ -199,11 +198,13 @@ def sparse_softmax_cross_entropy(
     without its last axis. z: logits, a row of K numbers for each sample.
     """
     ignored = classes == ignore_index if ignore_index is not None else np.zeros(classes.shape, dtype=bool)
-    places = np.where(ignored, -1, np.arange(classes.size).reshape(classes.shape) * z.shape[-1] + classes)
+    # A choice has one form for all samples, whatever their classes, which the tape finds; a place has not.
+    chosen = LeafNode.constant(((np.arange(z.shape[-1]) == classes[..., None]) & ~ignored[..., None]).astype(float))
     if ignored.any():
         kept = (~ignored).astype(np.float64)
         weights = LeafNode.constant(kept) if weights is None else weights * kept
-    return weighed(scaled(moved(log_softmax(z), places), -1.0), weights, reduce)
+    picked = sum(entry(lambda c, s: where(c, s, 0.0), chosen, log_softmax(z)), axis=-1)
+    return weighed(scaled(picked, -1.0), weights, reduce)
 
 
 def _of_vectors(y: Shape, p: Shape, axis: int, weights: Shape | None, reduce: str) -> Shape:

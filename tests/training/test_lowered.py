@@ -5,6 +5,7 @@ import pytest
 
 from naive_graph import AdamTrainer, LeafNode, Model, PlaceHolder, lower
 from naive_graph.errors import NumericWarning, ShapeError, TrainingError
+from naive_graph.tensor.losses import sparse_softmax_cross_entropy
 from naive_graph.training import LoweredLoss, lookup, parameter
 
 DICE = np.random.default_rng(3)
@@ -55,6 +56,14 @@ def test_the_samples_of_a_batch_are_found_in_the_scalars():
     loss = LoweredLoss(hinge(scores, LeafNode.constant(LABELS)), engine="tape")
     loss.backward()
     assert "24 samples" in loss.program.explain()
+
+
+def test_samples_are_found_whatever_their_classes():
+    model, x = Model(seed=2), LeafNode.input((24, 2))
+    logits = x @ parameter(model.add_parameters((2, 3)))
+    loss = LoweredLoss(sparse_softmax_cross_entropy(np.arange(24) % 3, logits), inputs=[x], engine="tape")
+    loss.backward(POINTS)
+    assert "24 samples" in loss.program.explain(POINTS.ravel())
 
 
 def test_inputs_are_fed_with_every_call():
