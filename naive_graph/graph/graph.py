@@ -354,6 +354,9 @@ def scope(name: str) -> Iterator[Scope]:
 
 
 def _replace(tables: Tables, reason: str) -> None:
-    old, CURRENT.tables = CURRENT.tables, tables
-    with old.lock:  # whoever is building a node there is done with it first
-        old.close(reason)
+    while True:
+        old = CURRENT.tables
+        with old.lock:  # whoever computes there in another thread is done with it first
+            if CURRENT.tables is old:
+                CURRENT.tables = tables
+                return old.close(reason)
