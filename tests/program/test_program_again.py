@@ -68,7 +68,7 @@ def test_a_batch_fed_again_gets_the_answer_of_a_new_program(rows, samples, engin
             assert shown(found) == shown(program._asked(None, (x, y)))
 
 
-@pytest.mark.parametrize("samples", [1, 3, 8, 13, 40])
+@pytest.mark.parametrize("samples", [1, 3, 8, 13, 40, 300])
 @pytest.mark.parametrize("engine", ["native", "tape"])
 def test_single_numbers_given_again_get_the_answer_of_the_long_way(samples, engine):
     """Numbers that a loop over samples reads, one that all of them read, and one that nobody does."""

@@ -73,6 +73,22 @@ class Line(NamedTuple):
     marks: Bytes
 
 
+class Handed(NamedTuple):
+    """A row's operands, which of them vary, and its partials."""
+
+    operands: Ints
+    wanted: Ints
+    partials: Floats
+
+
+class Watch(NamedTuple):
+    """Whether to write down what makes a sum infinite or NaN: row, position, partial, what came in, the sum."""
+
+    row: int
+    looking: int
+    wild: Floats
+
+
 class Known(NamedTuple):
     """The values of all rows, and when each was written or computed."""
 
@@ -341,7 +357,7 @@ def differentiate(
     """Add up all gradients of the rows that are asked for, each from a seed of 1. grads: 0 everywhere.
 
     Where one is infinite or NaN, that is all, unless sizes[LOOKING]: then what made the first one so is written down
-    behind the partials, see `contribute`.
+    behind the partials, see `Watch`.
     """
     looking = sizes[LOOKING]
     rows, widest, evaluated, unseen = sizes[ROWS], sizes[WIDEST], known.stamps[sizes[FIRST_ASKED]], sizes[ASKED]
@@ -380,8 +396,9 @@ def differentiate(
                 call_partials(rules, ENTRIES * kind + 1, xs, count, known.values[row], ids[widest:], xs[widest:])
                 how = (mark & TAKEN) + SELECTS * (rules[ENTRIES * kind + 2] != 0)
                 looking = contribute(
-                    row, count, how, g, xs[widest:], ids[widest:], ids, line, grads, looking, xs[2 * widest :]
-                )
+                    count, how, g, Handed(ids, ids[widest:], xs[widest:]), line, grads,
+                    Watch(row, looking, xs[2 * widest :]),
+                )  # fmt: skip
     if unseen:
         return UNSORTED
     if sizes[ABSORBING]:
@@ -402,27 +419,25 @@ def differentiate(
     return 0
 
 
-def contribute(
-    row: int, count: int, how: int, g: float, partials: Floats, wanted: Ints, operands: Ints, line: Line,
-    grads: Floats, looking: int, wild: Floats,
-) -> int:  # fmt: skip
+def contribute(count: int, how: int, g: float, to: Handed, line: Line, grads: Floats, watch: Watch) -> int:
     """Hand each wanted operand its share; nothing but a plain 0 goes to a branch that was not taken.
 
-    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. looking: whether to write down what
-    makes a sum infinite or NaN: row, position, partial, what came in, the sum. Gives whether to go on looking.
+    how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. Gives whether to go on looking.
     """
+    looking = watch.looking
     for i in range(count):
-        if wanted[i]:
-            operand, share, passes = operands[i], g, how & TAKEN
+        if to.wanted[i]:
+            operand, share, passes = to.operands[i], g, how & TAKEN
             if how & SELECTS:
-                passes = how & TAKEN if partials[i] != 0.0 else 0
+                passes = how & TAKEN if to.partials[i] != 0.0 else 0
             else:
-                share = g * partials[i]
+                share = g * to.partials[i]
             if not passes:
                 share = 0.0
             mark = line.marks[operand]
             grads[operand] = grads[operand] + share if mark & RECEIVED else share
             line.marks[operand] = mark | RECEIVED | passes
             if looking and grads[operand] - grads[operand] != 0.0:
-                looking, wild[0], wild[1], wild[2], wild[3], wild[4] = 0, row, i, partials[i], g, grads[operand]
+                looking, watch.wild[0], watch.wild[1], watch.wild[2] = 0, watch.row, i, to.partials[i]
+                watch.wild[3], watch.wild[4] = g, grads[operand]
     return looking

@@ -134,47 +134,48 @@ def run_lanes(part: int, todo: Tables, at: Numbers) -> None:
         lanes_at, whole = todo.parts[part + LANES_AT], (real + LANES - 1) // LANES * LANES
         feeds_at, out_at = todo.parts[part + FEEDS_AT] + block, todo.parts[part + OUT_AT] + block
         run_block(
-            todo.parts[part + FROM], todo.parts[part + TO], stride, todo.code, todo.index[block:], todo.table,
+            todo.parts[part + FROM], todo.parts[part + TO], stride, block, todo,
             Samples(at.scalars, at.lanes[lanes_at:], width, real, whole, block == 0),
             at.feeds[feeds_at:], at.out_lanes[out_at:],
         )  # fmt: skip
 
 
 def run_block(
-    begin: int, end: int, stride: int, code: Ints, index: Ints, table: Longs, on: Samples, feeds: Floats,
-    out_lanes: Floats,
-) -> None:  # fmt: skip
-    """Run the instructions for one block; index: from its first sample on."""
+    begin: int, end: int, stride: int, block: int, todo: Tables, on: Samples, feeds: Floats, out_lanes: Floats
+) -> None:
+    """Run the instructions for one block. block: its first sample."""
     at = begin
     while at < end:
-        what, size = code[at], code[at + 1]
+        what, size = todo.code[at], todo.code[at + 1]
         if what >= FIRST_KERNEL:
-            call_lanes(table, ENTRIES * (what - FIRST_KERNEL) + SAMPLED, code, at + 2, on.lanes, on.width, on.whole)
+            call_lanes(
+                todo.table, ENTRIES * (what - FIRST_KERNEL) + SAMPLED, todo.code, at + 2, on.lanes, on.width, on.whole
+            )
         elif what == DENSE:
-            dense(code, at + 2, on)
+            dense(todo.code, at + 2, on)
         elif what == OUTER:
-            outer(code, at + 2, on)
+            outer(todo.code, at + 2, on)
         elif what == DOT_MIXED:
-            dot_mixed(code, at + 2, on)
+            dot_mixed(todo.code, at + 2, on)
         elif what == REDUCE_PAIRS:
-            reduce_pairs(code, at + 2, on)
+            reduce_pairs(todo.code, at + 2, on)
         elif what == SPREAD:
-            to, value = code[at + 2] * on.width, on.scalars[code[at + 3]]
+            to, value = todo.code[at + 2] * on.width, on.scalars[todo.code[at + 3]]
             for i in range(0, on.whole, LANES):
                 on.lanes[to + i : to + i + LANES] = many(value)
         elif what == FEED:
             for line in range(size - 2):
-                to, start = code[at + 2 + line] * on.width, line * stride
+                to, start = todo.code[at + 2 + line] * on.width, line * stride
                 for i in range(0, on.whole, LANES):
                     on.lanes[to + i : to + i + LANES] = feeds[start + i : start + i + LANES]
         elif what == GATHER:
-            to, base = code[at + 2] * on.width, code[at + 3]
+            to, base = todo.code[at + 2] * on.width, todo.code[at + 3]
             for i in range(on.whole):
-                on.lanes[to + i] = on.scalars[index[base + i]]
+                on.lanes[to + i] = on.scalars[todo.index[base + block + i]]
         elif what == SUM:
-            sum_in_order(code, at + 2, on)
+            sum_in_order(todo.code, at + 2, on)
         elif what == EXPORT:
-            to, start = code[at + 3] * stride, code[at + 2] * on.width
+            to, start = todo.code[at + 3] * stride, todo.code[at + 2] * on.width
             for i in range(on.real):
                 out_lanes[to + i] = on.lanes[start + i]
         at += size
