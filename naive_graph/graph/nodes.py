@@ -260,7 +260,8 @@ class Node(_Methods):
         return format(value, spec) if value is not None else str(self)
 
     def __repr__(self) -> str:
-        return f"<stale {type(self).__name__}>" if self._is_stale() else one_line(self._home, self._row)
+        with self._home.lock:  # nobody clears or cuts the graph meanwhile
+            return f"<stale {type(self).__name__}>" if self._is_stale() else one_line(self._home, self._row)
 
     def __str__(self) -> str:
         return f"<stale {type(self).__name__}>" if self._is_stale() else self._shown()

@@ -74,7 +74,7 @@ def test_a_name_is_one_variable_however_often_it_occurs():
 
 def test_numbers_are_nodes_so_one_plus_two_can_be_drawn():
     read("1 + 2")
-    assert [repr(node) for node in Graph.node_list] == ["1.0", "2.0", "add"]
+    assert [str(node) for node in Graph.node_list] == ["1.0", "2.0", "add"]
 
 
 def test_a_negative_number_is_one_node():
