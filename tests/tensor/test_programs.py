@@ -172,6 +172,8 @@ def test_values_and_both_modes_agree_with_scalars_beside_infinity_and_nan(drawn)
 @given(nasty())
 def test_backward_agrees_with_scalars_beside_infinity_and_nan(drawn):
     program, values = drawn
+    # Its slope is of two terms. Of an infinite adjoint, arrays take a multiple; scalars add two, which may cancel.
+    assume(not any(step.get("name") == "bell" for step in program[2]))
     with Graph.scratch():
         made = nodes(program, values)
         total = made[-1].sum()
