@@ -171,11 +171,20 @@ def across(loss: Callable[[float], float], wishes: Wishes) -> tuple[float, float
     loss: of a distance. Each slope is that of a parabola through three points.
     """
     reach, here = KINK_REACH * wishes.eps, loss(0.0)
-    steps = [(step, loss(step / 2.0) - here, loss(step) - here) for step in (-reach, reach)]
-    left, right = ((4.0 * half - whole) / step for step, half, whole in steps)
-    bend = min(4.0 * abs((whole - 2.0 * half) / step) for step, half, whole in steps)  # may turn within reach, too
-    near = ALIKE * (abs(left) + abs(right)) + bend + wishes.min_abs + 1e-15 * abs(here) / reach
+    noise = wishes.min_abs + 1e-15 * abs(here) / reach
+    steps = [(step, *(loss(step / part) - here for part in (4.0, 2.0, 1.0))) for step in (-reach, reach)]
+    if any(_jumps(rises, noise * reach) for _, *rises in steps):
+        return None
+    left, right = ((4.0 * half - whole) / step for step, _, half, whole in steps)
+    bend = min(4.0 * abs((whole - 2.0 * half) / step) for step, _, half, whole in steps)  # may turn within reach, too
+    near = ALIKE * (abs(left) + abs(right)) + bend + noise
     return (left, right) if abs(left - right) <= near else None
+
+
+def _jumps(rises: Sequence[float], noise: float) -> bool:
+    """Whether what a loss rises by stays, however short the step: it jumps there, and no slope is to be compared."""
+    sizes = [abs(each) for each in rises]
+    return min(sizes) > 0.8 * max(sizes) > noise
 
 
 def require_finite(what: str, value: float) -> float:

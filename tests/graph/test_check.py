@@ -173,3 +173,15 @@ def test_an_operator_with_a_memory_is_not_pure():
     finally:
         del RULES["forgetful"]
         del ng.core.rules.Arithmetic.forgetful
+
+
+@pytest.mark.parametrize("shrinks", range(4))
+def test_an_entry_at_which_the_loss_jumps_is_masked(shrinks):
+    """atan2 jumps at 0 by as much on one side as on the other, so the slopes on both sides seem equal."""
+    y = ng.atan2(Variable(0.0, name="a"), Variable(0.0, name="b"))
+    chosen = ng.where(Variable(0.0, name="c"), 1.0, 3.0)
+    for _ in range(shrinks):
+        y, chosen = y.sin(), chosen.sin()
+    for loss in (y, chosen):
+        report = gradcheck(loss)
+        assert report and report.masked
