@@ -60,10 +60,10 @@ class Table:
     def grow(self) -> None:
         """An entry for every rule that was defined since."""
         with self.lock:
-            for rule in BY_NUMBER[len(self.arities) :]:
-                # Longer copies: machine code may have the addresses of these.
-                self.addresses = self.addresses + array("q", (0, 0, int(rule.selects)))
-                self.arities = self.arities + array("i", [-1 if rule.arity is None else rule.arity])
+            rules = BY_NUMBER[len(self.arities) :]
+            if rules:  # longer copies: machine code may have the addresses of these
+                self.addresses = self.addresses + array("q", [x for rule in rules for x in (0, 0, int(rule.selects))])
+                self.arities = self.arities + array("i", [-1 if each.arity is None else each.arity for each in rules])
 
     def enter(self, library: Library, rules: Sequence[Rule]) -> None:
         self.libraries.append(library)
