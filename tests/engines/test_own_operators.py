@@ -97,7 +97,7 @@ BRANCHING = {
 @pytest.mark.parametrize("what", BRANCHING)
 @pytest.mark.parametrize("number", [-3.0, -0.0, 0.0, 0.25, 0.5, 1.0, 2.0])
 def test_an_operator_that_asks_if_compiles_and_goes_both_ways(engine, what, number):
-    bent = ng.operator("bent_by_if", BRANCHING[what], [lambda a, y: 1.0 + 0.0 * a])
+    bent = ng.operator("turned_by_if", BRANCHING[what], [lambda a, y: 1.0 + 0.0 * a])
     x = Variable(number)
     y = bent(x) * 3.0
     nodes = [x, y]

@@ -44,7 +44,10 @@ def _product_of_those_there(given: list[Factor], masks: list[Factor], dst: Ids) 
 
 def is_finite(array: Array) -> bool:
     """Whether an array of NumPy's holds neither NaN nor infinity; those of other libraries are not asked."""
-    return not isinstance(array, (np.ndarray, np.generic)) or math.isfinite(np.add.reduce(array, axis=None))
+    if not isinstance(array, (np.ndarray, np.generic)):
+        return True
+    with np.errstate(all="ignore"):  # inf and -inf add up to NaN, of which nobody needs to be told
+        return math.isfinite(np.add.reduce(array, axis=None))
 
 
 def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Array:
