@@ -31,7 +31,7 @@ ON_EVERY_ENGINE = {
 # Daily work: the laws of these rooms on the reference engine, and of these files beside them.
 QUICK_ROOMS = {"core", "graph"}
 QUICK_FILES = {
-    "test_exceptions", "test_floors", "test_expression", "test_cli", "test_native", "test_passes_share", "test_program",
+    "test_exceptions", "test_floors", "test_expression", "test_cli", "test_native", "test_passes_cse", "test_program",
     "test_minimize", "test_evaluate", "test_losses", "test_trainers", "test_steps", "test_draw", "test_history",
 }  # fmt: skip
 

@@ -25,7 +25,7 @@ import naive_graph as ng
 from naive_graph import Graph, Program, Variable, tensor
 from naive_graph.engines.choice import Setting
 from naive_graph.errors import ForeignNodeError, StaleGraphError, StaleNodeError
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 from naive_graph.training import LoweredLoss, Model, SimpleSGDTrainer, fit, parameter
 from naive_graph.training.initialisers import const
 

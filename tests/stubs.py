@@ -13,7 +13,7 @@ from pathlib import Path
 import naive_graph as ng
 from naive_graph import Graph, TensorNode, draw
 from naive_graph.core.compositions import COMPOSITIONS
-from naive_graph.core.numpys import METHODS, rule_for
+from naive_graph.core.numpy_protocol import METHODS, rule_for
 from naive_graph.core.rules import RULES
 from naive_graph.tensor.operators.check import Case
 from naive_graph.tensor.operators.kinds import OfRule, Reduction
@@ -208,7 +208,7 @@ import numpy as np
 from ..core.rules import Rule
 from ..graph._methods import Methods
 from ..graph.nodes import Node
-from ..graph.report import Report, Wishes
+from ..graph.report import Report, CheckOptions
 from .base import TensorNode
 from .evaluation.arrays import Array
 from .lowering.lower import Lowered

@@ -18,7 +18,7 @@ from naive_graph import (
     lower,
     mean,
 )
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 from naive_graph.tensor import conv2d, max_pool2d
 from naive_graph.training import LoweredLoss, parameter
 

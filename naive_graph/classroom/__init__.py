@@ -17,7 +17,7 @@ For a class:
 
 needed     the part of a program that a name needs
 answers    the answers in a notebook
-inside     the sandbox from inside: walls, limits, and the learner's code
+sandbox_child  the sandbox from inside: walls, limits, and the learner's code
 system_calls  what an answer may not ask of Linux
 sandbox    the sandbox from outside: what goes in, what is believed
 handout    a lesson as notebooks for a class

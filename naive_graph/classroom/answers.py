@@ -11,7 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from .asking import Stopped, Watch
+from .asking import AnswerWatch, Stopped
 from .needed import needed
 
 MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)  # what IPython knows, and Python does not
@@ -59,7 +59,7 @@ def defined(cells: list[str], known_as: set[str], expression: str) -> tuple[Trou
     home, unread = _statements(cells, known_as)
     scope: dict[str, Any] = {"__name__": "__main__"}
     try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), Watch(10):
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), AnswerWatch(10):
             for place, part in groupby(needed(home, wanted), home.__getitem__):
                 exec(_code(cells[place], list(part), f"<cell {place + 1}>"), scope)
             answer = eval(expression, scope)

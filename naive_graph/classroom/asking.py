@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..core.progress import is_watched
 from ..graph.graph import Graph
-from .cases import LARGE, Case, Question
+from .cases import LARGE, ExerciseCall, ExerciseCase
 
 LINES, SECONDS = 100_000, 5.0  # of the answer, and of processor time, in one call; more for a large graph
 PATIENCE, SOON = 20.0, 2.0  # seconds without a sign of life from the child: before it is killed, before it is told
@@ -43,7 +43,7 @@ REFUSED_FILES = tuple(HOUSE + part.replace("/", os.sep) for part in ("core/plan"
 REFUSED_ROOMS = tuple(os.path.join(HOUSE, room, "") for room in ("program", "engines"))
 
 
-class Outcome(NamedTuple):
+class AnswerOutcome(NamedTuple):
     """What an answer did: gave a value, raised, refused (it called the library), endless, or crashed."""
 
     kind: str
@@ -54,11 +54,11 @@ class Outcome(NamedTuple):
     where: str = ""
 
 
-class Task(Protocol):
+class AskedExercise(Protocol):
     """What asking needs to know of an exercise."""
 
     @property
-    def cases(self) -> list[Case]: ...
+    def cases(self) -> list[ExerciseCase]: ...
     @property
     def call(self) -> Callable[[Any, tuple[Any, ...]], Any]: ...
 
@@ -71,14 +71,14 @@ class Changed(Exception):
     """An answer gave its first argument, and changed what it was given."""
 
 
-class Watch:
+class AnswerWatch:
     """Counts the lines of an answer while it runs, and sees when it calls the library's own sweeps."""
 
     def __init__(self, times: int = 1) -> None:
         self.left, self.until, self.refused = LINES * times, process_time() + SECONDS * times, ""
         self.learners: dict[Any, bool] = {}  # code -> whether it is the learner's
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> AnswerWatch:
         self.before = sys.gettrace()
         sys.settrace(self.called)
         return self
@@ -120,12 +120,12 @@ def _is_refused(frame: Any) -> bool:
     return named and caller is not None and not is_library(caller.f_code.co_filename)
 
 
-def outcome(task: Task, answer: Any, case: Case) -> Outcome:
+def outcome(task: AskedExercise, answer: Any, case: ExerciseCase) -> AnswerOutcome:
     """What the answer does in one case, over nodes of a graph that nobody else sees."""
     with Graph.scratch(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         question = case.ask(True)
-        before, printed, watch = _state(question), io.StringIO(), Watch(10 if len(question.nodes) > LARGE else 1)
+        before, printed, watch = _state(question), io.StringIO(), AnswerWatch(10 if len(question.nodes) > LARGE else 1)
         given: dict[str, Any] = {"kind": "gave"}
         changed = False
         try:
@@ -143,10 +143,10 @@ def outcome(task: Task, answer: Any, case: Case) -> Outcome:
             given = {"kind": "refused", "error": watch.refused}
         elif watch.left < 0:
             given = {"kind": "endless"}
-        return Outcome(**given, changed=changed or _state(question) != before, printed=bool(printed.getvalue()))
+        return AnswerOutcome(**given, changed=changed or _state(question) != before, printed=bool(printed.getvalue()))
 
 
-def _state(question: Question) -> str:
+def _state(question: ExerciseCall) -> str:
     """What an answer was given, to see whether it changes it."""
     values = [node.value for node in question.nodes] if len(question.nodes) < 100 else []
     return repr((plain(question.arguments, question.nodes), values))
@@ -205,37 +205,37 @@ def _number(thing: Any) -> float:
 
 # --- all cases ------------------------------------------------------------------
 
-Asked = list[tuple[Outcome, Outcome | None]]  # for each case what was given, and what the second time
+Asked = list[tuple[AnswerOutcome, AnswerOutcome | None]]  # for each case what was given, and what the second time
 
 
-def ask(task: Task, answer: Any) -> Asked:
+def ask(task: AskedExercise, answer: Any) -> Asked:
     """What the answer does in each case; fewer cases if it does not end in several."""
     numbers = schedule(task)
     stream = _from_a_child(task, answer, numbers) if sys.platform == "linux" else in_turn(task, answer, numbers)
     return paired(numbers, stream)
 
 
-def paired(numbers: list[int], outcomes: Iterator[Outcome]) -> Asked:
+def paired(numbers: list[int], outcomes: Iterator[AnswerOutcome]) -> Asked:
     """The outcomes by their cases. Where one is missing, the answer did not get so far."""
-    asked: list[list[Outcome]] = []
+    asked: list[list[AnswerOutcome]] = []
     for number in numbers:
         given = next(outcomes, None)
         if given is None and any(each.kind == "endless" for pair in asked for each in pair):
             break  # enough was seen
         if number == len(asked):
             asked.append([])
-        asked[number].append(given or Outcome("crashed"))
+        asked[number].append(given or AnswerOutcome("crashed"))
         if asked[number][-1].kind == "crashed":
             break
     return [(first, again[0] if again else None) for first, *again in asked]
 
 
-def schedule(task: Task) -> list[int]:
+def schedule(task: AskedExercise) -> list[int]:
     """The cases in the order of asking. The first are asked twice, to see what an answer remembers."""
     return [number for number in range(len(task.cases)) for _ in range(2 if number < TWICE else 1)]
 
 
-def in_turn(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
+def in_turn(task: AskedExercise, answer: Any, numbers: list[int]) -> Iterator[AnswerOutcome]:
     """One case after the other."""
     depth, luck, endless = sys.getrecursionlimit(), random.getstate(), 0
     try:
@@ -250,7 +250,7 @@ def in_turn(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
         random.setstate(luck)
 
 
-def _from_a_child(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outcome]:
+def _from_a_child(task: AskedExercise, answer: Any, numbers: list[int]) -> Iterator[AnswerOutcome]:
     """As `in_turn`, in a process of its own that is killed when it falls silent, or when we are interrupted."""
     import signal
     from select import select
@@ -275,10 +275,10 @@ def _from_a_child(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outco
             for line in lines:
                 if line == b"end":
                     return
-                yield Outcome(*json.loads(line))
+                yield AnswerOutcome(*json.loads(line))
                 number = next(left, number)
             if not more:
-                yield Outcome("endless" if silent else "crashed")
+                yield AnswerOutcome("endless" if silent else "crashed")
                 return
     finally:
         os.close(out)
@@ -287,7 +287,7 @@ def _from_a_child(task: Task, answer: Any, numbers: list[int]) -> Iterator[Outco
         os.waitpid(child, 0)
 
 
-def _tell(case: Case) -> bool:
+def _tell(case: ExerciseCase) -> bool:
     """Say, where somebody waits, why nothing is said."""
     if is_watched():
         print(
@@ -297,7 +297,7 @@ def _tell(case: Case) -> bool:
     return True
 
 
-def _be_the_child(task: Task, answer: Any, numbers: list[int], into: int) -> None:
+def _be_the_child(task: AskedExercise, answer: Any, numbers: list[int], into: int) -> None:
     """Send every outcome home, and end without a word to anything that the parent has open."""
     try:
         nothing = os.open(os.devnull, os.O_RDWR)

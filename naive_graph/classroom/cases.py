@@ -30,7 +30,7 @@ class Twin:
         self.partials: list[float] = []
 
 
-class Recipe(NamedTuple):
+class GraphRecipe(NamedTuple):
     """The values of the leaves; then for each operator its name and the places of its operands."""
 
     leaves: tuple[float, ...]
@@ -110,27 +110,27 @@ def _computed(name: str, values: list[float]) -> tuple[float, list[float]]:
     return math.prod(values), others
 
 
-class Question(NamedTuple):
+class ExerciseCall(NamedTuple):
     """The arguments of one call, and the nodes among them in the order of the recipe."""
 
     arguments: tuple[Any, ...]
     nodes: list[Any]
 
 
-class Case(NamedTuple):
+class ExerciseCase(NamedTuple):
     """A question in words, a function that asks it anew (True: over the library's nodes), and what is special in it."""
 
     text: str
-    ask: Callable[[bool], Question]
+    ask: Callable[[bool], ExerciseCall]
     features: frozenset[str] = frozenset()
-    recipe: Recipe | None = None
+    recipe: GraphRecipe | None = None
     due: frozenset[int] = frozenset()  # the places that y depends on
 
 
-def plain_case(text: str, *arguments: Any, features: str = "") -> Case:
+def plain_case(text: str, *arguments: Any, features: str = "") -> ExerciseCase:
     """A case over numbers, lists and functions. features: what is special, divided by semicolons."""
     told = frozenset(part.strip() for part in features.split(";") if part.strip())
-    return Case(text, lambda real: Question(copy.deepcopy(arguments), []), told)
+    return ExerciseCase(text, lambda real: ExerciseCall(copy.deepcopy(arguments), []), told)
 
 
 class Formula:
@@ -149,7 +149,7 @@ class Formula:
 
 def list_cases(
     names: str, rows: Iterable[Sequence[Any]], features: Mapping[str, Callable[..., Any]] | None = None
-) -> Iterator[Case]:
+) -> Iterator[ExerciseCase]:
     """Cases over plain arguments with these names. features: what is special, each with when it is."""
     for row in rows:
         told = ";".join(text for text, holds in (features or {}).items() if holds(*row))
@@ -158,21 +158,21 @@ def list_cases(
 
 
 def graph_case(
-    recipe: Recipe, arrange: Callable[..., tuple[Any, ...]], told: str, target: int | None, features: set[str]
-) -> Case:
+    recipe: GraphRecipe, arrange: Callable[..., tuple[Any, ...]], told: str, target: int | None, features: set[str]
+) -> ExerciseCase:
     """A case over a graph. arrange: the arguments, from the nodes and a function that gives partials."""
 
     kept: list[list[Twin]] = []
 
-    def ask(real: bool) -> Question:
+    def ask(real: bool) -> ExerciseCall:
         twins = kept[0] if kept else recipe.twins()
         kept[:] = [twins]
         nodes: list[Any] = recipe.nodes() if real else twins
         table = {id(node): twin.partials for node, twin in zip(nodes, twins)}
-        return Question(arrange(nodes, lambda node: list(table[id(node)])), nodes)
+        return ExerciseCall(arrange(nodes, lambda node: list(table[id(node)])), nodes)
 
     due = frozenset() if target is None else frozenset(recipe.reached(target))
-    return Case(f"{recipe.text() or 'no nodes'}{told}", ask, frozenset(features), recipe, due)
+    return ExerciseCase(f"{recipe.text() or 'no nodes'}{told}", ask, frozenset(features), recipe, due)
 
 
 # --- the graphs -----------------------------------------------------------------
@@ -180,10 +180,10 @@ def graph_case(
 KINDS = ("mul", "sub")
 
 
-def small_graphs() -> Iterator[Recipe]:
+def small_graphs() -> Iterator[GraphRecipe]:
     """Every graph of no, one and two operators over one and two leaves; operators of two operands take turns."""
     for leaves in ((3.0,), (3.0, 0.5)):
-        yield Recipe(leaves)
+        yield GraphRecipe(leaves)
     turn = 0
     for count in (1, 2):
         for leaves in ((3.0,), (3.0, 0.5)):
@@ -192,14 +192,14 @@ def small_graphs() -> Iterator[Recipe]:
             for operands in product(*choices):
                 turn += 1
                 kinds = [KINDS[(turn + i) % 2] if len(each) == 2 else "sin" for i, each in enumerate(operands)]
-                yield Recipe(leaves, tuple(zip(kinds, operands)))
+                yield GraphRecipe(leaves, tuple(zip(kinds, operands)))
 
 
 def _choices(have: int) -> list[tuple[int, ...]]:
     return [*product(range(have), repeat=2), *product(range(have))]
 
 
-def random_graphs(count: int, seed: int = 7) -> Iterator[Recipe]:
+def random_graphs(count: int, seed: int = 7) -> Iterator[GraphRecipe]:
     """Graphs of three to twelve operators, small ones first; values may be equal, operators may have three operands."""
     chance = random.Random(seed)
     for i in range(count):
@@ -210,22 +210,22 @@ def random_graphs(count: int, seed: int = 7) -> Iterator[Recipe]:
             have = len(leaves) + len(operators)
             arity = {"sin": 1, "add": 3}.get(name, 2)
             operators.append((name, tuple(int(chance.random() * have) for _ in range(arity))))
-        yield Recipe(leaves, tuple(operators))
+        yield GraphRecipe(leaves, tuple(operators))
 
 
-def chain(length: int) -> Recipe:
+def chain(length: int) -> GraphRecipe:
     """A leaf, and a line of operators, each of the one before."""
-    return Recipe((0.5,), tuple(("sin", (i,)) for i in range(length - 1)))
+    return GraphRecipe((0.5,), tuple(("sin", (i,)) for i in range(length - 1)))
 
 
 CYCLES = (
-    Recipe((3.0,), (("mul", (0, 2)), ("sin", (1,)))),
-    Recipe((), (("sin", (1,)), ("sin", (0,)))),
-    Recipe((3.0, 0.5), (("mul", (0, 1)), ("sub", (2, 4)), ("sin", (3,)), ("mul", (4, 0)))),
+    GraphRecipe((3.0,), (("mul", (0, 2)), ("sin", (1,)))),
+    GraphRecipe((), (("sin", (1,)), ("sin", (0,)))),
+    GraphRecipe((3.0, 0.5), (("mul", (0, 1)), ("sub", (2, 4)), ("sin", (3,)), ("mul", (4, 0)))),
 )
 
 
-def shape_features(recipe: Recipe, target: int | None = None) -> set[str]:
+def shape_features(recipe: GraphRecipe, target: int | None = None) -> set[str]:
     """What is special about a graph, as the end of the sentence: it is wrong when ..."""
     places = range(recipe.size)
     operands = [recipe.operands(place) for place in places]
@@ -248,7 +248,7 @@ def shape_features(recipe: Recipe, target: int | None = None) -> set[str]:
     return {feature for feature, holds in told.items() if holds}
 
 
-def targets(recipe: Recipe) -> Sequence[int]:
+def targets(recipe: GraphRecipe) -> Sequence[int]:
     """The places that are asked for as y: the last, one in the middle, and in the smallest graphs all."""
     last = recipe.size - 1
     return range(last, -1, -1) if len(recipe.operators) < 2 else sorted({last, last // 2 + 1}, reverse=True)

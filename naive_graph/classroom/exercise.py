@@ -14,8 +14,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from .asking import Outcome, plain
-from .cases import Case
+from .asking import AnswerOutcome, plain
+from .cases import ExerciseCase
 
 Switches = tuple[tuple[str, str], ...]  # what is set, and to which mistake
 BLUNDERS = {"NameError", "UnboundLocalError", "AttributeError", "TypeError", "KeyError", "RecursionError", "SystemExit"}
@@ -40,8 +40,8 @@ class Exercise:
     """
 
     solve: Callable[..., Any]
-    make_cases: Callable[[], Iterable[Case]]
-    complaint: Callable[[Case, Any], str | None] | None = None
+    make_cases: Callable[[], Iterable[ExerciseCase]]
+    complaint: Callable[[ExerciseCase, Any], str | None] | None = None
     call: Callable[[Any, tuple[Any, ...]], Any] = field(default=lambda answer, arguments: answer(*arguments))
     is_class: bool = False
 
@@ -67,18 +67,18 @@ class Exercise:
         return ast.get_docstring(written) or ""  # of the source: python -OO keeps no docstrings
 
     @cached_property
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[ExerciseCase]:
         return list(self.make_cases())
 
     @cached_property
-    def wanted(self) -> list[Outcome]:
+    def wanted(self) -> list[AnswerOutcome]:
         return [self._imagine(self.under(), case) for case in self.cases]
 
     def under(self, switches: Switches = ()) -> Any:
         """The answer of somebody who makes these mistakes."""
         return self.solve(**dict(switches)) if self.is_class else partial(self.solve, **dict(switches))
 
-    def imagined(self, place: int, switches: Switches) -> tuple[Outcome, bool]:
+    def imagined(self, place: int, switches: Switches) -> tuple[AnswerOutcome, bool]:
         """What that answer does in one case, and whether it is right there. Each is computed once."""
         kept = self._kept.setdefault(switches, {})
         if place not in kept:
@@ -87,15 +87,15 @@ class Exercise:
         return kept[place]
 
     @cached_property
-    def _kept(self) -> dict[Switches, dict[int, tuple[Outcome, bool]]]:
+    def _kept(self) -> dict[Switches, dict[int, tuple[AnswerOutcome, bool]]]:
         return {}
 
-    def _imagine(self, answer: Any, case: Case) -> Outcome:
+    def _imagine(self, answer: Any, case: ExerciseCase) -> AnswerOutcome:
         question = case.ask(False)
         try:
-            return Outcome("gave", plain(self.call(answer, question.arguments), question.nodes))
+            return AnswerOutcome("gave", plain(self.call(answer, question.arguments), question.nodes))
         except Exception as error:
-            return Outcome("raised", error=type(error).__name__)
+            return AnswerOutcome("raised", error=type(error).__name__)
 
     def mistakes(self, count: int) -> Iterable[Switches]:
         """Every way to make so many mistakes at once, one to a switch."""
@@ -109,10 +109,10 @@ class Exercise:
             return self.complaint(self.cases[place], value) is None
         return same(value, self.wanted[place].value)
 
-    def right(self, place: int, given: Outcome) -> bool:
+    def right(self, place: int, given: AnswerOutcome) -> bool:
         return given.kind == "gave" and not given.changed and self.accepts(place, given.value)
 
-    def agree(self, place: int, one: Outcome, other: Outcome) -> bool:
+    def agree(self, place: int, one: AnswerOutcome, other: AnswerOutcome) -> bool:
         """Whether two outcomes show the same mistake. Whoever raises agrees with whoever raises, blunders aside."""
         if one.kind != "gave" or other.kind != "gave":
             kinds = [each.error.partition(":")[0] for each in (one, other)]

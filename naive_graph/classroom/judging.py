@@ -10,8 +10,8 @@ from typing import Any
 
 from ..errors import LessonError
 from ..graph.graph import Graph
-from .asking import Asked, Outcome, ask
-from .cases import Case
+from .asking import AnswerOutcome, Asked, ask
+from .cases import ExerciseCase
 from .exercise import Exercise
 from .exercises import EXERCISES
 from .mistakes import Mistake, diagnose, flat, show
@@ -24,7 +24,7 @@ class Verdict:
     passed: bool
     message: str
     mistakes: list[Mistake] = field(default_factory=list)
-    case: Case | None = field(default=None, repr=False)
+    case: ExerciseCase | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return self.message
@@ -88,7 +88,7 @@ def _kind(exercise: Exercise) -> str:
     return "class" if exercise.is_class else "function"
 
 
-def _failed(exercise: Exercise, place: int, given: tuple[Outcome, Outcome | None]) -> Outcome | None:
+def _failed(exercise: Exercise, place: int, given: tuple[AnswerOutcome, AnswerOutcome | None]) -> AnswerOutcome | None:
     """The outcome that is wrong in a case: the first, or the second if only that is."""
     return next((each for each in given if each is not None and not exercise.right(place, each)), None)
 
@@ -112,7 +112,7 @@ def _message(exercise: Exercise, asked: Asked, wrong: list[int], mistakes: list[
     return "\n".join(lines)
 
 
-def _did(given: Outcome) -> str:
+def _did(given: AnswerOutcome) -> str:
     told = {
         "gave": f"gives {show(given.value)}",
         "raised": f"raises {given.error}" + (f" ({given.where})" if given.where else ""),
@@ -123,7 +123,7 @@ def _did(given: Outcome) -> str:
     return told + (" and changes what it was given" if given.changed else "")
 
 
-def _right(exercise: Exercise, place: int, given: Outcome) -> str:
+def _right(exercise: Exercise, place: int, given: AnswerOutcome) -> str:
     want = show(exercise.wanted[place].value)
     if exercise.complaint is None:
         return f"right is {want}"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from .asking import Asked, Outcome, plain
-from .cases import Case, called
+from .asking import AnswerOutcome, Asked, plain
+from .cases import ExerciseCase, called
 from .exercise import Exercise, Switches, same
 
 NEARLY_ALL = 0.985
@@ -48,7 +48,7 @@ def fitting(exercise: Exercise, asked: Asked) -> Switches:
     return best[2]
 
 
-def _agreement(exercise: Exercise, gave: list[Outcome], wrong: list[bool], switches: Switches) -> float:
+def _agreement(exercise: Exercise, gave: list[AnswerOutcome], wrong: list[bool], switches: Switches) -> float:
     """In which share of the cases where one of the two is wrong they agree."""
     agree = differ = neither = 0
     for i, one in enumerate(gave):
@@ -104,7 +104,7 @@ def _unfinished(exercise: Exercise, asked: Asked) -> Mistake | None:
     return None
 
 
-def _is_given(case: Case, value: Any) -> bool:
+def _is_given(case: ExerciseCase, value: Any) -> bool:
     """Whether a value is one of the arguments, or is made of such."""
     question = case.ask(False)
     given = plain(question.arguments, question.nodes)

@@ -14,7 +14,7 @@ from .judging import Verdict, exercise_named, judge
 from .solutions import solution_text
 
 
-class Text(str):
+class PlainText(str):
     """A text that shows itself without quotes."""
 
     def __repr__(self) -> str:
@@ -28,18 +28,18 @@ def check(name: str, answer: Any) -> Verdict:
     return verdict
 
 
-def hint(name: str) -> Text:
+def hint(name: str) -> PlainText:
     """The next hint for an exercise; after the last one they begin again."""
     exercise = exercise_named(name)
     shown = int(kept.read().get(exercise.name, {}).get("hints") or 0)
     kept.note(exercise.name, hints=1)
     which = shown % len(exercise.hints)
-    return Text(f"Hint {which + 1} of {len(exercise.hints)} for {exercise.name}: {exercise.hints[which]}")
+    return PlainText(f"Hint {which + 1} of {len(exercise.hints)} for {exercise.name}: {exercise.hints[which]}")
 
 
-def solution(name: str) -> Text:
+def solution(name: str) -> PlainText:
     """A solution of an exercise, as text."""
-    return Text(solution_text(exercise_named(name)))
+    return PlainText(solution_text(exercise_named(name)))
 
 
 def working(name: str, answer: Any) -> Any:
@@ -51,7 +51,7 @@ def working(name: str, answer: Any) -> Any:
     return exercise.under()
 
 
-def progress() -> Text:
+def progress() -> PlainText:
     """What was passed and what was tried, exercise by exercise."""
     known = kept.read()
     lines = []
@@ -64,7 +64,7 @@ def progress() -> Text:
         lines.append(f"{exercise.number:4} {exercise.name:22} {state}")
     right = [name for name in predictions() if known.get(f"predict {name}", {}).get("passed")]
     lines.append(f"Predictions that came true: {len(right)} of {len(predictions())}.")
-    return Text("\n".join(lines))
+    return PlainText("\n".join(lines))
 
 
 # --- predictions ------------------------------------------------------------------

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 from ..errors import LessonError
 from .answers import Trouble
-from .asking import MOST, Asked, Outcome, paired, schedule
+from .asking import MOST, AnswerOutcome, Asked, paired, schedule
 from .exercise import Exercise
-from .inside import ROOM, WORK
 from .judging import Verdict, verdict
 from .mistakes import Mistake
 from .needed import imported, needed, used
+from .sandbox_child import ROOM, WORK
 
 HOUSE = Path(__file__).resolve().parents[1]
 EXERCISES = HOUSE / "classroom" / "exercises"
@@ -123,7 +123,7 @@ def _started(cells: list[str], asked: list[tuple[Exercise, str]], limits: Limits
     settings |= dict.fromkeys(("HOME", "TMPDIR", "NAIVE_GRAPH_CACHE", "NAIVE_GRAPH_DATA", "MPLCONFIGDIR"), WORK)
     if not limits.enclosed:
         settings = {**os.environ, "PYTHONHASHSEED": "0"}
-    command = [sys.executable, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "inside.py")]
+    command = [sys.executable, "-P", "-s", "-S", "-B", str(HOUSE / "classroom" / "sandbox_child.py")]
     longest = 60 + 3 * limits.seconds * len(asked)
     with tempfile.TemporaryDirectory() as base:
         os.chmod(base, 0o755)
@@ -170,22 +170,22 @@ def _refused(trouble: Trouble) -> Verdict:
 def _paired(exercise: Exercise, lines: str, end: str) -> Asked:
     numbers = schedule(exercise)
 
-    def outcomes() -> Iterator[Outcome]:
+    def outcomes() -> Iterator[AnswerOutcome]:
         whole = lines.split("\n")[:-1]  # the last line may have broken off
         for number, line in zip(numbers, whole):
             yield _outcome(line, getattr(exercise.cases[number].recipe, "size", 0))
         if len(whole) < len(numbers):
-            yield Outcome(end)
+            yield AnswerOutcome(end)
 
     return paired(numbers, outcomes())
 
 
-def _outcome(line: str, size: int) -> Outcome:
+def _outcome(line: str, size: int) -> AnswerOutcome:
     """A line as an outcome. Raises ValueError, TypeError or LookupError for what is none."""
     kind, value, changed, printed, error, where = json.loads(line)
     if kind not in KINDS or type(error) is not str or type(where) is not str:
         raise ValueError
-    return Outcome(kind, _plain(value, size), changed is not False, printed is True, error[:300], where[:300])
+    return AnswerOutcome(kind, _plain(value, size), changed is not False, printed is True, error[:300], where[:300])
 
 
 def _plain(thing: Any, size: int, depth: int = 0) -> Any:

@@ -21,8 +21,8 @@ from ..core.catalogue import softmax
 from ..core.compositions import COMPOSITIONS
 from ..core.rules import RULES, Rule
 from ..errors import ExpressionError, NaiveGraphError
-from ..graph.handles import CURRENT, cut_back
 from ..graph.nodes import Constant, Node, Variable
+from ..graph.registry import CURRENT, cut_back
 
 MOST_CHARACTERS = 100_000
 OPERATORS: dict[type, str] = {
@@ -67,7 +67,7 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     tree, home = _parsed(text), CURRENT.tables
     mark = home.mark()
     try:
-        return _Reader(text, dict(values or {})).read(tree)
+        return ExpressionReader(text, dict(values or {})).read(tree)
     except BaseException:
         cut_back(home, mark, "was cut back: the expression could not be read")
         raise
@@ -130,7 +130,7 @@ def _explained(error: SyntaxError, text: str) -> str:
 # --- tree to nodes ------------------------------------------------------------
 
 
-class _Reader:
+class ExpressionReader:
     """One reading: the text, the values of its names, and the Variables made so far."""
 
     def __init__(self, text: str, values: dict[str, float]) -> None:

@@ -14,7 +14,7 @@
     culprit    which node went wrong first
 
 Then `arithmetics`, where the same rules compute other things than floats; and
-what is needed beside: `numpys` (NumPy's names for our rules), `taken` (names of
+what is needed beside: `numpy_protocol` (NumPy's names for our rules), `reserved_names` (names of
 tensor operators), `files` and `imports` (whole, or not there), `rooms` (what
-packages hand out), `forks` (nobody half-way), `progress` (bars), `version`.
+packages hand out), `fork_safety` (a fork waits for locks), `progress` (bars), `version`.
 """

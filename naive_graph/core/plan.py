@@ -34,7 +34,7 @@ class Plan:
     """
 
     def __init__(self, tables: Tables, targets: Sequence[int] = ()) -> None:
-        drawn = Drawn(tables, targets)
+        drawn = Edges(tables, targets)
         targets = drawn.places(targets)
         asked = drawn.needed(targets) if targets else drawn.live()
         consumers = drawn.consumers(asked)
@@ -161,7 +161,7 @@ def check_complete(tables: Tables, rows: Iterable[int]) -> None:
 
 def ancestors(tables: Tables, targets: Sequence[int]) -> list[int]:
     """The targets and everything that they depend on, by row."""
-    drawn = Drawn(tables, targets)
+    drawn = Edges(tables, targets)
     return drawn.named(where_set(drawn.needed(drawn.places(targets))))
 
 
@@ -170,7 +170,7 @@ def absorbed_by(tables: Tables, rows: Iterable[int]) -> list[Absorbed]:
     asked = bytearray(len(tables))
     for row in rows:
         asked[row] = 1
-    return Drawn(tables).absorbed_by(asked)
+    return Edges(tables).absorbed_by(asked)
 
 
 def where_set(marks: bytearray) -> list[int]:
@@ -178,7 +178,7 @@ def where_set(marks: bytearray) -> list[int]:
     return list(compress(range(len(marks)), marks))
 
 
-class Drawn:
+class Edges:
     """Who feeds whom, by row, at one moment; the operands that an absorber took over are written out.
 
     The operands of a row are flat[begins[row] : begins[row + 1]]. absorbers: those

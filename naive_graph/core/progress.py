@@ -111,7 +111,7 @@ def _counted(items: Iterable[Item], label: str, total: int | None) -> Iterator[I
             stream.flush()
 
 
-class Bar:
+class ProgressBar:
     """A reporter for a training loop: steps, loss and rate on one line of standard error.
 
     Shown where `progress` would be, silent elsewhere. Close it, or use `with`.
@@ -136,7 +136,7 @@ class Bar:
         if self.bar is not None:
             self.bar.close()
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:

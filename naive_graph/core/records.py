@@ -13,7 +13,7 @@ class Mark(NamedTuple):
     scopes: int
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Rows that were appended together, as the elements of one tensor were."""
 
     first: int

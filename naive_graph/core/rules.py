@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
 from .number import listed, number, truth
-from .numpys import COMPARISONS, METHODS, compared, refusal, rule_for
-from .taken import TAKEN
+from .numpy_protocol import COMPARISONS, METHODS, compared, refusal, rule_for
+from .reserved_names import TAKEN
 
 Value = Any  # a float, or whatever the arithmetic at hand computes with
 Partial = Callable[..., Value]
@@ -347,8 +347,8 @@ class Arithmetic:
 
     def __bool__(self) -> bool:
         raise OperandError(
-            f"A function asks `if` about a {type(self).__name__.lstrip('_')}, which is no number yet: it would always "
-            "go the same way. Write the choice with where(condition, a, b)."
+            f"A function asks `if` about something that is no number yet ({type(self).__name__.lstrip('_')}): it would "
+            "always go the same way. Write the choice with where(condition, a, b)."
         )
 
     def __neg__(self) -> Any:

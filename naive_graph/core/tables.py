@@ -43,8 +43,8 @@ from weakref import ref
 
 from ..errors import NaiveGraphError, StaleNodeError
 from .origin import Origin
-from .records import Block as Block
 from .records import Mark as Mark
+from .records import RowBlock as RowBlock
 from .records import Scope as Scope
 from .rules import BY_NUMBER
 
@@ -109,7 +109,7 @@ class Tables:
         self.unset: set[int] = set()  # Variables that were made without a value and have none yet
         self.counters: dict[tuple[str, int], int] = {}  # a learner's own, of a sort
         self.names: dict[int, str] = {}  # given one by one; a block names its rows itself
-        self.blocks: list[Block] = []  # by row
+        self.blocks: list[RowBlock] = []  # by row
         self.unfolded: dict[Any, Any] = {}  # tensor -> the rows of its elements; each knows its `end`
         self.scopes: list[tuple[int, Scope | None]] = [(0, None)]  # from which row on each holds
         self.scope_now: Scope | None = None
@@ -483,7 +483,7 @@ class Tables:
         block = self.block(row) if name is None and self.blocks else None
         return name if block is None else block.name(row)
 
-    def block(self, row: int) -> Block | None:
+    def block(self, row: int) -> RowBlock | None:
         """The block that the row was appended with, if it was."""
         place = bisect_right(self.blocks, row, key=_first) - 1
         found = self.blocks[place] if place >= 0 else None

@@ -7,7 +7,7 @@ Compiled code pays once it has run often enough. So a process starts on the
 reference engine, and moves to the direct engine, which is compiled for no graph,
 when the reference engine has spent as long as getting it ready will take. A
 small graph that is run again and again moves on to code of its own in the same
-way (`graph/quick.py`): whatever comes next, the choice costs at most about twice
+way (`graph/jit.py`): whatever comes next, the choice costs at most about twice
 what the better engine would have cost from the start.
 """
 

@@ -2,7 +2,7 @@
 
 The sweeps run once over registers (`llvm.emit`) instead of numbers, and write
 down what they do: the reference engine's operations in the reference engine's
-order. `graph/quick.py` runs the same, for a small graph that is run very often.
+order. `graph/jit.py` runs the same, for a small graph that is run very often.
 """
 
 from __future__ import annotations

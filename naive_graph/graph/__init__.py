@@ -1,14 +1,14 @@
 """The learner's face of the scalar graph.
 
-handles   where nodes come from: rows are appended, and each has at most one handle
+registry  where nodes come from: rows are appended, and each has at most one handle
 printed   how a node reads: formula, tables, notebook
 nodes     Constant, Variable, PlaceHolder, Operator: handles of rows
 running   what a run checks before, and writes after
 by_name   the frames and operators of `Graph`
 graph     `Graph`: build, evaluate, differentiate, clear
-quick     the short way of a loop whose graph stays as it is
+jit       the short way of a loop whose graph stays as it is
 simplify  laws that keep a derivative readable
-draft     nodes that are only pencilled in
+expressions    nodes that are planned, not yet written
 derive    gradients, tangents, Jacobians: as nodes of any order, or as numbers
 check     every mode of differentiation against finite differences
 report    what such a check was asked, and what it found: a table

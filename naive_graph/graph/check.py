@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from ..core.arithmetics.dual import Dual, slope_of
+from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.number import listed, number
 from ..core.plan import Plan, plan_for
 from ..core.reference import differentiate, evaluate
@@ -23,9 +23,9 @@ from ..core.tables import Lasting, Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
 from .derive import gradients, leaf_values
 from .graph import Graph
-from .handles import CURRENT, handle, let_go
 from .nodes import Node, Variable, rows_of
-from .report import KINK_REACH, Report, Wishes, across, require_finite
+from .registry import CURRENT, handle, let_go
+from .report import KINK_REACH, CheckOptions, Report, across, require_finite
 
 
 def gradcheck(
@@ -58,7 +58,7 @@ def gradcheck(
     >>> print(gradcheck((x * x).sin()).count)
     1
     """
-    wishes = Wishes(eps, max_rel, min_abs, mask, skip, max_per_param, subset, seed).checked()
+    wishes = CheckOptions(eps, max_rel, min_abs, mask, skip, max_per_param, subset, seed).checked()
     one = isinstance(loss, Arithmetic)
     losses: list[Any] = [loss] if one else listed(loss, "gradcheck", "a node or a list of nodes")
     if not losses:
@@ -70,7 +70,7 @@ def gradcheck(
     return _checked(rows_of(losses, "gradcheck"), wishes)
 
 
-def _checked(losses: Sequence[int], wishes: Wishes) -> Report:
+def _checked(losses: Sequence[int], wishes: CheckOptions) -> Report:
     tables, skipped = CURRENT.tables, set(rows_of(wishes.skip, "gradcheck"))
     with tables.lock, Lasting(tables):
         question = _Question(tables, plan_for(tables, losses), wishes.eps)
@@ -126,7 +126,7 @@ def check_operator(operator: Any, points: Iterable[Any] | None = None) -> Any:
     return total
 
 
-def _sampled(question: _Question, leaves: list[int], wishes: Wishes) -> list[int]:
+def _sampled(question: _Question, leaves: list[int], wishes: CheckOptions) -> list[int]:
     """At most so many leaves of each parameter; `w[0]` and `w[1]` belong to parameter w."""
     parameters: dict[str, list[int]] = defaultdict(list)
     for step in leaves:
@@ -207,7 +207,7 @@ class _Question:
         return [adjoints[step] for step in leaves]
 
     def _tangent(self, step: int) -> float:
-        duals = [Dual(value, 1.0 if at == step else None) for at, value in enumerate(self.values)]
+        duals = [DualNumber(value, 1.0 if at == step else None) for at, value in enumerate(self.values)]
         evaluate(self.plan, duals)
         return math.fsum(slope_of(duals[target]) for target in self.plan.targets)
 

@@ -1,6 +1,6 @@
 """Derivatives, every way there is: as nodes to any order, and as numbers.
 
-All of it is the two sweeps again. Over drafts of nodes they give derivatives
+All of it is the two sweeps again. Over expressions they give derivatives
 as graphs; over dual numbers, directional derivatives; dual numbers through the
 reverse sweep, second derivatives. No formula is written here.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..core.arithmetics.dual import Dual, slope_of
+from ..core.arithmetics.dual import DualNumber, slope_of
 from ..core.number import listed, number
 from ..core.plan import Plan, check_set, plan_for
 from ..core.progress import many
@@ -20,9 +20,9 @@ from ..core.reference import differentiate, evaluate
 from ..core.rules import Arithmetic
 from ..core.tables import NEVER, Lasting, Tables
 from ..errors import NodeError, PlaceHolderError
-from .draft import Book
-from .handles import CURRENT
+from .expressions import Expressions
 from .nodes import Constant, Node, rows_of
+from .registry import CURRENT
 
 NOTHING: Mapping[int, float] = {}
 
@@ -45,15 +45,15 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     tables = CURRENT.tables
     with tables.lock, Lasting(tables), collected_later():
         plan, steps = _plan(tables, [y], chosen, "gradients")
-        book, answers = drafted(tables, plan, steps, lambda: rows_of([y, *chosen], "gradients"))
-        nodes = book.ink(answers)
-        book.close()
+        expressions, answers = derived_expressions(tables, plan, steps, lambda: rows_of([y, *chosen], "gradients"))
+        nodes = expressions.to_nodes(answers)
+        expressions.close()
     return nodes[0] if one else nodes
 
 
 @contextmanager
 def collected_later() -> Iterator[None]:
-    """The garbage collector waits: it would look through all drafts again and again, and none of them is garbage."""
+    """The garbage collector waits: it would look through all expressions again, and none is garbage."""
     go_on = gc.enable if gc.isenabled() else gc.disable
     try:
         try:
@@ -65,14 +65,14 @@ def collected_later() -> Iterator[None]:
         go_on()  # a Ctrl-C may come before the other has run
 
 
-def drafted(
+def derived_expressions(
     tables: Tables, plan: Plan, steps: Sequence[int | None], check: Callable[[], Any] = list
-) -> tuple[Book, list[Any]]:
-    """The derivatives of a plan's first target at these steps, as drafts or bare numbers, and the book they are in."""
-    book = Book(tables, check)
+) -> tuple[Expressions, list[Any]]:
+    """The derivatives of a plan's first target at these steps, as expressions or numbers, and their owner."""
+    expressions = Expressions(tables, check)
     wanted = plan.leads_from(step for step in steps if step is not None)
-    adjoints = differentiate(plan, _drafts(book, plan), {plan.targets[0]: 1.0}, wanted)
-    return book, [0.0 if step is None else adjoints[step] for step in steps]
+    adjoints = differentiate(plan, _existing(expressions, plan), {plan.targets[0]: 1.0}, wanted)
+    return expressions, [0.0 if step is None else adjoints[step] for step in steps]
 
 
 def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
@@ -90,12 +90,12 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     tables = CURRENT.tables
     with tables.lock, Lasting(tables), collected_later():
         plan, (start,) = _plan(tables, chosen, [x], "tangents")
-        book = Book(tables, lambda: rows_of([x, *chosen], "tangents"))
-        duals = _moving(tables, plan, {start: 1.0}, _drafts(book, plan))
+        expressions = Expressions(tables, lambda: rows_of([x, *chosen], "tangents"))
+        duals = _moving(tables, plan, {start: 1.0}, _existing(expressions, plan))
         evaluate(plan, duals)
         answers = [duals[step].slope for step in plan.targets]
-        nodes = book.ink([0.0 if answer is None else answer for answer in answers])
-        book.close()
+        nodes = expressions.to_nodes([0.0 if answer is None else answer for answer in answers])
+        expressions.close()
     return nodes[0] if one else nodes
 
 
@@ -241,13 +241,13 @@ def _moving(tables: Tables, plan: Plan, speeds: Mapping[int | None, float], valu
         if step is not None and plan.rule(step) is not None:
             label = tables.label(plan.rows[step])
             raise NodeError(f"Forward mode moves leaves (Variables and PlaceHolders), not {label}.")
-    return [Dual(value, speeds.get(step)) for step, value in enumerate(values)]
+    return [DualNumber(value, speeds.get(step)) for step, value in enumerate(values)]
 
 
-def _drafts(book: Book, plan: Plan) -> list[Any]:
-    """A draft of each node that exists."""
-    drafts: list[Any] = []
+def _existing(expressions: Expressions, plan: Plan) -> list[Any]:
+    """An expression for each node of the plan."""
+    found: list[Any] = []
     for step, row in enumerate(many(plan.rows, "gradients", len(plan))):
-        operands = tuple(drafts[operand] for operand in plan.operands(step))
-        drafts.append(book.node(row, plan.rule(step), operands))
-    return drafts
+        operands = tuple(found[operand] for operand in plan.operands(step))
+        found.append(expressions.node(row, plan.rule(step), operands))
+    return found

@@ -19,8 +19,8 @@ from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes
 from .by_name import ByName
-from .handles import CURRENT, cut_back, handle
 from .nodes import Constant, Node, rows_of
+from .registry import CURRENT, cut_back, handle
 from .running import (
     check_fresh,
     check_grads,
@@ -203,7 +203,7 @@ class Graph(ByName, metaclass=GraphType):
             if grads is not None:
                 show_grads(tables, grads, accumulate)
                 if engine is None and "quick" not in tables.cache and own_code_pays(tables):
-                    from .quick import arm  # which brings the compiler along
+                    from .jit import arm  # which brings the compiler along
 
                     arm(tables, plan_for(tables, rows))
                 return

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.catalogue import UNARY
 from ..core.number import listed, number
-from ..core.numpys import INSTEAD, refusal
+from ..core.numpy_protocol import INSTEAD, refusal
 from ..core.origin import Origin
 from ..core.plan import plan_for
 from ..core.rules import BY_NUMBER, RULES, Arithmetic, Rule, rule_named
@@ -34,8 +34,8 @@ from ..core.tables import (
     row_of,
 )  # fmt: skip
 from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError, UpdateWarning
-from .handles import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
 from .printed import Printed, node_html, one_line, printed_tables, write_formula
+from .registry import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
 
 _getframe, _new = sys._getframe, object.__new__  # found quickly
 

@@ -18,7 +18,7 @@ ALIKE = 1e-4  # how far the slopes on both sides of a kink that is none are apar
 KEPT = 20  # of the entries that are furthest off
 
 
-class Wishes(NamedTuple):
+class CheckOptions(NamedTuple):
     """What `gradcheck` was asked; see there."""
 
     eps: float
@@ -30,7 +30,7 @@ class Wishes(NamedTuple):
     subset: str
     seed: int
 
-    def checked(self) -> Wishes:
+    def checked(self) -> CheckOptions:
         eps, max_rel, min_abs = (number(each, "gradcheck's tolerance") for each in self[:3])
         if not eps > 0.0:
             raise NodeError(f"gradcheck moves each leaf by eps, a number above 0, not {eps!r}.")
@@ -100,7 +100,12 @@ class Report(Tally):
         self._count(parameter, Tally(masked=1))
 
     def compare(
-        self, parameter: str, leaf: str, derivatives: dict[str, float], differences: Sequence[float], wishes: Wishes
+        self,
+        parameter: str,
+        leaf: str,
+        derivatives: dict[str, float],
+        differences: Sequence[float],
+        wishes: CheckOptions,
     ) -> None:
         """One entry: its derivative in each mode, and finite differences, of which the nearest counts."""
         found, self.tolerance = [], wishes.max_rel
@@ -165,7 +170,7 @@ class Report(Tally):
     __repr__ = __str__  # a notebook shows it
 
 
-def across(loss: Callable[[float], float], wishes: Wishes) -> tuple[float, float] | None:
+def across(loss: Callable[[float], float], wishes: CheckOptions) -> tuple[float, float] | None:
     """The slopes on the left and on the right of a declared kink, if they are equal; None if it is one.
 
     loss: of a distance. Each slope is that of a parabola through three points.

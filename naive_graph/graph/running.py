@@ -16,8 +16,8 @@ from ..core.plan import Plan, check_set
 from ..core.rules import BY_NUMBER
 from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
 from ..errors import FeedError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
-from .handles import CURRENT
 from .nodes import Node, PlaceHolder
+from .registry import CURRENT
 
 
 def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:

@@ -23,10 +23,10 @@ def law(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def again(rule: Any, *xs: Any) -> Any:
-    """The rule over drafts and floats: what `rule(*xs)` gives, without looking at everything again."""
+    """The rule over expressions and floats: what `rule(*xs)` gives, without checking them again."""
     for x in xs:
         if type(x) is not float:
-            return x.book.apply(rule, xs)
+            return x.owner.apply(rule, xs)
     return rule(*xs)
 
 
@@ -57,7 +57,7 @@ def coefficient(x: Any) -> tuple[float, Any]:
 
 
 def serial(x: Any) -> int:
-    """Where a factor stands in a product: numbers first, then nodes by row, then drafts by age."""
+    """Where a factor stands in a product: numbers first, then nodes by row, then expressions by age."""
     return -1 if isinstance(x, float) else x.serial
 
 
@@ -68,7 +68,7 @@ def add(*xs: Any) -> Any:
     a, b = xs
     if foldable(a, b):
         return known(a) + known(b)  # type: ignore[operator]
-    if a == 0.0 or b == 0.0:  # a draft equals nothing but itself: these are bare zeros
+    if a == 0.0 or b == 0.0:  # an expression equals nothing but itself: these are bare zeros
         return b if a == 0.0 else a
     if is_rule(b, c.neg):
         return again(c.sub, a, b.operands[0])

@@ -20,14 +20,14 @@ import numpy as np
 
 from ..core.number import number
 from ..core.plan import ancestors
-from ..core.progress import Bar
+from ..core.progress import ProgressBar
 from ..core.rules import RULES, Arithmetic
 from ..core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ..engines.llvm.emit import Opaque
 from ..engines.straight.line import PATIENCE, StraightLine, pays
 from ..engines.tape.flat import NONE, Flat
 from ..engines.tape.lowering import Lowering
-from ..engines.tape.stand import Rows, Stand
+from ..engines.tape.stand_ins import Rows, Stand
 from ..engines.tape.tape import Tape
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
@@ -234,7 +234,7 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
             took = perf_counter() - since
             chunk = _next(chunk, took)
             if bar is None and took > LONGEST / 32:
-                bar = Bar(len(history), "minimize")
+                bar = ProgressBar(len(history), "minimize")
             if bar is not None:
                 bar.move_to(done)
     except KeyboardInterrupt:

@@ -12,8 +12,8 @@ import numpy as np
 from ..core.number import floats, number
 from ..core.tables import Tables
 from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
-from ..graph.handles import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
+from ..graph.registry import CURRENT
 from ..graph.running import fed_rows
 from .given import Batch, Inputs
 

@@ -20,9 +20,9 @@ from ..core.plan import ancestors, check_set
 from ..core.tables import NEVER, Lasting
 from ..errors import EngineError, FeedError, NodeError, StaleNodeError
 from ..graph.graph import GraphType
-from ..graph.handles import CURRENT
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from ..graph.printed import wrapped
+from ..graph.registry import CURRENT
 from ..graph.running import complain
 from .again import AGE, Again, again, never
 from .feeding import checked, input_rows, is_single, missing, nodes_of, too_many

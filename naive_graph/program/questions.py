@@ -19,7 +19,7 @@ from ..engines.llvm.compile import llvmlite
 from ..engines.llvm.emit import Opaque
 from ..engines.straight.line import PATIENCE, StraightLine, fits, pays
 from ..engines.tape.flat import Sample
-from ..engines.tape.lowering import Lowering, Stage
+from ..engines.tape.lowering import Lowering, PassResult
 from ..engines.tape.report import report
 from ..engines.tape.tape import Tape
 from ..errors import EngineError, EngineWarning
@@ -198,7 +198,7 @@ class ByMachine(ByReference):
         places = self.weights.places if self.weights is not None else None
         return Lowering(self.tables, self.rows, self.wrt, self.batched, find=find, places=places)
 
-    def stages(self) -> list[Stage]:
+    def stages(self) -> list[PassResult]:
         """What each pass made, with its plan, which is made again where it was too large to be kept."""
         if self.weights is None and all(stage.flat is not None for stage in self.lowering.stages):
             return self.lowering.stages

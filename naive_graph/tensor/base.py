@@ -14,7 +14,7 @@ from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
 from ..core.tables import Tables
 from ..errors import ForeignNodeError, NodeError, ShapeError, StaleNodeError
-from ..graph.handles import CURRENT, check_name
+from ..graph.registry import CURRENT, check_name
 from .evaluation.arrays import Array
 from .index import Shape
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GradientCheckError, NumberError
-from ..graph.report import KINK_REACH, Report, Wishes, across, require_finite
+from ..graph.report import KINK_REACH, CheckOptions, Report, across, require_finite
 from .base import TensorNode, check_tensors, entry_name, method
 from .calculus import Calculus
 from .differentiate import ancestors, forward, gradients, reverse
@@ -33,7 +33,7 @@ TURNS = {"maximum": 1.0, "first_maximum": 1.0, "argmax": 1.0, "minimum": -1.0}  
 
 
 @method
-def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Wishes) -> Report:
+def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: CheckOptions) -> Report:
     """What `gradcheck` finds of tensors: of the sum of all entries of the losses."""
     check_tensors("gradcheck", losses)
     with np.errstate(all="ignore"):
@@ -48,7 +48,7 @@ def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Wi
 class _Question:
     """The loss as a function of its leaves."""
 
-    def __init__(self, loss: TensorNode, wishes: Wishes) -> None:
+    def __init__(self, loss: TensorNode, wishes: CheckOptions) -> None:
         self.loss, self.wishes = loss, wishes
         self.nodes = ancestors([loss])
         self.names = names_among(self.nodes)

@@ -19,7 +19,7 @@ from ..core.reference import evaluate
 from ..core.rules import Arithmetic, Rule
 from ..core.tables import CONSTANT, PLACEHOLDER, Tables
 from ..errors import OperandError
-from ..graph.derive import drafted
+from ..graph.derive import derived_expressions
 
 
 class Pencil(Arithmetic):
@@ -145,8 +145,8 @@ class Function:
                 plan = self.plan
                 row = self.arguments[position]
                 step = plan.rows.index(row) if row in plan.rows else None
-                book, answers = drafted(self.tables, plan, [step])
-                (slope,) = book.rows(answers)
+                expressions, answers = derived_expressions(self.tables, plan, [step])
+                (slope,) = expressions.rows(answers)
             self.slopes[position] = slope if isinstance(slope, float) else Function(self.tables, self.arguments, slope)
         return self.slopes[position]
 

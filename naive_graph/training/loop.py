@@ -21,8 +21,8 @@ from ..core.number import listed, number
 from ..engines.choice import WATCHERS
 from ..errors import TrainingError
 from ..graph.graph import Graph
-from ..graph.handles import CURRENT, let_go
 from ..graph.nodes import Node
+from ..graph.registry import CURRENT, let_go
 from .scalars import LARGEST, between
 from .trainers import Trainer
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from ..core.number import number
 from ..errors import TrainingError
-from ..graph.handles import CURRENT
 from ..graph.nodes import Variable, is_leaf_variable, rows_of
+from ..graph.registry import CURRENT
 
 
 def between(least: float, most: float, says: str) -> Callable[[Any, str], float]:

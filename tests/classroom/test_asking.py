@@ -127,7 +127,7 @@ def test_what_an_answer_edits_stays_in_its_own_process():
 @on_linux
 def test_editing_the_checker_earns_nothing():
     def edits(nodes):
-        asking.outcome = lambda *_: asking.Outcome("gave", [])
+        asking.outcome = lambda *_: asking.AnswerOutcome("gave", [])
         asking.plain = lambda *_: None
         type(KAHN).right = type(KAHN).accepts = lambda *_: True
         return []

@@ -9,7 +9,7 @@ import time
 import pytest
 from handing_in import RIGHT, WRONG, no_walls, walled  # noqa: F401
 
-from naive_graph.classroom import inside, sandbox, system_calls
+from naive_graph.classroom import sandbox, sandbox_child, system_calls
 from naive_graph.classroom.exercises import EXERCISES
 from naive_graph.classroom.judging import exercise_named
 from naive_graph.classroom.sandbox import Limits
@@ -425,4 +425,4 @@ def test_where_there_can_be_no_walls_it_is_refused_with_the_reason(monkeypatch):
 
 
 def test_the_questions_stand_in_the_room_of_the_exercises():
-    assert sys.modules[SLOPE.make_cases.__module__].__package__ == inside.ROOM
+    assert sys.modules[SLOPE.make_cases.__module__].__package__ == sandbox_child.ROOM

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from naive_graph import Graph, Operator, PlaceHolder, Variable, gradients
 from naive_graph.core.plan import Plan, kahn, plan_for
 from naive_graph.errors import GraphCycleError
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 
 def order(*targets):

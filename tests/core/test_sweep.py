@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from naive_graph import Graph, Variable
 from naive_graph.core.plan import kahn, plan_for
 from naive_graph.core.sweep import Contributed, Enqueued, Evaluated, Finished, forward, reverse
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 
 def product_and_sum():

@@ -11,7 +11,7 @@ from naive_graph.core.plan import absorbed_by
 from naive_graph.core.rules import RULES
 from naive_graph.core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables, packed
 from naive_graph.errors import StaleNodeError
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 CODE: CodeType = compile("x + y", "a learner's file", "eval")
 

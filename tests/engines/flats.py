@@ -11,7 +11,7 @@ from naive_graph.core.plan import plan_for
 from naive_graph.core.rules import BY_NUMBER
 from naive_graph.engines.tape.adjoint import Count
 from naive_graph.engines.tape.flat import DOT, LARGEST, NONE, REDUCE, TOTAL, Flat, Lanes
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 EPS = 2.0**-53
 

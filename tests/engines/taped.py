@@ -9,10 +9,10 @@ from unrolled import Habit, unrolled
 import naive_graph as ng
 from naive_graph import PlaceHolder
 from naive_graph.engines.straight.line import StraightLine
-from naive_graph.engines.tape.flat import NONE, Fed, Lanes
+from naive_graph.engines.tape.flat import NONE, FedLeaf, Lanes
 from naive_graph.engines.tape.lowering import Lowering
 from naive_graph.engines.tape.tape import Tape
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 
 def lowered(outputs, wrt, batched=()):
@@ -24,7 +24,7 @@ def given_values(low, fed=None):
     """What `flats.evaluated` looks leaves' values up in: the tables, and what was fed."""
     values = dict(enumerate(table_values()))
     for source in all_sources(low.flat):
-        if isinstance(source, Fed):
+        if isinstance(source, FedLeaf):
             values[source] = (fed or {}).get(source.row, values[source.row])
     return values
 
@@ -61,7 +61,7 @@ def on_tape(low, fed=None, samples=None):
 
 def fill(tape, low, values):
     """Feed every leaf that is not loaded."""
-    tape.scalars[tape.fed_at] = [values[Fed(row)] for row in tape.fed_rows]
+    tape.scalars[tape.fed_at] = [values[FedLeaf(row)] for row in tape.fed_rows]
     for row, source in low.flat.sources.items():
         if low.flat.groups[row] > 0 and not isinstance(source, Lanes):
             numbers = np.asarray(values[source], float)

@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite")
 import numpy as np
 
 from naive_graph.engines.llvm.machine import machine
-from naive_graph.engines.llvm.python import Floats, Longs, NotInSubset, Program
+from naive_graph.engines.llvm.python import Floats, Longs, NotInSubset, TranslatedModule
 
 
 class Points(NamedTuple):
@@ -67,4 +67,4 @@ def a_record_alone(of: Points) -> int:
 )
 def test_of_a_record_only_fields_are_read(function, message):
     with pytest.raises(NotInSubset, match=message):
-        Program().add(function)
+        TranslatedModule().add(function)

@@ -10,7 +10,7 @@ import naive_graph as ng
 from naive_graph import Graph, Variable
 from naive_graph.engines.llvm.pairs import partner
 from naive_graph.engines.llvm.typed import LANES
-from naive_graph.engines.straight.code import Written
+from naive_graph.engines.straight.code import StraightCode
 from naive_graph.engines.straight.packing import gathered
 from naive_graph.engines.tape.tape import Tape
 
@@ -47,5 +47,5 @@ def test_every_row_comes_once_and_after_its_operands(seed, size, chosen, lanes):
 def test_functions_that_do_not_wait_for_one_another_share_calls():
     xs = [Variable(0.1 * k) for k in range(2 * LANES)]
     low = lowered([Graph.sum([ng.tanh(x) for x in xs])], [])
-    text = str(Written(low.flat, [low.values[0].row], True))
+    text = str(StraightCode(low.flat, [low.values[0].row], True))
     assert sum('call <8 x double> @"tanh/1x8"(' in line for line in text.splitlines()) == 2

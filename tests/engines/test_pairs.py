@@ -13,7 +13,7 @@ from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm import listing as straight
 from naive_graph.engines.llvm.pairs import PAIRS, partner
 from naive_graph.engines.straight import code
-from naive_graph.engines.straight.code import Written
+from naive_graph.engines.straight.code import StraightCode
 from naive_graph.engines.tape.flat import DOT, LARGEST, TOTAL
 from naive_graph.engines.tape.tape import Tape
 
@@ -40,7 +40,7 @@ CALLS = [(ng.sin, "sin+cos"), (ng.cos, "sin+cos"), (ng.tanh, "tanh+sech_squared"
 def test_a_function_and_its_slope_are_one_call(function, call):
     x = Variable(0.5)
     low = lowered([function(x)], [x])
-    lines = str(Written(low.flat, [each.row for each in asked_of(low)], True)).splitlines()
+    lines = str(StraightCode(low.flat, [each.row for each in asked_of(low)], True)).splitlines()
     assert sum(" call " in line and f'@"{call}"' in line for line in lines) == 1
 
 

@@ -15,8 +15,8 @@ from naive_graph import Constant, Graph, Variable
 from naive_graph.core import reference
 from naive_graph.core.sweep import Contributed, reverse
 from naive_graph.engines.tape.adjoint import adjoint
+from naive_graph.engines.tape.cse import share
 from naive_graph.engines.tape.dots import dots
-from naive_graph.engines.tape.share import share
 
 
 def reached(plan, wanted, seeds):

@@ -12,7 +12,7 @@ from naive_graph import Constant, Graph, Variable
 from naive_graph.engines.tape.dots import dots
 from naive_graph.engines.tape.flat import ADD, DOT, MUL, NONE
 from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 
 def flattened(*nodes):

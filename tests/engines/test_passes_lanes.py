@@ -12,13 +12,13 @@ from unrolled import Habit, network, unrolled
 
 import naive_graph as ng
 from naive_graph import Constant, Graph, PlaceHolder, Variable
-from naive_graph.engines.tape import alike
+from naive_graph.engines.tape import isomorphism
+from naive_graph.engines.tape.cse import share
 from naive_graph.engines.tape.dots import dots
 from naive_graph.engines.tape.flat import TOTAL
 from naive_graph.engines.tape.lanes import lanes
 from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.engines.tape.share import share
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 KINDS = st.sampled_from([Constant, PlaceHolder, Variable])
 
@@ -178,7 +178,7 @@ def test_a_sample_of_another_kind_stays_apart():
 
 
 def test_neighbours_in_a_stencil_are_no_samples_and_not_walked_along(monkeypatch):
-    monkeypatch.setattr(alike, "lockstep", lambda *_: pytest.fail("walked along"))
+    monkeypatch.setattr(isomorphism, "lockstep", lambda *_: pytest.fail("walked along"))
     u = [Variable(float(place)) for place in range(30)]
     for _ in range(10):
         u = [u[0], *[u[i] - 0.1 * (u[i - 1] * u[i + 1]) for i in range(1, 29)], u[-1]]

@@ -9,7 +9,7 @@ from naive_graph import Graph
 from naive_graph.engines.tape.flat import NONE, Sample
 from naive_graph.engines.tape.lowering import PASSES, Wanted
 from naive_graph.engines.tape.rows import flat_of_tables
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 KEEPING = {each.name: each for each in PASSES if each.name not in ("powers", "batch", "adjoint")}
 

@@ -21,7 +21,7 @@ from naive_graph.engines.tape.powers import powers
 from naive_graph.engines.tape.rows import flat_of_tables
 from naive_graph.engines.tape.runs import Shapes, runs
 from naive_graph.engines.tape.sections import lives_on, sections
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 NORMALISED = """
     0 leaf

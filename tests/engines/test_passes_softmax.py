@@ -12,7 +12,7 @@ import naive_graph as ng
 from naive_graph import Graph, Variable
 from naive_graph.engines.tape.rows import flat_of_tables
 from naive_graph.engines.tape.softmax import softmax
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 NUMBERS = st.one_of(st.floats(-800, 800), st.sampled_from(ODD))
 

@@ -10,11 +10,11 @@ from unrolled import network
 from naive_graph import Graph
 from naive_graph.engines.tape.flat import NONE
 from naive_graph.engines.tape.sections import sections
-from naive_graph.engines.tape.tiles import Dense, Outer, tiles
+from naive_graph.engines.tape.tiles import DenseTile, Outer, tiles
 
 
 def rows_of(step):
-    if isinstance(step, Dense):
+    if isinstance(step, DenseTile):
         return step.outputs
     return [row for results in step.results for row in results] if isinstance(step, Outer) else [step.row]
 
@@ -25,7 +25,7 @@ def needs_of(flat, step):
 
 def fits(flat, step):
     """Whether a tile says of its rows what the plan says."""
-    if isinstance(step, Dense):
+    if isinstance(step, DenseTile):
         return all(
             sorted(terms(flat, row)) == sorted([*([(bias,)] if bias != NONE else []), *map(pair, ws, step.inputs)])
             for row, ws, bias in zip(step.outputs, step.weights, step.bias, strict=True)
@@ -81,7 +81,7 @@ def test_a_networks_layers_are_tiles(samples, inputs, hidden, seed):
         loss = network(samples, inputs, hidden, seed=seed)
         steps = tiled(lowered([loss.total], loss.weights).flat)
         if hidden > 1:
-            assert any(isinstance(step, Dense) and len(step.outputs) == hidden for step in steps)
+            assert any(isinstance(step, DenseTile) and len(step.outputs) == hidden for step in steps)
             assert any(isinstance(step, Outer) and hidden in (len(step.lefts), len(step.rights)) for step in steps)
 
 
@@ -109,7 +109,7 @@ def test_an_input_that_is_weighted_twice_is_two_inputs():
         4 dot 0 + 1*0 + 1*0 (group 1)
     """)
     )
-    assert [type(step).__name__ for step in steps] == ["Single", "Dense"]
+    assert [type(step).__name__ for step in steps] == ["Single", "DenseTile"]
 
 
 def test_an_outer_product_of_one_adjoint_with_itself_is_a_tile():

@@ -5,7 +5,7 @@ from ctypes import c_int64
 import pytest
 
 from naive_graph.engines.llvm.compile import compiled
-from naive_graph.engines.llvm.python import NotInSubset, Program
+from naive_graph.engines.llvm.python import NotInSubset, TranslatedModule
 
 OUTSIDE = {
     "a list of unknown length": ("ys = [i for i in range(n)]", "of unknown length cannot be compiled, in `ys = [i for"),
@@ -85,7 +85,7 @@ def test_what_is_outside_the_subset_is_refused_by_name(written, what):
     line, message = OUTSIDE[what]
     function = written(f"{HEAD}{line}\n return n").f
     with pytest.raises(NotInSubset) as refused:
-        Program().add(function)
+        TranslatedModule().add(function)
     assert str(refused.value).startswith("f: ") and message in str(refused.value)
 
 
@@ -95,19 +95,19 @@ def test_what_is_outside_the_subset_is_refused_by_name(written, what):
 def test_parameters_are_named_numbers_and_arrays(written, head):
     function = written(f"def f{head} -> int:\n return n").f
     with pytest.raises(NotInSubset, match="parameter"):
-        Program().add(function)
+        TranslatedModule().add(function)
 
 
 def test_a_result_is_a_number_or_nothing(written):
     function = written("def f(n: int) -> bool:\n return n > 0").f
     with pytest.raises(NotInSubset, match="f: the result bool"):
-        Program().add(function)
+        TranslatedModule().add(function)
 
 
 def test_two_functions_of_one_name_are_refused(written):
     one = written("def f(n: int) -> int:\n return 1").f
     two = written("def f(n: int) -> int:\n return 2").f
-    program = Program()
+    program = TranslatedModule()
     program.add(one)
     with pytest.raises(NotInSubset, match="two functions are called f"):
         program.add(two)
@@ -115,14 +115,14 @@ def test_two_functions_of_one_name_are_refused(written):
 
 def test_a_function_added_twice_is_written_once(written):
     function = written("def f(n: int) -> int:\n return 1").f
-    program = Program()
+    program = TranslatedModule()
     program.add(function), program.add(function)
     assert str(program).count("@f(") == 1
 
 
 def test_a_function_that_was_met_inside_can_still_be_had_outside(written):
     module = written("def f(n: int) -> int:\n return helper(n)")
-    program = Program()
+    program = TranslatedModule()
     program.add(module.f), program.add(module.helper)
     assert compiled(str(program)).address("helper") != 0
 
@@ -137,7 +137,7 @@ def test_a_machine_function_can_be_called_by_another(written):
 
 
 def test_a_function_with_a_fixed_parameter_is_compiled_for_each_of_its_values(written):
-    program = Program()
+    program = TranslatedModule()
     program.add(written("def f(n: int) -> int:\n return power(n, 1) + power(n, 1 + 1) + power(n, 2)").f)
     assert compiled(str(program)).function("f", c_int64, [c_int64])(3) == 9 + 81 + 81
     assert str(program).count("define internal i64 @power.") == 2
@@ -146,4 +146,4 @@ def test_a_function_with_a_fixed_parameter_is_compiled_for_each_of_its_values(wr
 def test_what_is_called_from_python_has_no_fixed_parameter(written):
     function = written("def f(n: Fixed) -> int:\n return n").f
     with pytest.raises(NotInSubset, match="f: the parameter n is Fixed"):
-        Program().add(function)
+        TranslatedModule().add(function)

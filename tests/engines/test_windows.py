@@ -34,7 +34,7 @@ from naive_graph.engines.tape.repeats import repeats as repeats_itself
 from naive_graph.engines.tape.rows import flat_of_tables
 from naive_graph.engines.tape.sweeps import WindowTape
 from naive_graph.errors import NumericWarning
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 from naive_graph.program.windowed import LEAST_ROWS, ByWindows
 
 REFUSED = {"sign", "heaviside", "greater", "less", "where"}  # rules with operands that they do not respond to

@@ -19,7 +19,7 @@ from naive_graph.errors import (
     StaleGraphError,
     StaleNodeError,
 )
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 # --- handles ---
 

@@ -11,7 +11,7 @@ from graphs import check_consistent
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
 from naive_graph.errors import StaleGraphError
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 # Python looks for signals when it enters a function, after a call of something written in C, and on jumping back.
 LOOKS = {opcode.opmap[name] for name in ("RESUME", "CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD") if name in opcode.opmap}

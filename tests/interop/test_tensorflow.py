@@ -317,7 +317,7 @@ def test_a_cast_that_would_round_at_run_time_is_refused_and_others_are_not():
 
 
 def test_reading_leaves_the_learners_scope_as_it_was_and_gives_no_warning():
-    from naive_graph.graph.handles import CURRENT
+    from naive_graph.graph.registry import CURRENT
 
     before = CURRENT.tables.scope_now
     with warnings.catch_warnings():

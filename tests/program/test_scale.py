@@ -8,8 +8,8 @@ import pytest
 from naive_graph import Graph, Variable, gradients
 from naive_graph.core.tables import COLUMNS, Gone, Tables
 from naive_graph.errors import NodeError
-from naive_graph.graph.draft import Draft
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.expressions import Expression
+from naive_graph.graph.registry import CURRENT
 
 
 def chain(operators):
@@ -135,7 +135,7 @@ def test_the_rows_of_a_gradient_are_appended_at_once(monkeypatch):
 def test_no_draft_outlives_a_gradient_and_the_collector_goes_on():
     x, y = chain(2_000)
     gradients(y, x)
-    assert gc.isenabled() and not any(type(each) is Draft for each in gc.get_objects())
+    assert gc.isenabled() and not any(type(each) is Expression for each in gc.get_objects())
     gc.disable()
     try:
         gradients(y, x)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 import pytest
 
 from naive_graph import AdamTrainer, Graph, History, LeafNode, Model, PlaceHolder, SimpleSGDTrainer, Variable, record
-from naive_graph.core.progress import Bar
+from naive_graph.core.progress import ProgressBar
 from naive_graph.errors import ShapeError, TrainingError
 from naive_graph.training import LoweredLoss, parameter
 from naive_graph.training.initialisers import const
@@ -86,7 +86,7 @@ def test_patience_ends_a_run_that_learns_no_more():
 
 def test_reporters_hear_every_step_and_history_is_one():
     line, history = Line(), History()
-    with Bar() as bar:
+    with ProgressBar() as bar:
         fit(line.trainer, line.loss, POINTS, epochs=2, batch_size=1, report=[history.record, bar])
     assert len(history) == 40
     assert history.names == ["epoch", "loss", "rate"]

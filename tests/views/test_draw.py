@@ -11,7 +11,7 @@ from pictures import SVG, both, groups, minimum_problem, texts
 from naive_graph import Graph, Operator, PlaceHolder, Variable, draw, operator, scope
 from naive_graph.core.catalogue import nonnegative
 from naive_graph.errors import DrawingError, NodeError
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 from naive_graph.views import look
 from naive_graph.views.drawing.ink import layered_svg
 from naive_graph.views.drawing.routes import paged

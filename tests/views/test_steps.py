@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive_graph import Constant, Graph, PlaceHolder, Variable, gradients, record, scope, step, tangent, where
 from naive_graph.core.plan import absorbed_by
 from naive_graph.errors import NodeError, PlaceHolderError
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 from naive_graph.views import Steps
 from naive_graph.views.steps.describe import figure, rule_tex
 from naive_graph.views.steps.mathml import mathml

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Case, graph_case, random_graphs, shape_features, small_graphs, targets
+from ..cases import ExerciseCase, graph_case, random_graphs, shape_features, small_graphs, targets
 from ..exercise import Exercise
 
 
@@ -97,7 +97,7 @@ def _kept(keys: str, grads: dict[Any, float], order: list[Any], y: Any) -> dict[
     return {node: grads[node] for node in order if node in kept[keys]}
 
 
-def _backward_cases() -> Iterator[Case]:
+def _backward_cases() -> Iterator[ExerciseCase]:
     for recipe in [*small_graphs(), *random_graphs(40)]:
         for target in targets(recipe):
 

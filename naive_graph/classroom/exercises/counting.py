@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Case, Formula, graph_case, list_cases, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, Formula, graph_case, list_cases, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -60,7 +60,7 @@ def _taken(operands: list[Any], first_only: str) -> list[Any]:
     return operands[:1] if first_only else list(dict.fromkeys(operands))
 
 
-def _graph_cases() -> Iterator[Case]:
+def _graph_cases() -> Iterator[ExerciseCase]:
     for recipe in [*small_graphs(), *random_graphs(20)]:
         yield graph_case(recipe, lambda nodes, partials: (list(nodes),), "", None, shape_features(recipe))
 
@@ -142,7 +142,7 @@ def _nudged_wrongly(f: Any, inputs: list[float], h: float, how: str) -> list[flo
     return slopes
 
 
-def _input_cases() -> Iterator[Case]:
+def _input_cases() -> Iterator[ExerciseCase]:
     one, two = Formula("3 * v[0]", "v"), Formula("v[0] * v[0] - 4 * v[1]", "v")
     three, odd = Formula("v[0] * v[1] / v[2]", "v"), Formula("cos(v[0]) * v[1] + v[2] * v[2]", "v")
     rows: list[tuple[Any, ...]] = []

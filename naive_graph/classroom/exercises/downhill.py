@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..cases import Case, plain_case
+from ..cases import ExerciseCase, plain_case
 from ..exercise import Exercise
 
 
@@ -62,7 +62,7 @@ def _turned(sign: str, after: float, before: float) -> float:
     return {"reversed": before - after, "absolute": abs(after - before), "sum": after + before}[sign]
 
 
-def _slope_cases() -> Iterator[Case]:
+def _slope_cases() -> Iterator[ExerciseCase]:
     functions: list[tuple[str, Callable[[float], float], str]] = [
         ("x", lambda x: x, "f is a line"),
         ("x * x", lambda x: x * x, "f is bent"),
@@ -147,7 +147,7 @@ def _shortened(result: str, values: list[Any]) -> Any:
     return min(values) if result == "best_only" else sorted(values, reverse=True) if result == "sorted" else values
 
 
-def _descend_cases() -> Iterator[Case]:
+def _descend_cases() -> Iterator[ExerciseCase]:
     functions: list[tuple[str, Callable[[float], float], Callable[[float], float]]] = [
         ("x * x", lambda x: x * x, lambda x: 2 * x),
         ("(x - 3) ** 2 + 1", lambda x: (x - 3) ** 2 + 1, lambda x: 2 * (x - 3)),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..asking import Changed
-from ..cases import Case, Formula, plain_case
+from ..cases import ExerciseCase, Formula, plain_case
 from ..exercise import Exercise
 
 
@@ -156,7 +156,7 @@ _TWO = {
 }  # fmt: skip
 
 
-def _asked(texts: dict[str, tuple[str, ...]], **duals: tuple[float, ...]) -> Iterator[Case]:
+def _asked(texts: dict[str, tuple[str, ...]], **duals: tuple[float, ...]) -> Iterator[ExerciseCase]:
     """A case for each text, with these Duals."""
     told = ", ".join(f"{name} = Dual{pair}" for name, pair in duals.items())
     for special, each in texts.items():
@@ -166,7 +166,7 @@ def _asked(texts: dict[str, tuple[str, ...]], **duals: tuple[float, ...]) -> Ite
             )
 
 
-def _dual_cases() -> Iterator[Case]:
+def _dual_cases() -> Iterator[ExerciseCase]:
     yield plain_case("Dual(3.0)", lambda a: a, (3.0,), features="no slope is given")
     yield plain_case("Dual(3.0, 2.0)", lambda a: a, (3.0, 2.0))
     for value, slope in ((3.0, 1.0), (0.7, -2.0), (-1.5, 0.5), (2.0, 0.0)):

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Case, plain_case
+from ..cases import ExerciseCase, plain_case
 from ..exercise import Exercise
 
 
@@ -64,7 +64,7 @@ def _arranged(rows: str, y: list[list[float]]) -> Any:
     return [[value if i == k else 0.0 for k, value in enumerate(row)] for i, row in enumerate(y)]
 
 
-def _contract_cases() -> Iterator[Case]:
+def _contract_cases() -> Iterator[ExerciseCase]:
     chance = random.Random(9)
     sizes = [
         (1, 1, 1),
@@ -201,7 +201,7 @@ def _mistaken(gradient: str, grads: list[float], shares: list[float], label: int
     return told[gradient] if gradient in told else [abs(each) for each in grads]
 
 
-def _softmax_cases() -> Iterator[Case]:
+def _softmax_cases() -> Iterator[ExerciseCase]:
     chance = random.Random(4)
     small: list[list[float]] = [[2.0], [0.0, 0.0], [1.0, 3.0], [-0.5, 0.25], [1.0, 2.0, 4.0], [0.3, -1.2, 0.8]]
     small += [[round(chance.gauss(0, 2), 2) for _ in range(size)] for size in (2, 3, 3, 4, 5, 6)]

@@ -6,7 +6,17 @@ import random
 from collections.abc import Iterator, Set
 from typing import Any
 
-from ..cases import CYCLES, Case, Recipe, chain, graph_case, random_graphs, shape_features, small_graphs, targets
+from ..cases import (
+    CYCLES,
+    ExerciseCase,
+    GraphRecipe,
+    chain,
+    graph_case,
+    random_graphs,
+    shape_features,
+    small_graphs,
+    targets,
+)
 from ..exercise import Exercise
 
 
@@ -85,7 +95,7 @@ def _ends(cycle: str, listed: list[Any], nodes: list[Any]) -> Any:
     return [] if cycle == "empty_on_cycle" and rest else listed + rest if cycle == "all_on_cycle" else listed
 
 
-def _ordered(case: Case, value: Any) -> str | None:
+def _ordered(case: ExerciseCase, value: Any) -> str | None:
     """What is wrong with an order of the nodes of a case."""
     recipe = case.recipe
     assert recipe is not None
@@ -115,8 +125,8 @@ def _listed(value: Any, due: Set[int]) -> str | None:
     return "there is a node too many" if set(found) - due else None
 
 
-def _kahn_cases() -> Iterator[Case]:
-    for seed, recipe in enumerate([Recipe(()), *small_graphs(), *CYCLES, *random_graphs(40)]):
+def _kahn_cases() -> Iterator[ExerciseCase]:
+    for seed, recipe in enumerate([GraphRecipe(()), *small_graphs(), *CYCLES, *random_graphs(40)]):
         order = sorted(range(recipe.size), key=lambda place: random.Random(seed * 100 + place).random())
         if recipe.size > 1 and order == sorted(order):
             order.reverse()
@@ -196,11 +206,11 @@ def _stays(keeps: str, node: Any, y: Any) -> bool:
     return not node.last if keeps == "leaves_only" else bool(node.last)
 
 
-def _depended_on(case: Case, value: Any) -> str | None:
+def _depended_on(case: ExerciseCase, value: Any) -> str | None:
     return _listed(value, case.due)
 
 
-def _depends_cases() -> Iterator[Case]:
+def _depends_cases() -> Iterator[ExerciseCase]:
     for recipe in [*small_graphs(), *random_graphs(40), chain(5000)]:
         for target in targets(recipe) if recipe.size < 999 else [recipe.size - 1]:
             told = "" if recipe.size > 999 else f", y = {'abcdefghijklmnopqrstuvwxyz'[target]}"

@@ -7,8 +7,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ...core.arithmetics.dual import Dual
-from ..cases import Case, Formula, Question, list_cases, plain_case
+from ...core.arithmetics.dual import DualNumber
+from ..cases import ExerciseCall, ExerciseCase, Formula, list_cases, plain_case
 from ..exercise import Exercise
 
 
@@ -111,12 +111,12 @@ def disagreement(
 # --- cases ----------------------------------------------------------------------
 
 
-def _dual_case(names: str, row: tuple[float, ...]) -> Case:
+def _dual_case(names: str, row: tuple[float, ...]) -> ExerciseCase:
     """The same numbers as dual numbers, which Python's math does not know."""
     text = ", ".join(f"{name} = {value!r}" for name, value in zip(names.split(), row))
-    return Case(
+    return ExerciseCase(
         f"{text}, as dual numbers",
-        lambda real: Question(tuple(Dual(value) for value in row), []),
+        lambda real: ExerciseCall(tuple(DualNumber(value) for value in row), []),
         frozenset({"the operands are dual numbers"}),
     )
 
@@ -125,10 +125,10 @@ def _values(given: Any) -> Any:
     """What dual numbers stand for."""
     if isinstance(given, (list, tuple)):
         return [_values(each) for each in given]
-    return given.value if isinstance(given, Dual) else given
+    return given.value if isinstance(given, DualNumber) else given
 
 
-def _with_duals(names: str, rows: list[tuple[float, ...]], **features: Any) -> Iterator[Case]:
+def _with_duals(names: str, rows: list[tuple[float, ...]], **features: Any) -> Iterator[ExerciseCase]:
     told = {text.replace("_", " "): holds for text, holds in features.items()}
     yield from list_cases(names, rows, told)
     yield from (_dual_case(names, row) for row in rows[-4:])
@@ -151,7 +151,7 @@ def _tables() -> Iterator[tuple[Any, ...]]:
         yield d, x, [float(10 * (j + 1)) for j in range(columns)]
 
 
-def _claims() -> Iterator[Case]:
+def _claims() -> Iterator[ExerciseCase]:
     for f, df, x, what in (
         ("x * x", "x", 1.0, ""), ("x * x", "2 * x", 1.0, "df is right"), ("x * x", "2 * x", 0.0, "both are 0"),
         ("3.0", "0.0", 2.0, "both are 0"), ("sin(x)", "-cos(x)", 0.5, "the signs differ"),

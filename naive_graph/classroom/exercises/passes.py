@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Case, list_cases, plain_case
+from ..cases import ExerciseCase, list_cases, plain_case
 from ..exercise import Exercise
 
 
@@ -169,7 +169,7 @@ def _plans() -> Iterator[list[Any]]:
         yield plan
 
 
-def _plan_cases() -> Iterator[Case]:
+def _plan_cases() -> Iterator[ExerciseCase]:
     for plan in _plans():
         read = {operand for _, *operands in plan for operand in operands}
         special = ["there is an operator" * any(len(row) > 1 for row in plan), "the plan is empty" * (not plan)]
@@ -186,7 +186,7 @@ def _filled() -> Iterator[tuple[Any, ...]]:
         yield plan, [0.5 + 1.25 * place for place in range(plan.count(LEAF))]
 
 
-def _run_cases() -> Iterator[Case]:
+def _run_cases() -> Iterator[ExerciseCase]:
     for text in ("", "m", "mm", "ma", "mma", "maa", "mam", "mmaam", "aaaa", "mammaaam", "ssmas", "ammmsaam"):
         names = [{"m": "mul", "a": "add", "s": "sin"}[letter] for letter in text]
         special = ["the list is empty" * (not text), "there are several runs" * (len(set(text)) > 1)]

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Case, list_cases, plain_case
+from ..cases import ExerciseCase, list_cases, plain_case
 from ..exercise import Exercise
 from ..sentences import LIKED, draw_sentences, write
 
@@ -123,7 +123,7 @@ def _parts() -> Iterator[tuple[Any, ...]]:
         yield vectors[:size], vectors[size : 2 * size], *vectors[2 * size :]
 
 
-def _trees(*more: Any) -> Iterator[Case]:
+def _trees(*more: Any) -> Iterator[ExerciseCase]:
     small: list[Any] = ["good", "bad", ("not", "good"), ("not", ("not", "bad"))]
     pairs = [("good", "bad"), ("bad", "good"), ("good", "fine"), ("bad", "dull")]
     small += [(joint, *pair) for joint in ("and", "or", "but") for pair in pairs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Case, Recipe, called, graph_case, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, GraphRecipe, called, graph_case, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -33,7 +33,7 @@ def tangents(
     return slopes
 
 
-def _tangent_cases() -> Iterator[Case]:
+def _tangent_cases() -> Iterator[ExerciseCase]:
     for recipe in [*small_graphs(), *random_graphs(25)]:
         for place in {0, recipe.size // 2}:
 
@@ -76,8 +76,8 @@ def _chosen(operands: list[Any], first_operand: str) -> list[Any]:
     return operands[:1] if first_operand else list(dict.fromkeys(operands))
 
 
-def _road_cases() -> Iterator[Case]:
-    squares = Recipe((1.0,), tuple(("mul", (place, place)) for place in range(30)))
+def _road_cases() -> Iterator[ExerciseCase]:
+    squares = GraphRecipe((1.0,), tuple(("mul", (place, place)) for place in range(30)))
     for recipe in [*small_graphs(), *random_graphs(25), squares]:
         for y, x in sorted({(recipe.size - 1, 0), (recipe.size - 1, recipe.size // 2), (recipe.size // 2, 0)}):
 

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from ..cases import Case, plain_case
+from ..cases import ExerciseCase, plain_case
 from ..exercise import Exercise
 
 
@@ -50,7 +50,7 @@ def _move(uses: str, speed: float, v: float, mu: float, rate: float, g: float) -
     return told[uses] if uses in told else speed - rate * g
 
 
-def _momentum_cases() -> Iterator[Case]:
+def _momentum_cases() -> Iterator[ExerciseCase]:
     chance = random.Random(3)
     for size, rate, mu in [(1, 0.1, 0.9), (1, 0.5, 0.0), (1, 0.3, 1.0), (2, 0.1, 0.9), (0, 0.1, 0.9)] + [
         (size, rate, mu) for size in (1, 2, 3, 5) for rate in (0.01, 0.3, 1.0) for mu in (0.5, 0.9)
@@ -158,7 +158,7 @@ def _stale(
     return m / (1 - b1**t), v / (1 - b2**t) if step == "old_moments" else v_hat
 
 
-def _adam_cases() -> Iterator[Case]:
+def _adam_cases() -> Iterator[ExerciseCase]:
     chance = random.Random(5)
     for i in range(32):
         size, t = (1, 1, 2, 0, 3)[i % 5], (1, 1, 2, 3, 10)[i // 5 % 5]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from ..cases import Case, called, graph_case, list_cases, random_graphs, shape_features, small_graphs
+from ..cases import ExerciseCase, called, graph_case, list_cases, random_graphs, shape_features, small_graphs
 from ..exercise import Exercise
 
 
@@ -37,7 +37,7 @@ def is_order(
     return True
 
 
-def _order_cases() -> Iterator[Case]:
+def _order_cases() -> Iterator[ExerciseCase]:
     chance = random.Random(5)
     for recipe in [*small_graphs(), *random_graphs(12)]:
         right = list(range(recipe.size))

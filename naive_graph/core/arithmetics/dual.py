@@ -12,7 +12,7 @@ from ..catalogue import where
 from ..rules import Arithmetic, Rule
 
 
-class Dual(Arithmetic):
+class DualNumber(Arithmetic):
     """value + slope * epsilon, where epsilon squared is 0. A slope of None is a certain 0.
 
     >>> from naive_graph.core.catalogue import sin
@@ -27,13 +27,13 @@ class Dual(Arithmetic):
         self.value = value
         self.slope = slope
 
-    def apply(self, rule: Rule, *operands: Any) -> Dual:
-        duals = [operand if isinstance(operand, Dual) else Dual(operand) for operand in operands]
+    def apply(self, rule: Rule, *operands: Any) -> DualNumber:
+        duals = [operand if isinstance(operand, DualNumber) else DualNumber(operand) for operand in operands]
         values = [dual.value for dual in duals]
         value = rule(*values)
         partials = rule.partials_at(values, value, [dual.slope is not None for dual in duals])
         moving = [(partial, dual.slope) for partial, dual in zip(partials, duals, strict=True) if partial is not None]
-        return Dual(value, _chosen(moving) if rule.selects else _chain_rule(moving))
+        return DualNumber(value, _chosen(moving) if rule.selects else _chain_rule(moving))
 
     def __repr__(self) -> str:
         return f"Dual({self.value}, {self.slope})"
@@ -56,5 +56,5 @@ def _chosen(moving: list[tuple[Any, Any]]) -> Any:
 
 def slope_of(value: Any) -> float:
     """The slope that a result carries; 0.0 for one that does not depend on what moves."""
-    slope = value.slope if isinstance(value, Dual) else None
+    slope = value.slope if isinstance(value, DualNumber) else None
     return 0.0 if slope is None else slope

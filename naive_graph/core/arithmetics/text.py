@@ -29,7 +29,7 @@ LONGEST = 400  # characters from which any subexpression is named
 MOST_WRITTEN = 100_000  # nodes of a formula, which is then shortened in the middle; it takes a second for as many
 
 
-class Style(NamedTuple):
+class Notation(NamedTuple):
     """How one language writes numbers, names, infix operators and everything else."""
 
     number: Any
@@ -45,7 +45,7 @@ class Text(Arithmetic):
 
     __slots__ = ("binding", "style", "text")
 
-    def __init__(self, text: str, binding: int, style: Style) -> None:
+    def __init__(self, text: str, binding: int, style: Notation) -> None:
         self.text = text
         self.binding = binding
         self.style = style
@@ -74,7 +74,7 @@ class Text(Arithmetic):
 # --- Python's style -----------------------------------------------------------
 
 
-def plain_number(value: float, style: Style) -> Text:
+def plain_number(value: float, style: Notation) -> Text:
     text = repr(value)
     if not math.isfinite(value):
         text = f'float("{text}")' if value != -math.inf else '-float("inf")'
@@ -87,7 +87,7 @@ def _plain_name(name: str) -> str:
     return name
 
 
-def _plain_infix(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
+def _plain_infix(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
     binding = BINDING[str(rule.infix)]
     if rule.infix == "**":  # binds to the right, and -x**y is -(x**y)
         return Text(f"{texts[0].within(ATOM)}**{texts[1].within(NEGATION)}", binding, style)
@@ -98,12 +98,12 @@ def _plain_infix(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
     return Text(str(sign).join(parts), binding, style)
 
 
-def _plain_call(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
+def _plain_call(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
     inside = ", ".join(text.text for text in texts)
     return Text(f"{rule.name}([{inside}])" if rule.arity is None else f"{rule.name}({inside})", ATOM, style)
 
 
-PLAIN = Style(plain_number, _plain_name, _plain_infix, _plain_call, "(", ")")
+PLAIN = Notation(plain_number, _plain_name, _plain_infix, _plain_call, "(", ")")
 
 # --- TeX ----------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ TEX_ESCAPES = {
 }  # fmt: skip
 
 
-def _tex_number(value: float, style: Style) -> Text:
+def _tex_number(value: float, style: Notation) -> Text:
     if not math.isfinite(value):
         text = {math.inf: r"\infty", -math.inf: r"-\infty"}.get(value, r"\text{NaN}")
         return Text(text, NEGATION if value == -math.inf else ATOM, style)
@@ -144,7 +144,7 @@ def tex_name(name: str) -> str:
     return f"{letter}_{{{index}}}" if index else letter
 
 
-def _tex_infix(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
+def _tex_infix(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
     if rule.infix == "/":
         return Text(rf"\frac{{{texts[0]}}}{{{texts[1]}}}", NEGATION, style)
     if rule.infix == "**":
@@ -155,7 +155,7 @@ def _tex_infix(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
     return Text(TEX_INFIX[str(rule.infix)].join(parts), binding, style)
 
 
-def _tex_other(rule: Rule, texts: Sequence[Text], style: Style) -> Text:
+def _tex_other(rule: Rule, texts: Sequence[Text], style: Notation) -> Text:
     pattern = rule.tex
     if pattern is None and rule.name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log"):
         pattern = "\\" + rule.name
@@ -180,7 +180,7 @@ def _escaped(name: str) -> str:
     return "".join(TEX_ESCAPES.get(letter, letter) for letter in name)
 
 
-TEX = Style(_tex_number, tex_name, _tex_infix, _tex_other, r"\left(", r"\right)")
+TEX = Notation(_tex_number, tex_name, _tex_infix, _tex_other, r"\left(", r"\right)")
 STYLES = {"text": PLAIN, "tex": TEX}
 
 # --- a whole graph ------------------------------------------------------------
@@ -222,7 +222,7 @@ def formula(tables: Tables, plan: Plan, style: str = "text") -> tuple[list[tuple
 class _Names:
     """Names for leaves and for named parts, no two the same."""
 
-    def __init__(self, tables: Tables, plan: Plan, style: Style) -> None:
+    def __init__(self, tables: Tables, plan: Plan, style: Notation) -> None:
         self.tables, self.plan, self.style = tables, plan, style
         self.taken: set[str] = set()
         self.parts = 0

@@ -81,7 +81,7 @@ class Kernel:
         return said
 
 
-class Order(NamedTuple):
+class SortedGraph(NamedTuple):
     """What the sort found: see kernel.py. drawn: operators, degrees, own, begins, order and marks."""
 
     sizes: array[int]
@@ -199,17 +199,17 @@ def results(tables: Tables) -> list[int] | None:
     return None if order is None else order.results.tolist()
 
 
-def sorted_for(tables: Tables, targets: Sequence[int]) -> Order | None:
+def sorted_for(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
     """The order for these targets (the whole graph if there are none), kept until the tables change."""
     key = (KEY, *targets)
     cache = tables.cache
     if key not in cache:
         cache[key] = _sorted(tables, targets)
-    order: Order | None = cache[key]
+    order: SortedGraph | None = cache[key]
     return order
 
 
-def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
+def _sorted(tables: Tables, targets: Sequence[int]) -> SortedGraph | None:
     machine, (columns, held) = the_kernel(), tables.held()
     operators, degrees, sources, consumers = columns
     machine.table.grow()  # after: it has every rule that is among the operators
@@ -230,11 +230,11 @@ def _sorted(tables: Tables, targets: Sequence[int]) -> Order | None:
         at = addresses(drawn)
         said = machine.sort(*at, *addresses((sources, consumers, machine.table.arities, follow, sizes)))
     results = follow[: sizes[kernel.RESULTS]]
-    return Order(sizes, drawn, results, held, at) if said == 0 else None
+    return SortedGraph(sizes, drawn, results, held, at) if said == 0 else None
 
 
 def evaluated(
-    tables: Tables, order: Order, fed: Mapping[int, float], now: int, warn: bool, tell: Tell
+    tables: Tables, order: SortedGraph, fed: Mapping[int, float], now: int, warn: bool, tell: Tell
 ) -> tuple[array[float], array[int]] | None:
     """All values, and when each was written or computed; None where it did not run. now: the number of this run."""
     machine, sizes = the_kernel(), order.sizes[:]  # a handler's run has its own
@@ -258,7 +258,7 @@ def evaluated(
 
 def swept(
     tables: Tables,
-    order: Order,
+    order: SortedGraph,
     targets: Sequence[int],
     known: tuple[array[float], array[int]] | None,
     warn: bool,
@@ -291,7 +291,7 @@ def swept(
     return said, grads
 
 
-def _first_share(tables: Tables, order: Order, wild: Sequence[float], values: Sequence[float]) -> str:
+def _first_share(tables: Tables, order: SortedGraph, wild: Sequence[float], values: Sequence[float]) -> str:
     """Which contribution was the first that made a gradient infinite or NaN. wild: what the kernel wrote down."""
     consumer, position, (partial, incoming, total) = int(wild[0]), int(wild[1]), wild[2:]
     operands = order.operands(consumer)

@@ -66,7 +66,7 @@ def unpack(
     return edges
 
 
-class Line(NamedTuple):
+class RunOrder(NamedTuple):
     """What is to be run, in order, and a mark for each row."""
 
     order: Ints
@@ -96,7 +96,7 @@ class Known(NamedTuple):
     stamps: Longs
 
 
-class Drawn(NamedTuple):
+class DrawnGraph(NamedTuple):
     """The graph as it was drawn, by the row drawn into."""
 
     operators: Shorts
@@ -105,13 +105,13 @@ class Drawn(NamedTuple):
     begins: Ints
 
 
-def absorbs(row: int, of: Drawn) -> int:
+def absorbs(row: int, of: DrawnGraph) -> int:
     """The row whose operands come first among this row's; -1 if there is none."""
     first = of.begins[row]
     return ~of.own[first] if first < of.begins[row + 1] and of.own[first] < 0 else -1
 
 
-def extent(row: int, of: Drawn) -> int:
+def extent(row: int, of: DrawnGraph) -> int:
     """How many operands a row has, those of what it absorbed among them."""
     count = 0
     while row >= 0:
@@ -121,7 +121,7 @@ def extent(row: int, of: Drawn) -> int:
     return count
 
 
-def gather(row: int, count: int, of: Drawn, ids: Ints) -> None:
+def gather(row: int, count: int, of: DrawnGraph, ids: Ints) -> None:
     """Write down all operands of a row, from the last to the first."""
     while row >= 0:
         below = absorbs(row, of)
@@ -145,7 +145,7 @@ def regroup(sources: Ints, targets: Ints, begins: Ints, next: Ints, own: Ints, s
 
 @machine
 def sort(
-    of: Drawn, order: Ints, marks: Bytes, sources: Ints, targets: Ints, arities: Ints, follow: Ints, sizes: Longs
+    of: DrawnGraph, order: Ints, marks: Bytes, sources: Ints, targets: Ints, arities: Ints, follow: Ints, sizes: Longs
 ) -> int:
     """Fill order, and the results, which go first in `follow`. Gives the room that followers need if it is small."""
     grouped = begin(sources, targets, of.begins, sizes)
@@ -196,7 +196,7 @@ def begin(sources: Ints, targets: Ints, begins: Ints, sizes: Longs) -> int:
     return grouped
 
 
-def chosen(of: Drawn, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
+def chosen(of: DrawnGraph, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
     """Mark the rows to be sorted: all but the absorbed, or what is asked for and all that it depends on. How many."""
     rows, asked = sizes[ROWS], sizes[ASKED]
     for row in range(rows):
@@ -233,7 +233,7 @@ def chosen(of: Drawn, marks: Bytes, waiting: Ints, sizes: Longs) -> int:
     return count
 
 
-def followers(of: Drawn, sources: Ints, targets: Ints, marks: Bytes, follow: Ints, sizes: Longs) -> None:
+def followers(of: DrawnGraph, sources: Ints, targets: Ints, marks: Bytes, follow: Ints, sizes: Longs) -> None:
     """The consumers of each row, in the order the edges were drawn: behind next[rows] and begins[rows + 1]."""
     rows = sizes[ROWS]
     begins, found = rows, 2 * rows + 1
@@ -303,7 +303,7 @@ def results(operators: Shorts, order: Ints, follow: Ints, sizes: Longs) -> None:
 
 @machine
 def evaluate(
-    of: Drawn, line: Line, results: Ints, sizes: Longs, rules: Longs, known: Known, xs: Floats, ids: Ints
+    of: DrawnGraph, line: RunOrder, results: Ints, sizes: Longs, rules: Longs, known: Known, xs: Floats, ids: Ints
 ) -> int:
     """Fill in the operators' values, and when that was."""
     rows, now = sizes[ROWS], sizes[NOW]
@@ -339,7 +339,7 @@ def evaluate(
     return said
 
 
-def absorbed(of: Drawn, sizes: Longs, line: Line) -> None:
+def absorbed(of: DrawnGraph, sizes: Longs, line: RunOrder) -> None:
     """Mark what the sorted rows took over, and what that took over: an absorber is newer than what it absorbs."""
     for row in range(sizes[ROWS]):
         line.marks[row] = 0
@@ -352,7 +352,7 @@ def absorbed(of: Drawn, sizes: Longs, line: Line) -> None:
 
 @machine
 def differentiate(
-    of: Drawn, line: Line, sizes: Longs, rules: Longs, known: Known, grads: Floats, xs: Floats, ids: Ints
+    of: DrawnGraph, line: RunOrder, sizes: Longs, rules: Longs, known: Known, grads: Floats, xs: Floats, ids: Ints
 ) -> int:
     """Add up all gradients of the rows that are asked for, each from a seed of 1. grads: 0 everywhere.
 
@@ -419,7 +419,7 @@ def differentiate(
     return 0
 
 
-def contribute(count: int, how: int, g: float, to: Handed, line: Line, grads: Floats, watch: Watch) -> int:
+def contribute(count: int, how: int, g: float, to: Handed, line: RunOrder, grads: Floats, watch: Watch) -> int:
     """Hand each wanted operand its share; nothing but a plain 0 goes to a branch that was not taken.
 
     how: TAKEN if the row itself was taken, and SELECTS if it chooses a branch. Gives whether to go on looking.

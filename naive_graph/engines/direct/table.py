@@ -14,12 +14,12 @@ from typing import Any
 
 from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
-from ..llvm import meaning
+from ..llvm import tracing
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import Opaque, opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
-from ..llvm.python import Program
+from ..llvm.python import TranslatedModule
 from .kernel import ENTRIES
 from .many import KNOWN, LOOPS
 
@@ -85,16 +85,16 @@ class Table:
 
 def text(rules: Sequence[Rule]) -> str:
     """The rules' code, in LLVM's language. Raises Opaque for what registers cannot follow."""
-    module, program = Module(), Program()
+    module, program = Module(), TranslatedModule()
     if any(rule.arity is None for rule in rules):
         for name, (function, arity) in KNOWN.items():
-            full = module.define(name, meaning.in_registers(function), arity)
+            full = module.define(name, tracing.in_registers(function), arity)
             program.known[name] = (full, ["double"] * arity, "double")
     wrapped = [looped(program, rule) if rule.arity is None else written(module, rule) for rule in rules]
     return "\n".join([together(module), str(program), *wrapped])
 
 
-def looped(program: Program, rule: Rule) -> str:
+def looped(program: TranslatedModule, rule: Rule) -> str:
     """The loops of a rule of any number of operands, under the names that rules have here."""
     if rule.name not in LOOPS:
         raise Opaque(f"The operator '{rule.name}' has no loop over its operands. Write one in engines/direct/many.py.")

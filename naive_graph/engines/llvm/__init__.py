@@ -3,10 +3,10 @@
 Rules become code, because they are applied to registers:
 
     compile      LLVM's assembly in, functions out; `cache` keeps them on disk
-    size         how long LLVM will take for a text, which nothing interrupts
+    compile_cost how long LLVM will take for a text, which nothing interrupts
     typed        values of LLVM that know their type
     emit         registers: one more arithmetic
-    meaning      the catalogue's value functions, where `math` writes machine code
+    tracing      the catalogue's value functions, where `math` writes machine code
     functions    such functions of one number, or of a register
     mathematics  exp, log, sin, cos, tanh of a register; `pairs` two at once
     listing      straight-line code for a whole sweep

@@ -17,11 +17,11 @@ from hashlib import sha256
 from threading import RLock
 from typing import Any
 
-from ...core.forks import COMPILER, held_over_forks
+from ...core.fork_safety import COMPILER, held_over_forks
 from ...core.imports import uninterrupted
 from ...errors import MissingToolError
 from . import cache
-from .size import can_be_optimised, check
+from .compile_cost import can_be_optimised, check
 
 _LIBRARIES: dict[str, Library] = {}  # what this process has compiled or loaded
 _LOCK = RLock()  # whoever calls LLVM holds it: llvmlite has a lock of its own, of which a fork would know nothing

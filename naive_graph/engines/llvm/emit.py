@@ -18,7 +18,7 @@ from typing import Any
 
 from ...core.number import number
 from ...core.rules import Arithmetic, Rule
-from . import meaning
+from . import tracing
 
 Value = Any  # an Emitted, or a float that is known already
 
@@ -44,7 +44,7 @@ class Emitted(Arithmetic):
 
     __slots__ = ("chunk", "name", "place", "writer")
 
-    def __init__(self, writer: Writer, name: str, chunk: int = 0) -> None:
+    def __init__(self, writer: InstructionWriter, name: str, chunk: int = 0) -> None:
         self.writer = writer
         self.name = name
         self.chunk = chunk
@@ -70,7 +70,7 @@ class Truth(Arithmetic):
 
     __slots__ = ("name", "writer")
 
-    def __init__(self, writer: Writer, name: str) -> None:
+    def __init__(self, writer: InstructionWriter, name: str) -> None:
         self.writer = writer
         self.name = name
 
@@ -92,7 +92,7 @@ class Truth(Arithmetic):
     __hash__ = None  # type: ignore[assignment]
 
 
-class Writer:
+class InstructionWriter:
     """Writes instructions, each only once: equal texts have equal results."""
 
     def __init__(self, module: Any) -> None:
@@ -121,7 +121,7 @@ class Writer:
             return INSTRUCTIONS[rule.name](self, *operands)
         if rule.name in SQUARES and _is_two(operands[1]) and isinstance(operands[0], Emitted):
             return self.binary("fmul", operands[0], operands[0] if rule.name == "pow" else 2.0)
-        return self.call(rule.name, meaning.in_registers(rule.value), operands)
+        return self.call(rule.name, tracing.in_registers(rule.value), operands)
 
     def binary(self, name: str, left: Value, right: Value) -> Emitted:
         return self.line(f"{name} {self.module.real} {self.operand(left)}, {self.operand(right)}")
@@ -165,7 +165,7 @@ def literal(value: float) -> str:
 def _folded(name: str) -> Callable[..., Value]:
     """`((a + b) + c) + ...`, in the written order. What multiplies by 1 or -1 is left out: no bit changes."""
 
-    def emitted(writer: Writer, first: Value, *rest: Value) -> Value:
+    def emitted(writer: InstructionWriter, first: Value, *rest: Value) -> Value:
         for each in rest:
             first = _product(writer, first, each) if name == "fmul" else writer.binary(name, first, each)
         return first
@@ -173,7 +173,7 @@ def _folded(name: str) -> Callable[..., Value]:
     return emitted
 
 
-def _product(writer: Writer, left: Value, right: Value) -> Value:
+def _product(writer: InstructionWriter, left: Value, right: Value) -> Value:
     for one, other in ((left, right), (right, left)):
         if not isinstance(one, Emitted):
             if one == 1.0:
@@ -183,11 +183,11 @@ def _product(writer: Writer, left: Value, right: Value) -> Value:
     return writer.binary("fmul", left, right)
 
 
-def _negated(writer: Writer, x: Value) -> Value:
+def _negated(writer: InstructionWriter, x: Value) -> Value:
     return writer.line(f"fneg {writer.module.real} {writer.operand(x)}") if isinstance(x, Emitted) else -x
 
 
-def _selected(writer: Writer, condition: Value, a: Value, b: Value) -> Value:
+def _selected(writer: InstructionWriter, condition: Value, a: Value, b: Value) -> Value:
     if not isinstance(condition, Arithmetic):
         return a if condition != 0 else b
     holds = condition if isinstance(condition, Truth) else writer.compare("une", condition, 0.0)

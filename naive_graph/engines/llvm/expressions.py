@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .emit import literal
 from .fields import syntax
-from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, Typed, Writing, is_fixed, result_type
+from .typed import LANES, MASK, SCALARS, VECTOR, WORDS, FunctionText, Typed, is_fixed, result_type
 from .unrolled import whole_number
 
 FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
@@ -31,7 +31,7 @@ class Functions(Protocol):
         """The name of the translated function."""
 
 
-class Expressions(Writing):
+class Expressions(FunctionText):
     """The expressions of one function: `expression` gives the value of any."""
 
     def __init__(self, program: Functions, tree: ast.FunctionDef, names: dict[str, Any]) -> None:

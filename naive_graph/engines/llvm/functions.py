@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import mathematics
-from .emit import Emitted, Opaque, Value, Writer, literal
+from .emit import Emitted, InstructionWriter, Opaque, Value, literal
 
 MOST_FORKS = 64  # decisions in a row, and
 MOST_PATHS = 512  # ways through one function: beyond, it is a loop that never ends
@@ -119,7 +119,7 @@ def together(*modules: Module) -> str:
     return "\n\n".join(["\n".join(modules[0].declared.values()), *functions]) + "\n"
 
 
-class Way(Writer):
+class Way(InstructionWriter):
     """One way through a function, as far as the questions that it asked were answered: "1" for yes."""
 
     def __init__(self, module: Module, path: str, arity: int) -> None:

@@ -9,7 +9,7 @@ is done sooner with it than with twenty that hand so much to each other.
 
 from __future__ import annotations
 
-from .emit import Emitted, Value, Writer
+from .emit import Emitted, InstructionWriter, Value
 from .functions import Module
 
 LONGEST = 400  # instructions from which a part is ended: LLVM takes some 20 ms for that
@@ -17,7 +17,7 @@ MOST_WHOLE = 8_000  # operands of all rows of a plan that is not cut: LLVM takes
 PARAMETERS = "ptr %values, ptr %adjoints, ptr %scratch"
 
 
-class Straight(Writer):
+class Straight(InstructionWriter):
     """The code of one sweep, as it is written: a function of arrays of floats.
 
     whole: whether it is one part, however long. spilled: how many places of the

@@ -18,7 +18,7 @@ from typing import Any
 from . import registers
 from .compile import Library, compiled
 from .fields import flattened, syntax
-from .python import SCALARS, Program, result_type
+from .python import SCALARS, TranslatedModule, result_type
 
 # Calls of the kernel at a place of a table of addresses: what each hands on, and what the kernel gives.
 KERNELS = {
@@ -100,7 +100,7 @@ def library_of(module: str) -> Library:
 
 def _text(module: str) -> str:
     known = {name: (name, ["ptr", "i64", *kinds], result) for name, (kinds, result) in KERNELS.items()}
-    program = Program({**registers.known(), **known})
+    program = TranslatedModule({**registers.known(), **known})
     for each in _OF_FILE[module]:
         program.add(each.python)
     entries = [_entry(each) for each in _OF_FILE[module]]

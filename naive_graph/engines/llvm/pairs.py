@@ -22,7 +22,7 @@ from . import mathematics
 from .emit import Emitted, Value
 from .functions import Choices, Module
 from .listing import Straight
-from .meaning import in_registers
+from .tracing import in_registers
 
 PAIRS = (("sin", "cos"), ("tanh", "sech_squared"), ("sigmoid", "sigmoid_slope"))
 PAIR_OF = {RULES[name].number: names for names in PAIRS for name in names}

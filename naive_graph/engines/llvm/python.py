@@ -45,15 +45,25 @@ from .typed import (
 from .unrolled import written_out
 
 __all__ = [
-    "LANES", "SCALARS", "Bytes", "Fixed", "Floats", "Ints", "Longs", "NotInSubset", "Program", "Shorts",
-    "result_type", "unrolled",
+    "LANES",
+    "SCALARS",
+    "Bytes",
+    "Fixed",
+    "Floats",
+    "Ints",
+    "Longs",
+    "NotInSubset",
+    "Shorts",
+    "TranslatedModule",
+    "result_type",
+    "unrolled",
 ]  # fmt: skip
 
 
 NO_NAMES: Mapping[str, int] = {}
 
 
-class Program:
+class TranslatedModule:
     """Functions translated so far, each once, with those that they call.
 
     known: names that stand for functions of LLVM's: name -> (its full name, the types of its operands, of its result).
@@ -96,7 +106,7 @@ class Program:
 class _Translation(Expressions):
     """One function on its way to LLVM."""
 
-    def __init__(self, program: Program, tree: ast.FunctionDef, names: dict[str, Any], full: str) -> None:
+    def __init__(self, program: TranslatedModule, tree: ast.FunctionDef, names: dict[str, Any], full: str) -> None:
         super().__init__(program, tree, names)
         self.full = full
         self.loops: list[tuple[str, str]] = []  # where `continue` and `break` lead

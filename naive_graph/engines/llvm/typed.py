@@ -50,7 +50,7 @@ def result_type(tree: ast.FunctionDef) -> str:
     return SCALARS[word]
 
 
-class Writing:
+class FunctionText:
     """The lines of one function; names, labels and conversions."""
 
     def __init__(self, tree: ast.FunctionDef) -> None:

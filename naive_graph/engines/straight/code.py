@@ -10,10 +10,10 @@ from ..llvm import registers
 from ..llvm.emit import INSTRUCTIONS, SQUARES, Emitted, opaque
 from ..llvm.functions import Module, together
 from ..llvm.listing import MOST_WHOLE, Straight, calling
-from ..llvm.meaning import in_registers
 from ..llvm.pairs import partner
+from ..llvm.tracing import in_registers
 from ..llvm.typed import LANES
-from ..tape.flat import DOT, LARGEST, NONE, Fed, Flat, name_of
+from ..tape.flat import DOT, LARGEST, NONE, FedLeaf, Flat, name_of
 from ..tape.operators import largest_of
 from .packing import both_together, gathered
 from .packing import together as side_by_side
@@ -22,7 +22,7 @@ ADD, SUB, MUL = RULES["add"], RULES["sub"], RULES["mul"]
 FEW = 16  # results whose differences from themselves are added up one by one
 
 
-class Written:
+class StraightCode:
     """The code of a plan without lanes: `run(values, results, scratch)`.
 
     wanted: rows to hand out; the k-th result is the k-th of them, and behind
@@ -43,7 +43,7 @@ class Written:
         for place, row in enumerate(wanted):
             self.results.setdefault(row, []).append(place)
         self.given: dict[int, int] = {}
-        fed = sorted({each.row for each in flat.sources.values() if isinstance(each, Fed)})
+        fed = sorted({each.row for each in flat.sources.values() if isinstance(each, FedLeaf)})
         self.fed = {row: self.code.room() for row in fed}
         self.registers: list[Any] = [None] * len(flat)
         for row in flat.leaves().tolist():
@@ -67,7 +67,7 @@ class Written:
             return self.flat.constants[row]
         if isinstance(source, int):
             return self.code.leaf("values", source)
-        self.given[row] = self.fed[source.row] if isinstance(source, Fed) else self.code.room()
+        self.given[row] = self.fed[source.row] if isinstance(source, FedLeaf) else self.code.room()
         return self.code.leaf("scratch", self.given[row])
 
     def _rows(self, rows: list[int], wide: bool) -> None:

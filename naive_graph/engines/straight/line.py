@@ -32,10 +32,10 @@ import numpy as np
 from ..llvm.compile import compiled
 from ..llvm.repeat import loop
 from ..llvm.typed import LANES
-from ..tape.face import Face, address
+from ..tape.allocation import aligned
 from ..tape.flat import NONE, Array, Flat
-from ..tape.places import aligned
-from .code import Written
+from ..tape.reentrancy import Face, address
+from .code import StraightCode
 
 FEW_ROWS = 400  # LLVM takes some 0.1 s for as many
 MOST_ROWS = 4_000  # some 0.5 s, and much more for twice as many
@@ -74,7 +74,7 @@ class StraightLine(Face):
         wide: bool | None = None,
     ) -> None:
         self.flat = flat
-        code = Written(flat, wanted, not fits(flat) if wide is None else wide)
+        code = StraightCode(flat, wanted, not fits(flat) if wide is None else wide)
         self.given, self.instructions = code.given, code.instructions
         result_of = {row: place for place, row in enumerate(wanted)}
         self.fed_rows, self.fed_at = [*code.fed], slice(0, len(code.fed))

@@ -3,12 +3,12 @@
 A plan is flattened into columns, rearranged by passes that change no value, and
 run by a few kernels that go along it. Read in this order: `flat` (the columns)
 and `rows` (filling them), `powers` (squares are products), `dots` (sums of
-products), `alike` and `lanes` (samples hidden in an unrolled graph), `adjoint`,
-`stand`, `templates` and `terms` (the reverse sweep appends rows), `share` (nothing is
+products), `isomorphism` and `lanes` (samples hidden in an unrolled graph), `adjoint`,
+`stand_ins`, `templates` and `terms` (the reverse sweep appends rows), `cse` (nothing is
 computed twice, or for nobody), `softmax`, `lowering` (all of these, one after the other),
 `sections` (what varies with the sample, and what does not), `tiles` (dots that
 share operands), `runs` and `scalars` (the rest, by operator: order and loop), `leaves`, `blocks` and
-`places` (where values live), `kernels`, `sums` and `operators` (the loops), `face`, `memory` and
+`allocation` (where values live), `kernels`, `sums` and `operators` (the loops), `reentrancy`, `memory` and
 `tape` (all of it), `report` (what the passes did, in words).
 
 A large plan in which `repeats` finds nothing goes another, shorter way: it is

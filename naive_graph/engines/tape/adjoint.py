@@ -9,7 +9,7 @@ are sums over the samples. Tests hold the two to the same bits.
 
 >>> from naive_graph import Graph
 >>> from naive_graph.engines.tape.rows import flat_of_tables
->>> from naive_graph.engines.tape.share import share
+>>> from naive_graph.engines.tape.cse import share
 >>> x, y = Graph.Variable(2.0), Graph.Variable(3.0)
 >>> z = x.sin() * y
 >>> flat, _ = flat_of_tables(z.tables, [z.row])
@@ -47,7 +47,7 @@ import numpy as np
 from ...core.tables import CONSTANT, PLACEHOLDER
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .flat import DOT, NONE, Array, Columns, Flat, room
+from .flat import DOT, NONE, Array, Flat, PlanColumns, room
 from .templates import FIRST_NUMBER, NOTHING, PLAIN, Templates, templates
 from .terms import Growing, Terms, chosen, give, guard, new_row, plant, push, summed, wider
 
@@ -125,7 +125,7 @@ def _room(flat: Flat, known: Templates, constants: int, most_terms: int) -> tupl
 
 
 @machine
-def lead(rows: int, of: Columns, known: Templates, asked: Asked) -> None:
+def lead(rows: int, of: PlanColumns, known: Templates, asked: Asked) -> None:
     """Mark every row that a wanted one leads to, through operands that it responds to."""
     for row in range(rows):
         for at in range(of.starts[row], of.starts[row + 1]):

@@ -24,7 +24,7 @@ from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
-from ..llvm.python import Program
+from ..llvm.python import TranslatedModule
 from ..llvm.typed import LANES, VECTOR
 from .operators import KNOWN, Shape, scattered
 
@@ -116,7 +116,7 @@ def text(shape: Shape) -> str:
             at_hand[f"slope{place}_alone"] = (alone, ["double"] * (arity + 2), "double")
     except Exception as error:  # whatever a learner's function does when it meets registers
         raise opaque(BY_NUMBER[shape.kind], error) from error
-    program = Program(at_hand)
+    program = TranslatedModule(at_hand)
     program.add_source(_back_source(arity))
     program.add_source(_one_source(arity))
     return f"{together(module, single)}\n{scattered()}\n{ADDED}\n{program}"

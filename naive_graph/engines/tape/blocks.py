@@ -18,7 +18,7 @@ from .flat import DOT, NONE, REDUCE, TOTAL, Flat
 from .kernels import DENSE, DOT_MIXED, EXPORT, FEED, FIRST_KERNEL, GATHER, OUTER, REDUCE_PAIRS, SPREAD, SUM
 from .operators import Shape
 from .sums import LANE, PRODUCT, SCALAR, SCALED, TALL
-from .tiles import ONE, Dense, Outer, Step
+from .tiles import ONE, DenseTile, Outer, Step
 
 BEHIND = None  # stands in an instruction for slots behind all others
 
@@ -43,7 +43,7 @@ class Instruction(NamedTuple):
     fields: list[Any]
 
 
-class Block(NamedTuple):
+class CodeBlock(NamedTuple):
     """A section's instructions, and how many slots they use.
 
     packed: scalars of which neighbours are to be made before. begun: those that
@@ -56,7 +56,7 @@ class Block(NamedTuple):
     begun: list[int]
 
 
-class Writer:
+class SectionWriter:
     """Writes the instructions of one section of lanes.
 
     kernel_of: gives a shape's number. scalar_of: rows' places. nothing: the scalar
@@ -83,14 +83,14 @@ class Writer:
         return slot
 
     def step(self, step: Step) -> None:
-        if isinstance(step, Dense):
+        if isinstance(step, DenseTile):
             self.dense(step)
         elif isinstance(step, Outer):
             self.outer(step)
         else:
             self.row(step.row)
 
-    def dense(self, step: Dense) -> None:
+    def dense(self, step: DenseTile) -> None:
         inputs = [self.lane(row) for row in step.inputs]
         starts, apart = self.weights(self.scalar_of[np.array(step.weights)])
         outputs: list[Any] = []
@@ -161,9 +161,9 @@ class Writer:
 
 
 def block(
-    writer: Writer, steps: list[Step], feeds: list[int], gathered: Mapping[int, int], exports: list[int],
+    writer: SectionWriter, steps: list[Step], feeds: list[int], gathered: Mapping[int, int], exports: list[int],
     slot_of: dict[Slot, int], keep: bool,
-) -> Block:  # fmt: skip
+) -> CodeBlock:  # fmt: skip
     """A section's steps as instructions.
 
     feeds, exports: rows to be read and handed out, in order. gathered: rows whose lanes are scalars, and where it is
@@ -179,7 +179,7 @@ def block(
     slots = give_slots(writer.instructions, slot_of, keep)
     code = encode(writer.instructions, slot_of, writer.scalar_of, slots)
     room = writer.room if any(each.what == OUTER for each in writer.instructions) else 0
-    return Block(code, slots + room, writer.packed, writer.begun)
+    return CodeBlock(code, slots + room, writer.packed, writer.begun)
 
 
 def give_slots(instructions: list[Instruction], slot_of: dict[Slot, int], keep: bool) -> int:

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .flat import ADD, DOT, MUL, NONE, Array, Columns, Flat, moved, room
+from .flat import ADD, DOT, MUL, NONE, Array, Flat, PlanColumns, moved, room
 
 
 def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
@@ -45,7 +45,7 @@ def dots(flat: Flat, keep: Array) -> tuple[Flat, Array]:
 
 
 @machine
-def mark(rows: int, of: Columns, keep: Bytes, uses: Ints, fused: Bytes) -> None:
+def mark(rows: int, of: PlanColumns, keep: Bytes, uses: Ints, fused: Bytes) -> None:
     """Mark the rows that dissolve in the sum that uses them."""
     for row in range(rows):
         if of.kinds[row] == ADD:
@@ -59,7 +59,7 @@ def mark(rows: int, of: Columns, keep: Bytes, uses: Ints, fused: Bytes) -> None:
 
 
 @machine
-def gather(rows: int, of: Columns, fused: Bytes, chain: Ints, place: Ints, made: Columns) -> int:
+def gather(rows: int, of: PlanColumns, fused: Bytes, chain: Ints, place: Ints, made: PlanColumns) -> int:
     """Write the rows that stay. chain: room for the sums that begin one another, the longest first."""
     size = 0
     edge = 0
@@ -96,7 +96,7 @@ def gather(rows: int, of: Columns, fused: Bytes, chain: Ints, place: Ints, made:
     return size
 
 
-def is_dot(row: int, of: Columns, fused: Bytes) -> int:
+def is_dot(row: int, of: PlanColumns, fused: Bytes) -> int:
     """Whether a sum has more than two terms, or takes up another row."""
     if of.starts[row + 1] - of.starts[row] > 2:
         return 1

@@ -30,7 +30,7 @@ NAMES = {DOT: "dot", TOTAL: "total", REDUCE: "reduce", LARGEST: "largest"}
 ADD, SUB, MUL, NEG, WHERE = (RULES[name].number for name in ("add", "sub", "mul", "neg", "where"))
 
 
-class Columns(NamedTuple):
+class PlanColumns(NamedTuple):
     """What kernels read of a plan, and write of a new one."""
 
     kinds: Ints
@@ -76,7 +76,7 @@ def arrays(numbers: Mapping[int, Any], kind: Any) -> tuple[Array, Array]:
     return np.array([*numbers], np.int32), np.array([*numbers.values()], kind)
 
 
-class Fed(NamedTuple):
+class FedLeaf(NamedTuple):
     """Where a leaf's value comes from: it is fed, for the leaf of that row of the tables."""
 
     row: int
@@ -130,8 +130,8 @@ class Flat:
         return len(self.kinds)
 
     @property
-    def columns(self) -> Columns:
-        return Columns(self.kinds, self.starts, self.operands, self.groups)
+    def columns(self) -> PlanColumns:
+        return PlanColumns(self.kinds, self.starts, self.operands, self.groups)
 
     def of(self, row: int) -> list[int]:
         """The operands of a row."""
@@ -173,12 +173,12 @@ def name_of(kind: int) -> str:
     return NAMES.get(kind) or (BY_NUMBER[kind].name if kind >= 0 else "leaf")
 
 
-def room(rows: int, edges: int) -> Columns:
+def room(rows: int, edges: int) -> PlanColumns:
     """Columns for so many rows and operands, with nothing in them yet."""
-    return Columns(*(np.empty(size, np.int32) for size in (rows, rows + 1, edges, rows)))
+    return PlanColumns(*(np.empty(size, np.int32) for size in (rows, rows + 1, edges, rows)))
 
 
-def moved(flat: Flat, place: Array, made: Columns, size: int) -> Flat:
+def moved(flat: Flat, place: Array, made: PlanColumns, size: int) -> Flat:
     """The plan of the first rows of these columns. place: where each old row went, and its leaf with it."""
     return replace(
         flat,
@@ -197,4 +197,4 @@ def rewritten(
 ) -> Flat:
     """The plan with these rows instead, each with its operands."""
     columns = (kinds, np.cumsum([0, *map(len, operands)]), [each for some in operands for each in some], groups)
-    return moved(flat, place, Columns(*(np.array(column, np.int32) for column in columns)), len(kinds))
+    return moved(flat, place, PlanColumns(*(np.array(column, np.int32) for column in columns)), len(kinds))

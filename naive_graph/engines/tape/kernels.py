@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..llvm.machine import machine
 from ..llvm.python import LANES, Floats, Ints, Longs
-from .scalars import ENTRIES, SAMPLED, Line, along
+from .scalars import ENTRIES, SAMPLED, InstructionLine, along
 from .sums import NOTHING_YET, Samples, dense, dot_mixed, many, outer, reduce_pairs, sum_in_order, sum_lanes
 
 # Instructions of scalars: (what, to, how many, from where in `index`, and the same for what a section looks up).
@@ -30,7 +30,7 @@ def call_lanes(table: Longs, kernel: int, code: Ints, at: int, lanes: Floats, wi
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
-class Tables(NamedTuple):
+class TapeTables(NamedTuple):
     """What is to be done: parts, instructions, what they look up, and the addresses of kernels."""
 
     parts: Ints
@@ -49,7 +49,7 @@ class Numbers(NamedTuple):
     out_lanes: Floats
 
 
-class Steps(NamedTuple):
+class LoopCount(NamedTuple):
     """How often; and what a run hands to the next one: pairs of scalars. watched: the one whose history is kept."""
 
     times: int
@@ -61,7 +61,7 @@ class Steps(NamedTuple):
 
 
 @machine
-def run(source: Floats, steps: Steps, todo: Tables, at: Numbers) -> None:
+def run(source: Floats, steps: LoopCount, todo: TapeTables, at: Numbers) -> None:
     """Run the tape again and again."""
     for step in range(steps.times):
         for part in range(0, todo.part_count * PART, PART):
@@ -77,12 +77,14 @@ def run(source: Floats, steps: Steps, todo: Tables, at: Numbers) -> None:
                 at.scalars[steps.moves[2 * move + 1]] = steps.moving[move]
 
 
-def run_scalars(begin: int, end: int, todo: Tables, on: Numbers, source: Floats) -> None:
+def run_scalars(begin: int, end: int, todo: TapeTables, on: Numbers, source: Floats) -> None:
     """Run the instructions from `begin` to `end`."""
     for at in range(begin, end, 5):
         what, to, length, base = todo.code[at], todo.code[at + 1], todo.code[at + 2], todo.code[at + 3]
         if what == SECTION:
-            along(length, to, Line(todo.index[base:], todo.index[todo.code[at + 4] :], todo.table, on.scalars))
+            along(
+                length, to, InstructionLine(todo.index[base:], todo.index[todo.code[at + 4] :], todo.table, on.scalars)
+            )
         elif what == LOAD:
             for i in range(length):
                 on.scalars[to + i] = source[todo.index[base + i]]
@@ -126,7 +128,7 @@ def amiss(xs: Floats, first: int, length: int) -> float:
     return rest
 
 
-def run_lanes(part: int, todo: Tables, at: Numbers) -> None:
+def run_lanes(part: int, todo: TapeTables, at: Numbers) -> None:
     """Run a part's instructions for one block of samples after the other; lanes beyond the last fill a register."""
     samples, width, stride = todo.parts[part + SAMPLES], todo.parts[part + WIDTH], todo.parts[part + STRIDE]
     for block in range(0, samples, width):
@@ -141,7 +143,7 @@ def run_lanes(part: int, todo: Tables, at: Numbers) -> None:
 
 
 def run_block(
-    begin: int, end: int, stride: int, block: int, todo: Tables, on: Samples, feeds: Floats, out_lanes: Floats
+    begin: int, end: int, stride: int, block: int, todo: TapeTables, on: Samples, feeds: Floats, out_lanes: Floats
 ) -> None:
     """Run the instructions for one block. block: its first sample."""
     at = begin

@@ -38,9 +38,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .alike import Alike, alike
+from .cse import needed
 from .flat import NONE, TOTAL, Array, Flat, Lanes, Sample, rewritten
-from .share import needed
+from .isomorphism import Alike, alike
 
 MOST_GROUPS = 16
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .flat import NONE, Fed, Flat, Lanes
+from .flat import NONE, FedLeaf, Flat, Lanes
 
 
-class Leaves:
+class LeafPlaces:
     """The places of all numbers that leaves hold, each source's once.
 
     alone: leaves of one value, and where each comes from. lines: leaves with a
@@ -22,7 +22,7 @@ class Leaves:
         every = [*self.alone.values(), *(source for line in self.lines.values() for source in line.sources)]
         self.loads = sorted({each for each in every if isinstance(each, int)})
         self.reach = self.loads[-1] + 1 if self.loads else 0
-        self.fed = sorted({each.row for each in every if isinstance(each, Fed)})
+        self.fed = sorted({each.row for each in every if isinstance(each, FedLeaf)})
         numbers = {number.hex(): number for line in self.lines.values() for number in line.numbers}
         self.held, first = [*numbers.values()], len(self.loads)
         self.fed_at = slice(first, first + len(self.fed))
@@ -36,6 +36,6 @@ class Leaves:
         """The place of what comes from there, or of that number; NONE if it has none of these."""
         if isinstance(source, int):
             return self._loaded[source]
-        if isinstance(source, Fed):
+        if isinstance(source, FedLeaf):
             return self._fed[source.row]
         return NONE if number is None else self._held[number.hex()]

@@ -31,12 +31,12 @@ from ...core.tables import PLACEHOLDER, VARIABLE, Tables
 from ..llvm.machine import machine
 from ..llvm.python import Bytes
 from .adjoint import Count, adjoint
+from .cse import share
 from .dots import dots
-from .flat import DOT, NONE, TOTAL, Array, Columns, Fed, Flat, Sample, rewritten
+from .flat import DOT, NONE, TOTAL, Array, FedLeaf, Flat, PlanColumns, Sample, rewritten
 from .lanes import lanes
 from .powers import powers
 from .rows import flat_of_tables
-from .share import share
 from .softmax import softmax
 
 SUMS = {RULES["total"].number: False, RULES["mean"].number: True}  # whether the sum is divided by the count
@@ -129,7 +129,7 @@ PASSES = (
 )
 
 
-class Stage(NamedTuple):
+class PassResult(NamedTuple):
     """What a pass made, how long it took, in seconds, and the rows of the results: outputs, then any derivatives.
 
     flat: the plan, or None if it was too large to be kept. size, dots, samples: how much there was of each.
@@ -167,7 +167,7 @@ class Lowering:
         keep: bool = False,
         places: Mapping[int, int] | None = None,
     ) -> None:
-        self.stages: list[Stage] = []
+        self.stages: list[PassResult] = []
         self._most_kept = sys.maxsize if keep else MOST_KEPT
         self._since = perf_counter()
         flat, chosen = flat_of_tables(tables, [*outputs, *wrt])
@@ -197,19 +197,19 @@ class Lowering:
         now = perf_counter()
         kept = flat if len(flat) <= self._most_kept else None
         results, dots = [at.row for at in wanted.results], int((flat.kinds == DOT).sum())
-        self.stages.append(Stage(name, kept, now - self._since, results, len(flat), dots, list(flat.samples)))
+        self.stages.append(PassResult(name, kept, now - self._since, results, len(flat), dots, list(flat.samples)))
         self._since = perf_counter()
 
 
 def _source(kind: int, row: int, places: Mapping[int, int] | None) -> Any:
     """Where a leaf's value comes from: the tables, or that it is fed; of Variables in an array, their place there."""
     if kind == PLACEHOLDER or (kind == VARIABLE and places is not None and row not in places):
-        return Fed(row)
+        return FedLeaf(row)
     return row if places is None else places.get(row, row)
 
 
 @machine
-def vary(rows: int, of: Columns, total: int, mean: int) -> None:
+def vary(rows: int, of: PlanColumns, total: int, mean: int) -> None:
     """Spread the group of the batched leaves to all that depends on them; a total has one value again."""
     for row in range(rows):
         if of.kinds[row] != total and of.kinds[row] != mean:
@@ -219,7 +219,7 @@ def vary(rows: int, of: Columns, total: int, mean: int) -> None:
 
 
 @machine
-def serve(rows: int, of: Columns, kept: Bytes) -> None:
+def serve(rows: int, of: PlanColumns, kept: Bytes) -> None:
     """Mark everything that a marked row depends on."""
     for row in range(rows - 1, -1, -1):
         if kept[row]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..llvm.typed import LANES
 from .adjoint import Count
-from .face import Face
+from .allocation import aligned
 from .flat import Array, Lanes
 from .kernels import GROUP, PART, SAMPLES
-from .places import aligned
+from .reentrancy import Face
 
 WARM = 262_144  # bytes of lanes that stay in the cache
 FLOAT = 8  # bytes of a number

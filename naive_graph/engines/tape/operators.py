@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 from ...core import ieee
 from ...core.catalogue import BUILT_IN
 from ...core.rules import BY_NUMBER, Rule
-from ..llvm import meaning
+from ..llvm import tracing
 from ..llvm.compile import Library, compiled
 from ..llvm.emit import opaque
 from ..llvm.functions import Module, together
 from ..llvm.machine import sources
-from ..llvm.python import Program
+from ..llvm.python import TranslatedModule
 from ..llvm.typed import LANES, MASK, VECTOR
 from .flat import LARGEST, name_of
 from .scalars import ANY_NUMBER, ENTRIES
@@ -119,7 +119,7 @@ def text(shape: Shape) -> str:
         "value_alone": (alone, ["double"] * shape.arity, "double"),
         "one": ("one", ["ptr", "ptr", "i64", "i64", "i64"], "void"),
     }
-    program = Program({**KNOWN, **values})
+    program = TranslatedModule({**KNOWN, **values})
     program.add_source(_run_source(shape.arity))
     program.add_source(_one_source(shape.arity))
     if shape.arity == 1:
@@ -130,7 +130,7 @@ def text(shape: Shape) -> str:
 
 def largest_of() -> Callable[..., Any]:
     """The largest of a softmax's operands, ready for registers."""
-    largest = meaning.in_registers(ieee.largest)
+    largest = tracing.in_registers(ieee.largest)
     return lambda *xs: largest(xs)
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Ints, Longs
-from .alike import MASK
-from .flat import ADD, Columns, Flat
+from .flat import ADD, Flat, PlanColumns
+from .isomorphism import MASK
 
 PART = 16  # a part of the plan, one in so many rows, that is worth looking at
 SLOTS = 1 << 18  # marks that are counted at once; a rare one makes way for others
@@ -34,7 +34,7 @@ def repeats(flat: Flat) -> bool:
 
 
 @machine
-def alike_terms(rows: int, of: Columns, hashes: Longs, sizes: Ints, marks: Longs, counts: Longs) -> int:
+def alike_terms(rows: int, of: PlanColumns, hashes: Longs, sizes: Ints, marks: Longs, counts: Longs) -> int:
     """1 as soon as the terms of one mark are many enough. marks, counts: room for SLOTS of each, all 0.
 
     A leaf alone is no term, and a row counts once, however many sums it is in:

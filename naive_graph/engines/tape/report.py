@@ -6,11 +6,11 @@ from typing import Any
 
 from ..llvm.typed import LANES
 from .flat import Flat
-from .lowering import PASSES, Lowering, Stage
+from .lowering import PASSES, Lowering, PassResult
 from .memory import FLOAT
 from .sections import Section
 from .tape import Tape
-from .tiles import Dense, Outer
+from .tiles import DenseTile, Outer
 
 SAID = {"plan": "the rows that the results depend on", **{each.name: each.said for each in PASSES}}
 
@@ -30,7 +30,7 @@ def _line(name: str, rows: str, took: str | None, said: str) -> str:
     return f"{name:<8} {rows:>8} {'' if took is None else f'{took:>8} '} {said}"
 
 
-def _more(stage: Stage) -> str:
+def _more(stage: PassResult) -> str:
     if stage.name == "lanes":
         found = ", ".join(f"{count} samples" for count in stage.samples[1:])
         return f": {found}" if found else ": none found"
@@ -50,7 +50,7 @@ def _tape(flat: Flat, tape: Tape) -> list[str]:
 
 def _lanes(flat: Flat, tape: Tape, section: Section) -> str:
     steps = tape.steps[section.stage, section.group]
-    dense = [step for step in steps if isinstance(step, Dense)]
+    dense = [step for step in steps if isinstance(step, DenseTile)]
     outer = [step for step in steps if isinstance(step, Outer)]
     layers = ", ".join(f"{len(each.inputs)} -> {len(each.outputs)}" for each in dense)
     grids = ", ".join(f"{len(each.lefts)} x {len(each.rights)}" for each in outer)

@@ -17,7 +17,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import CONSTANT, Tables
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .flat import Array, Columns, Flat, held, room
+from .flat import Array, Flat, PlanColumns, held, room
 
 BY_HAND, SORTED, MIXED = 0, 1, 2  # how the edges of the tables stand
 
@@ -53,7 +53,7 @@ def _columns(tables: Tables, targets: list[int]) -> tuple[Array, Array, Array, A
         edges = np.empty(len(sources), np.int32)
         by_consumer(len(sources), sources, consumers, begins, edges, np.zeros(rows + 1, np.int32))
     del sources, consumers
-    drawn = Drawn(begins, edges, np.zeros(rows, np.uint8))
+    drawn = ConsumerEdges(begins, edges, np.zeros(rows, np.uint8))
     drawn.live[targets] = 1
     made = room(rows, reach(rows, drawn))._replace(kinds=kinds)
     chosen, place, chain = (np.empty(rows, np.int32) for _ in range(3))
@@ -104,7 +104,7 @@ def by_consumer(edges: int, sources: Ints, consumers: Ints, begins: Ints, sorted
         filled[consumer] += 1
 
 
-class Drawn(NamedTuple):
+class ConsumerEdges(NamedTuple):
     """Edges by consumer; and which rows are live (1), or only absorbed by a live one (2), so that its operands are."""
 
     begins: Ints
@@ -113,7 +113,7 @@ class Drawn(NamedTuple):
 
 
 @machine
-def reach(rows: int, of: Drawn) -> int:
+def reach(rows: int, of: ConsumerEdges) -> int:
     """Mark what the live rows depend on; how many operands they have, all told."""
     for row in range(rows - 1, -1, -1):
         if of.live[row]:
@@ -134,7 +134,7 @@ def reach(rows: int, of: Drawn) -> int:
     return size
 
 
-def takes_over(row: int, of: Drawn) -> int:
+def takes_over(row: int, of: ConsumerEdges) -> int:
     """Whether the first edge into a row stands for all operands of a row that it absorbed.
 
     An absorbed row that is live has a value of its own, with which the fold goes on: then it is an operand.
@@ -145,7 +145,7 @@ def takes_over(row: int, of: Drawn) -> int:
 
 
 @machine
-def write(rows: int, of: Drawn, chain: Ints, place: Ints, chosen: Ints, made: Columns) -> int:
+def write(rows: int, of: ConsumerEdges, chain: Ints, place: Ints, chosen: Ints, made: PlanColumns) -> int:
     """Write the live rows, their kinds in place. chain: room for rows that absorbed one another, the last first."""
     size = 0
     edge = 0

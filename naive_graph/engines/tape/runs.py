@@ -25,7 +25,7 @@ import numpy as np
 from ..llvm.emit import Opaque
 from ..llvm.machine import machine
 from ..llvm.python import Ints
-from .flat import MUL, NONE, Array, Columns, Flat
+from .flat import MUL, NONE, Array, Flat, PlanColumns
 from .operators import Shape
 from .scalars import arity_of
 
@@ -75,7 +75,7 @@ def runs(flat: Flat, rows: Array, shapes: Shapes, position: Array | None = None)
 
 
 @machine
-def classes(size: int, rows: Ints, of: Columns, known: Ints, count: int, of_row: Ints) -> int:
+def classes(size: int, rows: Ints, of: PlanColumns, known: Ints, count: int, of_row: Ints) -> int:
     """The place of each row's shape among the known ones, pairs of a kind and an arity; how many there are now."""
     for at in range(size):
         kind, arity = of.kinds[rows[at]], arity_of(rows[at], of)
@@ -122,7 +122,9 @@ class Queues(NamedTuple):
 
 
 @machine
-def schedule(some: Some, of: Columns, wait: Waiting, queue: Queues, shapes: int, order: Ints, run_starts: Ints) -> int:
+def schedule(
+    some: Some, of: PlanColumns, wait: Waiting, queue: Queues, shapes: int, order: Ints, run_starts: Ints
+) -> int:
     """Kahn's sort with a queue for each shape: drain the fullest, again and again. Returns how many runs there are."""
     find_followers(some, of, wait)
     for at in range(some.size):
@@ -156,7 +158,7 @@ def schedule(some: Some, of: Columns, wait: Waiting, queue: Queues, shapes: int,
     return count
 
 
-def find_followers(some: Some, of: Columns, wait: Waiting) -> None:
+def find_followers(some: Some, of: PlanColumns, wait: Waiting) -> None:
     """The edges among these rows, by the row that they lead from. begins, missing: full of 0."""
     for at in range(some.size):
         for edge in range(of.starts[some.rows[at]], of.starts[some.rows[at] + 1]):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..llvm.machine import machine
 from ..llvm.python import Floats, Ints, Longs
-from .flat import ADD, DOT, MUL, SUB, Columns
+from .flat import ADD, DOT, MUL, SUB, PlanColumns
 from .sums import NOTHING_YET
 
 FEW = 4  # rows of a run that are quicker one by one: each is an instruction of its own
@@ -30,7 +30,7 @@ HOWS = 32  # an instruction begins with its shape's number times HOWS, and how i
 RUN, ONE, OF_ONE, SAMPLED, BACK, BACK_ONE, ENTRIES = 0, 1, 2, 3, 4, 5, 6
 
 
-class Written(NamedTuple):
+class InstructionTables(NamedTuple):
     """What is written so far. end: how much there is of the index, of the code, and of the slots."""
 
     slots: Ints
@@ -39,7 +39,7 @@ class Written(NamedTuple):
     end: Longs
 
 
-def arity_of(row: int, of: Columns) -> int:
+def arity_of(row: int, of: PlanColumns) -> int:
     """How many operands a row's shape has: ANY_NUMBER where a loop takes as many as there are."""
     kind, arity = of.kinds[row], of.starts[row + 1] - of.starts[row]
     if kind == DOT or (kind == ADD and arity != 2) or (kind == MUL and (arity < 2 or arity > MOST_OPERANDS)):
@@ -48,7 +48,7 @@ def arity_of(row: int, of: Columns) -> int:
 
 
 @machine
-def write(runs: int, run_starts: Ints, order: Ints, shapes: Ints, of: Columns, made: Written) -> None:
+def write(runs: int, run_starts: Ints, order: Ints, shapes: Ints, of: PlanColumns, made: InstructionTables) -> None:
     """An instruction for each run, or for each of a few rows, and where their operands are. shapes: of each of them."""
     for run in range(runs):
         first, last = run_starts[run], run_starts[run + 1]
@@ -70,7 +70,7 @@ def write(runs: int, run_starts: Ints, order: Ints, shapes: Ints, of: Columns, m
             made.end[1] += 3
 
 
-def place_by_place(arity: int, first: int, last: int, order: Ints, of: Columns, made: Written) -> None:
+def place_by_place(arity: int, first: int, last: int, order: Ints, of: PlanColumns, made: InstructionTables) -> None:
     """The first operand of every row, then the second, and so on."""
     for place in range(arity):
         for at in range(first, last):
@@ -78,7 +78,7 @@ def place_by_place(arity: int, first: int, last: int, order: Ints, of: Columns, 
             made.end[0] += 1
 
 
-def row_by_row(first: int, last: int, order: Ints, of: Columns, made: Written) -> None:
+def row_by_row(first: int, last: int, order: Ints, of: PlanColumns, made: InstructionTables) -> None:
     """A row that takes any number of operands has them together, behind their number; -1 where there is none."""
     for at in range(first, last):
         made.index[made.end[0]] = of.starts[order[at] + 1] - of.starts[order[at]]
@@ -111,7 +111,7 @@ def call_value(table: Longs, kernel: int, x: float) -> float:
     raise NotImplementedError("Only machine code can call a kernel by its address.")
 
 
-class Line(NamedTuple):
+class InstructionLine(NamedTuple):
     """Instructions, one after the other, what they look up, and the column that they go along."""
 
     code: Ints
@@ -120,7 +120,7 @@ class Line(NamedTuple):
     scalars: Floats
 
 
-def along(size: int, to: int, line: Line) -> None:
+def along(size: int, to: int, line: InstructionLine) -> None:
     """Run all instructions, which are so many numbers. to: the slot of the first result."""
     base = 0
     last = line.scalars[to - 1] if to > 0 else 0.0  # the first row may take what lies right before
@@ -131,7 +131,7 @@ def along(size: int, to: int, line: Line) -> None:
         base += line.code[at + 2]
 
 
-def there(shape: int, to: int, length: int, base: int, how: int, last: float, line: Line) -> float:
+def there(shape: int, to: int, length: int, base: int, how: int, last: float, line: InstructionLine) -> float:
     """One instruction. Gives and takes the last result: what waits for it need not wait for memory."""
     if how == TWO_FROM:
         last = line.scalars[line.index[base]] + line.scalars[line.index[base + 1]]
@@ -159,7 +159,7 @@ def there(shape: int, to: int, length: int, base: int, how: int, last: float, li
     return last
 
 
-def in_memory(shape: int, to: int, length: int, base: int, how: int, line: Line) -> float:
+def in_memory(shape: int, to: int, length: int, base: int, how: int, line: InstructionLine) -> float:
     """The same for those that leave their results in memory."""
     if how == SUM:
         add_up(to, length, base, line)
@@ -173,7 +173,7 @@ def in_memory(shape: int, to: int, length: int, base: int, how: int, line: Line)
     return line.scalars[to + length - 1]
 
 
-def add_up(to: int, length: int, base: int, line: Line) -> None:
+def add_up(to: int, length: int, base: int, line: InstructionLine) -> None:
     """Sums of any number of terms, from the left."""
     at = base
     for i in range(length):
@@ -185,7 +185,7 @@ def add_up(to: int, length: int, base: int, line: Line) -> None:
         at = end
 
 
-def multiply_and_add(to: int, length: int, base: int, line: Line) -> None:
+def multiply_and_add(to: int, length: int, base: int, line: InstructionLine) -> None:
     """Dots: sums of products, from the left; where there is no second factor a term is the first."""
     at = base
     for i in range(length):
@@ -201,7 +201,7 @@ def multiply_and_add(to: int, length: int, base: int, line: Line) -> None:
         at = end
 
 
-def multiply(to: int, length: int, base: int, line: Line) -> None:
+def multiply(to: int, length: int, base: int, line: InstructionLine) -> None:
     """Products of any number of factors, from the left."""
     at = base
     for i in range(length):

@@ -35,7 +35,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Ints
-from .flat import DOT, REDUCE, TOTAL, Array, Columns, Flat
+from .flat import DOT, REDUCE, TOTAL, Array, Flat, PlanColumns
 
 
 class Section(NamedTuple):
@@ -73,7 +73,7 @@ def lives_on(parts: list[Section]) -> set[int]:
 
 
 @machine
-def stage_rows(rows: int, of: Columns, stages: Ints) -> None:
+def stage_rows(rows: int, of: PlanColumns, stages: Ints) -> None:
     """After how many sections each row is known: an even number of scalars, an odd one of lanes."""
     for row in range(rows):
         collects = of.kinds[row] == TOTAL or of.kinds[row] == REDUCE

@@ -18,11 +18,11 @@ from ...core.tables import VARIABLE
 from ..llvm.machine import library_of, machine, packed
 from ..llvm.python import Floats, Ints, Longs
 from .backward import backward
-from .face import Face
 from .flat import Flat, arrays
 from .kernels import amiss
 from .operators import addresses
-from .scalars import ANY_NUMBER, BACK, BACK_ONE, ENTRIES, HOWS, MANY, PRODUCT, SUM, TWO_FROM, Line, along
+from .reentrancy import Face
+from .scalars import ANY_NUMBER, BACK, BACK_ONE, ENTRIES, HOWS, MANY, PRODUCT, SUM, TWO_FROM, InstructionLine, along
 from .windows import Windows
 
 
@@ -64,8 +64,8 @@ class WindowTape(Face):
         """Take memory of its own, in which nothing was computed yet."""
         self.scalars, self.adjoints = self.scalars.copy(), np.zeros(len(self.scalars))
         self.out = np.zeros(len(self.wanted) + 1)
-        first = Leaves(0, self.loads, self.loaded, self.leaf_count)
-        line = Line(self.code, self.index, self.table, self.scalars)
+        first = LeafValues(0, self.loads, self.loaded, self.leaf_count)
+        line = InstructionLine(self.code, self.index, self.table, self.scalars)
         end = Ends(len(self.code), len(self.index), self.rows)
         self.arguments = packed(first, line, end, self.adjoints, self.wanted, len(self.wanted), self.out)
         self.packed = self.arguments.ctypes.data
@@ -76,7 +76,7 @@ def _addresses(shape: Any) -> tuple[int, ...]:
     return (*addresses(shape)[:BACK], *((back.back, back.one) if back else (0, 0)))
 
 
-class Leaves(NamedTuple):
+class LeafValues(NamedTuple):
     """Where leaves' values come from: source[loads[k]] is the k-th one's; those behind are there already."""
 
     source: Floats
@@ -95,7 +95,7 @@ class Ends(NamedTuple):
 
 @machine
 def there_and_back(
-    leaves: Leaves, line: Line, end: Ends, adjoints: Floats, wanted: Ints, wanted_count: int, out: Floats
+    leaves: LeafValues, line: InstructionLine, end: Ends, adjoints: Floats, wanted: Ints, wanted_count: int, out: Floats
 ) -> None:
     """Every value; then, from the output back, every adjoint."""
     for at in range(leaves.load_count):
@@ -117,7 +117,7 @@ def there_and_back(
     out[wanted_count] = amiss(out, 0, wanted_count)
 
 
-def back(shape: int, first: int, length: int, base: int, how: int, line: Line, adjoints: Floats) -> None:
+def back(shape: int, first: int, length: int, base: int, how: int, line: InstructionLine, adjoints: Floats) -> None:
     """One run backwards: each row hands its adjoint on, and leaves 0 for the next time."""
     if how >= TWO_FROM:
         x, y, incoming = line.index[base], line.index[base + 1], adjoints[first]
@@ -140,7 +140,7 @@ def back(shape: int, first: int, length: int, base: int, how: int, line: Line, a
         call_back(line.table, ENTRIES * shape + way, line.scalars, adjoints, line.index, base, first, length)
 
 
-def spread(first: int, length: int, base: int, line: Line, adjoints: Floats) -> None:
+def spread(first: int, length: int, base: int, line: InstructionLine, adjoints: Floats) -> None:
     """Each term of a sum gets the sum's adjoint."""
     at = base
     for i in range(length):
@@ -152,7 +152,7 @@ def spread(first: int, length: int, base: int, line: Line, adjoints: Floats) -> 
         at = end
 
 
-def share_out(first: int, length: int, base: int, line: Line, adjoints: Floats) -> None:
+def share_out(first: int, length: int, base: int, line: InstructionLine, adjoints: Floats) -> None:
     """Each factor gets the product's adjoint times all the others; a factor of 0 is harmless."""
     at = base
     for i in range(length):

@@ -12,15 +12,15 @@ from ...core.progress import progress
 from ..llvm.machine import library_of, packed
 from ..llvm.typed import LANES
 from . import kernels
-from .blocks import Slot, Writer, block
+from .allocation import runs_of, side_by_side
+from .blocks import SectionWriter, Slot, block
 from .flat import NONE, Array, Flat
-from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, Numbers, Steps, Tables
-from .leaves import Leaves
+from .kernels import BEGIN, CHECK, COPY, GROUP, LOAD, MOVE, PACK, SECTION, TO, LoopCount, Numbers, TapeTables
+from .leaves import LeafPlaces
 from .memory import Memory
 from .operators import Shape, addresses
-from .places import runs_of, side_by_side
 from .runs import Runs, Shapes, runs
-from .scalars import Written, write
+from .scalars import InstructionTables, write
 from .sections import Section, lives_on, sections
 from .sums import NOTHING_YET
 from .tiles import tiles
@@ -64,7 +64,7 @@ class Tape(Memory):
 
     def _place(self, wanted: Sequence[int]) -> None:
         """Scalars: what leaves hold, then rows in the order in which they run; and room for the results."""
-        flat, self.leaves = self.flat, Leaves(self.flat)
+        flat, self.leaves = self.flat, LeafPlaces(self.flat)
         self.fed_rows, self.fed_at, self.reach = self.leaves.fed, self.leaves.fed_at, self.leaves.reach
         found = {row: self.leaves.place(source) for row, source in self.leaves.alone.items()}
         others = [row for row, place in found.items() if place == NONE]
@@ -144,7 +144,7 @@ class Tape(Memory):
     def _runs(self, found: Runs) -> None:
         rows, most, first = found.order, len(self.flat.operands), int(self.slots[found.order[0]])
         index, code = np.empty(most + len(rows), np.int32), np.empty(3 * len(rows), np.int32)
-        made = Written(self.slots, index, code, np.array([0, 0, first], np.int64))
+        made = InstructionTables(self.slots, index, code, np.array([0, 0, first], np.int64))
         write(len(found.starts) - 1, found.starts, rows, found.shapes, self.flat.columns, made)
         (entries, size, _), base = made.end.tolist(), self._sizes["index"]
         self._indexed(code[:size])
@@ -162,7 +162,7 @@ class Tape(Memory):
 
     def _lanes(self, part: Section, exports: list[int], begun: bool) -> None:
         group, pack_at = part.group, self.nothing + 2 + self._sizes["packed"]
-        writer = Writer(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * LANES)
+        writer = SectionWriter(self.flat, self._kernel, self.slots, self.nothing, pack_at, 2 * LANES)
         feeds = [] if begun else self.fed[group]
         gathered = {row: at for row, at in self.gathered.items() if self.flat.groups[row] == group and not begun}
         steps, slots = self.steps[part.stage, group], self.lane_slots[group]
@@ -213,8 +213,8 @@ class Tape(Memory):
     def _pack(self) -> None:
         """Write all arguments of the kernel into one array."""
         self.history = np.zeros(1)
-        steps = Steps(1, self.history, self.watched, self.moves, self.move_count, self.moving)
-        todo = Tables(self.parts, len(self._parts), self.code, self.index, self.table)
+        steps = LoopCount(1, self.history, self.watched, self.moves, self.move_count, self.moving)
+        todo = TapeTables(self.parts, len(self._parts), self.code, self.index, self.table)
         self.arguments = packed(0, steps, todo, Numbers(self.scalars, self.lanes, self.feed_room, self.out_room))
         self.packed = self.arguments.ctypes.data
 

@@ -19,7 +19,7 @@ from ...core.rules import BY_NUMBER, Rule
 from ..llvm.emit import Opaque, opaque
 from ..llvm.python import Bytes, Ints
 from .flat import Array
-from .stand import Rows, Stand
+from .stand_ins import Rows, Stand
 
 PLAIN, NOTHING = -1, -2  # a partial of 1, and none at all
 MOST_SLOPES = 1_000  # of a row, each of which is a row of as many operands

@@ -41,7 +41,7 @@ ONE = -2  # an input that is 1 for every sample
 PAIR = 4  # cycles that eight samples of one product take, and its share in adding them up
 
 
-class Dense(NamedTuple):
+class DenseTile(NamedTuple):
     """outputs[j] = bias[j] + sum over k of weights[j][k] * inputs[k], for every sample.
 
     bias: NONE where there is none. An input may be ONE. fused: whether nobody minds the last bit.
@@ -83,7 +83,7 @@ class Single(NamedTuple):
     row: int
 
 
-Step = Dense | Outer | Single
+Step = DenseTile | Outer | Single
 
 
 def tiles(flat: Flat, section: Section) -> list[Step]:
@@ -106,7 +106,7 @@ def tiles(flat: Flat, section: Section) -> list[Step]:
     return steps
 
 
-def _dense(flat: Flat, section: Section) -> list[Dense]:
+def _dense(flat: Flat, section: Section) -> list[DenseTile]:
     alike = defaultdict(list)
     for row in section.rows.tolist():
         if flat.kinds[row] == DOT:
@@ -115,7 +115,7 @@ def _dense(flat: Flat, section: Section) -> list[Dense]:
                 inputs, weights, bias = read
                 alike[inputs, bias >= 0, bool(flat.loose[row])].append((row, weights, bias))
     return [
-        Dense(
+        DenseTile(
             [row for row, *_ in rows], list(inputs), [each for _, each, _ in rows], [bias for *_, bias in rows], loose
         )
         for (inputs, _, loose), rows in alike.items()

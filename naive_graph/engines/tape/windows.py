@@ -48,7 +48,7 @@ from .backward import suits
 from .flat import NONE, Array, Flat
 from .operators import Shape
 from .runs import Shapes, runs
-from .scalars import Written, write
+from .scalars import InstructionTables, write
 
 WINDOW = 16_384  # rows: their values and adjoints stay in the cache
 MOST_ARITY = 4  # of a rule that is differentiated in place
@@ -80,7 +80,7 @@ def windows(flat: Flat, window: int = WINDOW) -> Windows | None:
     slots[leaves] = np.arange(len(leaves), dtype=np.int32)
     # Room that nothing is written into takes no memory.
     index, code = np.empty(len(flat.operands) + inner, np.int32), np.empty(3 * inner, np.int32)
-    made = Written(slots, index, code, np.array([0, 0, len(leaves)], np.int64))
+    made = InstructionTables(slots, index, code, np.array([0, 0, len(leaves)], np.int64))
     for begin in progress(range(0, size, window), label="windows"):
         rows = begin + np.flatnonzero(flat.kinds[begin : begin + window] >= 0).astype(np.int32)
         before, found = shapes.count, runs(flat, rows, shapes, position)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.numpys import rule_for
+from ...core.numpy_protocol import rule_for
 from ...core.rules import RULES, Arithmetic, Rule
 from ...errors import NaiveGraphError
 from ...tensor.evaluation.entries import VALUES

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.records import Scope
 from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError
-from ...graph.handles import CURRENT
+from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode, size_of
 from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, Name

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ImportModelError
-from ...graph.handles import CURRENT
+from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.operators import every  # noqa: F401 - all rows
 from .. import network

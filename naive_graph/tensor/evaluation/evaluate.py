@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.tables import Tables
 from ...errors import NoGradientError, PlaceHolderError, ShapeError
-from ...graph.handles import CURRENT
+from ...graph.registry import CURRENT
 from ..base import Call, TensorNode, check_tensors, method
 from ..calculus import GUARD, Calculus, Nodes
 from ..differentiate import ancestors, between, leading, overriding, reverse

@@ -19,10 +19,10 @@ import numpy as np
 
 from ...core.number import number
 from ...core.progress import progress
-from ...core.tables import Block, Lasting, Tables
+from ...core.tables import Lasting, RowBlock, Tables
 from ...errors import BudgetError, NodeError, ShapeError, StaleNodeError
-from ...graph.handles import handle, let_go
 from ...graph.nodes import Node, rows_of
+from ...graph.registry import handle, let_go
 from ..base import TensorNode, check_tensors, method, size_of
 from ..differentiate import ancestors
 from ..evaluation.arrays import Array, as_array
@@ -161,7 +161,7 @@ def _keep(tables: Tables, writer: Writer, drafts: dict[Any, Unfolding], by: int)
         if by:
             found.moved(writer.first, by)
         if found.size and isinstance(key, TensorNode):
-            insort(tables.blocks, Block(found.first, found.size, found), key=lambda block: block.first)
+            insort(tables.blocks, RowBlock(found.first, found.size, found), key=lambda block: block.first)
     tables.unfolded.update(drafts)
 
 

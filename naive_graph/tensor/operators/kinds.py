@@ -9,8 +9,8 @@ from ...core.number import number
 from ...core.rules import Rule
 from ...errors import NumberError, ShapeError
 from ...graph.graph import scope
-from ...graph.handles import CURRENT, check_name
 from ...graph.nodes import Node
+from ...graph.registry import CURRENT, check_name
 from ..arithmetic import as_tensor, broadcast, broadcast_shape, is_array
 from ..base import Call, TensorNode, serials
 from ..function import Function, trace

@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 from ...core.tables import Tables
 from ...errors import ArityError, BudgetError, NumberError, OperandError, ShapeError
 from ...graph.graph import scope
-from ...graph.handles import CURRENT, check_name
+from ...graph.registry import CURRENT, check_name
 from ..arithmetic import as_tensor
 from ..base import Call, TensorNode, serials, size_of
 from ..nodes import LeafNode, TransformNode

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ...core.catalogue import BUILT_IN, OVER_A_BATCH
+from ...core.reserved_names import TAKEN
 from ...core.rules import RULES, Arithmetic
-from ...core.taken import TAKEN
 from ...errors import OperandError, OperatorNameError
 from ..base import TensorNode
 from .examples import Example

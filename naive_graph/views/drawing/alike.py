@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from ...core.plan import Drawn
+from ...core.plan import Edges
 from ...core.rules import BY_NUMBER
 from ...core.tables import Tables
 from .folding import Folder
@@ -34,7 +34,7 @@ def alike_scene(tables: Tables, rows: Sequence[int], enough: int) -> Scene | Non
     there = {row: name for name, members in boxes.items() for row in members}
     arrows: dict[str, list[str]] = defaultdict(list)  # the sources of each box, in order
     # All at once is faster than row by row, unless the tables hold much else.
-    operands = Drawn(tables).operands if len(tables) < 10 * len(rows) else tables.operands
+    operands = Edges(tables).operands if len(tables) < 10 * len(rows) else tables.operands
     for row, name in there.items():
         arrows[name] += [there[each] for each in operands(row) if each in there and there[each] != name]
     kinds = {name: _kind(tables, folder, name, members) for name, members in boxes.items()}

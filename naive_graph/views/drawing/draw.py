@@ -14,8 +14,8 @@ from ...core.rules import Arithmetic
 from ...core.tables import Lasting
 from ...errors import DrawingError, NaiveGraphError
 from ...graph.graph import Graph
-from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
+from ...graph.registry import CURRENT
 from ...graph.report import Report
 from .alike import alike_scene
 from .flows import flow_scene, layers_of

@@ -13,7 +13,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import Tables
 from ...engines.tape.adjoint import Count
 from ...engines.tape.flat import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
-from ...engines.tape.lowering import Stage
+from ...engines.tape.lowering import PassResult
 from ...program.program import Program
 from ...program.questions import ByMachine
 from ..look import shown
@@ -40,7 +40,7 @@ def draw_plan(
 Program.drawer = draw_plan
 
 
-def plan_scene(stage: Stage, tables: Tables, labels: dict[int, str], most: int | None = None) -> Scene:
+def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: int | None = None) -> Scene:
     """Describe a plan: the rows that its results depend on, the nearest of them if they are too many.
 
     labels: what the results are called, by row.
@@ -77,7 +77,7 @@ def _samples(count: int) -> str:
 # --- names --------------------------------------------------------------------
 
 
-def _labels(answers: ByMachine, stage: Stage) -> dict[int, str]:
+def _labels(answers: ByMachine, stage: PassResult) -> dict[int, str]:
     """What the results of a pass are: the outputs, then each one's derivatives. A row may be several of them."""
     names = [_node_name(answers.tables, row) for row in answers.rows]
     slopes = [f"d{of}/d{_node_name(answers.tables, leaf)}" for of in names for leaf in answers.wrt]

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core.tables import Scope, Tables
 from ...errors import DrawingError
-from ...graph.handles import CURRENT
+from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
 from ...tensor.nodes import LeafNode, LeafType, LinearNode, OpType

@@ -11,8 +11,8 @@ from ...core.progress import progress
 from ...core.reference import evaluate
 from ...errors import HistoryError, NodeError
 from ...graph.derive import leaf_values
-from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
+from ...graph.registry import CURRENT
 
 AFFORDABLE = 300_000  # operators computed for one picture, about 2 s
 LARGEST = 1e240  # matplotlib's contours end at 1e250

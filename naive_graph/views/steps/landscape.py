@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...errors import NaiveGraphError
-from ...graph.handles import handle
+from ...graph.registry import handle
 from ..plots.surface import Surface, contour_levels, spread, window
 from .run import BACKWARD, EVALUATED, MOVED, READ, UPDATE, Run
 from .steps import StepLog

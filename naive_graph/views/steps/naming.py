@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number, tex_name
-from ...graph.handles import handle
+from ...graph.registry import handle
 from ..drawing.lettering import visible
 from ..drawing.scene import READABLE
 from .mathml import mathml

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...core.arithmetics.dual import Dual
+from ...core.arithmetics.dual import DualNumber
 from ...core.plan import Plan, plan_for
 from ...core.progress import is_watched, many
 from ...core.rules import Arithmetic
@@ -16,8 +16,8 @@ from ...core.tables import CONSTANT, Lasting
 from ...engines.choice import watched
 from ...errors import NodeError
 from ...graph.derive import leaf_values
-from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
+from ...graph.registry import CURRENT
 from ...graph.running import checked_feed
 from ..drawing.lettering import visible
 from .naming import LONG
@@ -63,7 +63,7 @@ class Recorder:
         if self.differentiated:
             self.iteration, self.differentiated = self.iteration + 1, False
         self.note_moves(cast, {row: value for row, kind, value in zip(plan.rows, plan.kinds, values) if kind < 0})
-        moving = any(isinstance(value, Dual) for value in values)
+        moving = any(isinstance(value, DualNumber) for value in values)
         run = self._begin(TANGENT if moving else FORWARD, cast)
         events = forward(plan, values)
         for _ in plan.sources():
@@ -227,4 +227,4 @@ def _set_off(plan: Plan, values: list[Any], wrt: Node | None) -> None:
     if not leaves:
         raise NodeError("step in mode 'tangent' moves a Variable or PlaceHolder that the result depends on: wrt=x.")
     for step, value in enumerate(values):
-        values[step] = Dual(value, 1.0 if step == leaves[0] else None)
+        values[step] = DualNumber(value, 1.0 if step == leaves[0] else None)

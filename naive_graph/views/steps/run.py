@@ -13,7 +13,7 @@ from ...core.plan import Plan, ancestors
 from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, packed
-from ...graph.handles import CURRENT
+from ...graph.registry import CURRENT
 from ..drawing.picture import Picture
 from ..drawing.scene import Wishes, scene
 

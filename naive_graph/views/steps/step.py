@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core.origin import Origin
-from ...graph.handles import CURRENT, handle
 from ...graph.nodes import Node
+from ...graph.registry import CURRENT, handle
 from . import describe
 from .run import CONTRIBUTED, EVALUATED, FINISHED, KINDS, MOVED, READ, Entry, Run
 from .state import State

@@ -12,8 +12,8 @@ from ...core.records import Scope
 from ...core.rules import BY_NUMBER, Arithmetic
 from ...errors import HistoryError
 from ...graph.graph import Graph
-from ...graph.handles import CURRENT
 from ...graph.nodes import Node, rows_of
+from ...graph.registry import CURRENT
 from ..drawing.scene import KIND_NAMES
 from .names import Item, names_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from naive_graph import TensorNode, operators
-from naive_graph.core.taken import TAKEN
+from naive_graph.core.reserved_names import TAKEN
 from naive_graph.tensor.operators.table import TABLE
 
 

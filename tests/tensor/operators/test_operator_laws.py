@@ -10,7 +10,7 @@ pytest.importorskip("opt_einsum")
 from naive_graph import Graph, Program, draw, lower, operators  # noqa: E402
 from naive_graph.engines.choice import ENGINES  # noqa: E402
 from naive_graph.errors import ArityError, NaiveGraphError, OperatorNameError, PropertyError  # noqa: E402
-from naive_graph.graph.handles import CURRENT  # noqa: E402
+from naive_graph.graph.registry import CURRENT  # noqa: E402
 from naive_graph.tensor import DAGExecutionEngine  # noqa: E402
 from naive_graph.tensor.operators.check import PROMISES, Case  # noqa: E402
 

@@ -11,7 +11,7 @@ from own_rows import table_apart  # noqa: E402, F401
 
 import naive_graph as ng  # noqa: E402
 from naive_graph import Graph, LeafNode, operators, tensor_operator  # noqa: E402
-from naive_graph.core.taken import TAKEN  # noqa: E402
+from naive_graph.core.reserved_names import TAKEN  # noqa: E402
 from naive_graph.errors import OperandError, OperatorNameError, PropertyError, ShapeError  # noqa: E402
 from naive_graph.tensor import example  # noqa: E402
 from naive_graph.tensor.operators.mapping import Onnx  # noqa: E402

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints
-from .flat import NONE, Array, Columns, Flat, Lanes, moved, room
+from .flat import NONE, Array, Flat, Lanes, PlanColumns, moved, room
 
 LEAST_KIND = 16  # added to kinds, so that they are positive in a hash
 
@@ -70,7 +70,7 @@ def _sames(flat: Flat) -> Array:
 
 
 @machine
-def unify(rows: int, of: Columns, same: Ints, table: Ints, slots: int) -> None:
+def unify(rows: int, of: PlanColumns, same: Ints, table: Ints, slots: int) -> None:
     """Find for each row the first that computes the same. table: room for a hash table, full of NONE."""
     for row in range(rows):
         if of.starts[row + 1] == of.starts[row]:
@@ -88,7 +88,7 @@ def unify(rows: int, of: Columns, same: Ints, table: Ints, slots: int) -> None:
             table[slot] = row
 
 
-def equal(one: int, two: int, of: Columns, same: Ints) -> int:
+def equal(one: int, two: int, of: PlanColumns, same: Ints) -> int:
     """Whether two rows have one kind and the same operands."""
     size = of.starts[one + 1] - of.starts[one]
     if of.kinds[one] != of.kinds[two] or of.groups[one] != of.groups[two]:
@@ -103,7 +103,7 @@ def equal(one: int, two: int, of: Columns, same: Ints) -> int:
 
 
 @machine
-def spread(rows: int, of: Columns, same: Ints, kept: Bytes, live: Bytes) -> None:
+def spread(rows: int, of: PlanColumns, same: Ints, kept: Bytes, live: Bytes) -> None:
     """Mark what the wanted rows depend on."""
     for row in range(rows - 1, -1, -1):
         if kept[row]:
@@ -116,7 +116,7 @@ def spread(rows: int, of: Columns, same: Ints, kept: Bytes, live: Bytes) -> None
 
 
 @machine
-def pack(rows: int, of: Columns, same: Ints, live: Bytes, place: Ints, made: Columns) -> int:
+def pack(rows: int, of: PlanColumns, same: Ints, live: Bytes, place: Ints, made: PlanColumns) -> int:
     """Write the rows that stay."""
     size = 0
     edge = 0

@@ -155,7 +155,7 @@ def _give_up_rights(enclosed: bool, megabytes: int, seconds: int) -> None:
 # --- questions ------------------------------------------------------------------
 
 
-class Question:
+class SandboxQuestion:
     """What stands here for an exercise: how it is asked."""
 
     number = ""
@@ -178,28 +178,28 @@ class Questions(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=name == ROOM)
 
     def exec_module(self, module: ModuleType) -> None:
-        vars(module)["Exercise"] = Question
+        vars(module)["Exercise"] = SandboxQuestion
         exec(compile(self.texts[module.__name__], module.__name__, "exec"), vars(module))
 
 
-def questions(names: list[str]) -> Iterator[tuple[Question, list[str]]]:
+def questions(names: list[str]) -> Iterator[tuple[SandboxQuestion, list[str]]]:
     """Those that are asked, and their cases in words; of the cases nothing is kept but how they ask."""
     from naive_graph.classroom import answers, notebook  # noqa: F401 - before the first process starts
-    from naive_graph.classroom.cases import Case
+    from naive_graph.classroom.cases import ExerciseCase
     from naive_graph.classroom.exercises import EXERCISES
 
     vars(notebook)["working"] = lambda name, answer: answer  # there is no solution to go on with
     found: dict[str, Any] = {each.name: each for each in EXERCISES}
     for name in names:
         cases = list(found[name].make_cases())
-        found[name].cases = [Case("", case.ask) for case in cases]
+        found[name].cases = [ExerciseCase("", case.ask) for case in cases]
         yield found[name], [case.text for case in cases]
 
 
 # --- answers --------------------------------------------------------------------
 
 
-def answered(question: Question, known_as: list[str], expression: str, cells: list[str], tell: Tell) -> None:
+def answered(question: SandboxQuestion, known_as: list[str], expression: str, cells: list[str], tell: Tell) -> None:
     """Tell what went wrong with the learner's cells, or nothing; then what their answer does in each case."""
     from naive_graph.classroom.answers import defined  # loaded before, by `questions`
     from naive_graph.classroom.asking import in_turn, schedule

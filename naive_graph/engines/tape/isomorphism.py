@@ -18,7 +18,7 @@ from ...core.rules import BY_NUMBER
 from ...core.tables import VARIABLE
 from ..llvm.machine import machine
 from ..llvm.python import Bytes, Ints, Longs
-from .flat import DOT, NONE, Array, Columns, Flat
+from .flat import DOT, NONE, Array, Flat, PlanColumns
 
 FEWEST = 8  # samples: below, lanes gain nothing
 MOST_TRIES = 8  # sums that are looked at in vain
@@ -35,7 +35,7 @@ class Alike(NamedTuple):
     shared: Array  # which template rows are the same in all
 
 
-class Walk(NamedTuple):
+class LockstepWalk(NamedTuple):
     """A walk in lockstep. shared, inside: whether a template row is the same in all lanes; uses of it among them."""
 
     template: Ints
@@ -82,7 +82,7 @@ def _in_lockstep(flat: Flat, dot: int, first: int, hashes: Array, wanted: Array,
     template = np.flatnonzero(below[0]).astype(np.int32)
     size, count = len(template), len(places)
     position, rows = np.full(len(flat), NONE, np.int32), np.full(size * count, NONE, np.int32)
-    walk = Walk(template, position, rows, np.zeros(size, np.uint8), np.zeros(size, np.int32))
+    walk = LockstepWalk(template, position, rows, np.zeros(size, np.uint8), np.zeros(size, np.int32))
     walk.position[template] = np.arange(size)
     closed = (np.diff(flat.starts) > 0).astype(np.uint8)
     closed[wanted] = 1
@@ -106,7 +106,7 @@ def _compared(flat: Flat, row: int) -> bool:
 
 
 @machine
-def meets(rows: int, row: int, of: Columns, kinks: Bytes, kinds: int, reached: Bytes) -> int:
+def meets(rows: int, row: int, of: PlanColumns, kinks: Bytes, kinds: int, reached: Bytes) -> int:
     """Whether a row of these kinds depends on the row. reached: full of 0."""
     reached[row] = 1
     for later in range(row + 1, rows):
@@ -133,7 +133,7 @@ def _below(flat: Flat, roots: Array) -> Array:
 
 
 @machine
-def descend(last: int, of: Columns, found: Bytes) -> None:
+def descend(last: int, of: PlanColumns, found: Bytes) -> None:
     """Mark all that the marked rows depend on."""
     for row in range(last, -1, -1):
         if found[row]:
@@ -147,7 +147,7 @@ def term_hash(x: int, y: int) -> int:
 
 
 @machine
-def hash_rows(rows: int, of: Columns, hashes: Longs, sizes: Longs, by_identity: int) -> None:
+def hash_rows(rows: int, of: PlanColumns, hashes: Longs, sizes: Longs, by_identity: int) -> None:
     """A number for what stands below each row, whatever numbers its leaves hold; and how much stands there."""
     for row in range(rows):
         mixed = of.kinds[row] + 1013
@@ -164,7 +164,7 @@ def hash_rows(rows: int, of: Columns, hashes: Longs, sizes: Longs, by_identity: 
 
 
 @machine
-def best_class(rows: int, of: Columns, hashes: Longs, sizes: Longs, tried: Bytes, best: Longs, room: Longs) -> int:
+def best_class(rows: int, of: PlanColumns, hashes: Longs, sizes: Longs, tried: Bytes, best: Longs, room: Longs) -> int:
     """The dot with the most work in terms that look alike, into best: (dot, first such term). 1 if there is one."""
     top = 0
     for row in range(rows):
@@ -193,7 +193,7 @@ def best_class(rows: int, of: Columns, hashes: Longs, sizes: Longs, tried: Bytes
 
 
 @machine
-def lockstep(size: int, count: int, of: Columns, roots: Ints, uses: Ints, closed: Bytes, walk: Walk) -> int:
+def lockstep(size: int, count: int, of: PlanColumns, roots: Ints, uses: Ints, closed: Bytes, walk: LockstepWalk) -> int:
     """Walk all lanes along the template; 0 if they differ in more than leaves.
 
     closed: rows that nothing outside their own lane may use.

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from naive_graph import Constant, Graph, Variable, log, record, sqrt
 from naive_graph.engines.choice import Setting
 from naive_graph.errors import NumericError, StaleGraphError
-from naive_graph.graph.handles import CURRENT
+from naive_graph.graph.registry import CURRENT
 
 
 @pytest.fixture(autouse=True)

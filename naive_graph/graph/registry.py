@@ -13,7 +13,7 @@ from threading import RLock
 from types import FrameType
 from typing import Any
 
-from ..core.forks import TABLES, held_over_forks
+from ..core.fork_safety import TABLES, held_over_forks
 from ..core.origin import is_ours, learners_frame
 from ..core.rules import Rule
 from ..core.tables import CONSTANT, FULL, MANY, MOST_MERGED, NEVER, ONE, WIDTH, Mark, Tables, row_of

@@ -10,8 +10,15 @@ import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
 from naive_graph.core.rules import RULES
 from naive_graph.engines.llvm import compile
+from naive_graph.engines.llvm.compile_cost import (
+    MOST,
+    MOST_OPTIMISED,
+    MOST_WRITTEN_OUT,
+    can_be_optimised,
+    check,
+    weight,
+)
 from naive_graph.engines.llvm.emit import Opaque
-from naive_graph.engines.llvm.size import MOST, MOST_OPTIMISED, MOST_WRITTEN_OUT, can_be_optimised, check, weight
 
 pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.EngineWarning")
 HALF = "define {0}double @half(double %x) {{\n %y = fmul double %x, 0.5\n ret double %y\n}}\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import naive_graph as ng
 from naive_graph import Graph, LeafNode, Variable
-from naive_graph.core import numpys
+from naive_graph.core import numpy_protocol
 from naive_graph.core.rules import RULES
 from naive_graph.errors import OperandError
 
@@ -18,9 +18,9 @@ UFUNCS = {name: each for name, each in vars(np).items() if isinstance(each, np.u
 OURS = {  # every function of NumPy's that has a rule, or is made of one
     name: each
     for name, each in UFUNCS.items()
-    if numpys.rule_for(each.__name__)[0] in RULES and name not in ("heaviside", "equal", "not_equal")
+    if numpy_protocol.rule_for(each.__name__)[0] in RULES and name not in ("heaviside", "equal", "not_equal")
 }
-IN_ARRAYS = ("sin", "negative", "add", "multiply", "power", *numpys.METHODS)
+IN_ARRAYS = ("sin", "negative", "add", "multiply", "power", *numpy_protocol.METHODS)
 tame = st.floats(0.05, 0.95)
 
 
@@ -79,7 +79,9 @@ def test_every_other_function_of_numpys_is_refused_with_a_repair(name):
         return
     with pytest.raises(OperandError, match=r"NumPy's \w+ cannot take a Variable\. .*[.)]$") as found:
         UFUNCS[name](*[x, 2.0][: UFUNCS[name].nin])
-    assert numpys.INSTEAD.get(UFUNCS[name].__name__, "Use naive_graph's functions").split("{")[0] in str(found.value)
+    assert numpy_protocol.INSTEAD.get(UFUNCS[name].__name__, "Use naive_graph's functions").split("{")[0] in str(
+        found.value
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_every_other_function_of_numpys_is_refused_with_a_repair(name):
 @given(st.floats(0.5, 8.0), st.sampled_from([-1.0, 1.0]))
 def test_what_to_write_instead_computes_the_function(name, a, sign):
     x = a * sign if name in ("cbrt", "deg2rad", "rad2deg", "copysign", "fmax") else a
-    text = numpys.INSTEAD[name].removeprefix("Write ")
+    text = numpy_protocol.INSTEAD[name].removeprefix("Write ")
     expected = UFUNCS[name](*[x, 1.0 - a][: UFUNCS[name].nin])
     with Graph.scratch():
         nodes = {"x": Variable(x), "a": Variable(x), "b": Variable(1.0 - a)}
