@@ -57,6 +57,7 @@ class TensorNode(_Methods):
     sources: tuple[TensorNode, ...] = ()
     letters: str = ""  # what the learner called the indices of the result, then those that are summed over
     call: Call | None = None  # what the node is the result of, if that has a name
+    structural = False  # whether its zeros and ones are the library's own, and what they multiply is not computed
     holes: bool | None = None  # whether some entries may be zeros by structure, once that was asked
 
     def __init__(self, shape: Shape, sources: Sequence[TensorNode] = (), name: str | None = None) -> None:

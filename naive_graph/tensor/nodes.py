@@ -100,7 +100,6 @@ class LeafNode(TensorNode):
         leaf.nodes = [each for each in array.flat if each.row >= 0]
         return leaf
 
-    structural = False  # whether its zeros and ones are the library's own, and what they multiply is not computed
     nodes: list[Node] | None = None  # the scalar nodes that the leaf stands for, if it was made of them
 
     @property

@@ -184,7 +184,8 @@ def _as_written(node: TensorNode, known: set[TensorNode], value: Callable[[Tenso
         return value(node)
     assert isinstance(node, LinearNode)
     pair = [_as_written(source, known, value) for source in node.sources]
-    masks = [there(source, Arrays()) for source in node.sources] if any(map(holed, node.sources)) else None
+    some = any(map(holed, node.sources))
+    masks = [there(*known, Arrays()) for known in zip(node.sources, pair)] if some else None
     return product(factors(node.index, *pair), node.index.dst, masks and factors(node.index, *masks))
 
 

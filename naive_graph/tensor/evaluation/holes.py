@@ -24,7 +24,7 @@ def holed(node: TensorNode) -> bool:
     if node.holes is None:
         for each in missing(node, lambda known: known.holes is not None):
             each.holes = _holed(each)
-    return bool(node.holes)
+    return bool(node.holes) or node.structural
 
 
 def _holed(node: TensorNode) -> bool:
@@ -53,8 +53,10 @@ def _only_moves(selection: SelectionNode, picker: Picker, ids: Ids) -> bool:
     return picker.is_reshape(selection.shape) and all(ids[axis] < 0 for axis in picker.axes)
 
 
-def there(target: TensorNode, algebra: Any) -> Any:
-    """1 for each entry that is there, 0 for each zero by structure; a selection is its own answer."""
+def there(target: TensorNode, array: Array, algebra: Any) -> Any:
+    """1 for each entry of an array that is there, 0 for each zero by structure; what selects is its own answer."""
+    if target.structural:
+        return array
     found: dict[TensorNode, Array] = {}
 
     def read(node: TensorNode) -> Any:

@@ -20,7 +20,7 @@ from ..function import Function
 
 Rows = Any  # an array of rows
 ZERO, ONE = -1, -2
-ADD, SUB, MUL, NEG = RULES["add"], RULES["sub"], RULES["mul"], RULES["neg"]
+ADD, SUB, MUL, NEG, WHERE = (RULES[name] for name in ("add", "sub", "mul", "neg", "where"))
 
 
 class Writer:
@@ -104,6 +104,11 @@ class Writer:
         result = np.where((left == ZERO) | (right == ZERO), ZERO, np.where(left == ONE, right, left))
         todo = (left >= 0) & (right >= 0)
         return self._filled(result, todo, MUL, left, right)
+
+    def choice(self, taken: Rows, rows: Rows) -> Rows:
+        """where(taken, rows, 0): the product with zeros and ones that are known only when they are computed."""
+        result = np.where(rows == ONE, taken, ZERO)
+        return self._filled(result, rows >= 0, WHERE, taken, rows, np.full_like(rows, self.constant(0.0)))
 
     def total(self, rule: Rule, left: Rows, right: Rows) -> Rows:
         """left + right, or left - right: a structural 0 costs nothing."""

@@ -138,7 +138,13 @@ def _linear(node: LinearNode, writer: Writer, sources: list[Rows]) -> Rows:
     extents = dict(zip(index.left, left.shape)) | dict(zip(index.right, right.shape))
     shape = tuple(extents[each] for each in grid)
     l, r = (_spread(rows, ids, grid, shape) for rows, ids in ((left, index.left), (right, index.right)))  # noqa: E741
-    terms = writer.product(l, r) if node.op == OpType.mul else writer.total(ADD if node.op == OpType.add else SUB, l, r)
+    chooses = [isinstance(source, NonlinearNode) and source.structural for source in node.sources]
+    if node.op != OpType.mul:
+        terms = writer.total(ADD if node.op == OpType.add else SUB, l, r)
+    elif any(chooses):
+        terms = writer.choice(l, r) if chooses[0] else writer.choice(r, l)
+    else:
+        terms = writer.product(l, r)
     return writer.sums(terms.reshape(node.size, -1))
 
 

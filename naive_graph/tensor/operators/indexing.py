@@ -2,7 +2,8 @@
 
 Places that are known pick entries, and cost nothing. Places that are a tensor,
 known only at run time, are a bounded one-hot contraction: for each, a sum over
-all that it could be; a place beyond them gives 0. What has no such form (where
+all that it could be, of which the others count as nothing even where they are
+infinite; a place beyond them gives 0. What has no such form (where
 things are put, how many there are) is refused by name: the places of gather_nd
 and of scatter, the sizes of dynamic_partition and of one_hot.
 """
@@ -35,8 +36,8 @@ def in_reach(table: Any, extent: int, what: str) -> Any:
     return np.where(table < 0, table + extent, table)
 
 
-def indicator(places_: TensorNode, extent: int) -> TensorNode:
-    """1 where a number is 0, 1, 2, ... (or that less the extent), along a new last axis."""
+def indicator(places_: TensorNode, extent: int, structural: bool = True) -> TensorNode:
+    """1 where a number is 0, 1, 2, ... (or that less the extent), along a new last axis: in products, a choice."""
     counted = LeafNode.constant(np.arange(float(extent)))
     shape = (*places_.shape, extent)
 
@@ -45,7 +46,9 @@ def indicator(places_: TensorNode, extent: int) -> TensorNode:
         return equal(p, k)
 
     spread = arithmetic.broadcast(arithmetic.expand_dims(places_, places_.rank), shape)
-    return entry(of_place, spread, arithmetic.broadcast(counted, shape))
+    hot = entry(of_place, spread, arithmetic.broadcast(counted, shape))
+    hot.structural = structural
+    return hot
 
 
 def _gathered(x: Extents, places: Any, axis: int, batch_dims: int) -> Extents:
@@ -161,7 +164,7 @@ def _hots(x: Extents, depth: int, axis: int) -> Extents:
 )  # fmt: skip
 def one_hot(x: Tensor, depth: Size, axis: Axis = -1, on: float = 1.0, off: float = 0.0) -> Any:
     """`on` at the place that a number names along a new axis, `off` elsewhere; below 0 it counts from the end."""
-    hot = indicator(x, depth)
+    hot = indicator(x, depth, structural=False)
     if (on, off) != (1.0, 0.0):
         hot = entry(lambda h: where(h, on, off), hot)
     at = place(axis, x.rank + 1)

@@ -68,7 +68,7 @@ def _sent_node(node: TensorNode, whole: bool) -> tuple[Any, ...]:
     selection = isinstance(node, SelectionNode)
     kind = type(node) if whole else SelectionNode if selection else TensorNode
     own = {name: value for name, value in vars(node).items() if name in OWN} if whole or selection else {}
-    return _made, (kind, node.shape), own | {"holes": selection}
+    return _made, (kind, node.shape), own | {"holes": selection, "structural": node.structural}
 
 
 def _made(kind: type[TensorNode], shape: Shape) -> TensorNode:

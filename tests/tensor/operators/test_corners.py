@@ -11,6 +11,7 @@ pytest.importorskip("opt_einsum")
 
 from naive_graph import Graph, LeafNode, gradcheck, operators  # noqa: E402
 from naive_graph.core.rules import RULES  # noqa: E402
+from naive_graph.tensor import DAGExecutionEngine  # noqa: E402
 from naive_graph.tensor.evaluation.entries import VALUES  # noqa: E402
 from naive_graph.tensor.operators.check import Case  # noqa: E402
 from naive_graph.tensor.operators.examples import numbers  # noqa: E402
@@ -180,3 +181,47 @@ def test_rows_and_their_derivatives_beside_nasty_numbers_are_those_of_their_scal
             pairs += [(leaf.gradient(), leaf.lower().grads) for leaf in case.leaves]
             for found, due in pairs:
                 np.testing.assert_allclose(np.array(found, dtype=float), due, rtol=1e-9, atol=1e-12)
+
+
+PLACED = {  # by operator, beside the extents of x: the shape of places, the range that they may have, properties
+    "gather": [((3, 2), (2, 2), (-3, 3), {"axis": 0}), ((2, 3), (2,), (-3, 3), {"axis": 1}),
+               ((2, 3), (2, 2), (-3, 3), {"axis": 1, "batch_dims": 1})],
+    "gather_elements": [((2, 3), (2, 2), (-3, 3), {"axis": 1}), ((3, 2), (1, 2), (-3, 3), {"axis": 0})],
+    "nll_loss": [((3, 2), (3,), (0, 2), {"weight": (2,)}), ((2, 3), (2,), (0, 3), {"ignore_index": 0}),
+                 ((2, 2, 2), (2, 2), (0, 2), {"reduction": "none"})],
+}  # fmt: skip
+
+
+def answers(y, leaves):
+    """A result, its derivatives by both modes and by backward: on arrays, by tasks, and as scalars.
+
+    Forward mode not beside weights: one of NaN meets a zero by structure there, or, of places at run time, a number 0.
+    """
+    loss = (y * y).sum()
+    built = [y, *loss.gradients(leaves), *[leaf.tangents(y) for leaf in leaves[: len(leaves) == 1]]]
+    found = [each.eval() for each in built]
+    for backward in (loss.backward, lambda: DAGExecutionEngine(2).backward(loss)):
+        backward()
+        found += [leaf.gradient() for leaf in leaves]
+    scalars = [each.lower() for each in (*built, loss)]
+    Graph.forward()
+    Graph.backward(scalars[-1][()])
+    return [*found, *[each.values for each in scalars], *[leaf.lower().grads for leaf in leaves]]
+
+
+@pytest.mark.parametrize("name, case", [(name, case) for name in PLACED for case in PLACED[name]])
+def test_places_known_at_run_time_give_what_known_ones_give_beside_nasty_numbers(name, case, ignoring_invalid):
+    shape, of_places, span, properties = case
+    for seed in range(6):
+        dice = np.random.default_rng(seed)
+        leaves = [LeafNode.parameter(np.where(dice.random(each) < 0.4, dice.choice(WILD, each), dice.random(each)))
+                  for each in (shape, properties.get("weight")) if each]  # fmt: skip
+        places, at_run_time = dice.integers(*span, of_places), LeafNode.input(of_places)
+        at_run_time.value = places.astype(float)
+        found = []
+        for given in (places, at_run_time):
+            more = {"weight": leaves[1]} if "weight" in properties else {}
+            more["target" if name == "nll_loss" else "places"] = given
+            found.append(answers(operators()[name](leaves[0], **{**properties, **more}), leaves))
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_allclose(other, one, rtol=1e-12)
