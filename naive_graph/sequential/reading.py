@@ -12,7 +12,7 @@ from ..errors import MissingToolError, SequentialError
 from .tree import (
     Argument,
     Composite,
-    Expression,
+    ParsedExpression,
     LayerStatement,
     PlacedName,
     ProgramTree,
@@ -144,38 +144,38 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
     def posarg(self, parts: list[Any]) -> Argument:
         return Argument(parts[0])
 
-    def number(self, parts: list[Any]) -> Expression:
+    def number(self, parts: list[Any]) -> ParsedExpression:
         (token,) = parts
         whole = token.isdecimal()
         value = int(token) if whole and len(token) <= MOST_DIGITS else float(token)
-        return _within(Expression("number", (str(token),), value, token.line, token.column))
+        return _within(ParsedExpression("number", (str(token),), value, token.line, token.column))
 
-    def string(self, parts: list[Any]) -> Expression:
+    def string(self, parts: list[Any]) -> ParsedExpression:
         (token,) = parts
-        return Expression("string", (str(token),), str(token)[1:-1], token.line, token.column)
+        return ParsedExpression("string", (str(token),), str(token)[1:-1], token.line, token.column)
 
-    def tuple(self, parts: list[Any]) -> Expression:
+    def tuple(self, parts: list[Any]) -> ParsedExpression:
         kept = tuple(part for part in parts if part is not None)
         for part in kept:
             if part.kind == "tuple":
                 raise _at(part, "ARG_TYPE", "a tuple stands in a tuple. Write its numbers one after the other.")
-        return Expression("tuple", kept, tuple(part.value for part in kept), kept[0].line, max(1, kept[0].column - 1))
+        return ParsedExpression("tuple", kept, tuple(part.value for part in kept), kept[0].line, max(1, kept[0].column - 1))
 
-    def neg(self, parts: list[Any]) -> Expression:
+    def neg(self, parts: list[Any]) -> ParsedExpression:
         (part,) = parts
         value = -_number(part)
-        return Expression("neg", (part,), value, part.line, max(1, part.column - 1))
+        return ParsedExpression("neg", (part,), value, part.line, max(1, part.column - 1))
 
-    def plus(self, parts: list[Any]) -> Expression:
+    def plus(self, parts: list[Any]) -> ParsedExpression:
         return _calculated("plus", parts, _number(parts[0]) + _number(parts[1]))
 
-    def minus(self, parts: list[Any]) -> Expression:
+    def minus(self, parts: list[Any]) -> ParsedExpression:
         return _calculated("minus", parts, _number(parts[0]) - _number(parts[1]))
 
-    def times(self, parts: list[Any]) -> Expression:
+    def times(self, parts: list[Any]) -> ParsedExpression:
         return _calculated("times", parts, _number(parts[0]) * _number(parts[1]))
 
-    def divide(self, parts: list[Any]) -> Expression:
+    def divide(self, parts: list[Any]) -> ParsedExpression:
         left, right = map(_number, parts)
         if right == 0:
             raise _at(parts[1], "BAD_VALUE", f"`{_brief(parts[0])}` is divided by 0.")
@@ -183,11 +183,11 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
         return _calculated("divide", parts, left // right if exact else left / right)
 
 
-def _at(part: Expression, code: str, says: str) -> SequentialError:
+def _at(part: ParsedExpression, code: str, says: str) -> SequentialError:
     return SequentialError(code, says, line=part.line, column=part.column)
 
 
-def _brief(part: Expression) -> str:
+def _brief(part: ParsedExpression) -> str:
     text = str(part)
     return text if len(text) <= 40 else text[:37] + "..."
 
@@ -199,17 +199,17 @@ def _name(token: Any) -> PlacedName:
     return PlacedName(str(token), token.line, token.column)
 
 
-def _number(part: Expression) -> Any:
+def _number(part: ParsedExpression) -> Any:
     if part.kind in ("string", "tuple"):
         raise _at(part, "ARG_TYPE", f"`{_brief(part)}` stands in a calculation, which takes numbers.")
     return part.value
 
 
-def _calculated(kind: str, parts: list[Any], value: Any) -> Expression:
-    return _within(Expression(kind, tuple(parts), value, parts[0].line, parts[0].column))
+def _calculated(kind: str, parts: list[Any], value: Any) -> ParsedExpression:
+    return _within(ParsedExpression(kind, tuple(parts), value, parts[0].line, parts[0].column))
 
 
-def _within(part: Expression) -> Expression:
+def _within(part: ParsedExpression) -> ParsedExpression:
     """Refuse what no computer's number holds."""
     if not abs(part.value) < 10**MOST_DIGITS and not (isinstance(part.value, float) and abs(part.value) < 1e308):
         raise _at(part, "ARG_RANGE", "the number is too large to be one.")

@@ -9,7 +9,7 @@ BINDS = {"plus": 1, "minus": 1, "times": 2, "divide": 2, "neg": 3}  # how tightl
 SIGNS = {"plus": " + ", "minus": " - ", "times": "*", "divide": "/"}
 
 
-class Expression:
+class ParsedExpression:
     """A number, a text, a tuple, or a calculation, with its value and its place. Equal if it reads the same."""
 
     __slots__ = ("column", "kind", "line", "parts", "value")
@@ -47,7 +47,7 @@ class Expression:
         return ["(", part, ")"] if loose else [part]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Expression) and str(other) == str(self)
+        return isinstance(other, ParsedExpression) and str(other) == str(self)
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -72,7 +72,7 @@ class PlacedName:
 class Argument:
     """A value, and its name if it has one."""
 
-    value: Expression
+    value: ParsedExpression
     name: PlacedName | None = None
 
     def __str__(self) -> str:

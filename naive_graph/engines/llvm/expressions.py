@@ -31,7 +31,7 @@ class Functions(Protocol):
         """The name of the translated function."""
 
 
-class Expressions(FunctionText):
+class ExpressionTranslator(FunctionText):
     """The expressions of one function: `expression` gives the value of any."""
 
     def __init__(self, program: Functions, tree: ast.FunctionDef, names: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .expressions import Expressions
+from .expressions import ExpressionTranslator
 from .fields import syntax
 from .typed import (
     ELEMENTS,
@@ -103,7 +103,7 @@ class TranslatedModule:
         return "\n".join([*sorted(self.declared), *texts])
 
 
-class _Translation(Expressions):
+class _Translation(ExpressionTranslator):
     """One function on its way to LLVM."""
 
     def __init__(self, program: TranslatedModule, tree: ast.FunctionDef, names: dict[str, Any], full: str) -> None:
