@@ -42,7 +42,7 @@ OTHERS: dict[str, dict[str, list[type]]] = {}
 
 
 def composed(function: Callable[..., Value]) -> Callable[..., Value]:
-    """A function that is made of rules, checked before anything is built; a method of nodes and tensors too."""
+    """Define a function that is made of rules: its arguments are checked first, and nodes get it as a method."""
     # What each may be besides a number: None where that is the default, or a text.
     kinds = [[] if isinstance(each, float) else [type(each)] for each in function.__defaults__ or ()]
     names = function.__code__.co_varnames[: function.__code__.co_argcount]

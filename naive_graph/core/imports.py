@@ -51,7 +51,7 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def door(who: str = "Compiled code needs", extra: str = "engines") -> Iterator[None]:
-    """Rooms are imported inside, whole. Raises MissingToolError, which names the extra, where a package is not here."""
+    """A block that imports a room whole. Raises MissingToolError, which names the extra to install."""
     try:
         with uninterrupted():
             yield

@@ -63,7 +63,7 @@ else:
 
 
 class ByName(Named):
-    """What `Graph` has of it."""
+    """The functions of `Graph` that build nodes by an operator's name."""
 
     __slots__ = ()
 

@@ -58,7 +58,7 @@ class NodeList(Sequence[Node]):
 
 
 class GraphType(type):
-    """What `Graph` itself answers as attributes."""
+    """The type of `Graph`: its properties, such as `Graph.node_list` and `Graph.on_invalid`."""
 
     _on_invalid = "warn"
     version = 0

@@ -161,7 +161,7 @@ def _absorbed_adjoints(
 
 
 def _beside(amiss: Any, x: Any) -> Any:
-    """Not a number any more if x is infinite or NaN."""
+    """What the finiteness check has added up so far, and x: x - x is 0 for a finite x, else NaN."""
     return amiss if isinstance(x, float) else amiss + (x - x)
 
 

@@ -25,7 +25,7 @@ KINDS: dict[int, type] = {}  # a leaf kind, or OPERATOR -> its class
 
 
 class Current:
-    """Where new nodes go: the tables of the graph at hand."""
+    """Holds the tables of the current graph, to which new nodes are appended."""
 
     __slots__ = ("lock", "scratch_thread", "tables")  # quicker to look up
 

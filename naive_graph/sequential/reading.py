@@ -12,8 +12,8 @@ from ..errors import MissingToolError, SequentialError
 from .tree import (
     Argument,
     Composite,
-    ParsedExpression,
     LayerStatement,
+    ParsedExpression,
     PlacedName,
     ProgramTree,
     SequentialStatement,
@@ -159,7 +159,9 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
         for part in kept:
             if part.kind == "tuple":
                 raise _at(part, "ARG_TYPE", "a tuple stands in a tuple. Write its numbers one after the other.")
-        return ParsedExpression("tuple", kept, tuple(part.value for part in kept), kept[0].line, max(1, kept[0].column - 1))
+        return ParsedExpression(
+            "tuple", kept, tuple(part.value for part in kept), kept[0].line, max(1, kept[0].column - 1)
+        )
 
     def neg(self, parts: list[Any]) -> ParsedExpression:
         (part,) = parts

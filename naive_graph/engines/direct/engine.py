@@ -73,7 +73,7 @@ class Kernel:
         return Unpacked(operators, array("i", new[3]), sources[:edges], targets[:edges], values, stamps)
 
     def run(self, call: Callable[[], int]) -> int:
-        """What the kernel says once all rules that it meets are compiled. Raises Opaque if one cannot be."""
+        """Run the kernel, compiling rules as it meets them; its last answer. Raises Opaque if one cannot be."""
         said = call()
         while said > 0:
             self.table.learn(said - 1)
@@ -92,7 +92,7 @@ class SortedGraph(NamedTuple):
 
     @property
     def rows(self) -> array[int]:
-        """All that is run, in order."""
+        """The rows that run, in Kahn's order."""
         return self.drawn[4][: self.sizes[kernel.SORTED]]
 
     @property

@@ -22,7 +22,7 @@ INT_TESTS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.E
 
 
 class Functions(Protocol):
-    """What a program has that an expression may call: see `python.Program`."""
+    """The functions that an expression of the subset may call: see `python.Program`."""
 
     known: dict[str, tuple[str, list[str], str]]
     declared: set[str]

@@ -17,7 +17,7 @@ from .flat import Array, Flat
 
 
 class Face:
-    """Leaves to be set, results to be looked at, and a run."""
+    """Compiled code as a Program uses it: leaves to set, results to read, a run, and a twin for nested calls."""
 
     flat: Flat
     scalars: Array

@@ -45,7 +45,7 @@ class Rows:
 
 
 class Stand(Arithmetic):
-    """Stands for a row."""
+    """An operand that writes down what is done to it: it stands for a row."""
 
     __slots__ = ("row", "rows")
 

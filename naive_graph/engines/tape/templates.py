@@ -34,7 +34,7 @@ class Template(NamedTuple):
 
 
 class _Template(Rows):
-    """The rows of a template, behind its operands and its result."""
+    """Collects the rows of a template; they are numbered behind its operands and its result."""
 
     def constant(self, value: float) -> int:
         return FIRST_NUMBER - len(self.numbers)

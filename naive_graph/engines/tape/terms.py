@@ -33,7 +33,7 @@ class Terms(NamedTuple):
 
 
 class Growing(NamedTuple):
-    """A plan that grows.
+    """A plan to which the reverse sweep appends rows.
 
     numbers: the rows of 1, of 0, and of other constants. counts: those that say
     how many samples each group has. end: how many rows and operands there are.
