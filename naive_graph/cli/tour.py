@@ -195,7 +195,7 @@ def _plot(problem: Problem, f: Node, variables: list[Variable], history: History
 
 
 def _check_tools() -> None:
-    for module in ("graphviz", "matplotlib"):
+    for module in ("wasmtime", "matplotlib"):
         if importlib.util.find_spec(module) is None:
             raise MissingToolError(f'The tour draws with {module}. Run: pip install "naive-graph[draw,plot,progress]"')
 

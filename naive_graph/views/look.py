@@ -15,6 +15,7 @@ from typing import NamedTuple
 # --- sizes, in pixels, and spaces ---------------------------------------------
 
 TITLE, TEXT, SMALL, LEAST = 15, 13, 11, 9  # a title, a label, a remark, and what nobody reads below
+READ = 10  # of a text that is read at ease
 LINE, LETTER, GAP, RADIUS = 16, 7.4, 14, 6  # of a label: a line's height, a letter's width; between boxes; of corners
 FONT = "Helvetica,Arial,Noto Sans CJK SC,PingFang SC,Microsoft YaHei,WenQuanYi Micro Hei,sans-serif"
 
@@ -98,17 +99,17 @@ class Look(NamedTuple):
 
 LOOKS = {
     "constant": Look("box", "constant", "dashed"),
-    "variable": Look("ellipse", "variable", thickness=2),
+    "variable": Look("pill", "variable", thickness=2),
     "placeholder": Look("hexagon", "placeholder", thickness=2),
     "operator": Look("rounded", "operator"),
     "absorbed": Look("rounded", "operator", "dotted", ink="soft"),
-    "scope": Look("box3d", "scope", thickness=2),
+    "scope": Look("sheets", "scope", thickness=2),
     "rest": Look("plaintext", "none"),
     "dot": Look("rounded", "scope", thickness=3),
     "total": Look("box", "scope", thickness=2),
     "task F": Look("rounded", "variable", thickness=2),
     "task B": Look("box", "placeholder"),
-    "task G": Look("ellipse", "scope"),
+    "task G": Look("pill", "scope"),
 }
 
 

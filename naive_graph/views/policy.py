@@ -6,14 +6,15 @@ import base64
 import hashlib
 
 
-def policy(*scripts: str, style: str = "") -> str:
+def policy(*scripts: str, style: str = "", dot: bool = False) -> str:
     """The line in a page's head that lets in these scripts and no others, and nothing from anywhere else.
 
     So a text that came into a page as markup by a fault of ours, a name or an
     error's, runs nothing and tells nobody. style: the page's own, where no
-    element has one of its own; without it any may stand in the page.
+    element has one of its own; without it any may stand in the page. dot: whether
+    the page lays out pictures, by a program that it holds compiled to WebAssembly.
     """
-    runs = " ".join(map(_digest, scripts)) or "'none'"
+    runs = " ".join([*map(_digest, scripts), *["'wasm-unsafe-eval'"] * dot]) or "'none'"
     looks = _digest(style) if style else "'unsafe-inline'"
     return (
         f"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src {runs}; """

@@ -16,58 +16,61 @@ class Measured:
     """The boxes, arrows and texts of a picture, as points and rectangles (left, top, right, bottom)."""
 
     def __init__(self, svg):
-        self.boxes, self.lines, self.tips, self.labels, self.texts, self.frames = ({} for _ in range(6))
+        self.boxes, self.lines, self.tips, self.labels, self.texts, self.frames, self.names = ({} for _ in range(7))
         self.sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)"', svg)]
         for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
-            name, kind = group.get("id"), group.get("class", "").split()[:1]
-            texts = [_text(each) for each in group.iter(f"{SVG}text")]
-            if kind == ["node"]:
-                self.boxes[name] = _around(_points(group))
-                self.texts[name] = texts
-            elif kind == ["cluster"]:
-                self.frames[name] = texts
-            elif kind == ["edge"]:
-                path = next(group.iter(f"{SVG}path"))
-                self.lines[name] = _curve(_pairs(path.get("d")))
-                heads = [_pairs(each.get("points")) for each in group.iter(f"{SVG}polygon")]
-                self.tips[name] = _around(heads[0]) if heads else _grown((*self.lines[name][-1],) * 2, 4)
+            name, kind = group.get("id"), group.get("class")
+            texts = [_text(each) for each in group.findall(f"{SVG}text")]
+            if kind == "node":
+                at = _pairs(group.get("transform").replace(" ", ","))[0]
+                self.boxes[name] = _moved(_around(_points(group)), at)
+                self.texts[name] = [_moved(text, at) for text in texts]
+            elif kind == "cluster":
+                self.frames[name] = _around(_pairs_of(group.find(f"{SVG}rect")))
+                (self.names[name],) = texts
+            elif kind == "edge":
+                pieces = group.find(f"{SVG}path").get("d").split("M")[1:]  # before its label, and behind it
+                self.lines[name] = [_curve(_pairs(piece)) for piece in pieces]
+                self.tips[name] = _around(_pairs(group.find(f"{SVG}polygon").get("points")))
                 self.labels[name] = texts
+
+    def ends(self, edge):
+        return self.lines[edge][0][0], self.lines[edge][-1][-1]
 
     def crossings(self):
         """Pairs of arrows that cross. Those that leave or reach one box side by side do not count."""
         found = 0
-        for (_, one), (_, other) in combinations(self.lines.items(), 2):
-            apart = all(_far(a, b) > 8 for a, b in product((one[0], one[-1]), (other[0], other[-1])))
-            found += apart and _meet(one, other)
+        for one, other in combinations(self.lines, 2):
+            apart = all(_far(a, b) > 8 for a, b in product(self.ends(one), self.ends(other)))
+            found += apart and any(_meet(a, b) for a, b in product(self.lines[one], self.lines[other]))
         return found
 
     def overlaps(self):
-        """Boxes on boxes, arrows through boxes, labels on boxes, labels and arrowheads, in words."""
+        """Boxes on boxes, arrows through boxes, labels on boxes, on each other and on arrowheads, in words."""
         wrong = [f"{a} on {b}" for (a, x), (b, y) in combinations(self.boxes.items(), 2) if _touch(x, y)]
         for (edge, line), (box, place) in product(self.lines.items(), self.boxes.items()):
             inner, near = _grown(place, -4), _grown(place, 9)
-            ends = _holds(near, line[0]) or _holds(near, line[-1])
-            if not ends and any(_holds(inner, point) for point in line):
+            ends = any(_holds(near, end) for end in self.ends(edge))
+            if not ends and any(_holds(inner, point) for piece in line for point in piece):
                 wrong.append(f"{edge} runs through {box}")
-        labels = [(name, text) for name, texts in self.labels.items() for text in texts if not self._inside(text)]
+        labels = [(name, text) for name, texts in self.labels.items() for text in texts]
         others = [*self.boxes.items(), *((f"the tip of {name}", tip) for name, tip in self.tips.items())]
         wrong += [f"label of {a} on {b}" for (a, x), (b, y) in product(labels, others) if _touch(x, y)]
         wrong += [f"label of {a} on that of {b}" for (a, x), (b, y) in combinations(labels, 2) if _touch(x, y)]
         return wrong
 
-    def _inside(self, text):
-        """Whether a label is an ordinal, which stands within its box."""
-        return any(_holds(_grown(box, 1), text[:2]) and _holds(_grown(box, 1), text[2:]) for box in self.boxes.values())
-
     def struck(self):
-        """Arrows through the text of another, of a box or of a frame, in words."""
-        every = [*self.texts.items(), *self.labels.items(), *self.frames.items()]
-        fine = {edge: _every(line, 2.0) for edge, line in self.lines.items()}
+        """Arrows through a label, their own too, or through the text of a box; in words.
+
+        The name of a frame stands on a plate above the arrows.
+        """
+        every = [*self.texts.items(), *self.labels.items()]
+        fine = {edge: [at for piece in pieces for at in _every(piece, 2.0)] for edge, pieces in self.lines.items()}
         return [
             f"{edge} runs through {name}"
-            for (edge, line), (name, texts) in product(self.lines.items(), every)
+            for (edge, line), (name, texts) in product(fine.items(), every)
             for text in texts
-            if name != edge and _touch(_around(line), _grown(text, 1)) and any(_holds(text, at) for at in fine[edge])
+            if _touch(_around(line), _grown(text, 1)) and any(_holds(text, at) for at in line)
         ]
 
     def spills(self):
@@ -85,17 +88,6 @@ class Measured:
             if not any(_touch(_grown(tip, 3), box) for box in self.boxes.values())
         ]
 
-    def fused(self):
-        """Pairs of arrows from different boxes that run as one for 40 pixels and more."""
-        fine = {name: _every(line, 3.0)[3:-3] for name, line in self.lines.items()}
-        return [
-            (one, other)
-            for one, other in combinations(fine, 2)
-            if _far(self.lines[one][0], self.lines[other][0]) > 40
-            and _touch(_around(fine[one] or [(0, 0)]), _grown(_around(fine[other] or [(0, 0)]), 3))
-            and np.sum(np.min(np.abs(np.array(fine[one])[:, None] - fine[other]).sum(2), 1) < 2.5) > 13
-        ]
-
     def least(self):
         return min(self.sizes, default=99)
 
@@ -105,18 +97,23 @@ def _pairs(text):
     return list(zip(numbers[::2], numbers[1::2]))
 
 
+def _pairs_of(rect):
+    x, y, wide, high = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
+    return [(x, y), (x + wide, y + high)]
+
+
 def _points(group):
     found = []
     for shape in group:
-        if shape.tag == f"{SVG}ellipse":
-            x, y, wide, high = (float(shape.get(name)) for name in ("cx", "cy", "rx", "ry"))
-            found += [(x - wide, y - high), (x + wide, y + high)]
-        elif shape.tag == f"{SVG}rect":
-            x, y, wide, high = (float(shape.get(name)) for name in ("x", "y", "width", "height"))
-            found += [(x, y), (x + wide, y + high)]
-        elif shape.tag in (f"{SVG}polygon", f"{SVG}path", f"{SVG}polyline"):
-            found += _pairs(shape.get("points") or shape.get("d"))
+        if shape.tag == f"{SVG}rect":
+            found += _pairs_of(shape)
+        elif shape.tag == f"{SVG}polygon":
+            found += _pairs(shape.get("points"))
     return found or [corner for each in group.iter(f"{SVG}text") for corner in (_text(each)[:2], _text(each)[2:])]
+
+
+def _moved(place, by):
+    return place[0] + by[0], place[1] + by[1], place[2] + by[0], place[3] + by[1]
 
 
 def _around(points):
@@ -132,11 +129,7 @@ def _text(element):
 
 
 def _curve(points):
-    """Points on a path of straight lines (two points) or cubic curves."""
-    if len(points) % 3 == 2:
-        points = points[1:]
-    if len(points) < 4:
-        return points
+    """Points on a path of cubic curves."""
     drawn = [points[0]]
     for at in range(0, len(points) - 3, 3):
         a, b, c, d = points[at : at + 4]

@@ -1,9 +1,10 @@
-"""What the tests of pictures share: reading an SVG, and drawing a scene in both layouts."""
+"""What the tests of pictures share: reading an SVG, and drawing a scene in two ways."""
 
 import xml.etree.ElementTree as ElementTree
 
 from naive_graph import Variable
-from naive_graph.views.drawing.ink import layered_svg
+from naive_graph.views.drawing.ink import inked
+from naive_graph.views.drawing.layout import laid_out
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = [
@@ -18,7 +19,9 @@ def groups(svg):
     for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
         if group.get("id"):
             assert group.get("id") not in found
-            found[group.get("id")] = [str(text.text).strip().replace("\xa0", " ") for text in group.iter(f"{SVG}text")]
+            found[group.get("id")] = [
+                str(text.text).strip().replace("\xa0", " ") for text in group.findall(f"{SVG}text")
+            ]
     return found
 
 
@@ -28,8 +31,13 @@ def texts(svg):
 
 
 def both(drawn):
-    """The picture as graphviz lays it out, and as we do."""
-    return [drawn.svg, layered_svg(drawn.scene, drawn.direction)]
+    """The picture as it is, and from top to bottom with its boxes in one line each."""
+    return [drawn.svg, drawn_in(drawn, "TB", True)]
+
+
+def drawn_in(drawn, direction, flat=False):
+    """The picture in one way."""
+    return inked(laid_out(drawn.scene, direction, flat), drawn.alt())
 
 
 def minimum_problem():

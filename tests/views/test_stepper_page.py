@@ -220,15 +220,16 @@ def test_a_chip_of_the_queue_leads_to_its_turn(opened: Any) -> None:
 def test_folded_boxes_open_and_fold_again(opened: Any) -> None:
     seen = opened(step(layers(4, 30)))
     drawing = seen.root.locator(".ng-drawing")
-    folded = drawing.locator("g[role=button][aria-expanded=false]")
+    folded = drawing.locator(".cluster text[aria-expanded=false]")
     assert folded.count() == 4
-    before = drawing.locator("g[id^='row-']").count()
+    nodes = "d => [...d.querySelectorAll('.node')].filter(n => n.style.display !== 'none').length"
+    before = drawing.evaluate(nodes)
     folded.nth(1).focus()
     seen.press("Enter")
-    assert drawing.locator("g[id^='row-']").count() > before + 50
-    drawing.locator("g[role=button][aria-expanded=true]").first.focus()
+    assert drawing.evaluate(nodes) > before + 50 and folded.count() == 3
+    drawing.locator(".cluster text[aria-expanded=true]").first.focus()
     seen.press("Enter")
-    assert drawing.locator("g[id^='row-']").count() == before
+    assert drawing.evaluate(nodes) == before and folded.count() == 4
 
 
 @pytest.mark.browser
@@ -239,7 +240,7 @@ def test_on_the_way_back_the_arrow_points_at_who_receives(opened: Any) -> None:
     seen.go(handed.index)
     assert seen.marked("now") == {f"row-{handed.consumer}"}
     assert f"row-{handed.row}" in seen.marked("taker") & seen.marked("to")
-    tip, box = (seen.view.locator(each).bounding_box() for each in (".ng-turned", f"[id='row-{handed.row}'] > ellipse"))
+    tip, box = (seen.view.locator(each).bounding_box() for each in (".ng-turned", f"[id='row-{handed.row}'] > rect"))
     assert box["x"] - 12 < tip["x"] < box["x"] + box["width"] + 12
     assert box["y"] - 12 < tip["y"] < box["y"] + box["height"] + 12
     assert seen.view.locator(f"[id='{handed.edge}'] > polygon").is_hidden()
@@ -256,8 +257,8 @@ def test_no_arrowhead_points_against_what_travels_in_a_large_drawing(opened: Any
     seen.go(handed.index)
     if not seen.view.locator(f"[id='row-{nodes[0].row}']").count():
         seen.press("w")  # the whole drawing, and no close-up
-    heads = "e => [getComputedStyle(e.querySelector('path')).markerEnd, e.querySelectorAll('.ng-turned').length]"
-    assert seen.view.locator(f"[id='{handed.edge}']").evaluate(heads) == ["none", 1]
+    heads = "e => [getComputedStyle(e.querySelector('polygon')).visibility, e.querySelectorAll('.ng-turned').length]"
+    assert seen.view.locator(f"[id='{handed.edge}']").evaluate(heads) == ["hidden", 1]
 
 
 @pytest.mark.browser

@@ -2,7 +2,6 @@
 
 import math
 from array import array
-from html import unescape
 
 import pytest
 from graphs import any_graph, build, snapshot, tame
@@ -378,7 +377,7 @@ def test_a_walk_can_be_read_after_the_graph_is_gone():
     _, _, steps = downhill()
     Graph.clear()
     assert "iteration 3" in steps[steps.iterations[3]].sentence
-    assert unpacked(steps.walk().blob)[0]["drawings"] == {}
+    assert [cast["drawing"] for cast in unpacked(steps.walk().blob)[0]["casts"]] == [None]
 
 
 def test_one_graph_for_each_sample_is_recorded_too():
@@ -461,11 +460,16 @@ def test_values_that_were_set_before_a_reverse_run_are_sent_with_it():
     assert list(given_to_browser(step(f, mode="backward"))[0]["values"]) == ["0"]
 
 
-def test_a_graph_that_is_too_large_to_be_drawn_has_no_drawing():
+def test_a_graph_that_is_too_large_to_be_drawn_has_a_map_of_what_is_alike():
     y = Variable(1.0, name="x")
     for _ in range(500):
         y = y.sin()
-    assert given_to_browser(step(y))[0]["drawings"] == {}
+    header, column = given_to_browser(step(y))
+    (cast,) = header["casts"]
+    boxes = column("i", cast["drawing"]["boxes"])
+    assert len(boxes) == 501 and 'id="row-' not in cast["drawing"]["svg"]
+    for number in set(boxes):
+        assert f'id="alike-{number}"' in cast["drawing"]["svg"] and f'"alike-{number}" [' in cast["drawing"]["dot"]
 
 
 def test_the_whole_program_is_given_with_the_place_of_each_node():
@@ -546,7 +550,7 @@ def test_a_million_events_are_columns_not_objects():
     assert isinstance(steps.runs[0].log.numbers[0].tobytes(), bytes)
 
 
-def test_a_large_graph_is_folded_and_opens_where_the_walk_is():
+def test_a_large_graph_is_given_with_all_its_scopes():
     x = Variable(1.0, name="x")
     y = x
     for layer in range(4):
@@ -554,10 +558,10 @@ def test_a_large_graph_is_folded_and_opens_where_the_walk_is():
             for _ in range(100):
                 y = y.sin()
     header, _ = given_to_browser(step(y, mode="forward"))
-    assert set(header["drawings"]) == {"0", *(f"0/layer{layer}" for layer in range(4))}
-    there = header["casts"][0]["scopes"]["0/layer2"][0]
-    assert f'id="row-{there}"' in unescape(header["drawings"]["0/layer2"]["svg"])
-    assert any(there in rows for rows in header["drawings"]["0"]["folded"].values())
+    drawing = header["casts"][0]["drawing"]
+    for row in range(len(Graph.node_list)):
+        assert f'id="row-{row}"' in drawing["svg"] and f'"row-{row}" [' in drawing["dot"]
+    assert drawing["dot"].count("subgraph") == 4
 
 
 # --- tensors -----------------------------------------------------------------------

@@ -4,12 +4,10 @@ scene                    boxes and arrows
 folding, alike           scopes that open and close; parts that are alike, as one
 tensors, matrices        tensors as what they hold
 tasks, flows, plans      the scenes of other things
-lettering                what a label may hold
-layers, placing, layout  who stands in which layer, where in it, and the whole
-routes                   the ways of arrows
-dot, graphviz_tool       drawn by graphviz
-ink                      drawn without
-dress                    titles, roles, themes
-picture                  a picture that shows itself, with picture.js, folded.js and picture.css for a page
+lettering, shapes        what a label may hold; how large a box is, and its outline
+dot, engine              the text that dot lays out, and dot itself; engine.js runs it in a page
+layout                   the page: where dot put everything
+ink, raster              the page as SVG; PNG and PDF made from that
+picture                  a picture that shows itself; in a page stage.js lays out anew, picture.js follows paths
 draw                     the function
 """

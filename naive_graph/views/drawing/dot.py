@@ -1,40 +1,68 @@
-"""A scene as DOT text. Every label is escaped: it can only be text."""
+"""A scene as DOT text: dot lays it out from this, here and in a page, and whoever asks for `.dot` has the same.
+
+A line for each statement, so that a page can fold scopes by leaving lines out.
+Every label is escaped: it can only be text. What stands on an arrow (a partial,
+a count) is a node in its way, so that dot keeps all else away from it.
+"""
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable
-from math import dist
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
-from ...errors import MissingToolError
 from ..look import LIGHT, LINE, SMALL, TEXT, TITLE
 from .folding import by_scope, shared
-from .graphviz_tool import dot_program
-from .lettering import ideographs, text_width
-from .routes import MARGIN, TIP, Page, ground
-from .scene import Arrow, Box, Scene
+from .lettering import text_width
+from .scene import KIND_NAMES, Arrow, Box, Scene
+from .shapes import box_size
 
 MEASURED = "DejaVu Sans"  # a font that graphviz has the measures of
 INCH = 72.0
+ON = "on "  # before an arrow's id: what stands on it
+BETWEEN, RANKS, FLAT = 0.07, 0.2, 0.14  # inches, between boxes side by side and one behind the other; if they are flat
+# How hard dot tries with many boxes: so a thousand take a second, and look alike.
+WEIGHT = 2  # of the arrows between operators
+MANY, LIMITS = 150, "nslimit=2 nslimit1=2 mclimit=0.3"
+NAMED = {"pill": "ellipse", "sheets": "box3d", "rounded": "box"}  # what Graphviz calls our shapes
 
 
-def dot_text(scene: Scene, direction: str, page: Page | None = None) -> str:
-    """The scene in the DOT language, as the graphviz package writes it; with the places of a page, if there is one."""
-    graph = _graphviz().Digraph("naive_graph")
-    text = {"fontname": MEASURED, "fontcolor": LIGHT["ink"]}
-    graph.attr(rankdir=direction, bgcolor=LIGHT["ground"], **text, **_page_attributes(page))
-    graph.attr("node", fontsize=str(TEXT), margin="0.12,0.06", height="0.35", width="0.4", **text)
-    text["fontcolor"] = LIGHT["gradient"]  # of partials
-    graph.attr("edge", fontsize=str(TEXT), arrowsize="0.7", color=LIGHT["soft"], **text)
-    if heading(scene):
-        place, size = ("t", TITLE) if scene.title else ("b", SMALL)
-        # At the left, where a picture that scrolls is seen first; \l ends a line that is set so.
-        graph.attr(label=_label(heading(scene), "\\l"), labelloc=place, labeljust="l", fontsize=str(size))
-    _add_boxes(graph, scene, page)
+def dot_text(scene: Scene, direction: str, flat: bool = False, dressed: bool = False) -> str:
+    """The scene in the DOT language. flat: boxes of one line; dressed: with texts, shapes and colours."""
+    return "\n".join(["digraph naive_graph {", *statements(scene, direction, flat, dressed), "}", ""])
+
+
+def without_frames(text: str) -> str:
+    """The same without its clusters: dot crosses fewer arrows if it need not keep them together."""
+    return re.sub(r"^subgraph .*\n|^graph \[label=.*\n|^\}\n(?=.)", "", text, flags=re.MULTILINE)
+
+
+def statements(scene: Scene, direction: str, flat: bool = False, dressed: bool = False) -> Iterator[str]:
+    """What stands between the braces, a line each."""
+    hurry = f" {LIMITS}" if len(scene.boxes) + sum(bool(arrow.label) for arrow in scene.arrows) > MANY else ""
+    yield f"graph [rankdir={direction} nodesep={BETWEEN} ranksep={FLAT if flat else RANKS}{hurry}]"
+    yield 'node [shape=box fixedsize=true fontsize=1 label=""]'
+    yield "edge [arrowsize=0.7]"
+    if dressed:
+        yield from _dress(scene)
+    ports: dict[str, list[int]] = defaultdict(list)  # the operand positions of a target whose order matters
     for arrow in scene.arrows:
-        graph.edge(arrow.source, arrow.target, **_arrow_attributes(arrow, page))
-    return str(graph.source)
+        if arrow.place is not None:
+            ports[arrow.target].append(arrow.place)
+    yield from _nodes(scene, ports, direction, flat, dressed)
+    if any(box.layer is not None for box in scene.boxes):
+        yield from _layers(scene)
+    leaves = {box.id for box in scene.boxes if box.kind in KIND_NAMES.values()}
+    scopes = {box.id: box.scope for box in scene.boxes}
+    room = 2 + (direction in ("TB", "BT")) * (1 + flat)  # ranks, for a frame's name as well
+    for arrow in scene.arrows:
+        # What is computed stands near what uses it; a leaf's arrow may be long.
+        pull = "" if arrow.source in leaves else f" weight={WEIGHT}"
+        # Into a scope there is room for the leaves within: else its frame would stand beside the one before.
+        if scopes[arrow.target] and scopes[arrow.source][:1] != scopes[arrow.target][:1]:
+            pull += f" minlen={room}"
+        yield from _arrow(arrow, sorted(ports.get(arrow.target, ())), pull)
 
 
 def heading(scene: Scene) -> list[str]:
@@ -42,133 +70,114 @@ def heading(scene: Scene) -> list[str]:
     return ([scene.title] if scene.title else []) + textwrap.wrap(scene.caption, 90)
 
 
-def _page_attributes(page: Page | None) -> dict[str, str]:
-    if page is None:
-        return {}
-    lines = heading(page.scene)
-    wide = max((text_width(line, TITLE if page.title else SMALL) for line in lines), default=0.0)
-    high = LINE * len(lines) / 2
-    label = MARGIN + wide / 2, MARGIN + high if page.title else page.high - MARGIN - high
-    return {"pad": f"{MARGIN / INCH:.3f}", **({"lp": _at(page, label)} if lines else {})}
+def _dress(scene: Scene) -> Iterator[str]:
+    yield f'graph [bgcolor="{LIGHT["ground"]}" fontname="{MEASURED}" fontcolor="{LIGHT["ink"]}"]'
+    yield f'node [fixedsize=false margin="0.1,0.05" fontname="{MEASURED}" fontsize={TEXT}]'
+    yield f'edge [color="{LIGHT["soft"]}"]'
+    if lines := heading(scene):
+        place, size = ("t", TITLE) if scene.title else ("b", SMALL)
+        # At the left, where a picture that scrolls is seen first; \l ends a line that is set so.
+        yield f"graph [label={quoted(lines, chr(92) + 'l')} labelloc={place} labeljust=l fontsize={size}]"
 
 
-def _add_boxes(graph: Any, scene: Scene, page: Page | None) -> None:
-    """The boxes, scope by scope: one cluster for each open scope, nested as the scopes are."""
-    place = by_scope(box.scope for box in scene.boxes)
+def _nodes(scene: Scene, ports: Mapping[str, list[int]], direction: str, flat: bool, dressed: bool) -> Iterator[str]:
+    """Boxes and what stands on arrows, scope by scope: one cluster for each open scope, nested as the scopes are."""
+    scopes = {box.id: box.scope for box in scene.boxes}
+    every = [(box.scope, _box(box, len(ports.get(box.id, ())), flat, dressed)) for box in scene.boxes]
+    for arrow in scene.arrows:
+        if arrow.label:
+            one, other = scopes[arrow.source], scopes[arrow.target]
+            every.append((one[: shared(one, other)], _label(arrow, dressed)))
+    place = by_scope(scope for scope, _ in every)
     open_now: tuple[str, ...] = ()
-    for box in sorted(scene.boxes, key=lambda box: place[box.scope]):
-        common = shared(open_now, box.scope)
-        graph.body += ["}\n"] * (len(open_now) - common)
-        for name in box.scope[common:]:
-            graph.body.append(f'subgraph "cluster_{name}" {{\n')
-            attributes = {"label": _label([scene.scope_names[name]]), "id": name, "color": LIGHT["scope"]}
-            attributes |= _frame_attributes(page, name)
-            graph.attr("graph", **attributes, style="rounded", fontsize=str(SMALL), labelloc="t", labeljust="l")
-        open_now = box.scope
-        label = _label(box.lines if page else [*box.lines, *_rows(box)])
-        graph.node(box.id, id=box.id, label=label, **(_box_attributes(box) | _box_place(page, box)))
-        for name, cell, left, top, wide, high in page.cells(box) if page else ():
-            text = {"label": _label([cell.text]), "fontsize": str(SMALL), "margin": "0"}
-            look = {"shape": "box", "style": "dotted", "color": LIGHT["soft"]}
-            if cell.known:
-                look |= {"style": "filled", "fillcolor": ground(cell)[0], "color": LIGHT["line"], "penwidth": "0.5"}
-            size = {"width": f"{wide / INCH:.3f}", "height": f"{high / INCH:.3f}", "fixedsize": "true"}
-            at = _at(page, (left + wide / 2, top + high / 2)) if page else ""
-            graph.node(name, id=name, pos=at, **text, **look, **size)
-    graph.body += ["}\n"] * len(open_now)
+    for scope, line in sorted(every, key=lambda each: place[each[0]]):
+        common = shared(open_now, scope)
+        yield from ["}"] * (len(open_now) - common)
+        for name in scope[common:]:
+            yield f"subgraph {quoted([f'cluster_{name}'])} {{"
+            yield _frame(scene.scope_names[name], direction, dressed)
+        open_now = scope
+        yield line
+    yield from ["}"] * len(open_now)
 
 
-def _frame_attributes(page: Page | None, name: str) -> dict[str, str]:
-    if page is None:
-        return {}
-    left, top, right, bottom = page.frames[name]
-    wide = text_width(page.scene.scope_names[name], SMALL)
-    corners = f"{left:.1f},{page.high - bottom:.1f},{right:.1f},{page.high - top:.1f}"
-    return {"bb": corners, "lp": _at(page, (left + 8 + wide / 2, top + 11))}
+def _frame(title: str, direction: str, dressed: bool) -> str:
+    """A row above for the title, as wide as it is: letters of Courier are 0.6 of their size."""
+    top = "b" if direction == "BT" else "t"  # dot turns it as well
+    if dressed:
+        look = f'fontname="{MEASURED}" color="{LIGHT["scope"]}" style=rounded'
+        return f"graph [label={quoted([title])} fontsize={SMALL} labelloc={top} labeljust=l {look}]"
+    letters = "x" * round(text_width(title, SMALL) / (0.6 * SMALL))
+    return f'graph [label="{letters}" fontname=Courier fontsize={SMALL} labelloc={top} labeljust=l margin=6]'
 
 
-def _box_attributes(box: Box) -> dict[str, str]:
-    look = box.look
+def _box(box: Box, ports: int, flat: bool, dressed: bool) -> str:
+    wide, high = box_size(box, flat)
+    facts = f"width={wide / INCH:.3f} height={high / INCH:.3f}"
+    fields = "|".join(f"<{port}>" for port in range(ports))
+    if dressed:
+        facts += f" {_look(box, '  ' if flat else None, fields)}"
+    elif ports:  # records turn with the direction: fields are in written order, left to right or top to bottom
+        facts += f' shape=record label="{fields}"'
+    return f"{quoted([box.id])} [{facts}]"
+
+
+def _look(box: Box, between: str | None, fields: str) -> str:
+    look, lines = box.look, [*box.lines, *_rows(box)]
+    label = quoted([between.join(lines)] if between else lines)
+    if fields:
+        label = f'"{{{{{fields}}}|{re.sub(r"([{}|<>])", chr(92) * 2 + "1", label[1:-1])}}}"'
     if look.shape == "plaintext":
-        return {"shape": "plaintext", "margin": "0.02", "width": "0.2", "height": "0.2"}
+        return f"shape=plaintext label={label}"
     rounded, outline = look.shape == "rounded", look.outline.replace("solid", "")
-    return {
-        "shape": "box" if rounded else look.shape,
-        "style": ",".join(filter(None, ["filled", "rounded" if rounded else "", outline])),
-        "fillcolor": look.fill,
-        "color": LIGHT["wrong"] if box.wrong else look.line,
-        "fontcolor": LIGHT[look.ink],
-        "penwidth": str(3 if box.wrong else look.thickness),
-        # Letters that graphviz has no measure of count as spaces there: say how wide the text is.
-        "width": f"{(max(map(text_width, box.lines)) + 14) / INCH:.2f}",
-    }
+    style = ",".join(filter(None, ["filled", "rounded" if rounded else "", outline]))
+    shape = ("Mrecord" if rounded else "record") if fields else NAMED.get(look.shape, look.shape)
+    line, thick = (LIGHT["wrong"], 3) if box.wrong else (look.line, look.thickness)
+    ink = f'style="{style}" fillcolor="{look.fill}" color="{line}" fontcolor="{LIGHT[look.ink]}" penwidth={thick}'
+    return f"id={quoted([box.id])} shape={shape} label={label} {ink}"
 
 
 def _rows(box: Box) -> list[str]:
-    """A matrix in lines, for who lays the text out again."""
+    """A matrix in lines."""
     rows: dict[float, list[str]] = {}
     for cell in box.grid.cells if box.grid else ():
         rows.setdefault(cell.row, []).append(cell.text)
     return [",  ".join(row) for row in rows.values()] if any(map(any, rows.values())) else []
 
 
-def _box_place(page: Page | None, box: Box) -> dict[str, str]:
-    if page is None:
-        return {}
-    x, y, wide, high = page.boxes[box.id]
-    sizes = {"width": f"{wide / INCH:.3f}", "height": f"{high / INCH:.3f}", "fixedsize": "true"}
-    return {"pos": _at(page, (x, y)), "labelloc": "t" if box.grid else "c", **sizes}
+def _label(arrow: Arrow, dressed: bool) -> str:
+    facts = f"width={(text_width(arrow.label) + 6) / INCH:.3f} height={LINE / INCH:.3f}"
+    if dressed:
+        facts += f' shape=plaintext label={quoted([arrow.label])} fontcolor="{LIGHT[arrow.ink]}"'
+    return f"{quoted([ON + arrow.id])} [{facts}]"
 
 
-def _arrow_attributes(arrow: Arrow, page: Page | None) -> dict[str, str]:
-    attributes = {"id": arrow.id}
-    if page is None:
-        said = ": ".join(part for part in (arrow.place, arrow.label) if part)  # the two apart would be read as one
-        return attributes | ({"label": _label([f" {said} "])} if said else {})
-    *points, last = page.curves[arrow.id]
-    share = TIP / max(TIP, dist(points[-1], last))  # the line ends where the head begins
-    base = tuple(end + (before - end) * share for before, end in zip(points[-1], last))
-    attributes["pos"] = f"e,{_at(page, last)} " + " ".join(_at(page, point) for point in [*points, base])
+def _arrow(arrow: Arrow, ports: list[int], pull: str) -> Iterator[str]:
+    source, target, name = (quoted([each]) for each in (arrow.source, arrow.target, arrow.id))
+    port = f":{ports.index(arrow.place)}" if arrow.place is not None else ""
     if arrow.label:
-        attributes |= {"label": _label([arrow.label]), "lp": _at(page, page.labels[arrow.id])}
-    if arrow.place:
-        attributes |= {"headlabel": arrow.place, "head_lp": _at(page, page.places[arrow.id])}
-        attributes |= {"labelfontcolor": LIGHT["soft"], "labelfontsize": str(SMALL)}
-    return attributes
+        on = quoted([ON + arrow.id])
+        yield f"{source} -> {on} [id={name} arrowhead=none{pull}]"
+        source = on
+    yield f"{source} -> {target}{port} [id={name}{pull}]"
 
 
-def _at(page: Page, point: Iterable[float]) -> str:
-    """A point as graphviz counts it: from below."""
-    x, y = point
-    return f"{x:.1f},{page.high - y:.1f}"
+def _layers(scene: Scene) -> Iterator[str]:
+    """The boxes of one layer in one rank, and the layers one behind the other."""
+    layers: dict[int, list[str]] = defaultdict(list)
+    for box in scene.boxes:
+        layers[box.layer or 0].append(quoted([box.id]))
+    for layer in sorted(layers):
+        yield f'{{ rank=same "layer {layer}" [style=invis width=0 height=0] {" ".join(layers[layer])} }}'
+    yield " -> ".join(f'"layer {layer}"' for layer in sorted(layers)) + " [style=invis]"
 
 
-def _label(lines: Iterable[str], end: str = "") -> Any:
-    """Lines as one label; `end` after each sets it to one side, else they are centred."""
-    graphviz = _graphviz()
-    # Graphviz reads entities in plain labels too: &lt; would come out as <.
-    escaped = [str(graphviz.escape(line.replace("&", "&amp;"))) for line in lines]
-    return graphviz.nohtml("".join(line + end for line in escaped) if end else "\\n".join(escaped))
+def quoted(lines: Iterable[str], end: str = "") -> str:
+    """Lines as one label; `end` after each sets it to one side, else they are centred.
 
-
-def draws_letters(scene: Scene) -> bool:
-    """Whether a PNG can show the names: graphviz-pure has no glyphs for ideographs. In SVG the viewer brings them."""
-    written = [*heading(scene), *scene.scope_names.values(), *(line for box in scene.boxes for line in box.lines)]
-    return "graphviz-pure" not in (dot_program() or "") or not any(map(ideographs, written))
-
-
-def _graphviz() -> Any:
-    try:
-        import graphviz
-    except ImportError:
-        raise MissingToolError('DOT text needs the graphviz package: pip install "naive-graph[draw]".') from None
-    return graphviz
-
-
-def has_graphviz() -> bool:
-    """Whether the scene can go through graphviz at all."""
-    try:
-        _graphviz()
-    except MissingToolError:
-        return False
-    return dot_program() is not None
+    >>> print(quoted(['a "b"', "c"]))
+    "a \\"b\\"\\nc"
+    """
+    # dot reads entities in plain labels: &lt; would come out as <.
+    escaped = [line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines]
+    return '"' + ("".join(line + end for line in escaped) if end else "\\n".join(escaped)) + '"'

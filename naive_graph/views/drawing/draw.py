@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -21,7 +22,7 @@ from .alike import alike_scene
 from .flows import flow_scene, layers_of
 from .lettering import visible
 from .picture import Picture
-from .scene import FOLLOWED, READABLE, Scene, Wishes, check_wishes, nearest_first, scene
+from .scene import FOLLOWED, NEAREST, READABLE, Scene, Wishes, check_wishes, nearest_first, scene
 
 MOST_LETTERS_OF_A_TITLE, MOST_LETTERS_OF_A_NAME = 120, 60
 LARGEST = 50_000  # nodes that are gone through for a picture
@@ -35,7 +36,7 @@ def draw(
     partials: bool = False,
     absorbed: bool = False,
     fold: bool | int | str | Iterable[str] | None = None,
-    direction: str = "LR",
+    direction: str | None = None,
     title: str = "",
     most: int | None = None,
     open: Any = False,
@@ -50,11 +51,11 @@ def draw(
     that depth and below, a path (or several) the scopes of that path, False none;
     without it scopes fold only if there are too many nodes. Six leaves and more
     that feed the same folded scopes share a box. direction: "LR", "RL", "TB" or
-    "BT". most: how many boxes to show at most, those nearest the result; without
-    it up to 300, and if there are more, what is computed alike stands in one box
-    with its count. In a notebook a graph of up to 1,500 nodes is there as a
-    whole, to be searched, and its scopes opened and closed. There is one edge for
-    each operand position: x * x has two.
+    "BT"; without it the one that shows most on a screen. most: how many boxes to
+    show at most, those nearest the result; without it up to 300, and if there are
+    more, what is computed alike stands in one box with its count. In a notebook a
+    graph of up to 1,500 nodes is there as a whole, to be searched, and its scopes
+    opened and closed. There is one edge for each operand position: x * x has two.
 
     Tensor nodes are drawn with their shapes and equations. open: which of them
     to show as their scalars, once they were lowered: one, several, or True. The
@@ -103,7 +104,9 @@ def draw(
             with suppress(DrawingError):  # where even a page cannot show it all
                 whole = describe(replace(wishes, most=FOLLOWED, fold=False)) if count <= FOLLOWED else None
     described.title = visible(title, most=MOST_LETTERS_OF_A_TITLE)
-    return Picture(described, direction, whole, name)
+    less = ({"fold": True}, {"most": None, "fold": None}, {"most": NEAREST})
+    fewer = [partial(describe, replace(wishes, **each)) for each in less]
+    return Picture(described, direction, whole, name, fewer)
 
 
 def _name(what: Any, count: int) -> str:

@@ -1,97 +1,129 @@
-"""A laid-out page as SVG text of our own, for when graphviz is missing or would take too long."""
+"""A laid-out page as SVG: outlines and texts, words for those who do not see them, facts that a page follows."""
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape, quoteattr
+from collections.abc import Iterator
+from html import escape
+from xml.sax.saxutils import quoteattr
 
-from ..look import LIGHT, LINE, RADIUS, SMALL, TEXT, TITLE, Look
+from ..look import COLOURS, FONT, LIGHT, LINE, SMALL, TEXT, TITLE, heat, svg_style
+from .dot import heading
+from .layout import MARGIN, Page
 from .lettering import text_width
-from .routes import MARGIN, Page, ground, paged
-from .scene import Arrow, Box, Cell, Scene
+from .scene import Arrow, Box, Cell, Scene, ordinal
+from .shapes import box_size, outline, placed
+
+DASHES = {"dashed": ' stroke-dasharray="4 3"', "dotted": ' stroke-dasharray="1 3"', "solid": ""}
+BASELINE = 4.5  # from the middle of a text down to its base
 
 
-def layered_svg(scene: Scene, direction: str) -> str:
-    """The scene as SVG text."""
-    return inked(paged(scene, direction))
-
-
-def inked(page: Page) -> str:
-    """The page as SVG text."""
-    body = [_frame(name, page) for name in page.frames]
-    for box in page.scene.boxes:
-        body += [_box(box, *page.boxes[box.id]), *(_cell(*each) for each in page.cells(box))]
-    body += [_arrow(arrow, page) for arrow in page.scene.arrows]
-    body += [_text(MARGIN, MARGIN + LINE, line, "ink", TITLE) for line in page.title]
-    foot = page.high - MARGIN - LINE * (len(page.caption) - 1)
-    body += [_text(MARGIN, foot + LINE * place, line, "ink", SMALL) for place, line in enumerate(page.caption)]
-    tip = (
-        '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto">'
-        f'<path d="M0,1 L7,4 L0,7 z" fill="{LIGHT["soft"]}"/></marker></defs>'
-    )
-    ground = f'<rect width="100%" height="100%" fill="{LIGHT["ground"]}"/>'
+def inked(page: Page, said: str) -> str:
+    """The page as SVG text; said: the picture in a sentence. Frames and boxes come last: no arrow runs over a text."""
+    scene, boxes = page.scene, {box.id: box for box in page.scene.boxes}
+    around = {name: box.scope[:depth] for box in scene.boxes for depth, name in enumerate(box.scope)}
+    body = [
+        *(_arrow(arrow, page, boxes) for arrow in scene.arrows),
+        *(_frame(name, page, around.get(name, ())) for name in around),
+        *(_box(box, page) for box in scene.boxes),
+    ]
+    drawn = f'<g class="graph">\n{"".join(body)}</g>\n{"".join(_heading(page))}'
+    ground = f'<rect class="ground" width="{page.wide:.0f}" height="{page.high:.0f}" fill="{LIGHT["ground"]}"/>\n'
     size = f'width="{page.wide:.0f}" height="{page.high:.0f}" viewBox="0 0 {page.wide:.0f} {page.high:.0f}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{tip}{ground}\n' + "\n".join(body) + "</svg>\n"
+    facts = f'role="graphics-document document" aria-label={quoteattr(said)} font-family={quoteattr(FONT)}'
+    style = svg_style(ground + drawn)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} class="naive-graph" data-way="{page.direction}'
+        f'{" flat" if page.flat else ""}" {facts}><style>\n{style}</style>\n{ground}{drawn}</svg>\n'
+    )
 
 
-def _arrow(arrow: Arrow, page: Page) -> str:
-    first, *points = (f"{x:.1f},{y:.1f}" for x, y in page.curves[arrow.id])
-    path = f"M{first}" + "".join(f" C{' '.join(points[at : at + 3])}" for at in range(0, len(points), 3))
-    drawn = f'<path d="{path}" fill="none" stroke="{LIGHT["soft"]}" marker-end="url(#tip)"/>'
-    if arrow.label:
-        x, y = page.labels[arrow.id]
-        wide = text_width(arrow.label) + 6
-        drawn += _rectangle(x - wide / 2, y - LINE / 2, wide, LINE, 0.0, f'fill="{LIGHT["ground"]}"')
-        drawn += _text(x, y + 4, arrow.label, "gradient", TEXT, "middle")
-    if arrow.place:
-        x, y = page.places[arrow.id]
-        drawn += _text(x, y + 4, arrow.place, "soft", SMALL, "middle")
-    return f"<g id={quoteattr(arrow.id)} class='edge'>{drawn}</g>"
+def _heading(page: Page) -> Iterator[str]:
+    lines, title = heading(page.scene), bool(page.scene.title)
+    if title:
+        yield _text(MARGIN, MARGIN + LINE, lines.pop(0), "ink", TITLE, "start")
+    foot = page.high - MARGIN - LINE * (len(lines) - 1)
+    for at, line in enumerate(lines):
+        yield _text(MARGIN, foot + LINE * at, line, "ink", SMALL, "start")
 
 
-def _box(box: Box, x: float, y: float, wide: float, high: float) -> str:
-    look = box.look
-    top = y - high / 2 + TEXT if box.grid else y - LINE * (len(box.lines) - 1) / 2 + 4.5
-    lines = (_text(x, top + LINE * place, text, look.ink, TEXT, "middle") for place, text in enumerate(box.lines))
-    shape = _shape(box, look, x, y, wide, high) if look.shape != "plaintext" else ""
-    return f"<g id={quoteattr(box.id)} class='node'>{shape}{''.join(lines)}</g>"
+def _box(box: Box, page: Page) -> str:
+    look, (wide, high) = box.look, box_size(box, page.flat)
+    line, thick = (LIGHT["wrong"], 3) if box.wrong else (look.line, look.thickness)
+    ink = f'fill="{look.fill}" stroke="{line}" stroke-width="{thick}"{DASHES[look.outline]}/>'
+    said = box.said or ", ".join(box.lines)
+    facts = {"tabindex": "0", "role": "graphics-symbol", "aria-label": said, "data-scope": " ".join(box.scope)}
+    facts |= {"data-shape": look.shape} | {f"data-{name}": fact for name, fact in box.facts.items()}
+    x, y = page.boxes.get(box.id, (0.0, 0.0))
+    texts = (_text(each.x, each.y, each.text, each.ink, TEXT) for each in placed(box, page.flat))
+    written = " ".join(f"{name}={quoteattr(fact)}" for name, fact in facts.items())
+    return (
+        f'<g id={quoteattr(box.id)} class="node" transform="translate({x:.1f} {y:.1f})" {written}>'
+        f"{_title(said)}{outline(look.shape, wide, high).replace('/>', f' {ink}')}{''.join(texts)}"
+        f"{''.join(_cells(box, high))}</g>\n"
+    )
 
 
-def _cell(name: str, cell: Cell, left: float, top: float, wide: float, high: float) -> str:
-    ink = f'fill="{ground(cell)[0]}" stroke="{LIGHT["line"]}" stroke-width="0.5"'
-    if not cell.known:  # and no zero, which has a ground
-        ink = f'fill="none" stroke="{LIGHT["soft"]}" stroke-dasharray="2"'
-    text = _text(left + wide / 2, top + high / 2 + 4, cell.text, "ink", SMALL, "middle") if cell.text else ""
-    return f"<g id={quoteattr(name)} class='cell'>{_rectangle(left, top, wide, high, 0.0, ink)}{text}</g>"
+def _cells(box: Box, high: float) -> Iterator[str]:
+    """The entries of the box's matrix."""
+    if not box.grid:
+        return
+    across, tall = box.grid.size
+    left, top = -across * box.grid.columns / 2, high / 2 - 5 - tall * box.grid.rows
+    for place, cell in enumerate(box.grid.cells):
+        x, y = left + cell.column * across, top + cell.row * tall
+        ink = f'fill="{ground(cell)[0]}" stroke="{LIGHT["line"]}" stroke-width="0.5"'
+        if not cell.known:  # and no zero, which has a ground
+            ink = f'fill="none" stroke="{LIGHT["soft"]}" stroke-dasharray="2"'
+        text = _text(x + across / 2, y + tall / 2 + 4, cell.text, "ink", SMALL) if cell.text else ""
+        yield (
+            f'<g id={quoteattr(f"{box.id}-cell-{place}")} class="cell" data-box={quoteattr(box.id)} data-at="{place}">'
+            f'{_title(cell.said)}<rect x="{x:.1f}" y="{y:.1f}" width="{across:.1f}" height="{tall:.1f}" {ink}/>'
+            f"{text}</g>"
+        )
 
 
-def _shape(box: Box, look: Look, x: float, y: float, wide: float, high: float) -> str:
-    dashes = {"dashed": ' stroke-dasharray="4 3"', "dotted": ' stroke-dasharray="1 3"'}.get(look.outline, "")
-    line, thickness = (LIGHT["wrong"], 3) if box.wrong else (look.line, look.thickness)
-    ink = f'fill="{look.fill}" stroke="{line}" stroke-width="{thickness}"{dashes}'
-    left, top, right, bottom = x - wide / 2, y - high / 2, x + wide / 2, y + high / 2
-    if look.shape == "ellipse":
-        return f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{wide / 2:.1f}" ry="{high / 2:.1f}" {ink}/>'
-    if look.shape == "hexagon":
-        near, far = left + wide / 4, right - wide / 4
-        corners = [(left, y), (near, top), (far, top), (right, y), (far, bottom), (near, bottom)]
-        return f'<polygon points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in corners)}" {ink}/>'
-    behind = _rectangle(left + 4, top, wide - 4, high - 4, 0.0, ink) if look.shape == "box3d" else ""
-    if behind:
-        return behind + _rectangle(left, top + 4, wide - 4, high - 4, 0.0, ink)
-    return _rectangle(left, top, wide, high, RADIUS if look.shape == "rounded" else 0.0, ink)
+def ground(cell: Cell) -> tuple[str, str]:
+    """The colour of a cell whose value is known, light and dark."""
+    return COLOURS["wrong-ground"] if cell.share is None else heat(cell.share)
 
 
-def _rectangle(left: float, top: float, wide: float, high: float, corner: float, ink: str) -> str:
-    return f'<rect x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{high:.1f}" rx="{corner:.1f}" {ink}/>'
+def _arrow(arrow: Arrow, page: Page, boxes: dict[str, Box]) -> str:
+    ends = " to ".join(boxes[name].lines[0] for name in (arrow.source, arrow.target) if name in boxes)
+    operand = "" if arrow.place is None else f"{ordinal(arrow.place)} operand"
+    facts = f"data-from={quoteattr(arrow.source)} data-to={quoteattr(arrow.target)}"
+    facts += "" if arrow.partial is None else f' data-partial="{arrow.partial!r}"'
+    soft, (x, y) = LIGHT["soft"], page.labels.get(arrow.id, (0.0, 0.0))
+    head = " ".join(f"{a:.1f},{b:.1f}" for a, b in page.heads.get(arrow.id, ()))
+    return (
+        f'<g id={quoteattr(arrow.id)} class="edge" aria-hidden="true" {facts}>'
+        f"{_title(', '.join(filter(None, (ends, operand, arrow.label))))}"
+        f'<path d="{page.curves.get(arrow.id, "")}" fill="none" stroke="{soft}"/>'
+        f'<polygon points="{head}" fill="{soft}"/>'
+        f"{_text(x, y + BASELINE, arrow.label, arrow.ink, TEXT) if arrow.label else ''}</g>\n"
+    )
 
 
-def _frame(name: str, page: Page) -> str:
-    left, top, right, bottom = page.frames[name]
-    shape = _rectangle(left, top, right - left, bottom - top, 8.0, f'fill="none" stroke="{LIGHT["scope"]}"')
-    label = _text(left + 8, top + 15, page.scene.scope_names[name], "ink", SMALL)
-    return f"<g id={quoteattr(name)} class='cluster'>{shape}{label}</g>"
+def _frame(name: str, page: Page, path: tuple[str, ...]) -> str:
+    left, top, wide, high = page.frames.get(name, (0.0, 0.0, 0.0, 0.0))
+    title = page.scene.scope_names[name]
+    plate = f'width="{text_width(title, SMALL) + 4:.1f}" height="{SMALL + 4}" fill="{LIGHT["ground"]}"'
+    return (
+        f'<g id={quoteattr(name)} class="cluster" data-scope={quoteattr(" ".join(path))}>{_title(title)}'
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{high:.1f}" rx="8" fill="none" '
+        f'stroke="{LIGHT["scope"]}"/><rect class="ng-plate" x="{left + 6:.1f}" y="{top + 2:.1f}" {plate}/>'
+        f"{_text(left + 8, top + 14, title, 'ink', SMALL, 'start')}</g>\n"
+    )
 
 
-def _text(x: float, y: float, text: str, ink: str, size: int, anchor: str = "start") -> str:
+def _text(x: float, y: float, text: str, ink: str, size: int, anchor: str = "middle") -> str:
     style = f'text-anchor="{anchor}" font-size="{size}" fill="{LIGHT[ink]}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(text, quote=False)}</text>'
+
+
+def _title(said: str) -> str:
+    return f"<title>{escape(said, quote=False)}</title>"
+
+
+def unplaced(scene: Scene, said: str) -> str:
+    """The scene as SVG that a page lays out: all that is drawn, and no place."""
+    return inked(Page(scene, "LR", False, 1, 1), said)

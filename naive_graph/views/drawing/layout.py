@@ -1,222 +1,162 @@
-"""A layered layout: graphviz draws what is placed here, and where it is missing `ink` does.
-
-A long arrow gets a stopover in every layer that it crosses, and each label one
-of its own, so that arrows pass between boxes and labels; where that would be too
-many, the arrows of one box share their stopovers, as trains a rail. A scope is one block
-to what is around it, so that its frame holds its boxes and no others. All is
-measured *along* the arrows and *across* them; `routes` turns the page.
-"""
+"""The laid-out page: where each box, arrow, label and frame is, in pixels from the upper left corner, as dot says."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from math import hypot
+from typing import Any
 
-from ..look import LINE, SMALL, TEXT
-from .folding import shared
-from .layers import Order, Point, depths, neighbours, written_order
+from ..look import LINE, READ, SMALL, TEXT, TITLE
+from .dot import MANY, ON, dot_text, heading, without_frames
+from .engine import TooMuch, places
 from .lettering import text_width
-from .placing import placed
-from .scene import Arrow, Box, Scene
+from .scene import Scene
+from .shapes import Point, box_size
 
-FRAME_PAD, FRAME_HEAD = 12.0, 24.0
-THIN, APART = 4.0, 7.0  # a stopover's breadth; between arrows that arrive at one box
-SHORT, TURN, WIDEST = 20.0, 36.0, 110.0  # where arrows turn: beside labels, between layers, many of them
-BESIDE = 3.0  # between arrows that turn one after the other
-STEEP = 0.2  # of the way across that an arrow takes at least along
-DETOUR = 40.0  # how far an arrow of a cycle goes round the boxes
-MOST_STOPS = 20_000  # beyond which arrows from one box share theirs, and are straight if that is too many still
-
-Path = tuple[str, ...]  # of scopes, outermost first
-Reach = dict[Path, tuple[int, int]]  # the first and the last layer of each scope
+Frame = tuple[float, float, float, float]  # left, top, width, height
+MARGIN = 8.0
+PAD, HEAD = 6.0, 20.0  # of a frame, around what is in it, and above for its name
+WINDOW = 1280.0, 720.0  # pixels, of a screen that a picture without a page is made for
+MOST = 1_500  # boxes that dot lays out in some seconds; arrows are counted as well
+# How a picture may be laid out, the first that shows all of it; else the one that shows most.
+WAYS = (("LR", False), ("TB", False), ("TB", True), ("LR", True))
 
 
 @dataclass
-class Layout:
-    """Where everything is."""
+class Page:
+    """A scene with its places."""
 
-    depth: dict[str, int]  # the layers of boxes and stopovers
-    sizes: dict[str, Point] = field(default_factory=dict)  # of both: along, across
-    spots: dict[str, Point] = field(default_factory=dict)  # centres of boxes and stopovers
-    routes: dict[str, list[str]] = field(default_factory=dict)  # arrow -> source, stopovers, target
-    frames: dict[str, tuple[Point, Point]] = field(default_factory=dict)  # of open scopes: two corners
-    back: set[str] = field(default_factory=set)  # stopovers of arrows against the flow
-    labels: dict[str, str] = field(default_factory=dict)  # arrow -> the stopover where its label stands
-    along: dict[int, Point] = field(default_factory=dict)  # where each layer starts, and how long it is
-    turns: dict[int, Point] = field(default_factory=dict)  # from where to where arrows turn before it
-    length: float = 0.0
-    breadth: float = 0.0
+    scene: Scene
+    direction: str
+    flat: bool  # whether each box has its texts in one line
+    wide: float
+    high: float
+    boxes: dict[str, Point] = field(default_factory=dict)  # the middle of each
+    curves: dict[str, str] = field(default_factory=dict)  # of arrows, as SVG paths
+    heads: dict[str, list[Point]] = field(default_factory=dict)  # of arrows: three corners
+    labels: dict[str, Point] = field(default_factory=dict)  # the middle of each
+    frames: dict[str, Frame] = field(default_factory=dict)
 
-
-def arrange(scene: Scene, direction: str) -> Layout:
-    """Give every box, stopover and frame its place."""
-    down, depth = direction in ("TB", "BT"), depths(scene)
-    layout, scopes = Layout(depth), {box.id: box.scope for box in scene.boxes}
-    ports = Counter(arrow.target for arrow in scene.arrows if arrow.place)
-    reach = _reach(scene, depth)
-    ways = _add_routes(scene, layout, scopes, reach, down)
-    starts = {(route[0], route[1] if len(route) > 2 else name) for name, route in layout.routes.items()}
-    into, out = Counter(arrow.target for arrow in scene.arrows), Counter(source for source, _ in starts)
-    for box in scene.boxes:
-        wide, high = box_size(box, ports[box.id], down)
-        room = APART * max(into[box.id], out[box.id])  # arrows side by side
-        layout.sizes[box.id] = (high, max(wide, room)) if down else (wide, max(high, room))
-    near = neighbours(layout.routes.values())
-    chains = {name: (*scopes[name], ways.get(name, name)) for name in written_order(scopes, layout.routes.values())}
-    order = Order([*chains], chains, near, depth, layout.sizes)
-    rooms = {
-        name: (FRAME_PAD if down else FRAME_HEAD, FRAME_PAD, text_width(said, SMALL) + 28 if down else 0.0)
-        for name, said in scene.scope_names.items()
-    }
-    across, frames = placed(order, rooms)
-    ends = _layers(scene, layout, reach, across, direction)
-    for name in chains:
-        start, size = layout.along[depth[name]]
-        layout.spots[name] = (start + size / 2, across[name])
-    for name, (low, high) in frames.items():
-        layout.frames[name] = (ends[name][0], low), (ends[name][1], high)
-    edges = (across[name] + layout.sizes[name][1] / 2 for name in chains)
-    layout.breadth = max([0.0, *edges, *(high for _, high in frames.values())])
-    return layout
+    def seen(self, window: Point = WINDOW) -> float:
+        """About how much of it a window shows at a size at which it can be read."""
+        scale = READ / (SMALL if any(box.grid for box in self.scene.boxes) else TEXT)
+        return min(1.0, window[0] / scale / self.wide) * min(1.0, window[1] / scale / self.high)
 
 
-def box_size(box: Box, ports: int = 0, down: bool = False) -> Point:
-    """How wide and how high a box is; ports: operands that are numbered inside it, where their arrows arrive."""
-    wide, high = max(map(text_width, box.lines), default=0.0) + 16, LINE * len(box.lines) + 8.0
-    shape = box.look.shape
-    if box.grid:
-        across, tall = box.grid.size
-        wide, high = max(wide, across * box.grid.columns + 20), high + tall * box.grid.rows + 8
-    if shape == "ellipse":
-        wide, high = 1.2 * wide, 1.25 * high
-    elif shape == "hexagon":
-        wide += 18 * len(box.lines)  # the higher it is, the more its slopes take
-    elif shape == "box3d":
-        wide, high = wide + 18, high + 8
-    if ports and down:
-        return max(wide, 28.0 * ports), high + 2 * SMALL
-    return (wide + 48, max(high, (SMALL + 3.0) * ports)) if ports else (wide, high)
+def paged(scene: Scene, direction: str | None = None) -> Page:
+    """Lay a scene out: in the direction that is asked for, or else in the one that shows most of it.
 
-
-def _add_routes(scene: Scene, layout: Layout, scopes: dict[str, Path], reach: Reach, down: bool) -> dict[str, str]:
-    """Let each arrow stop over in every layer between, in its target's scope or its source's, or around both.
-
-    Against the flow it goes back beside the scopes of both. Returns for each
-    stopover the first of those that are on one straight way.
+    Raises TooMuch if dot would take too long.
     """
-    depth, ways = layout.depth, dict[str, str]()
-    far, furthest = 0, dict[str, int]()
-    for arrow in scene.arrows:
-        span = abs(depth[arrow.target] - depth[arrow.source])
-        far, furthest[arrow.source] = far + span, max(furthest.get(arrow.source, 0), span)
-    shares, straight = far > MOST_STOPS, sum(furthest.values()) > MOST_STOPS or far > 10 * MOST_STOPS
-    for arrow in scene.arrows:
-        route = layout.routes[arrow.id] = [arrow.source]
-        stops = [] if straight else [*_stops(arrow, depth, scopes, reach)]
-        for place, (layer, path, back) in enumerate(stops, 1):
-            own = not shares or back or (arrow.label and place == len(stops))
-            stop = f"{arrow.id if own else (arrow.source, *path)}{'<' if back else '@'}{layer}"
-            last = ways.get(route[-1], arrow.source)
-            on = scopes[last] == path and (last in layout.back) == back and last != arrow.source
-            depth[stop], scopes[stop], layout.sizes[stop] = layer, path, (0.0, THIN)
-            ways.setdefault(stop, last if on else stop)
-            if back:
-                layout.back.add(stop)
-            route.append(stop)
-        if arrow.label and len(route) > 1:
-            stop = next((each for each in route[:0:-1] if each in layout.back), route[-1])
-            layout.labels[arrow.id] = stop
-            wide = text_width(arrow.label, TEXT) + 8
-            layout.sizes[stop] = (LINE, wide) if down else (wide, LINE)
-        route.append(arrow.target)
-    there = {(path[:size], depth[name]) for name, path in scopes.items() for size in range(1, len(path) + 1)}
-    for path, (low, high) in reach.items():
-        for layer in range(low, high + 1):
-            if (path, layer) not in there:  # nothing else keeps the frame's place
-                stop = f"{path[-1]}@{layer}"
-                depth[stop], scopes[stop], layout.sizes[stop] = layer, path, (0.0, 0.0)
-    return ways
+    if len(scene.boxes) > MOST or len(scene.arrows) > 3 * MOST:
+        raise TooMuch(f"dot would take too long for {len(scene.boxes):,} boxes and {len(scene.arrows):,} arrows.")
+    ways = [(direction, flat) for flat in (False, True)] if direction else [*WAYS]
+    best: Page | None = None
+    for way in ways[::2] if len(scene.boxes) > MANY else ways:
+        page = laid_out(scene, *way)
+        if best is None or page.seen() > best.seen() + 0.01:
+            best = page
+        if best.seen() == 1.0:
+            break
+    assert best is not None
+    return best
 
 
-def _reach(scene: Scene, depth: Mapping[str, int]) -> Reach:
-    """The first and the last layer of each scope."""
-    reach: Reach = {}
-    for box in scene.boxes:
-        layer = depth[box.id]
-        for size in range(1, len(box.scope) + 1):
-            low, high = reach.get(box.scope[:size], (layer, layer))
-            reach[box.scope[:size]] = (min(low, layer), max(high, layer))
-    return reach
+def laid_out(scene: Scene, direction: str, flat: bool = False) -> Page:
+    """Lay a scene out in one way: with frames drawn around what dot put together, or else kept together by dot."""
+    text = dot_text(scene, direction, flat)
+    if scene.scope_names:
+        page = _page(scene, direction, flat, places(without_frames(text)))
+        if _framed(page):
+            return page
+    return _page(scene, direction, flat, places(text))
 
 
-def _stops(
-    arrow: Arrow, depth: Mapping[str, int], scopes: Mapping[str, Path], reach: Reach
-) -> Iterator[tuple[int, Path, bool]]:
-    """The layers that an arrow passes, each with the scope to stop in, and whether it goes back there."""
-    start, end, source, target = depth[arrow.source], depth[arrow.target], scopes[arrow.source], scopes[arrow.target]
-    common = shared(source, target)
-
-    def home(path: Path, layer: int) -> Path:
-        """The innermost of these scopes that reaches so far."""
-        inner = (path[:size] for size in range(len(path), common, -1))
-        return next((each for each in inner if reach[each][0] <= layer <= reach[each][1]), path[:common])
-
-    if start < end:
-        for layer in range(start + 1, end):
-            path = home(target, layer)
-            yield layer, path if len(path) > common else home(source, layer), False
-        return
-    last = reach[source[: common + 1]][1] if len(source) > common else start
-    first = reach[target[: common + 1]][0] if len(target) > common else end
-    yield from ((layer, home(source, layer), False) for layer in range(start + 1, last + 1))
-    yield from ((layer, source[:common], True) for layer in range(last, first - 1, -1))
-    yield from ((layer, home(target, layer), False) for layer in range(first, end))
-
-
-def _layers(
-    scene: Scene, layout: Layout, reach: Reach, across: Mapping[str, float], direction: str
-) -> dict[str, Point]:
-    """Set where each layer is along the arrows and where arrows turn before it; where each frame begins and ends."""
-    lengths, gaps, inside = defaultdict[int, float](float), _gaps(layout, across), dict[str, int]()
-    for name, layer in layout.depth.items():
-        lengths[layer] = max(lengths[layer], layout.sizes[name][0])
-    for box in scene.boxes:
-        for level, name in enumerate(box.scope):
-            inside[name] = max(inside.get(name, 0), len(box.scope) - level)
-    head, foot = {"TB": (FRAME_HEAD, FRAME_PAD), "BT": (FRAME_PAD, FRAME_HEAD)}.get(direction, (FRAME_PAD, FRAME_PAD))
-    ends, spans = dict[str, Point](), {path[-1]: layers for path, layers in reach.items()}
-    detour = DETOUR if layout.back else 0.0
-    end = 0.0
-    for layer in sorted(lengths):
-        turned = end + (gaps[layer] if layout.along else detour)
-        layout.turns[layer] = end, turned
-        opening = [name for name, (first, _) in spans.items() if first == layer]
-        start = turned + head * max((inside[name] for name in opening), default=0)
-        ends |= {name: (start - head * inside[name], 0.0) for name in opening}
-        layout.along[layer] = start, lengths[layer]
-        end = start + lengths[layer]
-        for name in [name for name, (_, last) in spans.items() if last == layer]:
-            low, far = ends[name][0], start + lengths[layer] + foot * inside[name]
-            if direction in ("LR", "RL"):  # the name stands along the frame
-                far = max(far, low + text_width(scene.scope_names[name], SMALL) + 20)
-            ends[name], end = (low, far), max(end, far)
-    layout.length = end + detour
-    layout.turns[len(lengths)] = end, layout.length
-    return ends
+def _framed(page: Page) -> bool:
+    """Draw the frames around their boxes; False if one would touch what is not in it."""
+    inside: dict[str, list[Frame]] = {}
+    boxes = [(box.scope, _around(page.boxes[box.id], box_size(box, page.flat))) for box in page.scene.boxes]
+    scopes = {name: box.scope[:at] for box in page.scene.boxes for at, name in enumerate(box.scope)}
+    for path, (left, top, wide, high) in boxes:
+        for name in path:
+            inside.setdefault(name, []).append((left, top, wide, high))
+    for name in sorted(scopes, key=lambda each: len(scopes[each]), reverse=True):
+        left, top = (min(each[side] for each in inside[name]) for side in (0, 1))
+        right, end = (max(each[side] + each[side + 2] for each in inside[name]) for side in (0, 1))
+        title = text_width(page.scene.scope_names[name], SMALL) + 16
+        frame = left - PAD, top - HEAD, max(right - left + 2 * PAD, title), end - top + HEAD + PAD
+        page.frames[name], page.wide = frame, max(page.wide, left - PAD + frame[2] + MARGIN)
+        for outer in scopes[name]:
+            inside[outer].append(frame)
+    labels = [_around(at, (30.0, LINE)) for at in page.labels.values()]
+    for name, frame in page.frames.items():
+        apart = [each for other, each in page.frames.items() if name not in (*scopes[other], other)]
+        apart = [each for each in apart if not _holds(each, frame)] + [box for path, box in boxes if name not in path]
+        if any(_touch(frame, each) for each in apart + [label for label in labels if not _holds(frame, label)]):
+            return False
+    return True
 
 
-def _gaps(layout: Layout, across: Mapping[str, float]) -> dict[int, float]:
-    """How much room arrows need to turn before each layer: the more of them go one way, and the further, the more."""
-    gaps, turning, depth = defaultdict[int, float](float), Counter[tuple[int, bool]](), layout.depth
-    for one, other in (pair for route in layout.routes.values() for pair in pairwise(route)):
-        gap, far = max(depth[one], depth[other]), across[other] - across[one]
-        gaps[gap] = max(gaps[gap], STEEP * abs(far))
-        turning[gap, far > 0] += abs(far) > 1
-    labelled = {depth[stop] for stop in layout.labels.values()}
-    for layer in range(max(depth.values(), default=0) + 1):
-        least = SHORT if layer in labelled or layer - 1 in labelled else TURN  # a label parts it in two
-        room = least + BESIDE * max(turning[layer, False], turning[layer, True])
-        gaps[layer] = min(WIDEST, max(gaps[layer], room))
-    return gaps
+def _around(at: Point, size: Point) -> Frame:
+    return at[0] - size[0] / 2, at[1] - size[1] / 2, size[0], size[1]
+
+
+def _touch(one: Frame, other: Frame) -> bool:
+    return all(one[at] < other[at] + other[at + 2] and other[at] < one[at] + one[at + 2] for at in (0, 1))
+
+
+def _holds(one: Frame, other: Frame) -> bool:
+    return all(one[at] <= other[at] and other[at] + other[at + 2] <= one[at] + one[at + 2] for at in (0, 1))
+
+
+def _page(scene: Scene, direction: str, flat: bool, told: dict[str, Any]) -> Page:
+    """The places that dot told."""
+    _, _, across, down = map(float, told["bb"].split(","))
+    depth = max((len(box.scope) for box in scene.boxes), default=0)
+    beside, above = MARGIN + PAD * depth, MARGIN + HEAD * depth + 1.6 * LINE * bool(scene.title)
+    title, lines = bool(scene.title), heading(scene)
+    widths = [text_width(line, SMALL if at or not title else TITLE) for at, line in enumerate(lines)]
+    below = LINE * (len(lines) - title) + beside
+    page = Page(scene, direction, flat, max([across, *widths]) + 2 * beside, above + down + below)
+
+    def at(text: str) -> Point:
+        x, y = text.split(",")
+        return beside + float(x), above + down - float(y)
+
+    for each in told.get("objects", ()):
+        name = each["name"]
+        if name.startswith("cluster_"):
+            left, low, right, high = map(float, each["bb"].split(","))
+            page.frames[name[8:]] = beside + left, above + down - high, right - left, high - low
+        elif name.startswith(ON):
+            page.labels[name[len(ON) :]] = at(each["pos"])
+        elif "pos" in each:
+            page.boxes[name] = at(each["pos"])
+    for each in told.get("edges", ()):
+        if "id" in each:
+            _add_arrow(page, each, at)
+    return page
+
+
+def _add_arrow(page: Page, each: dict[str, Any], at: Any) -> None:
+    """Its curve, or the half of it before or behind its label."""
+    name = each["id"]
+    for spline in each["pos"].split(";"):
+        tip, points = None, spline.split()
+        while points[0][:2] in ("e,", "s,"):
+            mark = points.pop(0)
+            tip = at(mark[2:]) if mark[0] == "e" else tip
+        spots = [at(point) for point in points]
+        (x, y), *rest = spots
+        drawn = f"M{x:.1f},{y:.1f} C" + " ".join(f"{a:.1f},{b:.1f}" for a, b in rest)
+        page.curves[name] = " ".join(filter(None, [page.curves.get(name, ""), drawn]))
+        if tip is not None:
+            page.heads[name] = _head(spots[-1], tip)
+
+
+def _head(base: Point, tip: Point) -> list[Point]:
+    """The three corners of an arrowhead."""
+    (x, y), (a, b) = base, tip
+    long = hypot(a - x, b - y) or 1.0
+    across, down = (b - y) / long * 2.5, (a - x) / long * 2.5
+    return [tip, (x + across, y - down), (x - across, y + down)]

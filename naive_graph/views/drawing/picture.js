@@ -2,8 +2,9 @@
 // The picture stands there as an image already; this puts the drawing itself in its place.
 // Every text is put in as text, never as markup.
 (() => {
-  const HIGH = 640, PAD = 12;  // pixels: of a screen; around what is gone to
+  const HIGH = 640;  // pixels, in a notebook
   const FEW = 100;  // nodes, beyond which scopes begin closed
+  const PATHS = 3, FACTORS = 8;  // that are written out
   const number = (value) => {
     if (Number.isNaN(value)) return "not a number";
     if (!Number.isFinite(value)) return value > 0 ? "infinite" : "−infinite";
@@ -11,175 +12,121 @@
   };
   const factor = (value) => (value < 0 ? `(${number(value)})` : number(value));
   const parse = (text) => JSON.parse(text ?? "{}");
-
-  const make = (tag, facts = {}, text = "") => {
-    const made = document.createElement(tag);
-    for (const [name, fact] of Object.entries(facts)) name.startsWith("on") ? (made[name] = fact) : made.setAttribute(name, fact);
-    made.textContent = text;
-    return made;
-  };
-  const extent = (svg) => svg.getAttribute("viewBox").split(/[ ,]+/).map(Number);
+  const open = (text) => new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
 
   /** The drawing in place of its image; of a graph that the image shows in part, that part first. */
   function liven(root) {
-    const image = root.querySelector("img");
+    const image = root.querySelector("img"), whole = root.querySelector("template");
     const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (letter) => letter.charCodeAt(0));
     const drawings = {
-      parts: new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml").documentElement,
-      whole: root.querySelector("template")?.content.querySelector("svg"),
+      parts: { svg: open(new TextDecoder().decode(bytes)), text: root.dataset.dot },
+      whole: whole && { svg: whole.content.querySelector("svg"), text: whole.dataset.dot },
     };
-    root.append(make("p", { class: "ng-said", role: "status" }));
-    const open = (name, then) => {
-      root.querySelector(":scope > .ng-tools")?.remove();
-      const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false);
+    const said = root.appendChild(make("p", { class: "ng-said", role: "status" }));
+    let dot = null, shown = null;
+    const show = (name, then) => {
+      shown?.end();
+      root.querySelector(".ng-tools")?.remove();
+      const view = root.querySelector(".ng-view"), fresh = view.cloneNode(false), { svg, text } = drawings[name];
       view.replaceWith(fresh);
-      show(root, fresh, drawings[name].cloneNode(true), drawings.whole && name, open, drawings.parts, then);
+      shown = drawn(root, fresh, said, svg.cloneNode(true), text, dot, drawings.whole && dot && name, show, drawings.parts.svg, then);
     };
-    open("parts");
+    show("parts");
+    const ready = (found) => { if (found) { dot = found; show("parts"); } };
+    dotReady().then(ready, () => {});
   }
 
-  /** One drawing, alive. name: "parts" or "whole", where there are both; open: shows the other; parts: what the image
+  /** One drawing, alive. name: "parts" or "whole", where there are both; show: shows the other; parts: what the image
       shows; then: what is to be seen first. */
-  function show(root, view, svg, name, open, parts, then) {
+  function drawn(root, view, said, svg, text, dot, name, show, parts, then) {
     view.replaceChildren(svg);
-    const said = root.querySelector(":scope > .ng-said");
+    Object.assign(view.style, { overflow: "auto" });
+    const isOwn = document.documentElement.classList.contains("ng-own");  // a page of our own, and all of it
+    const written = [...svg.children].filter((each) => each.tagName === "text").map((each) => { each.style.display = "none"; return each.textContent; });
+    if (!isOwn) view.style.height = `${HIGH}px`;
     const all = (selector) => [...svg.querySelectorAll(selector)];
-    const nodes = new Map(all("g.node").map((node) => [node.id, node]));
-    const frames = new Map(all("g.cluster").map((frame) => [frame.id, frame]));
-    const edges = all("g.edge[data-from]").filter((edge) => nodes.has(edge.dataset.from) && nodes.has(edge.dataset.to));
+    const stage = staging(view, svg, text, dot, root.dataset.wish);
+    const { nodes, frames, edges, shut, path, holder, shown } = stage;
     const called = (id) => (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
-    const path = (element) => (element?.dataset.scope ?? "").split(" ").filter(Boolean);
-    const { spots, isShut, shown, holder, canvas, measure, lay, label } = foldable(svg, nodes, frames, edges, path);
-    Object.assign(svg.style, { maxWidth: "none" });
-    Object.assign(view.style, { maxHeight: `${HIGH}px`, overflow: "auto" });
-
-    // --- fit, move, zoom: the view scrolls over the drawing ---
-    let [left, top, wide, high] = extent(svg), scale = 1, settled = false;
-    const large = () => wide > view.clientWidth || high > HIGH;
-    const readable = () => SMALL * scale > LEAST - 0.1;
-    function size(next) {
-      scale = Math.min(4, Math.max(0.02, next));
-      for (const [side, length] of [["width", wide], ["height", high]]) svg.setAttribute(side, Math.floor(length * scale));
-      svg.setAttribute("viewBox", [left, top, wide, high].join(" "));
-      far(!readable());
-      label(scale);
-    }
-    const firsts = [];  // lines of boxes
-    function far(is) {  // then a box shows its first line alone, large enough to be read, if there is room in it and around
-      svg.classList.toggle("ng-far", is);
-      for (const { text, box, y, font, long } of firsts) {
-        const needed = 9.2 / scale, fits = is && long * needed < box.width + 2 * PAD && needed < box.height + PAD;
-        text.classList.toggle("ng-short", fits);
-        text.setAttribute("font-size", fits ? needed : font);
-        text.setAttribute("y", fits && !text.parentNode.dataset.formula ? box.y + box.height / 2 + needed / 3 : y);
-      }
-    }
-    function zoom(by, atX = view.clientWidth / 2, atY = view.clientHeight / 2) {
-      const [x, y] = [(view.scrollLeft + atX) / scale, (view.scrollTop + atY) / scale];
-      size(scale * by);
-      view.scrollTo(x * scale - atX, y * scale - atY);
-    }
-    const fitting = (width, height) => Math.min(1, view.clientWidth / width, HIGH / height);
-    function fit() {
-      size(fitting(wide, high));
-      tell(readable() ? "" : "Text that would be too small is left out. + shows more of it.");
-    }
-    /** All of it if that can be read; else what is at its end, or this node or frame, at a size that can. */
-    function begin(id) {
-      settle();
-      size(fitting(wide, high));
-      tell(opening.length ? "A box that holds more opens by a click, or by Enter." : "");
-      if (readable() && !id) return;
-      const fed = new Set(edges.map((edge) => edge.dataset.from)), last = [...nodes.values()].findLast((node) => !fed.has(node.id));
-      const spot = spots.get(id ?? (last && holder(last))) ?? [0, 0, 0, 0], room = [view.clientWidth, HIGH].map((side) => side - 2 * PAD);
-      if (!readable()) {
-        size(Math.max(LEAST / SMALL, id ? Math.min(1, room[0] / spot[2], room[1] / spot[3]) : 0));
-        tell("A part is shown, so that it can be read: scroll or drag to see the rest, or fit all of it.");
-      }
-      const inner = [...spots].filter(([each]) => path(nodes.get(each) ?? frames.get(each)).includes(id) && shown(each)).map(([, box]) => box);
-      const start = [0, 1].map((axis) => {  // in the middle; or where what is in it begins, if there is no room for all of it
-        const free = room[axis] - spot[axis + 2] * scale, first = Math.min(...inner.map((box) => box[axis])) - 30;
-        return ((free < 0 && inner.length ? first : spot[axis]) - [left, top][axis]) * scale - Math.max(0, free / 2) - PAD;
-      });
-      view.scrollTo(...start);
-    }
     const tell = (words) => (said.textContent = words);
-    const steps = { "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit, f: fit,
-      ArrowLeft: () => move(-0.2, 0), ArrowRight: () => move(0.2, 0), ArrowUp: () => move(0, -0.2), ArrowDown: () => move(0, 0.2),
-      ...(name === "whole" && { Escape: () => open("parts") }) };
+    const caption = written.join(" ");
+
+    function begin(id) {
+      const isWhole = stage.begin(id ?? end());
+      const more = opening.length ? "A box that holds more opens by a click, or by Enter." : "";
+      tell(isWhole ? [caption, more].filter(Boolean).join(" ") : "A part is shown, so that it can be read: scroll, drag, or use the map in the corner.");
+    }
+    /** What is asked for: the last result. */
+    function end() {
+      const fed = new Set(edges.map((edge) => edge.dataset.from));
+      return [...nodes.keys()].findLast((id) => !fed.has(id));
+    }
+    function fit() {
+      stage.fit();
+      tell(stage.readable() ? "" : "What would be too small to read is left out. + shows more of it.");
+    }
     const move = (across, down) => view.scrollBy(across * view.clientWidth, down * view.clientHeight);
+    const steps = { "+": () => stage.zoom(1.3), "=": () => stage.zoom(1.3), "-": () => stage.zoom(1 / 1.3), 0: fit, f: fit,
+      ArrowLeft: () => move(-0.2, 0), ArrowRight: () => move(0.2, 0), ArrowUp: () => move(0, -0.2), ArrowDown: () => move(0, 0.2),
+      ...(name === "whole" && { Escape: () => show("parts") }) };
     view.addEventListener("keydown", (event) => {
       const step = tools && !event.ctrlKey && !event.metaKey && !event.altKey && steps[event.key];
       if (step) { step(); event.preventDefault(); event.stopPropagation(); }
     });
-    view.addEventListener("wheel", (event) => {
-      if (!tools || !(event.ctrlKey || event.metaKey)) return;  // else it scrolls
-      const room = view.getBoundingClientRect();
-      zoom(Math.exp(-event.deltaY / 300), event.clientX - room.left, event.clientY - room.top);
-      event.preventDefault();
-    }, { passive: false });
-    let dragged = false;  // then the click that follows is none
-    svg.addEventListener("pointerdown", (event) => {
-      dragged = false;
-      if (!tools || event.button || event.pointerType === "touch") return;  // a finger scrolls
-      const [fromX, fromY, startX, startY] = [event.clientX, event.clientY, view.scrollLeft, view.scrollTop];
-      const drag = (moved) => { dragged ||= Math.hypot(moved.clientX - fromX, moved.clientY - fromY) > 4; view.scrollTo(startX + fromX - moved.clientX, startY + fromY - moved.clientY); };
-      const stop = () => { removeEventListener("pointermove", drag); removeEventListener("pointerup", stop); };
-      addEventListener("pointermove", drag);
-      addEventListener("pointerup", stop);
-    });
 
     // --- scopes ---
-    function close(ids, shut) {
-      for (const id of ids) frames.get(id).classList.toggle("ng-shut", shut);
-      settled = false;
-    }
-    function settle() {
-      if (settled) return;
-      far(false);
-      lay();
-      const { x, y, width, height } = canvas.getBBox();
-      [left, top, wide, high, settled] = [x - PAD, y - PAD, width + 2 * PAD, height + 2 * PAD, true];
-    }
-    function reveal(id) {  // what is in it stays closed: box by box
-      for (const [inner, frame] of frames) if (path(frame).includes(id)) frame.classList.add("ng-shut");
-      close([...path(frames.get(id)), id], false);
-      begin(id);
+    const set = (ids, isShut) => { for (const id of ids) isShut ? shut.add(id) : shut.delete(id); };
+    const inner = (id) => [...frames].filter(([, frame]) => path(frame).includes(id)).map(([each]) => each);
+    function reveal(id) {  // what is in it stays closed: box by box, unless all of it is little
+      set([...path(frames.get(id)), id], false);
+      if (!stage.fits(inner(id)) || nodes.size > FEW) set(inner(id), true);
+      stage.lay(id);
       frames.get(id).querySelector("text").focus({ preventScroll: true });
     }
-    for (const [id, frame] of frames) {
-      const text = frame.querySelector("text");
-      set(text, { tabindex: 0, role: "button" });
+    for (const [id, frame] of dot ? frames : []) {
+      const words = frame.querySelector("text");
+      for (const [fact, value] of Object.entries({ tabindex: 0, role: "button" })) words.setAttribute(fact, value);
       const flip = () => {
-        if (isShut(id)) return reveal(id);
-        close([id], true);
-        begin(id);
-        text.focus({ preventScroll: true });
+        if (shut.has(id)) return reveal(id);
+        set([id], true);
+        stage.lay(id);
+        words.focus({ preventScroll: true });
       };
-      frame.addEventListener("click", (event) => !dragged && (isShut(id) || event.target === text) && flip());
-      text.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { flip(); event.preventDefault(); } });
+      frame.addEventListener("click", (event) => !stage.wasDragged() && (shut.has(id) || event.target === words) && flip());
+      words.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { flip(); event.preventDefault(); } });
+    }
+    function openAll() {  // as many as dot lays out while somebody waits
+      for (const id of frames.keys()) if (stage.fits([...path(frames.get(id)), id])) set([...path(frames.get(id)), id], false);
+      stage.lay();
+      begin();
+      if (shut.size) tell("There are too many boxes to open all scopes at once: open those that you want to see.");
+      view.focus({ preventScroll: true });
     }
 
     // --- search ---
     let found = -1, typed = false;  // by typing the first is found: then Enter stays there
-    function search(text) {
-      const words = text.trim().toLowerCase().replace(/\.(grad|value)$/, "").replaceAll(" ", "");
-      if (name === "parts" && words) return open("whole", (whole) => whole.type(text));
+    function search(wish) {
+      const words = wish.trim().toLowerCase().replace(/\.(grad|value)$/, "").replaceAll(" ", "");
+      if (name === "parts" && words) return show("whole", (whole) => whole.type(wish));
       const named = (each) => (nodes.has(each.id) ? called(each.id) : each.querySelector("title").textContent.split(" = ")[0]).toLowerCase().replaceAll(" ", "");
       const hits = words ? [...nodes.values(), ...all("g.cell")].filter((each) => named(each).includes(words)) : [];
       hits.sort((a, b) => (named(a) !== words) - (named(b) !== words));  // the name itself before those that hold it
       for (const each of all(".ng-found")) each.classList.remove("ng-found");
       const more = !name && svg.querySelector("[data-first]") ? " What is folded is not searched." : "";
-      if (!hits.length) return void tell(words ? `Nothing here is called ${text.trim()}.${more}` : "");
+      if (!hits.length) return void tell(words ? `Nothing here is called ${wish.trim()}.${more}` : "");
       found = (found + 1) % hits.length;
       const hit = hits[found], node = nodes.get(hit.id) ?? nodes.get(hit.dataset.box);
       hit.classList.add("ng-found");
-      close(path(node), false);
-      begin(node.id);
+      to(node.id);
       tell(`${found + 1} of ${hits.length}: ${hit.getAttribute("aria-label") ?? hit.querySelector("title").textContent}`);
     }
-
-    const begun = (text) => { [found, typed] = [-1, true]; search(text); };
+    /** To a node, its scopes opened. */
+    function to(id) {
+      if (!shown(id)) { set(path(nodes.get(id)), false); stage.lay(); }
+      begin(id);
+      stage.point([id]);
+    }
+    const begun = (wish) => { [found, typed] = [-1, true]; search(wish); };
 
     // --- paths to the result, and the chain rule along them ---
     const out = new Map();
@@ -190,40 +137,47 @@
       svg.classList.add("ng-following");
       for (const each of reached) nodes.get(each)?.classList.add("ng-lit");
       for (const edge of lit) edge.classList.add("ng-lit");
-      said.textContent = chain(id, reached, lit);
+      tell(chain(id, reached, lit));
     }
     function chain(id, reached, lit) {
       const ends = [...reached].filter((each) => each !== id && !(out.get(each) ?? []).length);
       const words = nodes.get(id)?.getAttribute("aria-label") ?? "";
       if (ends.length !== 1) return ends.length ? `${words}. It reaches ${ends.length} results.` : words;
       const slope = (edge) => (edge.dataset.partial === undefined ? undefined : Number(edge.dataset.partial.replace("inf", "Infinity")));
-      const back = new Map(), reaches = new Set(ends);  // no derivative goes by an arrow without a partial
-      for (const edge of lit) if (slope(edge) !== undefined) back.set(edge.dataset.to, [...(back.get(edge.dataset.to) ?? []), edge.dataset.from]);
-      for (const each of reaches) for (const before of back.get(each) ?? []) reaches.add(before);
-      const ways = (at) => (out.get(at) ?? []).filter((edge) => slope(edge) !== undefined && reaches.has(edge.dataset.to));
-      const paths = [];
-      const walk = (at, product) => {  // few of them are written out, and no more are walked than that
-        if (paths.length > 6) return;
-        if (at === ends[0]) return void paths.push(product);
-        for (const edge of ways(at)) walk(edge.dataset.to, [...product, slope(edge)]);
-      };
-      walk(id, []);
-      if (!paths.length || lit.some((edge) => !edge.id.startsWith("edge-"))) return words;
-      const sums = new Map([[ends[0], 1]]);  // of the products along all paths from there
-      const order = [], seen = new Set(), open = [[id, 0]];
+      if (lit.some((edge) => !edge.id.startsWith("edge-"))) return words;
+      const ways = (at) => (out.get(at) ?? []).filter((edge) => slope(edge) !== undefined);  // no derivative goes by another
+      const sums = new Map([[ends[0], 1]]), counts = new Map([[ends[0], 1]]);  // of the products along all paths from there
+      const order = [], seen = new Set([id]), open = [[id, 0]];
       while (open.length) {
         const [at, place] = open.at(-1), next = ways(at)[place];
-        seen.add(at);
         if (!next) { order.push(at); open.pop(); continue; }
         open.at(-1)[1] += 1;
-        if (!seen.has(next.dataset.to)) open.push([next.dataset.to, 0]);
+        if (!seen.has(next.dataset.to)) { seen.add(next.dataset.to); open.push([next.dataset.to, 0]); }
       }
       const times = (a, b) => (a === 0 || b === 0 ? 0 : a * b);  // a branch that was not taken gives nothing
-      for (const at of order) if (at !== ends[0]) sums.set(at, ways(at).reduce((sum, edge) => sum + times(slope(edge), sums.get(edge.dataset.to) ?? 0), 0));
-      const written = paths.slice(0, 6).map((product) => product.map(factor).join("·")).join("  +  ");
-      const many = paths.length > 6 ? "  +  …" : "", result = number(sums.get(id));
-      const name = (each, other) => nodes.get(each)?.dataset.name ?? other;  // else there may be many like it
-      return `d ${name(ends[0], "result")} / d ${name(id, `this ${called(id)}`)}  =  ${written}${many}${written === result ? "" : `  =  ${result}`}`;
+      const reaches = (edge) => counts.get(edge.dataset.to) > 0;
+      for (const at of order) if (at !== ends[0]) {
+        sums.set(at, ways(at).filter(reaches).reduce((sum, edge) => sum + times(slope(edge), sums.get(edge.dataset.to)), 0));
+        counts.set(at, ways(at).reduce((sum, edge) => sum + (counts.get(edge.dataset.to) ?? 0), 0));
+      }
+      if (!counts.get(id)) return words;
+      const product = (factors) => factors.filter((each) => each !== 1).map(factor).join("·") || "1";
+      const paths = [], name = (each, other) => nodes.get(each)?.dataset.name ?? other;  // else there may be many like it
+      const walk = (at, factors) => {
+        if (at === ends[0]) return void paths.push(product(factors));
+        for (const edge of ways(at).filter(reaches)) walk(edge.dataset.to, [...factors, slope(edge)]);
+      };
+      const result = number(sums.get(id)), head = `d ${name(ends[0], "result")} / d ${name(id, `this ${called(id)}`)}  =  `;
+      if (counts.get(id) <= PATHS) walk(id, []);
+      if (paths.length && Math.max(...paths.map((each) => each.split("·").length)) <= FACTORS) {
+        const sum = paths.join("  +  ");
+        return head + (sum === result ? sum : `${sum}  =  ${result}`);
+      }
+      const near = ways(id).filter(reaches), two = near.slice(0, 2);  // the nearest operators, and what each hands on
+      const terms = two.map((edge) => `${product([slope(edge), sums.get(edge.dataset.to)])} by ${called(edge.dataset.to)}`);
+      const others = counts.get(id) - two.reduce((sum, edge) => sum + counts.get(edge.dataset.to), 0);
+      const many = counts.get(id) > 1 ? ` (${counts.get(id).toLocaleString("en")} paths)` : "";
+      return `${head}${terms.join("  +  ")}${others ? ` and ${others.toLocaleString("en")} more paths` : ""}  =  ${result}${many}`;
     }
 
     // --- cells, and the cells that feed them ---
@@ -239,7 +193,7 @@
       const formula = nodes.get(start.box)?.dataset.formula, words = hovered.querySelector("title")?.textContent ?? "";
       const letters = formula?.match(/\[([^\]]*)\]/)?.[1].split(",") ?? [], places = words.match(/\[([^\]]*)\]/)?.[1].split(",") ?? [];
       const where = letters.length === places.length ? letters.map((letter, at) => `${letter} = ${places[at]}`).join(", ") : "";
-      said.textContent = formula ? `${words}:  ${formula}${where && `,  where ${where}`}` : words;
+      tell(formula ? `${words}:  ${formula}${where && `,  where ${where}`}` : words);
     }
     function clear() {
       svg.classList.remove("ng-following");
@@ -264,36 +218,41 @@
     function go(part) {  // to the node of that name, or to the scope that stood folded
       root.dataset.part = part.id;
       const frame = frameOf(part), node = nodes.get(part.id);
-      if (frame) return reveal(frame.id);
-      begin(node?.id);
+      if (frame) { reveal(frame.id); begin(frame.id); return void stage.center(frame.id); }
+      to(node?.id);
       node?.focus({ preventScroll: true });
       const alike = (part.dataset.alike ?? "").split(" ").filter((id) => nodes.has(id));
       if (!alike.length) return;
       clear();  // the paths from the first would dim the others
       for (const id of alike) nodes.get(id).classList.add("ng-found");
+      stage.point(alike);
       tell(`${called(node.id)}: the first of ${alike.length} that are alike. All of them are marked.`);
     }
     const opening = name === "parts" ? all("g.node:is([id^=scope-], [data-first])") : [];
     for (const part of opening) {
-      const go = () => !dragged && open("whole", (whole) => whole.go(part));
-      set(part, { role: "button", "aria-expanded": false, style: "cursor: pointer" });
-      part.addEventListener("click", go);
-      part.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); go(); } });
+      const opens = () => !stage.wasDragged() && show("whole", (whole) => whole.go(part));
+      for (const [fact, value] of Object.entries({ role: "button", "aria-expanded": false })) part.setAttribute(fact, value);
+      part.style.cursor = "pointer";
+      part.addEventListener("click", opens);
+      part.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); opens(); } });
     }
 
     // --- tools, where they are needed ---
-    const tools = (name || large()) && make("div", { class: "ng-tools" });
+    const [, , across, down] = svg.getAttribute("viewBox").split(" ").map(Number);
+    const isLarge = across > view.clientWidth || down > (isOwn ? view.clientHeight : HIGH);
+    const tools = (name || isLarge) && make("div", { class: "ng-tools" });
     if (tools) {
-      const button = (text, words, act) => tools.append(make("button", { type: "button", "aria-label": words, title: words, onclick: act }, text));
-      if (name === "whole") button("← back", "back to the graph in few boxes", () => open("parts"));
-      button("+", "larger", () => zoom(1.3));
-      button("−", "smaller", () => zoom(1 / 1.3));
+      const button = (words, label, act) => tools.append(make("button", { type: "button", "aria-label": label, title: label, onclick: act }, words));
+      if (name === "whole") button("← back", "back to the graph in few boxes", () => show("parts"));
+      button("+", "larger", () => stage.zoom(1.3));
+      button("−", "smaller", () => stage.zoom(1 / 1.3));
       button("fit", "the whole picture", fit);
-      if (name === "parts") button("all nodes", "show every node", () => open("whole", (whole) => whole.everything()));
-      if (frames.size) button("open all", "open every scope", everything);
-      if (frames.size) button("close all", "close every scope", () => {
-        if (name && !parts.querySelector("g.cluster")) return open("parts");
-        close(frames.keys(), true);
+      if (name === "parts") button("all nodes", "show every node", () => show("whole", (whole) => whole.openAll()));
+      if (dot && frames.size) button("open all", "open every scope", openAll);
+      if (dot && frames.size) button("close all", "close every scope", () => {
+        if (name && !parts.querySelector("g.cluster")) return show("parts");
+        set(frames.keys(), true);
+        stage.lay();
         begin();
       });
       const box = tools.appendChild(make("input", { type: "search", placeholder: "search", "aria-label": "search for a node" }));
@@ -302,32 +261,31 @@
       root.prepend(tools);
       view.setAttribute("aria-label", "the picture: + and − zoom, arrows move, f fits");
     }
-    const type = (text) => { const box = tools.querySelector("input"); box.value = text; box.focus(); begun(text); };
-    function everything() {
-      close(frames.keys(), false);
-      begin();
-      view.focus({ preventScroll: true });
-    }
+    const type = (wish) => { const box = tools.querySelector("input"); box.value = wish; box.focus(); begun(wish); };
+
+    /** Laid out for this window, unless Python's places serve as well. */
     function start() {
-      for (const node of nodes.values()) {
-        const text = node.querySelector("text"), shape = node.querySelector("ellipse, polygon, path, rect"), font = Number(text?.getAttribute("font-size"));
-        if (shape && text) firsts.push({ text, box: shape.getBBox(), font, y: text.getAttribute("y"), long: text.getComputedTextLength() / font });
+      if (name === "whole") set([...parts.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
+      if (name !== "whole") stage.read();
+      if (!isOwn) view.style.height = `${Math.min(HIGH, Math.max(60, Math.ceil(down) + 4))}px`;
+      const isSmall = name !== "whole" && across < view.clientWidth && down < view.clientHeight + 5;
+      if (dot && !isSmall && !stage.lay(null, false) && name === "whole") {
+        return show("parts", () => tell("All of it is more than dot can lay out here. See a part with draw(node, most=100)."));
       }
-      measure();
-      if (name === "whole") close([...parts.querySelectorAll("g.node")].map((each) => frameOf(each)?.id).filter(Boolean), true);
-      settle();
-      size(fitting(wide, high));
-      if (nodes.size > FEW && !readable()) close(frames.keys(), true);
-      then ? then({ go, type, everything }) : begin();
+      const isWhole = stage.begin();
+      if (dot && nodes.size > FEW && frames.size && !shut.size && !isWhole) { set(frames.keys(), true); stage.lay(null, false); }
+      then ? then({ go, type, openAll }) : begin();
       if (name === "parts") svg.getElementById(root.dataset.part)?.focus({ preventScroll: true });
     }
     let room = view.clientWidth;
     if (room) start();
-    new ResizeObserver(() => {
+    const watch = new ResizeObserver(() => {
       if (!view.clientWidth || (room && Math.abs(view.clientWidth - room) < 30)) return;  // 0: it is taken away, or not there yet
-      room ? begin() : start();
+      room ? (stage.lay(null, false), begin()) : start();
       room = view.clientWidth;
-    }).observe(view);
+    });
+    watch.observe(view);
+    return { end: () => { watch.disconnect(); stage.end(); } };
   }
   for (const root of document.querySelectorAll(".ng-picture:not(.ng-live)")) {
     root.classList.add("ng-live");

@@ -19,7 +19,7 @@ from ...program.questions import ByMachine
 from ..look import shown
 from .lettering import visible
 from .picture import Picture
-from .scene import KIND_NAMES, NEAREST, READABLE, Arrow, Box, Scene, check_wishes, nearest_first, ordinal, sign, stubs
+from .scene import KIND_NAMES, NEAREST, READABLE, Arrow, Box, Scene, check_wishes, nearest_first, sign, stubs
 
 BOX_KINDS = {**KIND_NAMES, DOT: "dot", TOTAL: "total", REDUCE: "total"}
 MOST_TERMS = 4  # of a sum that are written in its box
@@ -27,7 +27,7 @@ MOST_LANES = 2  # of the samples' numbers that are written in a leaf
 
 
 def draw_plan(
-    answers: ByMachine, after: str, direction: str = "LR", title: str = "", most: int | None = None
+    answers: ByMachine, after: str, direction: str | None = None, title: str = "", most: int | None = None
 ) -> Picture:
     """The plan of a question as a picture, as it is after that pass. The others: as `draw` takes them."""
     check_wishes(direction, title, most)
@@ -182,7 +182,7 @@ def _arrows(flat: Flat, row: int, shown_rows: set[int]) -> list[Arrow]:
     kind = int(flat.kinds[row])
     ordered = kind >= 0 and kind not in NAMES and not BY_NUMBER[kind].associative and len(operands) > 1
     arrows = [
-        Arrow(f"edge-{each}-{row}-{place}", f"row-{each}", f"row-{row}", "", ordinal(place) if ordered else "")
+        Arrow(f"edge-{each}-{row}-{place}", f"row-{each}", f"row-{row}", "", place if ordered else None)
         for place, each in there
     ]
     rest = Arrow(f"bundle-{row}", f"rest-row-{row}", f"row-{row}", f"{hidden}×" if hidden > 1 else "")

@@ -69,7 +69,7 @@ class Box:
     def look(self) -> Look:
         """How its kind looks; around a matrix there are straight sides."""
         look = LOOKS[self.kind]
-        straight = "rounded" if look.shape == "ellipse" else "box" if look.shape == "hexagon" else look.shape
+        straight = {"pill": "rounded", "hexagon": "box"}.get(look.shape, look.shape)
         return look._replace(shape=straight) if self.grid else look
 
 
@@ -81,8 +81,13 @@ class Arrow:
     source: str
     target: str
     label: str = ""
-    place: str = ""  # which operand it is, where the order matters
+    place: int | None = None  # which operand it is, where the order matters
     partial: float | None = None  # the local partial, where it is known
+
+    @property
+    def ink(self) -> str:
+        """The colour of its label: a partial is a derivative, a count is none."""
+        return "soft" if self.partial is None else "gradient"
 
 
 @dataclass
@@ -109,10 +114,12 @@ class Wishes:
     bundle: bool = False  # leaves that feed the same folded scopes, and no others, share a box
 
 
-def check_wishes(direction: str, title: str, most: int | None) -> None:
+def check_wishes(direction: str | None, title: str, most: int | None) -> None:
     """Raise DrawingError for a wish that no picture can meet."""
-    if direction not in DIRECTIONS:
-        raise DrawingError(f"A picture runs in direction {', '.join(DIRECTIONS)}, not {direction!r}.")
+    if direction is not None and direction not in DIRECTIONS:
+        raise DrawingError(
+            f"A picture runs in direction {', '.join(DIRECTIONS)}, or None for what fits best, not {direction!r}."
+        )
     if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
         raise DrawingError(f"most is a number of boxes of at least 1, not {most!r}.")
     if not isinstance(title, str):
@@ -293,14 +300,14 @@ def node_arrows(
     ordered = rule is not None and not rule.associative and rule.arity is not None and rule.arity > 1
     for place, (operand, source) in enumerate(zip(operands, sources)):
         if source.startswith("row-"):
-            at = ordinal(place) if ordered else ""
             partial = partials[place]
             label = shown(partial) if wishes.partials and partial is not None else ""
+            at = place if ordered else None
             yield Arrow(f"edge-{operand}-{row}-{place}", source, f"row-{row}", label, at, partial)
 
 
 def ordinal(place: int) -> str:
-    """Which operand it is, in words that cannot be taken for a number on the edge: a is the 1st of a - b."""
+    """Which operand it is in words: a is the 1st of a - b."""
     return ("1st", "2nd", "3rd")[place] if place < 3 else f"{place + 1}th"
 
 

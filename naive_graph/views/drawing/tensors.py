@@ -34,7 +34,6 @@ from .scene import (
     nearest_first,
     node_arrows,
     node_box,
-    ordinal,
     scope_box,
 )
 
@@ -162,7 +161,7 @@ class Drawn:
                     elements = (row for row in self.rows[source] if place_of(row) is not None)
                     bundles.update((self.box_of[row], target) for row in elements)
                 elif source in self.place and self.folder.box(self.place[source]) != target:
-                    at = ordinal(position) if _ordered(node) else ""
+                    at = position if _ordered(node) else None
                     start = self.folder.box(self.place[source])
                     arrows.append(Arrow(f"edge-{start}-{target}-{place}-{position}", start, target, "", at))
         return arrows + bundled(bundles)

@@ -1,17 +1,5 @@
-// What every part of the stepper needs: elements, figures as Python writes them, and the walk out of its bytes.
+// What every part of the stepper needs: buttons, figures as Python writes them, and the walk out of its bytes.
 // Every text of the learner's is put in as text, never as markup.
-
-const SVG = "http://www.w3.org/2000/svg";
-
-function make(tag, attributes = {}, ...children) {
-  const element = tag.startsWith("svg:") ? document.createElementNS(SVG, tag.slice(4)) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...children);
-  return element;
-}
 
 function button(text, label, act, more = {}) {
   return make("button", { type: "button", title: label, "aria-label": label, onclick: act, ...more }, text);

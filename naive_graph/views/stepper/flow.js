@@ -32,7 +32,7 @@ function firings(walk) {
       focus: (now ?? fired[0])?.operator,
       from: now ? ends(now.taken, 0) : [], to: ends(given, 1), edges: [...new Set(lit)],
       carried: given.map((name) => [arrow(name), now.given[name]]),
-      drawings: ["0"], texts: () => ["", ""], queue: [], panel: () => panel(now, lies), table: () => table(lies),
+      drawing: walk.drawing, texts: () => ["", ""], queue: [], panel: () => panel(now, lies), table: () => table(lies),
       slope: "samples", name: now?.operator ?? "", place: () => null,
       counts: Object.keys(streams).map((name) => [name, arrow(name), lies[name].length]),
     };

@@ -1,4 +1,4 @@
-// What is put on a drawing: numbers, signs, arrowheads that point back, values on their way; and how it is dragged.
+// What is put on a drawing: numbers, signs, arrowheads that point back, values on their way.
 
 const TRAVEL = 700;   // milliseconds that a value is on its way
 
@@ -22,12 +22,12 @@ function turned(edge) {
 
 function sign(group, name, outline) {  // a shape at a node's upper side: colour is not the only sign
   if (!group) return;
-  const box = group.getBBox();
-  group.parentNode.append(make("svg:path", { class: name, d: outline(box.x + box.width / 2, box.y, box.width) }));
+  const box = group.querySelector("rect, polygon").getBBox();
+  group.append(make("svg:path", { class: name, d: outline(box.x + box.width / 2, box.y, box.width) }));
 }
 
 function pill(at, text, name, title = text) {
-  const wide = 7.2 * [...text].length + 10;
+  const wide = 7.8 * [...text].length + 10;
   return make("svg:g", { class: name, transform: `translate(${at.x} ${at.y})` }, make("svg:title", {}, title),
     make("svg:rect", { x: -wide / 2, y: -9, width: wide, height: 18, rx: 9 }),
     make("svg:text", { x: 0, y: 4, "text-anchor": "middle" }, text.replaceAll("-", "−")));
@@ -71,29 +71,7 @@ function travel(view, edgeOf, grads, pace, goesOn) {
 /** Where nothing shall move: the value that is handed over stands above the gap that it crosses. */
 function rest(tokens, grads, path) {
   if (!grads) return tokens.forEach((each) => each.remove());
-  const middle = path.getPointAtLength(path.getTotalLength() / 2), box = grads.closest(".node").getBBox();
-  const above = Math.min(box.y, path.getBBox().y) - 14;
+  const middle = path.getPointAtLength(path.getTotalLength() / 2), node = grads.closest(".node");
+  const above = Math.min(node.getBBox().y + (node.transform.baseVal.consolidate()?.matrix.f ?? 0), path.getBBox().y) - 14;
   tokens[0].setAttribute("transform", `translate(${middle.x} ${above})`);
-}
-
-/** Drag with the pointer; zoom with the wheel and Control. */
-function dragging(frame, zoomBy) {
-  let grip = null;
-  frame.addEventListener("pointerdown", (event) => {
-    grip = { x: event.clientX, y: event.clientY, left: frame.scrollLeft, top: frame.scrollTop };
-  });
-  frame.addEventListener("pointermove", (event) => {
-    if (!grip || !(event.buttons & 1)) return;
-    frame.classList.add("ng-dragging");
-    frame.scrollLeft = grip.left - (event.clientX - grip.x);
-    frame.scrollTop = grip.top - (event.clientY - grip.y);
-  });
-  for (const name of ["pointerup", "pointerleave", "pointercancel"]) {
-    frame.addEventListener(name, () => { grip = null; frame.classList.remove("ng-dragging"); });
-  }
-  frame.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return;  // a plain wheel scrolls the page
-    event.preventDefault();
-    zoomBy(event.deltaY < 0 ? 1.1 : 1 / 1.1);
-  }, { passive: false });
 }

@@ -7,10 +7,13 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
+from ..drawing.engine import packed_code
+from ..drawing.picture import packed_file
 from ..look import page_style
 from ..policy import policy
 from ..steps.packing import Walk
 
+DRAWN = ("engine", "stage")  # shared with pictures
 SCRIPTS = ("figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "stepper")
 
 
@@ -23,13 +26,14 @@ def stepper_file(name: str) -> str:
 @cache
 def script() -> str:
     """All that a browser runs, as one module: notebooks and pages share it."""
-    return "\n".join(stepper_file(f"{name}.js") for name in SCRIPTS)
+    own = [stepper_file(f"{name}.js") for name in SCRIPTS]
+    return "\n".join([*(packed_file(f"{name}.js") for name in DRAWN), *own])
 
 
 @cache
 def style() -> str:
     """How it looks, in the colours of all views."""
-    return page_style(".ng-stepper") + stepper_file("stepper.css")
+    return page_style(".ng-stepper") + packed_file("stage.css") + stepper_file("stepper.css")
 
 
 def page(walk: Walk) -> str:
@@ -38,7 +42,8 @@ def page(walk: Walk) -> str:
     return stepper_file("page.html").format(
         title=escape(walk.title),
         walk=base64.b64encode(walk.blob).decode(),
+        dot=packed_code(),
         script=whole,
         style=style(),
-        policy=policy(whole, style=style()),
+        policy=policy(whole, style=style(), dot=True),
     )

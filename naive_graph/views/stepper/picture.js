@@ -1,19 +1,21 @@
-// The drawing: which one is shown, what of it is lit, how values travel along it, and what part of it is seen.
+// The drawing: what of it is lit, how values travel along it, which scopes are open, and what part of it is seen.
 
 const SMALLEST = 9;   // pixels, of a text at the size at which it is shown
 const EDGE = 26;      // pixels around what must be seen
+const MANY = 300;     // nodes, beyond which scopes begin closed
 
 function picturing(walk, teller, act) {
-  const frame = make("div", { class: "ng-drawing", tabindex: 0, role: "group", "aria-label": `Graph: ${walk.title}` });
-  const svgs = new Map(), fits = new Map();
-  let shown = null;      // the key of the drawing in place
+  const frame = make("div", { class: "ng-drawing ng-view", tabindex: 0, role: "group", "aria-label": `Graph: ${walk.title}` });
+  const box = make("div", { class: "ng-around" }, frame);
+  let stage = null;      // the drawing in place: a whole graph, or the map of one that is shown close up
+  let drawing = null;    // what it was made of
+  let close = null;      // the boxes of the close-up, by their ids, if there is one
   let view = null;       // the step that is shown
-  let zoom = 1;
   let own = null;        // what the learner chose: "zoom", or "fit" for the whole however small
   let near = null;       // whether the learner wants close-ups; null for what can be read
-  let opened = null;     // the drawing with a scope that the learner opened
-  let close = new Map(); // the boxes of the close-up, by their ids
+  let opened = new Set();  // the scopes that are open because somebody in them acts
   let travelling = 0;    // the number of the journey that is under way
+  let dot = null;
   const stops = new Set();
 
   const part = (id) => frame.querySelector(`[id="${CSS.escape(id)}"]`);
@@ -21,141 +23,127 @@ function picturing(walk, teller, act) {
 
   // --- which drawing ---
 
-  /** A drawing as an element, made once; each box knows what kind of node it is. */
-  function made(key) {
-    if (!svgs.has(key)) {
-      const element = parsed(walk.drawings[key].svg, "image/svg+xml");
-      element.removeAttribute("height");
-      for (const each of element.querySelectorAll("[tabindex]")) each.removeAttribute("tabindex");  // keys walk
-      svgs.set(key, element);
+  /** The drawing of the plan at hand; each box knows what kind of node it is. */
+  function made() {
+    if (drawing === view.drawing) return;
+    stage?.end();
+    [drawing, stage, opened] = [view.drawing, null, new Set()];
+    if (!drawing) return;
+    const element = parsed(drawing.svg, "image/svg+xml");
+    for (const each of element.querySelectorAll("[tabindex]")) each.removeAttribute("tabindex");  // keys walk
+    frame.replaceChildren(element);
+    stage = Object.assign(staging(frame, element, drawing.dot, dot), { element });
+    if (!stage.fits([]) || stage.nodes.size > MANY) for (const id of stage.frames.keys()) stage.shut.add(id);
+    for (const [id, group] of stage.nodes) if (id.startsWith("row-")) {
+      const row = Number(id.slice(4));
+      group.classList.add(`ng-kind-${teller.kindOf(view, row)}`);
+      group.addEventListener("click", () => !stage.wasDragged() && act.clicked(row));
     }
-    return svgs.get(key);
+    for (const [id, group] of stage.frames) opens(id, group);
   }
 
-  function kept(key) {
-    const found = walk.drawings[key], boxes = new Map();
-    for (const [box, rows] of Object.entries(found.folded ?? {})) for (const row of rows) boxes.set(row, box);
-    return (row) => (made(key).querySelector(`[id="row-${row}"]`) ? `row-${row}` : boxes.get(row) ?? row);
+  /** A closed scope opens, an open one closes, by its name. */
+  function opens(id, group) {
+    const words = group.querySelector("text"), { shut, lay } = stage;
+    const turn = () => { shut.has(id) ? shut.delete(id) : shut.add(id); opened.delete(id); lay(id); again(); words.focus({ preventScroll: true }); };
+    for (const [name, value] of Object.entries({ tabindex: 0, role: "button" })) words.setAttribute(name, value);
+    group.addEventListener("click", (event) => !stage.wasDragged() && (shut.has(id) || event.target === words) && turn());
+    words.addEventListener("keydown", (event) => { if (event.key === "Enter") { turn(); event.stopPropagation(); } });
   }
 
-  /** The id of the box in which a node is drawn: its own, that of a folded scope, or the one for all others. */
+  /** The id of the box in which a node is drawn: its own, that of a closed scope, or of all that are alike. */
+  function boxName(row) {
+    const id = typeof row === "number" ? view.alike?.(row) ?? `row-${row}` : teller.box(row);
+    return stage ? stage.holder(id) : id;
+  }
   function boxOf(row) {
     if (row === null || row === undefined) return null;
-    if (!shown?.startsWith("near")) return part(String(boxName(row)));
-    return close.get(closeName(row, view.from.has(row) === !view.back ? 0 : 2));
+    return close ? close.get(closeName(row, view.from.has(row) === !view.back ? 0 : 2)) : part(boxName(row));
   }
-
   /** The id of a close-up's box for a node, on a side: its own, or the one for all that there is no room for. */
   function closeName(row, side) {
     const own = typeof row === "number" ? `row-${row}` : row;
     return close.has(own) ? own : `rest-${side}`;
   }
 
-  const names = new Map();
-  function boxName(row) {
-    if (typeof row !== "number") return teller.box(row);
-    if (!names.has(shown)) names.set(shown, kept(shown));
-    return names.get(shown)(row);
-  }
-
   /** An edge by its id, or the bundle that it runs in where one of its ends is folded up or left out. */
   function edgeOf(id) {
-    const there = part(id) ?? part(teller.bundle?.(id) ?? ""), [, source, target] = id.split("-");
-    if (there || !id.startsWith("edge")) return there;
-    const ends = [Number(source), Number(target)].map((row, at) => closeName(row, 2 * at).replace("row-", ""));
-    if (shown.startsWith("near")) return part(`bundle-${ends.join("-")}`);
-    const end = boxName(Number(target));
-    return part(`bundle-${boxName(Number(source)) ?? `rest-${end}`}-${end}`);
+    const there = part(id) ?? part(teller.bundle?.(id) ?? "");
+    if (there && there.style.display !== "none") return there;
+    if (!id.startsWith("edge")) return null;
+    const ends = id.split("-").slice(1, 3).map(Number);
+    if (close) return part(`bundle-${ends.map((row, at) => closeName(row, 2 * at).replace("row-", "")).join("-")}`);
+    const [from, to] = ends.map(boxName), holds = (end, box) => stage.holder(end) === box;
+    return stage.edges.find((each) => each.style.display !== "none" && holds(each.dataset.from, from) && holds(each.dataset.to, to)) ?? null;
   }
 
   function show(next, moving) {
     const before = view;
     view = { ...next, from: new Set(next.from), to: new Set(next.to) };
-    if (opened && near === false) near = null;  // what the learner opened is kept, if it shows who acts
     const journey = (travelling += 1);
     for (const each of frame.querySelectorAll(".ng-token")) each.remove();
-    put(keyFor());
+    place();
     write();
     see();
     const grads = boxOf(view.taker)?.querySelector(".ng-grad");
     if (moving && before) travel(view, edgeOf, grads, act.pace(), () => journey === travelling);
   }
 
-  /** The drawing that shows this step: one that can be read and holds the acting node, else a close-up. */
-  function keyFor() {
-    const there = [...(opened ? [opened] : []), ...view.drawings].filter((key) => walk.drawings[key]);
-    if (view.acting === null) return there[0] ?? (view.focus === undefined ? null : `near ${view.index}`);
-    const id = typeof view.acting === "number" ? `row-${view.acting}` : view.acting;
-    const whole = there.find((key) => made(key).querySelector(`[id="${CSS.escape(id)}"]`));
-    const free = near === null && own === null;  // the learner chose nothing
-    const close = near === true || whole === undefined || (free && !readable(whole, view.acting));
-    return close ? `near ${view.index}` : whole;
-  }
+  const asked = () => view.acting ?? view.focus;
 
-  /** Whether a node fits the frame with its neighbours while its text can be read; if many do not, none is said to. */
-  function readable(key, row) {
-    const size = `${key} ${frame.clientWidth} ${frame.clientHeight}`;
-    if (!fits.has(size)) fits.set(size, tooWide(key));
-    return !fits.get(size).has(row);
-  }
-
-  /** The nodes that would be cut off from their neighbours. */
-  function tooWide(key) {
-    put(key);
-    const least = leastZoom(), wide = frame.clientWidth - 2 * EDGE, high = frame.clientHeight - 2 * EDGE;
-    const found = new Set(), boxes = new Map(), name = (id) => (id.startsWith("row-") ? Number(id.slice(4)) : id);
-    if (frame.clientWidth < 50 || whole() >= least) return found;
-    for (const group of svg().querySelectorAll(".node")) boxes.set(name(group.id), group.getBBox());
-    for (const row of boxes.keys()) {
-      if (typeof row === "string" && !walk.flow) continue;  // a folded box does not act
-      const near = [row, ...teller.around(view, row)];
-      const all = near.map((each) => boxes.get(each) ?? part(String(boxName(each)))?.getBBox()).filter(Boolean);
-      const left = Math.min(...all.map((box) => box.x)), right = Math.max(...all.map((box) => box.x + box.width));
-      const top = Math.min(...all.map((box) => box.y)), bottom = Math.max(...all.map((box) => box.y + box.height));
-      if ((right - left) * least > wide || (bottom - top) * least > high) found.add(row);
+  /** The whole graph, where who acts can be read in it with its neighbours; else those close up, and the whole as a map. */
+  function place() {
+    const isMap = Boolean(view.alike);
+    if (dot) made();
+    if (stage) {
+      if (svg() !== stage.element) frame.replaceChildren(stage.element);
+      reveal();
     }
-    return found.size > boxes.size / 4 ? new Set(boxes.keys()) : found;
+    const wants = near === true || isMap || !stage || (near === null && own === null && !readable());
+    close = null;
+    if (wants && asked() !== undefined) closeUpNow();
+    else if (!stage) frame.replaceChildren(make("p", { class: "ng-none" }, "There is no node."));
+    stage?.point([...new Set([asked(), view.taker].filter((row) => row !== null && row !== undefined).map(boxName))]);
   }
 
-  function put(key) {
-    if (key === shown) return;
-    shown = key;
-    if (key === null) return void frame.replaceChildren(make("p", { class: "ng-none" }, "There is no node."));
-    if (key.startsWith("near")) {
-      const lit = new Set([...view.from, ...view.to, view.taker]);
-      const rows = Math.floor((frame.clientHeight - 30) / ((HIGH + GAP) * 0.72));
-      frame.replaceChildren(closeUp(teller.near(view), lit, Math.max(2, Math.min(9, rows))));
-      close = new Map([...frame.querySelectorAll(".node")].map((box) => [box.id, box]));
-    } else frame.replaceChildren(made(key));
-    const box = svg().viewBox.baseVal;
-    svg().dataset.width = String(box && box.width ? box.width : 400);
-    for (const group of svg().querySelectorAll('g[id^="row-"]')) {
-      if (!shown.startsWith("near")) group.classList.add(`ng-kind-${teller.kindOf(view, Number(group.id.slice(4)))}`);
-      if (group.dataset.heard) continue;
-      group.dataset.heard = "yes";
-      group.addEventListener("click", () => act.clicked(Number(group.id.slice(4))));
+  /** The scopes around who acts are open; those that were open for another are closed. */
+  function reveal() {
+    const { shut, path, nodes, fits, isPlaced, lay } = stage, node = nodes.get(typeof asked() === "number" ? `row-${asked()}` : asked());
+    const wanted = node ? path(node) : [];
+    let isNew = !isPlaced();
+    if (wanted.some((id) => shut.has(id))) {
+      for (const id of opened) if (!wanted.includes(id)) shut.add(id);
+      opened = new Set();
+      if (fits(wanted)) for (const id of wanted) if (shut.delete(id)) opened.add(id);
+      isNew = true;
     }
-    for (const group of svg().querySelectorAll('g[id^="scope-"]')) open(group);
-    fit();
+    if (isNew) { lay(null, view.acting !== null && stage.isPlaced()); fit(); }
   }
 
-  /** A folded box opens where there is a drawing with it open; an open one folds. */
-  function open(group) {
-    const box = group.id, rows = new Set(walk.drawings[shown]?.folded?.[box] ?? []);
-    const inside = Object.keys(walk.drawings).find((key) => key.startsWith(`${shown.split("/")[0]}/`)
-      && [...rows].some((row) => made(key).querySelector(`[id="row-${row}"]`)));
-    const folds = !rows.size && shown.includes("/");
-    if (group.dataset.heard || (!inside && !folds)) return;
-    group.dataset.heard = "yes";
-    const turn = () => { opened = folds ? shown.split("/")[0] : inside; near = false; shown = null; again(); };
-    const said = { tabindex: 0, role: "button", "aria-expanded": String(folds) };
-    for (const [name, value] of Object.entries(said)) group.setAttribute(name, value);
-    group.addEventListener("click", turn);
-    group.addEventListener("keydown", (event) => event.key === "Enter" && turn());
+  /** Whether who acts fits the frame with its neighbours while their text can be read. */
+  function readable() {
+    if (frame.clientWidth < 50) return true;
+    const ids = [asked(), ...teller.around(view, asked())].filter((row) => row !== undefined).map(boxName);
+    const boxes = ids.map((id) => stage.spots.get(id)).filter(Boolean), least = SMALLEST / TEXT;
+    const reach = (axis) => Math.max(...boxes.map((each) => each[axis] + each[axis + 2])) - Math.min(...boxes.map((each) => each[axis]));
+    return !boxes.length || (reach(0) * least < frame.clientWidth - 2 * EDGE && reach(1) * least < frame.clientHeight - 2 * EDGE);
+  }
+
+  function closeUpNow() {
+    const lit = new Set([...view.from, ...view.to, view.taker]);
+    const rows = Math.floor((frame.clientHeight - 30) / ((HIGH + GAP) * 0.72));
+    const drawn = closeUp(teller.near(view), lit, Math.max(2, Math.min(9, rows)));
+    frame.replaceChildren(drawn);
+    stage?.asMap();
+    close = new Map([...drawn.querySelectorAll(".node")].map((each) => [each.id, each]));
+    for (const group of drawn.querySelectorAll('g[id^="row-"]')) group.addEventListener("click", () => act.clicked(Number(group.id.slice(4))));
+    const { width, height } = drawn.viewBox.baseVal;
+    const scale = Math.min(2, Math.max(SMALLEST / 13, Math.min((frame.clientWidth - 6) / width, (frame.clientHeight - 18) / height)));
+    drawn.setAttribute("width", String(width * scale));
   }
 
   function again() {
-    put(opened && near === false ? opened : keyFor());
+    place();
     write();
     see();
   }
@@ -163,7 +151,7 @@ function picturing(walk, teller, act) {
   // --- what is written and lit ---
 
   function write() {
-    for (const group of svg()?.querySelectorAll('g[id^="row-"]') ?? []) {
+    for (const group of frame.querySelectorAll('g[id^="row-"]')) {
       const [value, grad] = view.texts(Number(group.id.slice(4)));
       const [values, grads] = [group.querySelector(".ng-value"), group.querySelector(".ng-grad")];
       say(values, value);
@@ -177,7 +165,7 @@ function picturing(walk, teller, act) {
     for (const name of ["now", "from", "to", "taker", "queued", "lit", "stop", "back"]) {
       for (const each of frame.querySelectorAll(`.ng-${name}`)) each.classList.remove(`ng-${name}`);
     }
-    for (const each of frame.querySelectorAll(".ng-octagon, .ng-pointer, .ng-count, .ng-turned")) each.remove();
+    for (const each of frame.querySelectorAll(".ng-octagon, .ng-pointer, .ng-held, .ng-turned")) each.remove();
     if (!view || !svg()) return;
     for (const box of new Set([...stops].map(boxOf))) {
       box?.classList.add("ng-stop");
@@ -198,62 +186,37 @@ function picturing(walk, teller, act) {
     for (const [name, arrow, size] of view.counts ?? []) if (size) counted(name, arrow, size);
   }
 
-  /** How many samples lie in a stream, near the head of its arrow. */
+  /** How many samples lie in a stream: behind its name, or near the head of its arrow. */
   function counted(name, arrow, size) {
-    const path = part(arrow)?.querySelector("path");
-    if (!path) return;
-    const at = path.getPointAtLength(path.getTotalLength() * 0.8);
-    path.parentNode.parentNode.append(pill(at, String(size), "ng-count", `${name}: ${size}`));
+    const path = part(arrow)?.querySelector("path"), words = part(arrow)?.querySelector("text");
+    if (!path?.getAttribute("d")) return;
+    const at = path.getPointAtLength(path.getTotalLength() * 0.8), box = words?.getBBox();
+    if (box?.width) Object.assign(at, { x: box.x + box.width + 9, y: box.y + box.height / 2 });
+    path.parentNode.parentNode.append(pill(at, String(size), "ng-held", `${name}: ${size}`));
   }
 
   // --- zooming and scrolling ---
 
-  function scale(factor) {
-    zoom = factor;
-    if (!svg()) return;
-    svg().setAttribute("width", String(Number(svg().dataset.width) * zoom));
-    for (const text of svg().querySelectorAll(".edge text")) {  // which operand it is: the sentence says so, too
-      const small = own === null && zoom * parseFloat(getComputedStyle(text).fontSize) < SMALLEST;
-      text.setAttribute("visibility", small ? "hidden" : "visible");
-    }
-  }
-
-  /** The zoom at which the smallest text can just be read. */
-  function leastZoom() {
-    if (shown.startsWith("near")) return SMALLEST / 13;
-    const sizes = [...svg().querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize));
-    return SMALLEST / Math.min(14, ...sizes.filter((size) => size >= 10));
-  }
-
-  /** The zoom at which the whole drawing is seen. */
-  function whole() {
-    const width = Number(svg().dataset.width);
-    const height = (width * svg().viewBox.baseVal.height) / svg().viewBox.baseVal.width;
-    return Math.min((frame.clientWidth - 6) / width, (frame.clientHeight - 18) / height);
-  }
-
   /** As the learner chose; else as large as the frame, within what can be read: a larger drawing scrolls. */
   function fit() {
-    if (!svg() || frame.clientWidth < 50) return;
-    if (own === "zoom" && !shown.startsWith("near")) return scale(zoom);
-    scale(Math.min(2, own === "fit" ? whole() : Math.max(leastZoom(), whole())));
+    if (!stage || frame.clientWidth < 50 || own === "zoom") return;
+    stage.grow(own === "fit" ? stage.whole() : Math.min(2, Math.max(SMALLEST / TEXT, stage.whole())));
   }
 
   function zoomBy(factor) {
-    if (!svg()) return;
-    const before = zoom, half = { x: frame.clientWidth / 2, y: frame.clientHeight / 2 };
+    if (!stage || close) return;
     own = "zoom";
-    scale(Math.max(Math.min(zoom, 0.05), Math.min(8, zoom * factor)));
-    frame.scrollLeft = ((frame.scrollLeft + half.x) * zoom) / before - half.x;  // what is in the middle stays there
-    frame.scrollTop = ((frame.scrollTop + half.y) * zoom) / before - half.y;
+    stage.zoom(factor);
+    paint();
   }
 
   /** The whole drawing, however small; or back to what can be read. */
   function fitted() {
     own = own === "fit" ? null : "fit";
-    near = shown?.startsWith("near") && own ? false : null;
-    shown = null;
+    near = close && own ? false : null;
     again();
+    fit();
+    see();
   }
 
   /** Scroll so that the acting node, what it takes and what it gives to are seen; before a run, who acts first. */
@@ -264,32 +227,36 @@ function picturing(walk, teller, act) {
     const boxes = [...groups].filter(Boolean).map((each) => each.getBoundingClientRect());
     if (!boxes.length) return;
     const room = frame.getBoundingClientRect();
-    const least = (side) => Math.min(...boxes.map((box) => box[side]));
-    const most = (side) => Math.max(...boxes.map((box) => box[side]));
+    const least = (side) => Math.min(...boxes.map((each) => each[side]));
+    const most = (side) => Math.max(...boxes.map((each) => each[side]));
     const into = (low, high, from, to, first) => {  // how far to scroll; what does not fit begins with who acts
       if (low >= from + 8 && high <= to - 8) return 0;
       return high - low <= to - from - 16 ? (low + high) / 2 - (from + to) / 2 : first - (from + to) / 2;
     };
     frame.scrollLeft += into(least("left"), most("right"), room.left, room.right, (boxes[0].left + boxes[0].right) / 2);
     frame.scrollTop += into(least("top"), most("bottom"), room.top, room.bottom, (boxes[0].top + boxes[0].bottom) / 2);
+    stage?.settle();
   }
 
   let room = "";
   const resized = new ResizeObserver(() => {  // a window was resized, or a notebook showed what it had hidden
     if (room === `${frame.clientWidth} ${frame.clientHeight}` || !view) return;
     room = `${frame.clientWidth} ${frame.clientHeight}`;
-    shown = null;
+    if (stage && !close) { stage.lay(null, false); fit(); }
     again();
   });
   resized.observe(frame);
 
-  dragging(frame, zoomBy);
-  return { frame, show, paint, stops, zoomBy, fitted, toggle, end: () => resized.disconnect() };
+  return { frame: box, show, paint, stops, zoomBy, fitted, toggle, end: () => { resized.disconnect(); stage?.end(); },
+    /** dot has come, or does not come. */
+    ready: (found) => { dot = found; if (view) again(); } };
 
   /** A close-up, or the whole drawing. */
   function toggle() {
-    near = !shown?.startsWith("near");
-    own = shown = null;
+    near = !close;
+    own = null;
     again();
+    fit();
+    see();
   }
 }

@@ -283,6 +283,7 @@ export function mount(el, walk, state, alone = false) {
   choose(1);
   go(state.get());
   linked();
+  dotReady().then(picture.ready, () => {});
   return { go, end };
 }
 
@@ -291,6 +292,7 @@ export function mount(el, walk, state, alone = false) {
 export default {
   render({ model, el }) {
     let view = null;
+    dotReady(model.get("dot") || undefined);
     const moved = () => view?.go(model.get("index"));
     const bytes = model.get("walk");
     unpacked(bytes.buffer ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : bytes).then((walk) => {

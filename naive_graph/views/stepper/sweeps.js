@@ -27,7 +27,7 @@ function sweeps(walk) {
       index, kind, phase: pattern.phase, iteration: iterationOf[state.run], sentence: sentence(state),
       acting: acts ? row(step) : null, focus: row(first), from: (back ? users : operands).map(row),
       to: (back ? operands.filter(cast.varies) : users).map(row), taker: kind === "contributed" ? row(taker) : null,
-      edges: carried.map(([id]) => id), carried, back, before, drawings: drawingsOf(cast, row(first)),
+      edges: carried.map(([id]) => id), carried, back, before, drawing: cast.drawing, alike: alikeOf(cast),
       texts: (each) => textsOf(state, cast.stepOf.get(each)), queue: queueOf(state),
       panel: (level) => panel(state, level),
       table: () => table(state), slope: pattern.phase === "tangent" ? "slope" : "grad", name: cast.called(taker),
@@ -47,9 +47,11 @@ function sweeps(walk) {
     return rows.map((step) => state.cast.rows[step]);
   }
 
-  function drawingsOf(cast, row) {
-    cast.opened ??= Object.entries(cast.scopes).map(([key, rows]) => [key, new Set(rows)]);
-    return [...cast.opened.filter(([, rows]) => rows.has(row)).map(([key]) => key), ...cast.drawings.slice(0, 1)];
+  /** In a drawing of what is alike, the box of each row. */
+  function alikeOf(cast) {
+    if (!cast.drawing?.boxes) return null;
+    cast.boxes ??= walk.column(Int32Array, cast.drawing.boxes);
+    return (each) => `alike-${cast.boxes[cast.stepOf.get(each)]}`;
   }
 
   const origin = (cast, step) => walk.origins[cast.origins[step]];

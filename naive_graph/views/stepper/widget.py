@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from ...errors import DrawingError, MissingToolError
+from ..drawing.picture import copy_for_this_cell
 from ..steps.packing import Walk
 from .page import page, script, style
 
@@ -41,7 +42,7 @@ def bundle(walk: Walk, said: str) -> dict[str, str]:
 
 def still_key(walk: Walk) -> str:
     """By what a widget finds its still picture: the same for the same walk, so that lessons are built alike."""
-    return sha256(f"{walk.title} {walk.count} {walk.picture and walk.picture.svg}".encode()).hexdigest()[:16]
+    return sha256(f"{walk.title} {walk.count} {walk.picture and walk.picture.alt()}".encode()).hexdigest()[:16]
 
 
 def still_picture(walk: Walk) -> tuple[str, dict[str, str]]:
@@ -49,12 +50,12 @@ def still_picture(walk: Walk) -> tuple[str, dict[str, str]]:
     said = f"<p>{escape(walk.title)}: {walk.count:,} steps. {escape(HOW)}</p>"
     png: dict[str, str] = {}
     if walk.picture is not None:
-        data = base64.b64encode(walk.picture.svg.encode()).decode()
-        said = (
-            f'<img style="max-width:100%" alt="{escape(walk.title)}: the graph before the first step" '
-            f'src="data:image/svg+xml;base64,{data}">{said}'
-        )
-        with suppress(MissingToolError, DrawingError):  # the SVG stands without it
+        with suppress(MissingToolError, DrawingError):  # each stands without the other
+            data = base64.b64encode(walk.picture.svg.encode()).decode()
+            said = (
+                f'<img style="max-width:100%" alt="{escape(walk.title)}: the graph before the first step" '
+                f'src="data:image/svg+xml;base64,{data}">{said}'
+            )
             png["image/png"] = base64.b64encode(walk.picture.png).decode()
     return f'<div data-ng-still="{still_key(walk)}">{said}</div>', png
 
@@ -80,5 +81,6 @@ def _widget(walk: Walk) -> Any:
         walk = traitlets.Bytes().tag(sync=True)
         index = traitlets.Int(0).tag(sync=True)
         still = traitlets.Unicode().tag(sync=True)
+        dot = traitlets.Unicode().tag(sync=True)  # of one cell of the notebook
 
-    return Stepper(walk=walk.blob, still=still_key(walk))
+    return Stepper(walk=walk.blob, still=still_key(walk), dot=copy_for_this_cell())

@@ -13,13 +13,15 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import compress, pairwise
 from typing import Any
 
 from ...core.progress import many
-from ...core.tables import Scope
-from ..drawing.folding import around, path
-from ..drawing.ink import layered_svg
+from ..drawing.alike import alike_scene
+from ..drawing.dot import dot_text
+from ..drawing.draw import LARGEST
+from ..drawing.ink import unplaced
 from ..drawing.picture import Picture
 from ..drawing.scene import READABLE
 from . import describe
@@ -30,9 +32,7 @@ from .packing import Packed, Walk, undressed
 from .run import BACKWARD, CONTRIBUTED, GRAD_ROOM, KINDS, TANGENT, UPDATE, VALUE_ROOM, Cast, Run
 from .steps import StepLog
 
-MOST_OPENED = 12  # drawings with one scope open, of a graph that is drawn folded
-QUICK = 120  # boxes that graphviz lays out in less than a second
-MOST_FOLDED = 5000  # nodes of a graph that is drawn folded
+MOST_FOLDED = 5000  # nodes of a graph whose scopes fold
 MOST_LINES = 400  # of the learner's program
 LETTERS, RESULTS = "abcdeghkpqrsuvwαβγδεζηθ", "yztω"  # for operands, and for the result
 
@@ -48,18 +48,17 @@ class Columns:
         self.origins: dict[tuple[int, int], int] = {}
         self.places: list[list[Any]] = []  # of origins: file, line, columns
         self.files: dict[str, int] = {}
-        self.pictures: list[Picture] = []
         self.title = title or log.title or title_of(self.casts)
 
     def walk(self) -> Walk:
         header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], "words": describe.WORDS}
-        header["drawings"] = drawings = dict[str, Any]()
-        header["casts"] = [self._cast(cast, drawings) for cast in self.casts]
+        header["casts"] = list(map(self._cast, self.casts))
         header |= self._runs()
         header |= {"kinds": list(self.kinds), "kind_names": KINDS, "origins": self.places, "files": self._files()}
         header["heading"] = heading_of(self.casts)
         header["surface"] = surface_of(self.log)
-        still = self.casts[0].picture(room=False) if self.pictures else None
+        there = self.casts and self.casts[0].is_there() and len(self.casts[0].rows) <= MOST_FOLDED
+        still = Picture(self.casts[0].scene(room=False)) if there else None
         return Walk(self.packed.blob(header), self.title, len(self.log), still)
 
     # --- runs ---
@@ -112,15 +111,13 @@ class Columns:
 
     # --- casts ---
 
-    def _cast(self, cast: Cast, drawings: dict[str, Any]) -> dict[str, Any]:
-        """The nodes of a plan, their rules and their drawings."""
+    def _cast(self, cast: Cast) -> dict[str, Any]:
+        """The nodes of a plan, their rules and their drawing."""
         plan, then, names = cast.plan, cast.then, {}
         kinds = array("i", (self.kinds.setdefault(then.kind(row), len(self.kinds)) for row in cast.rows))
         for step, row in enumerate(cast.rows):
             if (name := then.name(row)) is not None:
                 names[step] = name
-        drawn = self._drawings(cast)
-        drawings |= drawn
         # A letter of a rule must not look like the name of a node.
         taken = set(names.values())
         free, last = ([each for each in letters if each not in taken] for letters in (LETTERS, RESULTS))
@@ -137,8 +134,7 @@ class Columns:
             "tensors": [] if not then.blocks else self._tensors(cast),
             "rules": _rules(cast, "".join(letters)),
             "letters": letters,
-            "drawings": list(drawn),
-            "scopes": self._scopes(cast, drawn),
+            "drawing": self._drawing(cast),
         }
 
     def _origin(self, origin: Any) -> int:
@@ -172,42 +168,26 @@ class Columns:
 
     # --- drawings ---
 
-    def _drawings(self, cast: Cast) -> dict[str, Any]:
-        """The graph, and of a folded one also each scope opened; none where it is too large to be laid out."""
+    def _drawing(self, cast: Cast) -> dict[str, Any] | None:
+        """The graph for dot to lay out in the page; of one that is too large for that what is alike, as a map."""
         scopes = cast.scopes()
-        if not cast.is_there() or len(cast.rows) > (MOST_FOLDED if scopes else READABLE):
-            return {}
-        base = str(self.number_of[cast])
-        found = {base: self._kept(cast, cast.picture())}
-        if any(box.kind == "scope" for box in self.pictures[-1].scene.boxes):
-            for scope in scopes[:MOST_OPENED]:
-                kept = {path(each) for each in around(scope)}
-                fold = sorted({path(each) for other in scopes for each in around(other)} - kept)
-                found[f"{base}/{path(scope)}"] = self._kept(cast, cast.picture(fold or False))
-        return found
-
-    def _kept(self, cast: Cast, picture: Picture | None) -> dict[str, Any]:
-        """A drawing, and which folded box each row is in."""
-        assert picture is not None and picture.scene.box_of is not None
-        self.pictures.append(picture)
-        box_of = {row: picture.scene.box_of(row) for row in cast.rows}
-        folded: dict[str, list[int]] = {}
-        for row, box in box_of.items():
-            if box.startswith("scope-"):
-                folded.setdefault(box, []).append(row)
-        small = len(picture.scene.boxes) <= QUICK
-        svg = picture.svg if small else layered_svg(picture.scene, picture.direction)
-        return {"svg": with_room(svg), "folded": folded}
-
-    def _scopes(self, cast: Cast, drawn: dict[str, Any]) -> dict[str, list[int]]:
-        """Which rows are seen best in the drawing with their scope open."""
-        found: dict[str, list[int]] = {}
-        for row in cast.rows if len(drawn) > 1 else ():
-            scope: Scope | None = cast.then.scope(row)
-            key = f"{self.number_of[cast]}/{path(scope)}" if scope is not None else ""
-            if key in drawn:
-                found.setdefault(key, []).append(row)
-        return found
+        if not cast.is_there():
+            return None
+        if len(cast.rows) <= (MOST_FOLDED if scopes else READABLE):
+            scene = cast.scene(fold=False)
+            return {"svg": with_room(unplaced(scene, "")), "dot": dot_text(scene, "LR")}
+        alike = alike_scene(cast.tables, sorted(cast.rows), READABLE) if len(cast.rows) <= LARGEST else None
+        if alike is None or alike.box_of is None:
+            return None
+        number = {box.id: at for at, box in enumerate(alike.boxes)}
+        boxes = array("i", (number[alike.box_of(row)] for row in cast.rows))
+        for box in alike.boxes:  # each stands for many: none is a node
+            box.id = f"alike-{number[box.id]}"
+        ends = ((f"alike-{number[each.source]}", f"alike-{number[each.target]}", each) for each in alike.arrows)
+        alike.arrows = [replace(each, source=source, target=target) for source, target, each in ends]
+        alike.caption = ""
+        drawn = {"svg": undressed(unplaced(alike, "")), "dot": dot_text(alike, "LR")}
+        return {**drawn, "boxes": self.packed.add(boxes)}
 
 
 def _numbers(run: Run) -> Iterator[float]:
@@ -251,5 +231,5 @@ def with_room(svg: str) -> str:
     """The drawing with empty texts where values and gradients will stand."""
     svg = undressed(svg)
     for room, name in ((VALUE_ROOM, "ng-value"), (GRAD_ROOM, "ng-grad")):
-        svg = re.sub(rf"<text([^>]*)>{room}</text>", rf'<text class="{name}"\1></text>', svg)
+        svg = re.sub(rf"<text([^>]*)>{room}</text>", rf'<text class="{name}" data-room="{room}"\1></text>', svg)
     return svg

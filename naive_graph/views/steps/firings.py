@@ -9,14 +9,17 @@ from typing import Any, Protocol
 
 from ...core.progress import progress
 from ...errors import NodeError
+from ..drawing.dot import dot_text
 from ..drawing.draw import draw
 from ..drawing.flows import layers_of
+from ..drawing.ink import unplaced
 from ..drawing.scene import ordinal
 from .naming import LONG
 from .packing import Packed, Walk, undressed
 
 Array = Any
 FEW = 6  # numbers of a sample that are written out
+MOST_DRAWN = 1000  # operators that are drawn one by one, their splitjoins opened in the page
 HELD = 4  # samples of a stream that are written out
 
 
@@ -131,8 +134,10 @@ class FiringLog(Sequence[Firing]):
     def walk(self, title: str = "") -> Walk:
         """The firings as a browser shows them."""
         picture = draw(self.flow)
-        boxes = {box.id for box in picture.scene.boxes}
-        arrows = {arrow.id for arrow in picture.scene.arrows}
+        scene = picture.scene
+        if len(self.flow.operators) <= MOST_DRAWN // 2:  # streams from outside have boxes as well
+            scene = draw(self.flow, fold=False, most=MOST_DRAWN).scene
+        boxes, arrows = {box.id for box in scene.boxes}, {arrow.id for arrow in scene.arrows}
         box_of = {name: name if name in boxes else name.partition(".")[0] for name in self.flow.operators}
         header = {
             "title": title or self._title(),
@@ -144,7 +149,7 @@ class FiringLog(Sequence[Firing]):
                 "begins": next(iter(self)).sentence,
                 "fired": [_fired(each) for each in self.fired],
             },
-            "drawings": {"0": {"svg": undressed(picture.svg)}},
+            "drawing": {"svg": undressed(unplaced(scene, "")), "dot": dot_text(scene, "LR")},
             "words": {},
         }
         return Walk(Packed().blob(header), str(header["title"]), len(self), picture)

@@ -14,8 +14,7 @@ from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, packed
 from ...graph.registry import CURRENT
-from ..drawing.picture import Picture
-from ..drawing.scene import Wishes, scene
+from ..drawing.scene import Scene, Wishes, scene
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
 VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known
@@ -76,13 +75,11 @@ class Cast:
         step = self.step_of[row]
         return [self.rows[each] for each in steps[starts[step] : starts[step + 1]]]
 
-    def picture(self, fold: Any = None, room: bool = True) -> Picture | None:
-        """The drawn graph with no values on it, but room for them; None once the graph is gone."""
-        if not self.is_there():
-            return None
-        wishes = Wishes(values=False, grads=False, fold=fold)
-        picture = Picture(scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes))
-        return with_lines(picture) if room else picture
+    def scene(self, fold: Any = None, room: bool = True) -> Scene:
+        """What is drawn of the graph, with no values on it, but room for them."""
+        wishes = Wishes(values=False, grads=False, fold=fold, most=None if fold is None else len(self.rows))
+        found = scene(self.tables, ancestors(self.tables, self.targets), self.targets, wishes)
+        return with_lines(found) if room else found
 
     def is_there(self) -> bool:
         """Whether the rows can still be drawn: their graph is the one at hand, and was not cleared or cut."""
@@ -90,16 +87,16 @@ class Cast:
         return CURRENT.tables is self.tables and not self.tables.closed and last < len(self.tables)
 
 
-def with_lines(picture: Picture) -> Picture:
-    """The picture with room in its boxes for what becomes known, and `a: sin` for `sin  a`, which reads as sin(a)."""
-    picture.scene.caption = ""  # how `draw` would show more
-    for box in picture.scene.boxes:
+def with_lines(scene: Scene) -> Scene:
+    """The scene with room in its boxes for what becomes known, and `a: sin` for `sin  a`, which reads as sin(a)."""
+    scene.caption = ""  # how `draw` would show more
+    for box in scene.boxes:
         if box.id.startswith("row-") and box.kind != "constant":
             symbol, _, name = box.lines[0].partition("  ")
             box.lines[0] = f"{name}: {symbol}" if name else symbol
             box.said = box.said or box.lines[0]
             box.lines += [VALUE_ROOM, GRAD_ROOM]
-    return picture
+    return scene
 
 
 def remembered(tables: Tables) -> Tables:

