@@ -512,12 +512,16 @@ def test_search_finds_the_entries_of_tensors(opened):
 
 
 def test_search_finds_the_name_itself_before_names_that_hold_it(opened):
-    page = opened(lambda: draw(sum(Variable(1.0, name="x" * i) for i in range(60, 0, -1)).exp(), most=400), size=SCREENS[2])
+    page = opened(
+        lambda: draw(sum(Variable(1.0, name="x" * i) for i in range(60, 0, -1)).exp(), most=400), size=SCREENS[2]
+    )
     assert search(page, "x").startswith("1 of 61: variable x, value")
 
 
 def test_the_first_enter_stays_at_the_first_that_was_found_and_the_next_goes_on(opened):
-    page = opened(lambda: draw(sum(Variable(1.0, name="x" * i) for i in range(60, 0, -1)).exp(), most=400), size=SCREENS[2])
+    page = opened(
+        lambda: draw(sum(Variable(1.0, name="x" * i) for i in range(60, 0, -1)).exp(), most=400), size=SCREENS[2]
+    )
     box, told = page.get_by_role("searchbox"), []
     box.type("x")
     for _ in range(3):

@@ -226,7 +226,8 @@ def test_folded_boxes_open_and_fold_again(opened: Any) -> None:
     before = drawing.evaluate(nodes)
     folded.nth(1).focus()
     seen.press("Enter")
-    assert drawing.evaluate(nodes) > before + 50 and folded.count() == 3
+    opens = drawing.evaluate(nodes)
+    assert opens > before + 50 and folded.count() == 3, (before, opens)
     drawing.locator(".cluster text[aria-expanded=true]").first.focus()
     seen.press("Enter")
     assert drawing.evaluate(nodes) == before and folded.count() == 4

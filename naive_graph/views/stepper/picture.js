@@ -99,7 +99,7 @@ function picturing(walk, teller, act) {
       if (svg() !== stage.element) frame.replaceChildren(stage.element);
       reveal();
     }
-    const wants = near === true || isMap || !stage || (near === null && own === null && !readable());
+    const wants = near === true || isMap || !stage || (near === null && own === null && view.acting !== null && !readable());
     close = null;
     if (wants && asked() !== undefined) closeUpNow();
     else if (!stage) frame.replaceChildren(make("p", { class: "ng-none" }, "There is no node."));
@@ -108,7 +108,7 @@ function picturing(walk, teller, act) {
 
   /** The scopes around who acts are open; those that were open for another are closed. */
   function reveal() {
-    const { shut, path, nodes, fits, isPlaced, lay } = stage, node = nodes.get(typeof asked() === "number" ? `row-${asked()}` : asked());
+    const { shut, path, nodes, fits, isPlaced, lay } = stage, who = view.acting, node = nodes.get(typeof who === "number" ? `row-${who}` : who);
     const wanted = node ? path(node) : [];
     let isNew = !isPlaced();
     if (wanted.some((id) => shut.has(id))) {
