@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 import warnings
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..errors import CommandError, ExpressionError
 from ..graph.graph import Graph
 from ..graph.nodes import Constant, Node, is_leaf_variable
 from ..graph.printed import wrapped
 from ..views.drawing.draw import draw
+from ..views.drawing.picture import FORMS
 from .expression import read
 
-SUFFIXES = (".svg", ".png", ".dot", ".html")
 
-
-def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
-    """Read, evaluate, differentiate, draw; print the formula, the value and the gradients."""
+def draw_expression(text: str, given: Sequence[str], output: Path, opened: bool = False, **wishes: Any) -> int:
+    """Read, evaluate, differentiate, draw as is wished; print the formula, the value and the gradients."""
     check_suffix(output)
     values = numbers(given)
     with Graph.scratch(), warnings.catch_warnings(record=True) as noted:
@@ -28,15 +29,22 @@ def draw_expression(text: str, given: Sequence[str], output: Path) -> int:
         if not isinstance(f, Constant):
             Graph.backward(f)
         print(wrapped(_summary(f)))
-        draw(f).save(output)
+        draw(f, **wishes).save(output)
     for note in noted:
         # Where it was written is a line of this program, which says nothing to the reader.
         print(wrapped(f"note: {re.split(', (?:written|made) on ', str(note.message))[0]}"))
-    print(f"written: {output}")
+    written(output, opened)
     return 0
 
 
-def check_suffix(output: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+def written(output: Path, opened: bool) -> None:
+    """Say where the picture is, and show it if that is wished."""
+    print(f"written: {output}")
+    if opened and not webbrowser.open(output.resolve().as_uri()):
+        print("note: there is no browser here to show it.")
+
+
+def check_suffix(output: Path, suffixes: Sequence[str] = FORMS) -> None:
     """Raise CommandError, before anything is printed, for a file that no picture, or no walk, can be."""
     if output.suffix.lower() not in suffixes:
         told = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..core.imports import door
 from ..errors import CommandError
-from .draw import check_suffix
+from .draw import check_suffix, written
 
 
-def import_model(path: Path, given: Sequence[str], output: Path) -> int:
-    """Print what a file holds, and draw it. Raises ImportModelError, after printing, for what is not supported."""
+def import_model(path: Path, given: Sequence[str], output: Path, opened: bool = False, **wishes: Any) -> int:
+    """Print what a file holds, and draw it as is wished.
+
+    Raises ImportModelError, after printing, for what is not supported.
+    """
     with door("ONNX files need", "onnx"):
         from ..interop.onnx.described import described
         from ..interop.onnx.network import network_of
@@ -24,12 +28,13 @@ def import_model(path: Path, given: Sequence[str], output: Path) -> int:
     named = [each for slot in content.inputs for each in slot.extents or () if isinstance(each, str)]
     open_ = [each for each in dict.fromkeys(named) if each not in sizes]
     network = network_of(content, {**dict.fromkeys(open_, 1), **sizes}, {})
-    picture = draw(*network.outputs.values(), grads=False, fold=True, direction="TB")
+    wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
+    picture = draw(*network.outputs.values(), grads=False, **wishes)
     print()
     if open_:
         print(f"note: {', '.join(open_)} {'is' if len(open_) == 1 else 'are'} taken as 1. Say --size {open_[0]}=4")
     picture.save(output)
-    print(f"written: {output}")
+    written(output, opened)
     return 0
 
 

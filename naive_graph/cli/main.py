@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn
@@ -40,6 +41,7 @@ LESSONS_NOTES = """\
 What you changed is never overwritten: a newer lesson is put beside your own,
 under another name.
 """
+DIRECTIONS = ("LR", "RL", "TB", "BT")
 STEP_NOTES = """\
 In a terminal the arrow keys go on and back. Where the output is a file or a
 pipe, all steps are listed.
@@ -161,11 +163,11 @@ def _run(words: list[str]) -> int:
     if options.command == "draw":
         from .draw import draw_expression
 
-        return draw_expression(options.expression, options.values, options.output)
+        return draw_expression(options.expression, options.values, options.output, options.open, **_wishes(options))
     if options.command == "import":
         from .import_model import import_model
 
-        return import_model(options.file, options.size, options.output)
+        return import_model(options.file, options.size, options.output, options.open, **_wishes(options))
     if options.command == "operators":
         from .operators import show_operators
 
@@ -177,7 +179,9 @@ def _run(words: list[str]) -> int:
     if options.command == "step":
         from .step import step_expression
 
-        return step_expression(options.expression, options.values, options.mode, options.output, options.list)
+        return step_expression(
+            options.expression, options.values, options.mode, options.output, options.list, options.open
+        )
     if options.command == "class":
         from .classes import grade, new
 
@@ -192,7 +196,13 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{PROGRAM}: {' '.join(message.split())}. See: {self.prog} --help\n")
+        wrong = re.match(r".*invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        near = get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), 1) if wrong else []
+        if wrong and near:
+            message = f"there is no {wrong[1]!r}. Did you mean {near[0]!r}?"
+        self.exit(
+            2, f"{PROGRAM}: {' '.join(message.split()).rstrip('.')}. See: {self.prog} --help\n".replace("?.", "?")
+        )
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -214,7 +224,16 @@ def command_line() -> argparse.ArgumentParser:
         return own
 
     tour = command("tour", "build two functions, draw them, minimise them, and compare with the known numbers")
-    tour.add_argument("--out", type=Path, default=Path("figures"), metavar="DIR", help="where the pictures go" + USUAL)
+    tour.add_argument(
+        "-o",
+        "--output",
+        "--out",
+        dest="out",
+        type=Path,
+        default=Path("figures"),
+        metavar="DIR",
+        help="where the pictures go" + USUAL,
+    )
 
     lessons = command("lessons", "copy the lessons to a folder of yours and open them in JupyterLab", LESSONS_NOTES)
     default = Path("naive-graph-lessons")
@@ -232,7 +251,8 @@ def command_line() -> argparse.ArgumentParser:
     target = Path("graph.svg")
     out: Any = {"type": Path, "metavar": "FILE"}
     both = ("-o", "--output", "--save")
-    draw.add_argument(*both, **out, default=target, help="an .svg, .png, .dot or .html" + USUAL)
+    draw.add_argument(*both, **out, default=target, help="an .svg, .png, .pdf, .dot or .html" + USUAL)
+    step.add_argument("--open", action="store_true", help="show what was written in a browser")
     step.add_argument("--mode", choices=("both", "forward", "backward", "tangent"), default="both", help="what to walk")
     step.add_argument(*both, **out, help="write one .html page that shows the walk in a browser")
     step.add_argument("--list", action="store_true", help="list all steps, also in a terminal")
@@ -240,6 +260,12 @@ def command_line() -> argparse.ArgumentParser:
     model = command("import", "print what is in an ONNX file, and draw it", IMPORT_NOTES)
     model.add_argument("file", type=Path, help="an .onnx file")
     model.add_argument(*both, **out, default=target, help="where to draw it" + USUAL)
+    for each in (draw, model):
+        each.add_argument("--direction", choices=DIRECTIONS, help="where arrows lead (default: what shows most)")
+        each.add_argument("--partials", action="store_true", help="write each local partial on its arrow")
+        each.add_argument("--fold", type=_fold, metavar="HOW", help="all, none, a depth, or the path of a scope")
+        each.add_argument("--title", default="", metavar="TEXT", help="what stands above the picture")
+        each.add_argument("--open", action="store_true", help="show the picture in a browser")
     model.add_argument("--size", action="append", default=[], metavar="NAME=NUMBER", help="how large an open extent is")
     table = command("operators", "print the table of operators, or all that one of them says", OPERATORS_NOTES)
     table.add_argument("name", nargs="?", metavar="NAME", help="one operator, such as conv2d")
@@ -258,6 +284,15 @@ def command_line() -> argparse.ArgumentParser:
     grade.add_argument("folder", type=Path, help="the folder 'submitted' of a course")
     grade.add_argument("--trust", action="store_true", help="run them without walls, with all your rights")
     return parser
+
+
+def _wishes(options: argparse.Namespace) -> dict[str, Any]:
+    """How a picture shall look, as `draw` takes it."""
+    return {name: getattr(options, name) for name in ("direction", "partials", "fold", "title")}
+
+
+def _fold(text: str) -> Any:
+    return {"all": True, "none": False}.get(text, int(text) if text.isdecimal() else text)
 
 
 def _port(text: str) -> int:

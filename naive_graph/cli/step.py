@@ -14,7 +14,7 @@ from ..graph.printed import wrapped
 from ..views.steps.record import step
 from ..views.steps.shown import Steps
 from ..views.steps.step import Step
-from .draw import check_suffix, numbers
+from .draw import check_suffix, numbers, written
 from .expression import read
 
 HELP = "right, Enter: next   left: back   Home, End: ends   b: next contribution   a number, Enter: go there   q: leave"
@@ -24,7 +24,9 @@ KEYS = {
 }  # fmt: skip
 
 
-def step_expression(text: str, given: Sequence[str], mode: str, save: Path | None, listing: bool) -> int:
+def step_expression(
+    text: str, given: Sequence[str], mode: str, save: Path | None, listing: bool, opened: bool = False
+) -> int:
     """Step through the expression: one key a step in a terminal, else all steps as lines."""
     values = numbers(given)
     if save is not None:
@@ -36,7 +38,7 @@ def step_expression(text: str, given: Sequence[str], mode: str, save: Path | Non
             f.name = "f"
         steps = step(f, mode="forward" if isinstance(f, Constant) else mode)
         if save is not None:
-            print(f"written: {steps.save(save, text)}")
+            written(steps.save(save, text), opened)
         elif listing or not sys.stdin.isatty() or not sys.stdout.isatty():
             print(wrapped(steps.table(0, len(steps))))
         else:

@@ -62,8 +62,28 @@ def test_every_command_explains_itself(command):
 
 
 def test_an_unknown_command_is_refused_with_the_known_ones(refuses):
-    unquoted = refuses("tuor", code=2).translate({ord("'"): None, ord('"'): None})  # Pythons quote the choices or not
+    unquoted = refuses("mandala", code=2).translate({ord("'"): None, ord('"'): None})  # some Pythons quote the choices
     assert "choose from tour, lessons, draw" in unquoted
+
+
+def test_of_a_command_that_is_nearly_right_the_right_one_is_named(refuses):
+    assert "there is no 'drwa'. Did you mean 'draw'?" in refuses("drwa", code=2)
+    assert "Did you mean 'LR'?" in refuses("draw", "x", "x=1", "--direction", "RLR", code=2).replace("'RL'", "'LR'")
+
+
+def test_a_picture_is_drawn_as_is_wished(tmp_path, monkeypatch):
+    wishes = ("--direction", "BT", "--partials", "--title", "mine", "--fold", "none", "--output", "f.svg")
+    ended = run("draw", "x - y", "x=1", "y=2", *wishes, cwd=tmp_path)
+    svg = (tmp_path / "f.svg").read_text(encoding="utf-8")
+    assert ended.returncode == 0 and 'data-way="BT' in svg and ">mine<" in svg and ">−1<" in svg
+
+
+def test_what_was_written_is_shown_where_it_is_asked_for(tmp_path, monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr("webbrowser.open", lambda address: shown.append(address) or True)
+    for command, name in (("draw", "f.svg"), ("step", "w.html")):
+        assert main([command, "x * x", "x=3", "-o", str(tmp_path / name), "--open"]) == 0
+    assert shown == [(tmp_path / "f.svg").as_uri(), (tmp_path / "w.html").as_uri()]
 
 
 def test_an_unknown_option_is_refused(refuses):
@@ -164,7 +184,7 @@ def test_drawing_leaves_the_graph_as_it_was(tmp_path):
         (["x", "2x=6"], "'2x=6' is not a value for a name"),
         (["x", "x=1", "x=2"], "'x' is given two values"),
         (["x", "x=1", "y=2"], "'y' has a value but does not occur"),
-        (["x", "x=1", "-o", "f.gif"], "'f.gif' does not end in .svg, .png, .dot or .html"),
+        (["x", "x=1", "-o", "f.gif"], "'f.gif' does not end in .svg, .png, .pdf, .dot or .html"),
         (["x", "x=1", "-o", "f"], "'f' does not end in"),
         (["x\n+", "x=1"], "cannot be read at character 3: it ends too early"),
         (["**".join("x" * 30_000), "x=1"], "Write a long sum as add([x, y, ...])"),

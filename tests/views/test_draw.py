@@ -13,6 +13,7 @@ from naive_graph.core.catalogue import nonnegative
 from naive_graph.errors import DrawingError, NodeError
 from naive_graph.graph.registry import CURRENT
 from naive_graph.views import look
+from naive_graph.views.drawing.scene import _first_zeros
 
 
 @pytest.fixture(autouse=True)
@@ -27,15 +28,22 @@ def test_every_live_node_and_every_operand_position_is_drawn_once_in_either_way(
     with Graph.scratch():
         graphs.build(recipe)
         tables = CURRENT.tables
-        edges = {f"edge-{u}-{v}-{k}" for v in tables.live_rows() for k, u in enumerate(tables.operands(v))}
+        rows = set(tables.live_rows()) - _first_zeros(tables, tables.live_rows())
+        edges = {f"edge-{u}-{v}-{k}" for v in rows for k, u in enumerate(tables.operands(v)) if u in rows}
         for svg in both(draw(Graph)):
-            assert set(groups(svg)) == {f"row-{row}" for row in tables.live_rows()} | edges
+            assert set(groups(svg)) == {f"row-{row}" for row in rows} | edges
 
 
 def test_a_product_of_a_node_with_itself_has_two_edges():
     x = Variable(3.0)
     for svg in both(draw(x * x)):
         assert {"edge-0-1-0", "edge-0-1-1"} <= set(groups(svg))
+
+
+def test_very_many_arrows_from_one_node_to_another_are_one_with_its_count():
+    x = Variable(3.0)
+    scene = draw(Graph.sum([x] * 5000)).scene
+    assert [(arrow.source, arrow.target, arrow.label) for arrow in scene.arrows] == [("row-0", "row-1", "5,000×")]
 
 
 def test_what_was_not_computed_is_blank():
@@ -77,6 +85,14 @@ def test_local_partials_stand_on_edges_if_asked_for():
     Graph.forward()
     assert "5" in groups(draw(y, partials=True).svg)["edge-0-2-0"]
     assert groups(draw(y).svg)["edge-0-2-0"] == []
+
+
+def test_the_zero_with_which_a_sum_begins_is_not_drawn_and_a_zero_of_the_learner_is():
+    xs = [Variable(float(place), name=f"x{place}") for place in range(3)]
+    lines = [box.lines[0] for box in draw(sum(xs)).scene.boxes]
+    assert lines == ["x0", "x1", "x2", "+"] and len(draw(sum(xs)).scene.arrows) == 3
+    for y, zeros in ((0 + xs[0], 1), (xs[0] + 0 + xs[1], 1), (sum(xs) * 0, 1)):
+        assert [box.lines[0] for box in draw(y).scene.boxes].count("0") == zeros
 
 
 def test_which_operand_an_arrow_is_stands_in_its_title_where_order_matters():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple, TypeVar
 
-from ...core.rules import BY_NUMBER, Rule
+from ...core.rules import BY_NUMBER, RULES, Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ...errors import DrawingError
 from ..look import LOOKS, SMALL, Look, shown
@@ -23,6 +23,7 @@ FOLLOWED = 1_500  # nodes that a page can show and follow one by one
 READABLE = 300  # boxes that are drawn whole if nobody says how many
 NEAREST = 100  # boxes that are shown of a larger graph
 MANY_LEAVES = 6  # that share a box
+SIDE_BY_SIDE = 20  # arrows from one box to another, beyond which they are one with its count
 TOGETHER = 10  # results that are followed back side by side
 
 
@@ -111,7 +112,7 @@ class Wishes:
     partials: bool = False
     fold: object = None
     most: int | None = None
-    bundle: bool = False  # leaves that feed the same folded scopes, and no others, share a box
+    bundle: bool = False  # to be read at once: leaves that feed the same folded scopes share a box, `sum` has no 0
 
 
 def check_wishes(direction: str | None, title: str, most: int | None) -> None:
@@ -129,6 +130,8 @@ def check_wishes(direction: str | None, title: str, most: int | None) -> None:
 def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: Wishes) -> Scene:
     """Describe these rows. Scopes are folded as wished, and far parts left out if there are too many."""
     folder, said = _folder(tables, rows, wishes)
+    folder.hidden = _first_zeros(tables, rows) if wishes.bundle else set()
+    rows = [row for row in rows if row not in folder.hidden] if folder.hidden else rows
     boxes, more = _kept(tables, folder, rows, results, wishes)
     described = Scene(caption=" ".join(part for part in (said, more) if part))
     if wishes.bundle and folder.folds:
@@ -141,6 +144,15 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
     described.scope_names = folder.names()
     described.box_of = folder.box
     return described
+
+
+def _first_zeros(tables: Tables, rows: Sequence[int]) -> set[int]:
+    """The zeros with which Python's `sum` begins: it adds every number of a list to one."""
+    sums = (tables.operands(row) for row in rows if tables.operators[row] == RULES["add"].number)
+    first = [operands[0] for operands in sums if len(operands) > 2]
+    fed = Counter(tables.edges(rows)[0]) if first else Counter()
+    zeros = (row for row in first if tables.operators[row] == CONSTANT and tables.value(row) == 0)
+    return {row for row in zeros if tables.name(row) is None and fed[row] == 1}
 
 
 def _folder(tables: Tables, rows: Sequence[int], wishes: Wishes) -> tuple[Folder, str]:
@@ -277,13 +289,25 @@ def _arrows(tables: Tables, folder: Folder, boxes: Mapping[str, list[int]], wish
     for target, members in boxes.items():
         for row in members:
             operands = tables.operands(row)
-            sources = [name if (name := folder.box(operand)) in boxes else f"rest-{target}" for operand in operands]
+            sources = [_source(folder, operand, target, boxes) for operand in operands]
+            many = {source for source, count in Counter(sources).items() if count > SIDE_BY_SIDE}
             if target.startswith("row-"):
-                arrows += node_arrows(tables, row, operands, sources, wishes)
-            for source in sources:
-                if source != target and not (source.startswith("row-") and target.startswith("row-")):
+                alone = ["" if source in many else source for source in sources]
+                arrows += node_arrows(tables, row, operands, alone, wishes)
+            for source in filter(None, sources):
+                if source in many or (
+                    source != target and not (source.startswith("row-") and target.startswith("row-"))
+                ):
                     bundles[source, target] += 1
     return arrows + bundled(bundles)
+
+
+def _source(folder: Folder, operand: int, target: str, boxes: Mapping[str, object]) -> str:
+    """The box from which an operand comes; none for what is not drawn."""
+    if operand in folder.hidden:
+        return ""
+    name = folder.box(operand)
+    return name if name in boxes else f"rest-{target}"
 
 
 def node_arrows(
