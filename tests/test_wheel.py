@@ -119,15 +119,18 @@ def test_an_installed_wheel_makes_a_course(installed, tmp_path):
 
 
 @needs_wheel
-@pytest.mark.parametrize(("command", "extra"), [("lessons", "naive-graph[lessons]"), ("tour", "naive-graph[draw")])
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [("lessons", "naive-graph[lessons]"), ("tour", "naive-graph[draw"), ("draw x x=1", "naive-graph[draw]")],
+)
 def test_a_missing_tool_is_one_line_that_names_the_extra(installed, tmp_path, command, extra):
-    ended = run(installed, command, cwd=tmp_path)
+    ended = run(installed, *command.split(), cwd=tmp_path)
     assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
     assert extra in ended.stderr
 
 
 @needs_wheel
-def test_draw_works_with_nothing_installed(installed, tmp_path):
-    ended = run(installed, "draw", "x*x", "x=3", cwd=tmp_path)
+def test_with_nothing_installed_a_picture_is_handed_out_as_dot(installed, tmp_path):
+    ended = run(installed, "draw", "x*x", "x=3", "-o", "graph.dot", cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert (tmp_path / "graph.svg").read_text(encoding="utf-8").lstrip().startswith("<svg")
+    assert (tmp_path / "graph.dot").read_text(encoding="utf-8").startswith("digraph")

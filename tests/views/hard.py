@@ -114,3 +114,23 @@ def tangle(size=200, seed=7):
 
 
 HARD = {each.__name__: each for each in (rk4, gru, attention, kalman, horner, tree, mlp, tangle)}
+# What is seen: [whole boxes that can be read, all boxes, the share of the window that boxes take, way, width, height].
+SEEN = """() => {
+  const room = document.querySelector('.ng-view').getBoundingClientRect();
+  const shown = [...document.querySelectorAll('.ng-view :is(.node, .ng-shut)')].filter(n => n.style.display !== 'none');
+  let whole = 0, cover = 0;
+  for (const each of shown) {
+    const box = each.querySelector('rect, polygon').getBoundingClientRect(), text = each.querySelector('text');
+    const size = Number(text.getAttribute('font-size')) * text.getScreenCTM().a;
+    const across = Math.min(box.right, room.right) - Math.max(box.left, room.left);
+    const down = Math.min(box.bottom, room.bottom) - Math.max(box.top, room.top);
+    if (across > 0 && down > 0) cover += across * down;
+    const isIn = across > box.width - 1 && down > box.height - 1;
+    whole += size > 9.9 && isIn;
+  }
+  const svg = document.querySelector('.ng-view svg');
+  const [, , wide, high] = svg.getAttribute('viewBox').split(' ').map(Number);
+  return [whole, shown.length, cover / innerWidth / innerHeight, svg.dataset.way, wide, high];
+}"""
+# Resolved once dot is there and has laid out.
+READY = "document.querySelector('.ng-map') && window.ngDot && window.ngDot.then(() => true)"

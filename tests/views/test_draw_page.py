@@ -5,10 +5,13 @@ from itertools import combinations
 import pytest
 import twelve
 from browsing import serious
+from hard import HARD
+from hard import SEEN as SEEN_WHOLE
 
 from naive_graph import Graph, LeafNode, Sequential, Variable, draw, scope
 from naive_graph.sequential import Dense
 from naive_graph.views import look
+from naive_graph.views.drawing import picture
 
 pytestmark = pytest.mark.browser
 SCREENS = [(1280, 800), (768, 1024), (390, 844)]
@@ -547,3 +550,107 @@ def test_a_page_is_called_by_what_it_shows(make, name):
     with Graph.scratch():
         page = make().page
     assert f"<title>{name}</title>" in page and f"<h1>{name}</h1>" in page
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_at_opening_most_of_a_hard_graph_is_whole_and_readable_and_holds_the_result(opened, name):
+    page = opened(lambda: draw(HARD[name]()))
+    whole, every, cover, *_ = page.evaluate(SEEN_WHOLE)
+    assert whole >= 0.6 * every or cover >= 0.15
+    assert page.evaluate(RESULT) in page.evaluate(f"{SEEN}.map((node) => node.id)")
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (390, 844)])
+def test_a_page_uses_the_whole_window_and_no_more(opened, size):
+    page = opened(lambda: draw(HARD["rk4"]()), size=size)
+    room = page.locator(".ng-view").bounding_box()
+    assert room["width"] == size[0] and room["height"] > size[1] - 130
+    assert page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == list(size)
+    down = page.evaluate("document.querySelector('.ng-view svg').dataset.way.startsWith('TB')")
+    assert down or size[0] > 600
+
+
+def test_the_map_in_the_corner_shows_where_one_is_and_leads_where_it_is_clicked_or_dragged(opened):
+    page = opened(lambda: draw(HARD["rk4"]()))
+    at = "(view => [view.scrollLeft, view.scrollTop])(document.querySelector('.ng-view'))"
+    box, start = page.locator(".ng-map").bounding_box(), page.evaluate(at)
+    assert start[1] > 100
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 3)
+    page.mouse.down()
+    assert page.evaluate(at)[1] == 0
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 3, steps=3)
+    page.mouse.up()
+    assert page.evaluate(at)[1] == start[1]
+    marked = page.evaluate(
+        "['y', 'height'].map(each => Number(document.querySelector('.ng-here-view').getAttribute(each)))"
+    )
+    whole = page.evaluate("Number(document.querySelector('.ng-map').getAttribute('viewBox').split(' ')[3])")
+    assert sum(marked) == pytest.approx(whole, rel=0.02)
+    page.get_by_role("button", name="the whole picture").click()
+    assert page.locator(".ng-map").is_hidden()
+
+
+BOX = """id => (({x, y, width, height}) => [x + width / 2, y + height / 2])(
+    document.querySelector(`${id} rect`).getBoundingClientRect())"""
+
+
+def test_what_is_opened_and_closed_stays_where_it_was_on_the_screen(opened):
+    page = opened(lambda: draw(twelve.mlp((2, 6, 6, 6, 1))), size=(700, 560))
+    page.get_by_role("button", name="open every scope").click()
+    page.get_by_role("button", name="larger").click()
+    for _ in range(2):
+        page.evaluate("document.querySelector('#scope-1 > text').scrollIntoView({ block: 'center', inline: 'center' })")
+        before, room = page.evaluate(BOX, "#scope-1"), page.locator(".ng-view").bounding_box()
+        page.locator("#scope-1 > text").dispatch_event("click", {"bubbles": True})
+        after = page.evaluate(BOX, "#scope-1")
+        view = page.evaluate(SCROLLED)
+        ends = page.evaluate(ENDING)
+        for axis, side in enumerate(("width", "height")):
+            free = 1 < view[axis] < ends[axis] - 1  # else the drawing ends there
+            low = room["xy"[axis]]
+            inside = low <= before[axis] <= low + room[side]
+            moved = abs(after[axis] - before[axis]) > 3
+            assert not (free and inside and moved) or page.evaluate(LARGER, axis)
+
+
+ENDING = """(v => [v.scrollWidth - v.clientWidth, v.scrollHeight - v.clientHeight])(
+    document.querySelector('.ng-view'))"""
+LARGER = """axis => [innerWidth, innerHeight][axis] - 40 < (({width, height}) => [width, height][axis])(
+    document.querySelector('#scope-1 rect').getBoundingClientRect())"""
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_boxes_glide_to_their_new_places_unless_motion_is_not_wanted(opened, motion):
+    page = opened(layers, motion=motion)
+    page.locator("#scope-1 > text").dispatch_event("click", {"bubbles": True})
+    assert bool(page.evaluate("document.getAnimations().length")) == (motion == "no-preference")
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_the_drawings_of_a_notebook_share_one_copy_of_dot(shown, tmp_path, monkeypatch):
+    monkeypatch.setattr(picture, "_carrier", [])
+    with Graph.scratch():
+        outputs = [layers()._repr_mimebundle_()["text/html"] for _ in range(3)]
+    assert [output.count('class="ng-dot"') for output in outputs] == [1, 0, 0]
+    address = tmp_path / "notebook.html"
+    address.write_text(
+        f'<!doctype html><html lang="en"><title>notebook</title><body>{"".join(outputs)}', encoding="utf-8"
+    )
+    page = shown(address.as_uri())
+    for place in range(3):
+        root = page.locator(".ng-picture").nth(place)
+        root.get_by_role("button", name="close every scope").click()
+        assert root.locator(".ng-shut").count() == 3
+    assert page.evaluate("document.querySelectorAll('.ng-picture.ng-live').length") == 3
+
+
+def test_a_picture_without_dot_in_the_page_is_shown_as_python_laid_it_out(browser, tmp_path):
+    with Graph.scratch():
+        html = twelve.seed()._html("")
+    (tmp_path / "alone.html").write_text(f'<!doctype html><html lang="en"><title>x</title>{html}', encoding="utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "alone.html").as_uri())
+    page.hover("#row-0", force=True)
+    assert said(page).startswith("d result / d x = ")
+    page.close()
