@@ -50,7 +50,6 @@ def shown(browser):
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(6000)
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("console", lambda line: line.type == "error" and problems.append(line.text))
         page.goto(address)
