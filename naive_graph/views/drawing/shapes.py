@@ -18,7 +18,7 @@ ROUND = 14.0  # of the corners of what varies
 ROOM = {"pill": (18.0, 8.0), "hexagon": (24.0, 6.0), "sheets": (14.0, 10.0), "plaintext": (4.0, 0.0)}
 
 
-class Placed(NamedTuple):
+class PlacedLine(NamedTuple):
     """A line of a box, with the middle of its base as seen from the middle of the box, and its colour."""
 
     text: str
@@ -40,7 +40,7 @@ def box_size(box: Box, flat: bool = False) -> Point:
     return wide + beside, high + above
 
 
-def placed(box: Box, flat: bool = False) -> list[Placed]:
+def placed(box: Box, flat: bool = False) -> list[PlacedLine]:
     """Its lines, each where it stands. Gradients have a colour of their own."""
     inks = ["gradient" if line.startswith("grad ") and at else box.look.ink for at, line in enumerate(box.lines)]
     if flat and not box.grid:
@@ -48,12 +48,12 @@ def placed(box: Box, flat: bool = False) -> list[Placed]:
         end = -(sum(widths) + APART * (len(widths) - 1)) / 2
         found = []
         for line, wide, ink in zip(box.lines, widths, inks):
-            found.append(Placed(line, end + wide / 2, BASE, ink))
+            found.append(PlacedLine(line, end + wide / 2, BASE, ink))
             end += wide + APART
         return found
     _, high = box_size(box)
     first = 3 + LINE / 2 - high / 2 if box.grid else LINE * (1 - len(inks)) / 2
-    return [Placed(line, 0.0, first + LINE * at + BASE, ink) for at, (line, ink) in enumerate(zip(box.lines, inks))]
+    return [PlacedLine(line, 0.0, first + LINE * at + BASE, ink) for at, (line, ink) in enumerate(zip(box.lines, inks))]
 
 
 def outline(shape: str, wide: float, high: float) -> str:

@@ -11,7 +11,7 @@ from ..drawing.engine import packed_code
 from ..drawing.picture import packed_file
 from ..look import page_style
 from ..policy import policy
-from ..steps.packing import Walk
+from ..steps.packing import PackedWalk
 
 DRAWN = ("engine", "stage")  # shared with pictures
 SCRIPTS = ("figures", "columns", "words", "sweeps", "flow", "closeup", "marks", "picture", "charts", "panel", "stepper")
@@ -36,7 +36,7 @@ def style() -> str:
     return page_style(".ng-stepper") + packed_file("stage.css") + stepper_file("stepper.css")
 
 
-def page(walk: Walk) -> str:
+def page(walk: PackedWalk) -> str:
     """The page as text."""
     whole = f"{script()}\nstart();\n"
     return stepper_file("page.html").format(

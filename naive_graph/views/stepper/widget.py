@@ -10,13 +10,13 @@ from typing import Any
 
 from ...errors import DrawingError, MissingToolError
 from ..drawing.picture import copy_for_this_cell
-from ..steps.packing import Walk
+from ..steps.packing import PackedWalk
 from .page import page, script, style
 
 HOW = "To step through it, run this cell in a notebook (File, Trust Notebook), or save it: steps.save('walk.html')."
 
 
-def show(walk: Walk, said: str) -> None:
+def show(walk: PackedWalk, said: str) -> None:
     """Show a walk in a notebook: the still picture, and below it the widget, which hides the picture once it lives.
 
     They are two outputs. A page that an exporter makes would leave a widget's
@@ -30,7 +30,7 @@ def show(walk: Walk, said: str) -> None:
         display(_widget(walk))
 
 
-def bundle(walk: Walk, said: str) -> dict[str, str]:
+def bundle(walk: PackedWalk, said: str) -> dict[str, str]:
     """What stands for a walk where no kernel answers. said: the walk in a line of text."""
     still, png = still_picture(walk)
     try:
@@ -40,12 +40,12 @@ def bundle(walk: Walk, said: str) -> dict[str, str]:
     return {"text/html": still, "text/plain": said, **png}
 
 
-def still_key(walk: Walk) -> str:
+def still_key(walk: PackedWalk) -> str:
     """By what a widget finds its still picture: the same for the same walk, so that lessons are built alike."""
     return sha256(f"{walk.title} {walk.count} {walk.picture and walk.picture.alt()}".encode()).hexdigest()[:16]
 
 
-def still_picture(walk: Walk) -> tuple[str, dict[str, str]]:
+def still_picture(walk: PackedWalk) -> tuple[str, dict[str, str]]:
     """The graph before the first step as an image, which also shows where scripts are dropped; and its PNG."""
     said = f"<p>{escape(walk.title)}: {walk.count:,} steps. {escape(HOW)}</p>"
     png: dict[str, str] = {}
@@ -60,7 +60,7 @@ def still_picture(walk: Walk) -> tuple[str, dict[str, str]]:
     return f'<div data-ng-still="{still_key(walk)}">{said}</div>', png
 
 
-def in_frame(walk: Walk, still: str) -> str:
+def in_frame(walk: PackedWalk, still: str) -> str:
     """The whole page in a frame, where anywidget is not installed; where frames are dropped, the picture behind it."""
     return (
         f'<div style="position:relative; min-height:680px">{still}<iframe sandbox="allow-scripts" title="stepper" '
@@ -69,7 +69,7 @@ def in_frame(walk: Walk, still: str) -> str:
     )
 
 
-def _widget(walk: Walk) -> Any:
+def _widget(walk: PackedWalk) -> Any:
     import anywidget
     import traitlets
 

@@ -28,7 +28,7 @@ from . import describe
 from .landscape import VALUED, surface_of
 from .mathml import mathml
 from .naming import heading_of, title_of
-from .packing import Packed, Walk, undressed
+from .packing import Packed, PackedWalk, undressed
 from .run import BACKWARD, CONTRIBUTED, GRAD_ROOM, KINDS, TANGENT, UPDATE, VALUE_ROOM, Cast, Run
 from .steps import StepLog
 
@@ -50,7 +50,7 @@ class Columns:
         self.files: dict[str, int] = {}
         self.title = title or log.title or title_of(self.casts)
 
-    def walk(self) -> Walk:
+    def walk(self) -> PackedWalk:
         header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], "words": describe.WORDS}
         header["casts"] = list(map(self._cast, self.casts))
         header |= self._runs()
@@ -59,7 +59,7 @@ class Columns:
         header["surface"] = surface_of(self.log)
         there = self.casts and self.casts[0].is_there() and len(self.casts[0].rows) <= MOST_FOLDED
         still = Picture(self.casts[0].scene(room=False)) if there else None
-        return Walk(self.packed.blob(header), self.title, len(self.log), still)
+        return PackedWalk(self.packed.blob(header), self.title, len(self.log), still)
 
     # --- runs ---
 

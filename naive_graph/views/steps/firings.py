@@ -15,7 +15,7 @@ from ..drawing.flows import layers_of
 from ..drawing.ink import unplaced
 from ..drawing.scene import ordinal
 from .naming import LONG
-from .packing import Packed, Walk, undressed
+from .packing import Packed, PackedWalk, undressed
 
 Array = Any
 FEW = 6  # numbers of a sample that are written out
@@ -131,7 +131,7 @@ class FiringLog(Sequence[Firing]):
     def _title(self) -> str:
         return f"{layers_of(self.flow, LONG) or 'A dataflow'}, one firing after another"
 
-    def walk(self, title: str = "") -> Walk:
+    def walk(self, title: str = "") -> PackedWalk:
         """The firings as a browser shows them."""
         picture = draw(self.flow)
         scene = picture.scene
@@ -152,7 +152,7 @@ class FiringLog(Sequence[Firing]):
             "drawing": {"svg": undressed(unplaced(scene, "")), "dot": dot_text(scene, "LR")},
             "words": {},
         }
-        return Walk(Packed().blob(header), str(header["title"]), len(self), picture)
+        return PackedWalk(Packed().blob(header), str(header["title"]), len(self), picture)
 
 
 def _contents(streams: Mapping[str, Iterable[Array]]) -> dict[str, tuple[Array, ...]]:

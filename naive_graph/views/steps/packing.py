@@ -16,7 +16,7 @@ WORD = 8  # every column begins at a multiple of so many bytes, as arrays in a b
 
 
 @dataclass(frozen=True)
-class Walk:
+class PackedWalk:
     """What is shown: one blob for the browser, and a picture where no script runs."""
 
     blob: bytes

@@ -12,14 +12,14 @@ from ..stepper.page import page
 from ..stepper.widget import bundle, show
 from .columns import Columns
 from .firings import FiringLog
-from .packing import Walk
+from .packing import PackedWalk
 from .steps import StepLog
 
 
 class Walked(Protocol):
     """What says what a browser shows of it."""
 
-    def walk(self, title: str = "") -> Walk: ...
+    def walk(self, title: str = "") -> PackedWalk: ...
 
 
 class Shown:
@@ -41,7 +41,7 @@ class Shown:
 class Steps(Shown, StepLog):
     """All steps of a walk. `steps[12]`, `steps.find(...)`, `steps.save("walk.html")`; in a notebook it shows itself."""
 
-    def walk(self, title: str = "") -> Walk:
+    def walk(self, title: str = "") -> PackedWalk:
         return Columns(self, title).walk()
 
 
