@@ -26,7 +26,7 @@ from naive_graph import Graph, Program, Variable, tensor
 from naive_graph.engines.choice import Setting
 from naive_graph.errors import ForeignNodeError, StaleGraphError, StaleNodeError
 from naive_graph.graph.registry import CURRENT
-from naive_graph.training import LoweredLoss, Model, SimpleSGDTrainer, fit, parameter
+from naive_graph.training import Model, SimpleSGDTrainer, fit, parameter
 from naive_graph.training.initialisers import const
 
 EXPLAINED = (StaleNodeError, ForeignNodeError, StaleGraphError)  # by a clear
@@ -53,7 +53,7 @@ class World:
         self.tensor = (self.W @ v).tanh().sum()
         model = Model()
         self.weights = model.add_parameters(2, init=const(0.5))
-        self.loss = LoweredLoss((parameter(self.weights) * parameter(self.weights)).sum())
+        self.loss = Program((parameter(self.weights) * parameter(self.weights)).sum())
         self.rows = CURRENT.tables
 
 

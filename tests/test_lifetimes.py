@@ -20,7 +20,7 @@ from naive_graph import (
 )
 from naive_graph.graph.registry import CURRENT
 from naive_graph.tensor import conv2d, max_pool2d
-from naive_graph.training import LoweredLoss, parameter
+from naive_graph.training import parameter
 
 MODEL = Model(seed=1)
 W, B = MODEL.add_parameters((6, 5)), MODEL.add_parameters(6)
@@ -79,7 +79,7 @@ def programs():
 
 def lowered():
     x = LeafNode.input((3, 5))
-    loss = LoweredLoss(((x @ parameter(W).transpose() + parameter(B)) ** 2).sum(), inputs=[x])
+    loss = Program(((x @ parameter(W).transpose() + parameter(B)) ** 2).sum(), inputs=[x])
     for _ in range(3):
         loss.backward(np.ones((3, 5)))
 

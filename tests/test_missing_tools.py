@@ -78,8 +78,8 @@ for act in acts:
 )
 TENSORS = [
     "LeafNode", "TensorNode", "linear", "lower", "tensor.DAGExecutionEngine", "tensor.conv2d", "Model",
-    "training.Parameter", "training.LookupParameter", "training.LoweredLoss", "training.parameter", "training.lookup",
-    "training.model", "training.parameters", "training.lowered", "tensor.losses", "tensor.lower",
+    "training.Parameter", "training.LookupParameter", "training.parameter", "training.lookup",
+    "training.model", "training.parameters", "tensor.losses", "tensor.lower",
     "tensor.tasks.engine", "views.drawing.tensors", "views.drawing.tasks",
 ]  # fmt: skip
 BOARDS = ["interop.from_tensorflow", "views.tensorboard.events", "views.tensorboard.graphs"]

@@ -23,7 +23,7 @@ from ..core.tables import Lasting, Tables
 from ..errors import GradientCheckError, NodeError, OperatorNameError
 from .derive import gradients, leaf_values
 from .graph import Graph
-from .nodes import Node, Variable, rows_of
+from .nodes import Variable, is_tensor, rows_of
 from .registry import CURRENT, handle, let_go
 from .report import KINK_REACH, CheckOptions, Report, across, require_finite
 
@@ -63,7 +63,7 @@ def gradcheck(
     losses: list[Any] = [loss] if one else listed(loss, "gradcheck", "a node or a list of nodes")
     if not losses:
         raise NodeError("gradcheck needs at least one loss.")
-    if isinstance(losses[0], Arithmetic) and not isinstance(losses[0], Node):
+    if is_tensor(losses[0]):
         first: Any = losses[0]  # a tensor checks itself, a floor above
         report: Report = first.gradients_checked(losses, wishes)
         return report

@@ -17,11 +17,10 @@ from ..core.number import listed, number
 from ..core.plan import Plan, check_set, plan_for
 from ..core.progress import many
 from ..core.reference import differentiate, evaluate
-from ..core.rules import Arithmetic
 from ..core.tables import NEVER, Lasting, Tables
 from ..errors import NodeError, PlaceHolderError
 from .expressions import Expressions
-from .nodes import Constant, Node, rows_of
+from .nodes import Constant, Node, is_tensor, rows_of
 from .registry import CURRENT
 
 NOTHING: Mapping[int, float] = {}
@@ -38,7 +37,7 @@ def gradients(y: Node, wrt: Node | Iterable[Node]) -> Any:
     >>> print(gradients(((x - 7) ** 2 + 10).log(), x).formula())
     2*(x - 7)/((x - 7)**2 + 10)
     """
-    if isinstance(y, Arithmetic) and not isinstance(y, Node):
+    if is_tensor(y):
         return y.gradients(wrt)  # a tensor differentiates itself, a floor above
     one = isinstance(wrt, Node)
     chosen = [wrt] if isinstance(wrt, Node) else listed(wrt, "gradients", "a node or a list of nodes")
@@ -83,7 +82,7 @@ def tangents(x: Node, outputs: Node | Iterable[Node]) -> Any:
     >>> print(tangents(x, x * x).formula())
     2*x
     """
-    if isinstance(x, Arithmetic) and not isinstance(x, Node):
+    if is_tensor(x):
         return x.tangents(outputs)
     one = isinstance(outputs, Node)
     chosen = [outputs] if isinstance(outputs, Node) else listed(outputs, "tangents", "a node or a list of nodes")

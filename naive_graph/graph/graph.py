@@ -19,11 +19,12 @@ from ..engines.choice import WATCHERS, engine_with_plan, is_short, own_code_pays
 from ..errors import EngineError, NodeError, ThreadError
 from . import nodes
 from .by_name import ByName
-from .nodes import Constant, Node, rows_of
+from .nodes import Constant, Node, is_tensor, rows_of
 from .registry import CURRENT, cut_back, handle
 from .running import (
     check_fresh,
     check_grads,
+    check_plain,
     check_ready,
     check_results,
     check_values,
@@ -120,7 +121,8 @@ class Graph(ByName, metaclass=GraphType):
         engine: the name of an engine, "reference" or "direct"; None leaves the
         choice to the graph. The names of Programs' engines mean "direct" here.
         Raises PlaceHolderError before anything is computed if a number is
-        missing. A call that fails leaves every value as it was.
+        missing. A call that fails leaves every value as it was. A tensor is
+        evaluated on arrays, as by `tensor.forward()`.
 
         >>> x = Graph.Variable(3.0)
         >>> y = x * x
@@ -132,6 +134,13 @@ class Graph(ByName, metaclass=GraphType):
         quick = tables.kept("quick")
         plain = quick is not None and feed is None and engine is None and not WATCHERS
         if plain and quick.serves(targets) and quick.forward():
+            return
+        if tensors := [each for each in targets if is_tensor(each)]:  # they evaluate themselves, a floor above
+            check_plain(feed=feed, engine=engine)
+            if nodes := [each for each in targets if not is_tensor(each)]:
+                cls.forward(*nodes)
+            for each in tensors:
+                each.forward()
             return
         rows = rows_of(targets, "Graph.forward")
         fed = checked_feed({} if feed is None else feed)
@@ -165,7 +174,8 @@ class Graph(ByName, metaclass=GraphType):
     def backward(cls, y: nodes.Node | None = None, accumulate: bool = False, engine: str | None = None) -> None:
         """Differentiate y with respect to every node that it depends on; gradients land in `node.grad`.
 
-        y: any node but a Constant; without it, the sum of all results. With
+        y: any node but a Constant, or a tensor of one element (see
+        `tensor.backward`); without it, the sum of all results. With
         accumulate, leaves add to the gradients they have. Raises StaleGraphError
         if y was not evaluated since a value that it depends on changed.
 
@@ -179,6 +189,10 @@ class Graph(ByName, metaclass=GraphType):
         tables = CURRENT.tables
         quick = tables.kept("quick")
         if quick is not None and accumulate is False and engine is None and not WATCHERS and quick.backward(y):
+            return
+        if is_tensor(y):  # it differentiates itself, a floor above
+            check_plain(accumulate=accumulate, engine=engine)
+            y.backward()
             return
         rows = rows_of([] if y is None else [y], "Graph.backward")
         accumulate = accumulate is not False and switch(accumulate, "accumulate")

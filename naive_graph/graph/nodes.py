@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from ..core.catalogue import UNARY
 from ..core.number import listed, number
@@ -524,6 +524,11 @@ for _sign, _name in INFIX.items():
     _inplace = _sign.replace("__", "__i", 1)
     setattr(Variable, _inplace, _in_place(RULES[_name]))
     setattr(Operator, _inplace, getattr(Node, _sign))
+
+
+def is_tensor(given: object) -> TypeGuard[Any]:
+    """Whether it is a node of tensors, which are a floor above."""
+    return isinstance(given, Arithmetic) and not isinstance(given, Node)
 
 
 def is_leaf_variable(node: object) -> bool:

@@ -15,8 +15,8 @@ from ..core.origin import learners_level
 from ..core.plan import Plan, check_set
 from ..core.rules import BY_NUMBER
 from ..core.tables import CONSTANT, NEVER, PLACEHOLDER, VARIABLE, Tables
-from ..errors import FeedError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
-from .nodes import Node, PlaceHolder
+from ..errors import FeedError, NodeError, NumericError, NumericWarning, PlaceHolderError, StaleGraphError
+from .nodes import Node, PlaceHolder, is_tensor
 from .registry import CURRENT
 
 
@@ -30,8 +30,16 @@ def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:
             repair = "Set a Variable with x.value = 1.0."
             if isinstance(node, str):
                 repair = "Name the node itself, without quotation marks: feed={p: 1.0}."
+            if is_tensor(node):
+                repair = "Set it with x.value = array, or name it among a Program's inputs."
             raise FeedError(f"Only a PlaceHolder can be fed, not {what}. {repair}")
         yield node.row, value
+
+
+def check_plain(**wishes: Any) -> None:
+    """Nothing was asked for that tensors do not take."""
+    if given := [name for name, wish in wishes.items() if wish]:
+        raise NodeError(f"With a tensor there is no {given[0]}=. Set its leaves, x.value = array, and leave it out.")
 
 
 def checked_feed(feed: Mapping[PlaceHolder, float]) -> dict[int, float]:

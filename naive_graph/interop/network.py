@@ -100,7 +100,7 @@ class ImportedNetwork:
         return self.weights.model()
 
     def compiled(self, **how: Any) -> Compiled:
-        """The network as machine code, for inputs of the sizes that were used last, and for its present weights.
+        """The network as machine code, for inputs of the sizes that were used last.
 
         Every entry of every tensor becomes a scalar node, as `lower` does it, and a
         Program of these runs; how: what that takes (`engine`). It

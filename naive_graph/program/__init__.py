@@ -10,5 +10,7 @@ again      the short way of a question that is asked again
 habit      when it may be taken: what was asked last
 update     how a weight moves
 descent    a whole walk downhill as compiled code
+base       a Program of nodes
+tensors    a Program of tensors, which are unfolded first
 program    `Program`, the face of it all
 """

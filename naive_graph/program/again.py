@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .given import as_slice, lines_of
+from .given import Slot, as_slice, lines_of
 from .questions import ByMachine
 
 Found = tuple[Any, Any]
@@ -30,14 +30,13 @@ def never(*inputs: Any) -> Found | None:
     return None
 
 
-def again(answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[Any], plain: bool = False) -> Again:
+def again(answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[Slot], plain: bool = False) -> Again:
     """The short way of a question that was just answered.
 
     kept: the weights, in an array or in the graph, whose values stay where they
-    lie. single: whether the one output is to be given, not a list. inputs: for
-    each array that is fed the row of its PlaceHolder, or those of its columns: all
-    are batches, or all are single numbers in a row. plain: whether they are
-    floats, each by itself.
+    lie. single: whether the one output is to be given, not a list. inputs: what
+    is fed, one after the other: all are batches, or all are of one sample. plain:
+    whether they are floats, each by itself.
     """
     if not isinstance(answers, ByMachine) or answers.idle is None or not _can_be_fed(answers, inputs):
         return never
@@ -79,9 +78,9 @@ def _counted(answers: ByMachine, way: Again) -> Again:
     return again
 
 
-def _can_be_fed(answers: ByMachine, inputs: Sequence[Any]) -> bool:
+def _can_be_fed(answers: ByMachine, inputs: Sequence[Slot]) -> bool:
     """Whether all that may change, besides the Variables that are loaded in any case, is among the inputs."""
-    fed = {row for each in inputs for row in (each if isinstance(each, tuple) else (each,))}
+    fed = {row for slot in inputs for row in slot.rows}
     return fed.issuperset([*answers.placeholders, *answers.tape.fed_rows])
 
 
@@ -89,10 +88,11 @@ def _no_inputs(*inputs: Any) -> bool:
     return not inputs
 
 
-def _floats(code: Any, inputs: Sequence[int]) -> Callable[..., bool]:
+def _floats(code: Any, inputs: Sequence[Slot]) -> Callable[..., bool]:
     """Whether as many floats are given; they are put where they are read."""
     scalars, where, count = code.scalars, code.fed_at, len(inputs)
-    order = [inputs.index(row) for row in code.fed_rows]
+    given_at = {slot.rows[0]: place for place, slot in enumerate(inputs)}
+    order = [given_at[row] for row in code.fed_rows]
 
     def fit(*given: Any) -> bool:
         if len(given) != count:
@@ -107,6 +107,7 @@ def _floats(code: Any, inputs: Sequence[int]) -> Callable[..., bool]:
 
 
 Copy = tuple[Any, Any, Any]  # (an array of the code's, where in it, which part of what is given goes there; None: all)
+Takes = Iterator[tuple[tuple[int, ...], list[Copy]]]
 
 
 def _arrays(takes: Sequence[tuple[tuple[int, ...], list[Copy]]]) -> Callable[..., bool]:
@@ -128,36 +129,40 @@ def _arrays(takes: Sequence[tuple[tuple[int, ...], list[Copy]]]) -> Callable[...
     return fit
 
 
-def _copy(to: Any, where: tuple[Any, ...], part: tuple[Any, ...], shape: tuple[int, ...]) -> Copy:
-    """What is copied, with all looked up that can be before a call."""
-    if any(isinstance(each, np.ndarray) for each in (*where, *part)):
-        return to, where, part
-    return to[where], ..., None if part == tuple(slice(0, size) for size in shape) else part
+def _copy(to: Any, where: Any, read: Any, slot: Slot, some: tuple[slice, ...] = ()) -> Copy:
+    """What is copied, with all looked up that can be before a call.
+
+    to: memory; its last axis has a place for each entry. where, read: the places there, and the entries that they
+    take, which may be but a part of the array. some: which samples.
+    """
+    if isinstance(where, slice) and len(slot.rows) == where.stop - where.start:
+        view = to[..., where]
+        return view.reshape(*view.shape[:-1], *slot.shape), ..., some or None
+    part = (read,) if len(slot.shape) == 1 else np.unravel_index(np.arange(len(slot.rows))[read], slot.shape)
+    if to.ndim > 1 and not some:
+        some = (slice(None),)
+    return (to[..., where], ..., (*some, *part)) if isinstance(where, slice) else (to, (..., where), (*some, *part))
 
 
-def _lines(code: Any, samples: int, inputs: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], list[Copy]]]:
+def _lines(code: Any, samples: int, inputs: Sequence[Slot]) -> Takes:
     """Batches: the shape of each, and how its columns become lines. Lanes beyond the last sample repeat it."""
     lines = code.feeds[1].T
-    parts = [(lines[:samples], slice(0, samples))]
-    if len(lines) > samples:
-        parts.append((lines[samples:], slice(samples - 1, samples)))
-    for rows in inputs:
-        if isinstance(rows, tuple):
-            columns, where = lines_of(code, rows)
-            shape = samples, len(rows)
-            yield shape, [_copy(to, (slice(None), where), (some, columns), shape) for to, some in parts]
-        else:
-            _, where = lines_of(code, (rows,))
-            yield (samples,), [_copy(to.T, (where,), (some,), (samples,)) for to, some in parts]
+    for slot in inputs:
+        read, where = lines_of(code, slot.rows)
+        parts: list[tuple[Any, tuple[slice, ...]]] = [(lines[:samples], ())]
+        if len(lines) > samples:
+            parts.append((lines[samples:], (slice(samples - 1, samples),)))
+        is_read = not isinstance(where, slice) or where.start < where.stop
+        yield (samples, *slot.shape), [_copy(to, where, read, slot, some) for to, some in parts if is_read]
 
 
-def _numbers(code: Any, inputs: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], list[Copy]]]:
-    """Single numbers: how many are in each array, and where they are read."""
+def _numbers(code: Any, inputs: Sequence[Slot]) -> Takes:
+    """Arrays of one sample: the shape of each, and where its numbers are read."""
     place_of = {row: place for place, row in enumerate(code.fed_rows, code.fed_at.start)}
-    for rows in inputs:
-        read = [place for place, row in enumerate(rows) if row in place_of]
-        where = as_slice([place_of[rows[place]] for place in read])
-        yield (len(rows),), [_copy(code.scalars, (where,), (as_slice(read),), (len(rows),))]
+    for slot in inputs:
+        read = [place for place, row in enumerate(slot.rows) if row in place_of]
+        where = as_slice([place_of[slot.rows[place]] for place in read])
+        yield slot.shape, [_copy(code.scalars, where, as_slice(read), slot)] if read else []
 
 
 def _copied(answers: ByMachine, code: Any, single: bool) -> Callable[[], Found | None] | None:

@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from ..core.number import floats, number
+from ..core.rules import Arithmetic
 from ..core.tables import Tables
 from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
-from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
+from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, is_tensor, rows_of
 from ..graph.registry import CURRENT
 from ..graph.running import fed_rows
-from .given import Batch, Inputs
+from .given import Batch, Inputs, Slot
 
 
 def nodes_of(given: Any, who: str) -> list[Any]:
     """A node, or a list of them, as a list."""
     if isinstance(given, Node):
         return [given]
-    if hasattr(given, "shape") and hasattr(given, "sources"):  # a tensor, of which this floor knows nothing else
-        raise NodeError(
-            f"{who} takes nodes of the scalar graph, not {given!r}. Unfold the tensor first: Program(lower(loss), ...)."
-        )
     if isinstance(given, (str, Mapping, Set)) or not _is_iterable(given):  # a set has no order, so no first output
-        raise _no_node(given, who)
+        raise no_node(given, who)
     nodes = list(given)
     for each in nodes:
         if not isinstance(each, Node):
-            raise _no_node(each, who)
+            raise no_node(each, who)
     return nodes
 
 
-def _no_node(given: Any, who: str) -> NodeError:
+def no_node(given: Any, who: str) -> NodeError:
     hint = " A number becomes a node so: x = Graph.Variable(1.0)." if hasattr(given, "__float__") else ""
     if isinstance(given, (list, tuple)):
         hint = " Give one list, without lists in it."
+    if is_tensor(given):  # in something that was gone through once
+        hint = " Give tensors in a list: [a, b]."
     return NodeError(f"{who} takes nodes, not {type(given).__name__} {given!r}.{hint}")
 
 
@@ -55,18 +54,23 @@ def is_single(given: Any) -> bool:
     return isinstance(given, Node) or getattr(given, "shape", None) == ()
 
 
-def input_rows(inputs: Any) -> list[tuple[int, ...] | int]:
-    """For each input the row of a PlaceHolder, or the rows of a list of them."""
-    if not _is_iterable(inputs) or isinstance(inputs, (str, Node)):
-        inputs = [inputs]
-    found = [_rows_of_input(each) for each in inputs]
-    rows = [row for each in found for row in (each if isinstance(each, tuple) else (each,))]
-    if twice := [row for row, count in Counter(rows).items() if count > 1]:
-        raise FeedError(f"{CURRENT.tables.label(twice[0])} stands twice among the inputs. Name it once.")
+def inputs_of(given: Any) -> list[Any]:
+    """An input, or several, as a list."""
+    return list(given) if _is_iterable(given) and not isinstance(given, (str, Arithmetic)) else [given]
+
+
+def slots_of(inputs: list[Any], slot: Callable[[Any], Slot]) -> list[Slot]:
+    """What a call fills, one for each input. slot: says of an input what it is."""
+    found = [slot(each) for each in inputs]
+    if twice := [row for row, count in Counter(row for each in found for row in each.rows).items() if count > 1]:
+        label = next(each.label(CURRENT.tables) for each in found if twice[0] in each.rows)
+        label = label if any(each.leaf is not None for each in found) else CURRENT.tables.label(twice[0])
+        raise FeedError(f"{label} stands twice among the inputs. Name it once.")
     return found
 
 
-def _rows_of_input(input: Any) -> tuple[int, ...] | int:
+def slot_of(input: Any) -> Slot:
+    """The slot of a PlaceHolder, or of a list of them."""
     alone = isinstance(input, (str, Node)) or not _is_iterable(input)
     many = [input] if alone else list(input)
     for each in many or [input]:
@@ -79,22 +83,22 @@ def _rows_of_input(input: Any) -> tuple[int, ...] | int:
                 )
             raise FeedError(f"An input is a PlaceHolder, or a list of them, not {what}.{repair}")
     rows = rows_of(many, "Program's inputs")
-    return rows[0] if alone else tuple(rows)
+    return Slot(tuple(rows), () if alone else (len(rows),))
 
 
-def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[Any, Any]]) -> Inputs:
-    """All that is given. feed: by PlaceHolder; pairs: rows of an input, and what is given for it."""
+def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[Slot, Any]]) -> Inputs:
+    """All that is given. feed: by PlaceHolder; pairs: an input, and what is given for it."""
     given = Inputs(tables, {}, [])
-    for rows, values in pairs:
-        if isinstance(rows, tuple):
-            _add_columns(given, rows, values)
+    for slot, values in pairs:
+        if slot.shape:
+            _add_array(given, slot, values)
         else:
-            _add(given, rows, values)
+            _add(given, slot, values)
     seen = {*given.numbers, *(row for batch in given.batches for row in batch.rows)} if feed else set()
     for row, values in fed_rows({} if feed is None else feed):
         if row in seen:
             raise FeedError(f"{tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
-        _add(given, row, values)
+        _add(given, Slot((row,), ()), values)
     if len({batch.columns.shape[1] for batch in given.batches}) > 1:
         sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in given.batches)
         raise FeedError(f"All batches must have one length; here: {sizes}.")
@@ -134,21 +138,21 @@ def _is_clear(values: Any, dimensions: int) -> bool:
     return type(values) is np.ndarray and values.ndim == dimensions and values.dtype == np.float64 and values.size > 0
 
 
-def _add(given: Inputs, row: int, values: Any) -> None:
+def _add(given: Inputs, slot: Slot, values: Any) -> None:
     """A number, or one number for each sample."""
     if _is_clear(values, 1):
-        given.batches.append(Batch((row,), values[None]))
+        given.batches.append(Batch(slot.rows, values[None]))
         return
-    label = given.tables.label(row)
+    label = slot.label(given.tables)
     takes = f"{label} takes a number, or a row of numbers, one for each sample"
     if getattr(values, "ndim", 0) == 0 and not isinstance(values, (list, tuple, range)):
-        given.numbers[row] = _one_number(values, label, takes)
+        given.numbers[slot.rows[0]] = _one_number(values, label, takes)
         return
     batch = _array(values, takes)
     if batch.ndim != 1:
         flat = f" Give its {batch.size} numbers in one row: array.ravel()." if 1 in batch.shape else ""
         raise FeedError(f"{takes}; not an array of shape {batch.shape} and kind {batch.dtype}.{flat}")
-    given.batches.append(Batch((row,), floats(batch, label)[None]))
+    given.batches.append(Batch(slot.rows, floats(batch, label)[None]))
 
 
 def _one_number(values: Any, label: str, takes: str) -> float:
@@ -161,40 +165,63 @@ def _one_number(values: Any, label: str, takes: str) -> float:
     return number(values, label)
 
 
-def _add_columns(given: Inputs, rows: tuple[int, ...], values: Any) -> None:
-    """A number for each PlaceHolder, or for each sample a row of them."""
-    if _is_clear(values, 2) and values.shape[1] == len(rows):
-        given.batches.append(Batch(rows, values.T))
+def _add_array(given: Inputs, slot: Slot, values: Any) -> None:
+    """An array of the slot's shape, or for each sample one."""
+    rows, shape = slot.rows, slot.shape
+    if _is_clear(values, len(shape) + 1) and values.shape[1:] == shape:
+        given.batches.append(Batch(rows, values.reshape(-1, len(rows)).T))
         return
-    takes = f"An input of {len(rows)} PlaceHolders takes an array of {len(rows)} columns"
+    who = slot.label(given.tables)
+    takes = f"{who[0].upper()}{who[1:]} takes an array of " + (
+        f"{len(rows)} columns" if slot.leaf is None else f"shape {shape}, or one for each sample"
+    )
     array = _array(values, takes)
-    if array.ndim not in (1, 2) or array.shape[-1] != len(rows):
-        turned = " Its lines are columns here: array.T." if array.ndim == 2 and len(array) == len(rows) else ""
-        if array.ndim == 1 and len(rows) == 1:
-            turned = " Give each sample a line of its own: array.reshape(-1, 1)."
-        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{turned}")
-    if array.ndim == 1:
-        given.numbers.update(zip(rows, floats(array, takes).tolist(), strict=True))
+    if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
+        raise FeedError(f"{takes}, not one of shape {array.shape} and kind {array.dtype}.{_fitted(slot, array)}")
+    numbers = floats(array, takes).reshape(-1, len(rows))
+    if array.ndim == len(shape):
+        given.numbers.update(zip(rows, numbers[0].tolist(), strict=True))
     else:
-        given.batches.append(Batch(rows, floats(array, takes).T))
+        given.batches.append(Batch(rows, numbers.T))
 
 
-def too_many(tables: Tables, inputs: Sequence[tuple[int, ...] | int], count: int) -> FeedError:
+def _fitted(slot: Slot, array: Any) -> str:
+    """How an array could be made to fit."""
+    count, shape = len(slot.rows), slot.shape
+    if slot.leaf is None:
+        if array.ndim == 2 and len(array) == count:
+            return " Its lines are columns here: array.T."
+        return " Give each sample a line of its own: array.reshape(-1, 1)." if array.ndim == count == 1 else ""
+    if array.size == count:
+        return f" Give it array.reshape({', '.join(map(str, shape))})."
+    if array.ndim == len(shape) and array.shape[1:] == shape[1:]:
+        return f" The tensor has {shape[0]} samples, not {len(array)}. Make a Program for each number of them."
+    return ""
+
+
+def too_many(tables: Tables, inputs: Sequence[Slot], count: int) -> FeedError:
     """What a Program says that was given more than it takes."""
     if not inputs:
         return FeedError(
             f"This Program takes no inputs, and was given {count}. "
             "Name them when you make it: Program(..., inputs=[x])."
         )
-    each = [f"an array of {len(rows)} columns" if isinstance(rows, tuple) else tables.label(rows) for rows in inputs]
+    each = [f"an array of {len(s.rows)} columns" if s.shape and s.leaf is None else s.label(tables) for s in inputs]
     takes = f"{len(inputs)} input{'s' if len(inputs) > 1 else ''} ({', '.join(each)})"
     return FeedError(f"This Program takes {takes}, and was given {count}.")
 
 
-def missing(tables: Tables, inputs: Sequence[tuple[int, ...] | int], row: int) -> PlaceHolderError:
+def missing(tables: Tables, inputs: Sequence[Slot], row: int) -> PlaceHolderError:
     """What a Program says that needs the value of a PlaceHolder."""
+    places = [k for k, slot in enumerate(inputs, 1) if row in slot.rows]
+    leaf = inputs[places[0] - 1].leaf if places else None
+    if leaf is not None:
+        called = leaf.name or "array"
+        return PlaceHolderError(
+            f"{leaf.label} has no value. Name it, inputs=[{called}], and give its array with the call: "
+            f"program({called}); or set it: leaf.value = array. It was made on {leaf.origin}."
+        )
     called = tables.name(row) or "p"
-    places = [k for k, rows in enumerate(inputs, 1) if row == rows or (isinstance(rows, tuple) and row in rows)]
     among = f" It is part of input {places[0]} of {len(inputs)}, which a call takes in order." if places else ""
     return PlaceHolderError(
         f"{tables.label(row)} has no value. Feed it: program(feed={{{called}: 1.0}}).{among} "

@@ -10,6 +10,23 @@ import numpy as np
 from ..core.tables import Tables
 
 
+class Slot(NamedTuple):
+    """One input of a Program: the rows of its PlaceHolders, an array's shape for one sample, and the tensor, if any.
+
+    A PlaceHolder by itself has the shape (), and a list of n of them the shape (n,).
+    """
+
+    rows: tuple[int, ...]
+    shape: tuple[int, ...]
+    leaf: Any = None
+
+    def label(self, tables: Tables) -> str:
+        """How messages speak of it."""
+        if self.leaf is not None:
+            return str(self.leaf.label)
+        return f"an input of {len(self.rows)} PlaceHolders" if self.shape else tables.label(self.rows[0])
+
+
 class Batch(NamedTuple):
     """Many samples for some PlaceHolders: their rows in the tables, and an array with a line for each of them."""
 

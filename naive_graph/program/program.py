@@ -10,53 +10,22 @@ to no node; only `minimize` does, for it is asked to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy, deepcopy
-from threading import RLock
-from typing import Any, NamedTuple, NoReturn
+from functools import cache
+from typing import Any
 
-from ..core.number import floats
-from ..core.plan import ancestors, check_set
-from ..core.tables import NEVER, Lasting
-from ..errors import EngineError, FeedError, NodeError, StaleNodeError
-from ..graph.graph import GraphType
-from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
-from ..graph.printed import wrapped
-from ..graph.registry import CURRENT
-from ..graph.running import complain
-from .again import AGE, Again, again, never
-from .feeding import checked, input_rows, is_single, missing, nodes_of, too_many
-from .given import Inputs, Weights
-from .habit import Habit, form_of
-from .questions import Answers, Question
-from .weights import InArray, InGraph
-from .windowed import question
-
-Feed = Mapping[PlaceHolder, Any]
+from ..graph.nodes import is_tensor
+from .base import ProgramBase
 
 
-class Answer(NamedTuple):
-    """What a Program answers.
-
-    value: a float, or an array with one for each sample; of several outputs, a
-    list of these. gradient: an array with one float for each node of wrt; with a
-    line of B for each, if all of them have one for each sample; a list, if some
-    do. Of several outputs one such row for each: the Jacobian.
-    """
-
-    value: Any
-    gradient: Any
-
-
-_answer = tuple.__new__  # an Answer of a pair, quicker than its own class makes it
-
-
-class Program:
+class Program(ProgramBase):
     """Some nodes' values, and their derivatives with respect to others, as compiled code.
 
     outputs: a node, or a list of nodes. wrt: Variables or PlaceHolders; without
     them there are no derivatives. inputs: what a call takes one after the
     other, each a PlaceHolder, or a list of them for an array of as many columns.
+    All three may be tensors: a loss, leaves, and inputs that take arrays of their
+    shapes; the answer has their shapes, too. Of one tensor with one element, wrt are
+    all parameters that it depends on, if nothing else is said.
     engine: "native" (straight-line code, which LLVM compiles first, some 0.1 to
     0.2 ms for a row), "tape" or "reference". None chooses: straight-line code
     for a small graph; for one of up to some thousand rows the tape at first, and
@@ -95,277 +64,15 @@ class Program:
     [3.0, 6.0, 9.0]
     """
 
-    drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/drawing/plans.py, higher up, sets it
-
-    def __init__(
-        self,
-        outputs: Any,
-        wrt: Iterable[Node] | Node = (),
-        inputs: Iterable[Any] = (),
-        engine: str | None = None,
-        weights: Any = None,
-    ) -> None:
-        if isinstance(engine, Node):
-            raise NodeError("A Program takes Variables in one list: Program(loss, wrt=[a, b, c]).")
-        if engine not in (None, "native", "tape", "reference"):
-            raise EngineError(
-                f"There is no engine {engine!r} for Programs. The engines are: 'native', 'tape', 'reference'."
-            )
-        self._single = is_single(outputs)
-        self.outputs: list[Node] = nodes_of(outputs, "Program")
-        self.wrt: list[Node] = nodes_of(wrt, "Program's wrt")
-        if not self.outputs:
-            raise NodeError("A Program needs at least one output. Write Program(loss, wrt=weights).")
-        self._tables, self._engine = CURRENT.tables, engine
-        self._inputs = input_rows(inputs)
-        self._rows = rows_of(self.outputs, "Program")
-        self._wrt = rows_of(self.wrt, "Program's wrt")
-        for node in self.wrt:
-            if not is_leaf_variable(node) and not isinstance(node, PlaceHolder):
-                label = self._tables.label(node.row)
-                raise NodeError(
-                    f"A Program differentiates with respect to Variables and PlaceHolders, not {label}. "
-                    "Name the leaves that it depends on in wrt."
-                )
-        self._movable = all(map(is_leaf_variable, self.wrt))
-        self._kept = self._holder(weights)
-        self._newest = max([*self.outputs, *self.wrt], key=lambda node: node.row)
-        self._drawings = self._tables.drawings
-        self._begin()
-
-    def _begin(self) -> None:
-        """As before the first question."""
-        self._lock = RLock()
-        self._habit = Habit()
-        self._nothing = Inputs(self._tables, {}, [])
-        self._questions: dict[Any, Answers] = {}
-
-    def _holder(self, weights: Any) -> InGraph | InArray:
-        if weights is None:
-            return InGraph(self._tables, self._wrt)
-        if not self._movable:
-            raise FeedError("weights= holds the values of Variables; a PlaceHolder among wrt is fed.")
-        return InArray(self._wrt, *(weights if isinstance(weights, tuple) else (weights, None)))
-
-    # --- asking ---
-
-    def __call__(self, *inputs: Any, feed: Feed | None = None) -> Answer:
-        """The values, and the derivatives, as they are now.
-
-        inputs: for each of the Program's inputs a number, or an array of B; for
-        a list of n PlaceHolders an array of n, or of B rows and n columns.
-        feed: the same by PlaceHolder. One that is not fed keeps the value that
-        it has. Raises PlaceHolderError if it has none, FeedError if an array
-        has another shape or batches differ in length.
-        """
-        if feed is None:
-            tables, habit = self._tables, self._habit
-            with tables.lock:
-                if tables._cache.get(AGE) is habit.age:  # nobody has changed the graph
-                    found = habit.way(*inputs)
-                    if found is not None:
-                        return _answer(Answer, found)
-                    habit.close()
-        return self._asked(feed, inputs)
-
-    def _asked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
-        """The answer, with everything checked."""
-        with self._lock, Lasting(self._tables):
-            self._refuse_stale()
-            age = self._tables.cache.setdefault(AGE, object())
-            given = self._given(feed, inputs) if feed or inputs else self._nothing
-            answers = self._ask(given, self._kept.held)
-            form = form_of(age, given, inputs) if feed is None else None  # a question by name has no short way
-            with self._tables.lock:  # no column may move while machine code reads it
-                self._habit.ask(form, answers.stays)
-                values, slopes, finite = answers(given)
-                self._habit.answer(age, finite, lambda: self._short_way(answers, given, inputs))
-            if not finite and GraphType._on_invalid != "ignore":
-                complain(answers.culprit(given), GraphType._on_invalid)
-        if self._single:
-            return Answer(values[0], slopes[0] if slopes else [])
-        return Answer(values, slopes)
-
-    def _short_way(self, answers: Answers, given: Inputs, inputs: Sequence[Any]) -> Again:
-        """The short way, if there is one: a question of one form that was asked twice will be asked again."""
-        rows, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(each) is float for each in inputs)
-        arrays = all(getattr(each, "ndim", 0) for each in inputs)
-        if plain or (arrays and len(given.batches) in (0, len(inputs))):
-            return again(answers, self._kept, given.samples, self._single, rows, plain)
-        return never
-
-    def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
-        self._refuse_stale()
-        if len(inputs) > len(self._inputs):
-            raise too_many(self._tables, self._inputs, len(inputs))
-        return checked(self._tables, feed, zip(self._inputs, inputs, strict=False))
-
-    def _refuse_stale(self) -> None:
-        """Rows that were cut may have been used anew; whoever still has the newest one has all."""
-        home = self._newest._home
-        if home.closed or home is not self._tables:
-            raise StaleNodeError(f"This Program's graph {home.closed}. Build the Program again.")
-
-    def _ask(self, given: Inputs, weights: Weights | None) -> Answers:
-        """The compiled question for these batches, and numbers for what was not fed now."""
-        if self._tables.unset:
-            held = weights.places if weights is not None else ()
-            check_set(self._tables, set(ancestors(self._tables, self._rows)).difference(held))
-        answers = self._compiled(given, weights)
-        for row in answers.placeholders:  # they may have a value, though they were not fed now
-            if row not in given.numbers or given is self._nothing:
-                if self._tables.stamp(row) == NEVER:
-                    raise missing(self._tables, self._inputs, row)
-                given.numbers[row] = self._tables.values[row]
-        return answers
-
-    def _compiled(self, given: Inputs, weights: Weights | None) -> Answers:
-        """The question; compiled when it is first asked. weights: what is read in place."""
-        self._refuse_stale()
-        home = self._tables
-        if home.drawings != self._drawings:
-            self._questions, self._drawings = {}, home.drawings
-        key = (weights is None, *(batch.rows for batch in given.batches))
-        if key not in self._questions:
-            batched = frozenset(row for batch in given.batches for row in batch.rows)
-            asked = Question(home, self._rows, self._wrt, batched, self._engine, weights)
-            self._questions[key] = question(asked)
-        answers = self._questions[key]
-        answers.weights = weights
-        return answers
-
-    # --- going downhill ---
-
-    @property
-    def weights(self) -> Any:
-        """The values of wrt as one array, a copy: `program.weights -= 0.1 * gradient` moves all Variables at once.
-
-        Setting it takes as many floats as wrt has Variables, and writes them. Raises
-        FeedError, and writes nothing, if they do not fit, or if some of them are masked.
-        """
-        self._refuse_stale()
-        return self._kept.read()
-
-    @weights.setter
-    def weights(self, values: Any) -> None:
-        import numpy as np
-
-        self._refuse_stale()
-        if hasattr(values, "mask") and np.ma.is_masked(values):
-            raise FeedError("Some of these weights are masked. Choose numbers for them: values.filled(0.0).")
-        array = np.asarray(values)
-        if array.shape != (len(self._wrt),) or array.dtype.kind not in "fiu":
-            raise FeedError(
-                f"This Program has {len(self._wrt)} weights; they are set from an array of as many numbers, "
-                f"not of shape {array.shape} and kind {array.dtype}."
-            )
-        if not self._movable:
-            raise FeedError(
-                "A PlaceHolder among wrt is fed, not set. Set the weights of a Program over Variables only."
-            )
-        self._kept.write(floats(array, "A Program"))
-
-    def hold(self, array: Any) -> None:
-        """Read the weights from this array from now on. It is laid out as the one that `weights=` was given."""
-        if not isinstance(self._kept, InArray):
-            raise FeedError("This Program reads its Variables. Give it an array when you make it: weights=array.")
-        self._kept.hold(array)
-
-    def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
-        """Move the Variables of wrt downhill, without returning to Python in between.
-
-        rule: a rate, for w <- w - rate * g; or a formula of training/formulas.py
-        or of your own: called with a weight, its gradient and what it remembers
-        (numbers that begin at 0), it gives the new weight and the new memory. A
-        keyword `t` is the number of the step, from 1.
-
-        Returns the output before each step, as an array. The Variables hold
-        their last values then; a Ctrl-C keeps what was reached. No other node is
-        written: it keeps the value of the last forward, as it does after
-        `x.value = 1.0`, and backward asks for a new one. `Graph.forward(f)` or
-        `program()` give the output where the Variables are now.
-
-        >>> from naive_graph import Graph
-        >>> x = Graph.Variable(6.0)
-        >>> history = Program((x - 7) ** 2, wrt=[x]).minimize(0.1, steps=100)
-        >>> round(x.value, 6), history[0].item()
-        (7.0, 1.0)
-        """
-        from .descent import check_walk, descend, not_downhill
-
-        with self._lock, Lasting(self._tables):
-            self._refuse_stale()
-            if not self._single or not self.wrt or not self._movable:
-                raise not_downhill(self._tables, self._rows, self._wrt, self._single)
-            check_walk(rule, steps)
-            given, held = self._given(feed, inputs), self._kept.read().tolist()
-            self._kept.check_movable()
-            answers = self._ask(given, None)
-            if self._kept.held is not None:  # the Variables know nothing of them
-                given = given._replace(numbers={**given.numbers, **dict(zip(self._wrt, held, strict=True))})
-            return descend(answers, given, rule, steps, held, self._kept.write)
-
-    # --- copying it ---
-
-    def __copy__(self) -> Program:
-        """The same question to the same graph, with compiled code and a lock of its own."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, _kept=copy(self._kept))
-        twin._begin()
-        return twin
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
-        """A copy that reads a copy of the array of weights=. Nodes are not copied: each is its row of the graph."""
-        twin = copy(self)
-        twin._kept = deepcopy(self._kept, memo)
-        return twin
-
-    def __reduce__(self) -> NoReturn:
-        raise NodeError(
-            "A Program cannot be pickled: it is compiled for this process's graph. "
-            "Save program.weights instead; where they are read, build the graph and the Program again."
-        )
-
-    # --- looking at it ---
-
-    def __repr__(self) -> str:
-        outputs, wrt, leaf = len(self.outputs), len(self.wrt), "weight" if self._movable else "leaf"
-        leaves = leaf if wrt == 1 else "weights" if self._movable else "leaves"
-        return f"<Program of {outputs} output{'s'[: outputs != 1]} and {wrt} {leaves}>"
-
-    def explain(self, *inputs: Any, feed: Feed | None = None, times: bool = True) -> str:
-        """What each pass did: rows before and after, samples, dots, tiles, runs, bytes, and the time to expect.
-
-        inputs, feed: as in a call; only how many samples there are counts, so none means one.
-        times: with how long each pass took, which is another number every time.
-        """
-        with self._lock, Lasting(self._tables):
-            said = self._compiled(self._given(feed, inputs), self._kept.held).explain(times)
-        return wrapped(said)
-
-    def stages(self, *inputs: Any, feed: Feed | None = None) -> dict[str, Any]:
-        """What each pass made, by the pass's name: plans that print as tables. Of a pass that ran twice, the last."""
-        with self._lock, Lasting(self._tables):
-            answers = self._compiled(self._given(feed, inputs), None)
-        return _stages(answers)
-
-    def draw(self, *inputs: Any, after: str = "share", feed: Feed | None = None, **wishes: Any) -> Any:
-        """The plan as a picture, as it is after that pass. wishes: direction, title, most, as `draw` takes them."""
-        with self._lock, Lasting(self._tables):
-            answers = self._compiled(self._given(feed, inputs), None)
-        if answers.machine is None:
-            raise EngineError("The reference engine has no passes to draw. Draw the node itself: draw(y).")
-        if after not in (stages := _stages(answers)):
-            raise EngineError(f"There is no pass {after!r} here. The passes are: {', '.join(map(repr, stages))}.")
-        if Program.drawer is None:
-            raise EngineError("A Program is drawn by the views. Import it so: from naive_graph import Program.")
-        return Program.drawer(answers.machine, after, **wishes)
+    def __new__(cls, outputs: Any, wrt: Any = (), inputs: Any = (), *more: Any, **named: Any) -> Program:
+        """A Program; of tensors, one that unfolds them first."""
+        listed = (part if isinstance(part, (list, tuple)) else [part] for part in (outputs, wrt, inputs))
+        unfolds = cls is Program and any(is_tensor(each) for part in listed for each in part)
+        return object.__new__(_of_tensors() if unfolds else cls)
 
 
-def _stages(answers: Answers) -> dict[str, Any]:
-    """Each pass at its place; one that ran twice at its last."""
-    made: dict[str, Any] = {}
-    for stage in answers.machine.stages() if answers.machine is not None else ():
-        made.pop(stage.name, None)
-        made[stage.name] = stage.flat
-    return made
+@cache
+def _of_tensors() -> type[Program]:
+    from .tensors import OfTensors
+
+    return type("TensorProgram", (OfTensors, Program), {"__doc__": OfTensors.__doc__})

@@ -100,6 +100,9 @@ class LeafNode(TensorNode):
         leaf.nodes = [each for each in array.flat if each.row >= 0]
         return leaf
 
+    source: Any = None  # the parameter of a Model that the leaf reads; which of its rows, or None for all;
+    rows: Any = None
+    places: Any = None  # and where its entries lie in the Model's arrays
     nodes: list[Node] | None = None  # the scalar nodes that the leaf stands for, if it was made of them
 
     @property

@@ -7,7 +7,6 @@ model         `Model`: weights that outlive every graph
 scalars       what a trainer moves: Variables, or a Model's parameters
 formulas      seven ways downhill, a formula each
 trainers      the trainers that apply them
-lowered       `LoweredLoss`: a model's loss unfolded into scalars and compiled
 loop          `fit`
 surfaces, race    several trainers from one start
 """
@@ -18,7 +17,6 @@ __getattr__, __dir__, __all__ = handed_out(
     __name__,
     {
         "loop": "fit",
-        "lowered": "LoweredLoss",
         "model": "Model lookup parameter",
         "parameters": "LookupParameter Parameter",
         "trainers": "AdadeltaTrainer AdagradTrainer AdamTrainer CyclicalSGDTrainer MomentumSGDTrainer RMSPropTrainer"

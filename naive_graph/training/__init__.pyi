@@ -1,7 +1,6 @@
 # Written by tests/stubs.py.
 # mypy: disable-error-code="override,overload-overlap"
 from .loop import fit as fit
-from .lowered import LoweredLoss as LoweredLoss
 from .model import Model as Model, lookup as lookup, parameter as parameter
 from .parameters import LookupParameter as LookupParameter, Parameter as Parameter
 from .trainers import AdadeltaTrainer as AdadeltaTrainer, AdagradTrainer as AdagradTrainer, AdamTrainer as AdamTrainer, CyclicalSGDTrainer as CyclicalSGDTrainer, MomentumSGDTrainer as MomentumSGDTrainer, RMSPropTrainer as RMSPropTrainer, SimpleSGDTrainer as SimpleSGDTrainer

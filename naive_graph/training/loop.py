@@ -75,7 +75,7 @@ def fit(
     """Train: for each minibatch build or feed the loss, go back, update, and tell it to the reporters.
 
     loss_of: gives the loss of a list of samples, a scalar node or a tensor of
-    one entry; or a `LoweredLoss`, of samples with an array for each input. What
+    one entry; or a Program of one, whose samples have an array for each input. What
     it adds to the scalar graph, and nobody holds, is cut back after each step.
     seed: epoch e is shuffled by (seed, e), so a run can be repeated.
     validate: a loss on other samples, after each epoch; with `patience`, the
@@ -147,15 +147,17 @@ def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any
     """One update from the loss of a batch; returns its value."""
     tables = CURRENT.tables
     mark = tables.mark()
-    loss = loss_of(batch)
-    if isinstance(loss, Node):
+    program: Any = loss_of
+    loss: Any = None
+    if hasattr(program, "backward"):
+        value = program.backward(*_columns(batch, len(program.inputs)))
+    elif isinstance(loss := loss_of(batch), Node):
         Graph.forward(loss)
         Graph.backward(loss)
         value = loss.value
     elif hasattr(loss, "backward"):
-        found = loss.forward() if hasattr(loss, "forward") else None
-        back = loss.backward()
-        value = back if found is None else found
+        value = loss.forward()
+        loss.backward()
     else:
         raise TrainingError(f"loss_of gives a node or a tensor, not {loss!r}. Does it forget to return?")
     trainer.update()
@@ -163,6 +165,13 @@ def _step(trainer: Trainer, loss_of: Callable[[list[Any]], Any], batch: list[Any
     if not WATCHERS and tables is CURRENT.tables:
         let_go(tables, mark)
     return float(value)
+
+
+def _columns(batch: list[Any], inputs: int) -> list[Any]:
+    """For each input the arrays of all samples in one; a sample is an array for each input, or one for one."""
+    import numpy as np
+
+    return [np.stack([np.asarray(each) for each in column]) for column in (zip(*batch) if inputs > 1 else [batch])]
 
 
 def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:

@@ -192,6 +192,12 @@ class ParameterLeaf(tensors.LeafNode):
         """The present weights."""
         return self.source.values if self.rows is None else self.source.read(self.rows)
 
+    @property
+    def places(self) -> Any:
+        """Where the entries lie in the model's arrays."""
+        places = np.arange(self.source.start, self.source.end).reshape(self.source.shape)
+        return places if self.rows is None else places[self.rows]
+
     def receive(self, gradient: Any) -> None:
         self.source.receive(gradient, self.rows)
 

@@ -78,10 +78,43 @@ def test_minimize_that_leaves_the_range_of_numbers_says_so_even_if_the_weights_s
     assert x.value == 1.0
 
 
-def test_a_program_of_a_tensor_says_how_to_unfold_it():
+def test_a_program_takes_a_tensor_as_it_takes_a_node():
     w = LeafNode.parameter(np.ones(2))
-    with pytest.raises(NodeError, match="Unfold the tensor first"):
-        Program((w * w).sum())
+    value, (slope,) = Program((w * w).sum())()
+    assert (value, slope.tolist()) == (2.0, [2.0, 2.0])
+
+
+def test_graph_evaluates_and_differentiates_tensors_too():
+    w, x = LeafNode.parameter(np.ones(2)), Graph.Variable(3.0)
+    y, loss = x * x, (w * 2.0).sum()
+    Graph.forward(loss, y)
+    assert (float(loss.eval()), y.value) == (4.0, 9.0)
+    w.value = np.array([2.0, 5.0])
+    Graph.forward(loss)
+    Graph.backward(loss)
+    assert (float(loss.eval()), w.gradient().tolist()) == (14.0, [2.0, 2.0])
+
+
+@pytest.mark.parametrize("engine, accumulate", [("direct", False), (None, True)])
+def test_graph_asks_no_more_of_a_tensor_than_it_can_do(engine, accumulate):
+    loss = (LeafNode.parameter(np.ones(2)) * 2.0).sum()
+    with pytest.raises(NodeError, match=r"With a tensor there is no (engine|accumulate)="):
+        Graph.backward(loss, accumulate=accumulate, engine=engine)
+
+
+def test_a_tensor_is_set_and_not_fed():
+    x = LeafNode.input(2)
+    with pytest.raises(NodeError, match=r"no feed=\. Set its leaves, x\.value = array"):
+        Graph.forward(x * x, feed={x: 1.0})
+    with pytest.raises(FeedError, match=r"Set it with x\.value = array"):
+        Graph.forward(feed={x: 1.0})
+
+
+def test_backward_of_many_entries_names_what_gives_their_derivatives():
+    w = LeafNode.parameter(np.ones(2))
+    for backward in (Graph.backward, lambda t: t.backward()):
+        with pytest.raises(ShapeError, match=r"Sum it, t\.sum\(\); or .*t\.gradients\(w\)"):
+            backward(w * w)
 
 
 def test_a_program_takes_an_unfolded_number_and_unfolded_weights():

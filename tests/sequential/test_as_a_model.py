@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from written_networks import same, small
 
-from naive_graph import LeafNode, Model
+from naive_graph import LeafNode, Model, Program
 from naive_graph.errors import SequentialError, ShapeError, TrainingError
 from naive_graph.sequential.layers import Activation, Conv2D, Dense, MaxPooling2D
 from naive_graph.sequential.model import Sequential
-from naive_graph.training import LoweredLoss, trainers
+from naive_graph.training import trainers
 
 SEVEN = [
     trainers.SimpleSGDTrainer, trainers.CyclicalSGDTrainer, trainers.MomentumSGDTrainer, trainers.AdagradTrainer,
@@ -85,8 +85,8 @@ def test_a_network_of_tensors_is_the_network():
     sample = np.random.default_rng(1).random((5, 5, 1))
     assert network(sample).eval() == pytest.approx(network.predict(sample), rel=1e-12)
     x = LeafNode.input((5, 5, 1), name="x")
-    lowered = LoweredLoss((network(x) ** 2).sum(), inputs=[x])
-    assert lowered.forward(sample) == pytest.approx((network.predict(sample) ** 2).sum(), rel=1e-12)
+    lowered = Program((network(x) ** 2).sum(), inputs=[x])
+    assert lowered(sample).value == pytest.approx((network.predict(sample) ** 2).sum(), rel=1e-12)
     with pytest.raises(ShapeError):
         network(LeafNode.input((2, 5, 5, 1)))
 

@@ -8,10 +8,21 @@ from dataclasses import asdict
 
 import pytest
 
-from naive_graph import AdamTrainer, Graph, History, LeafNode, Model, PlaceHolder, SimpleSGDTrainer, Variable, record
+from naive_graph import (
+    AdamTrainer,
+    Graph,
+    History,
+    LeafNode,
+    Model,
+    PlaceHolder,
+    Program,
+    SimpleSGDTrainer,
+    Variable,
+    record,
+)
 from naive_graph.core.progress import ProgressBar
-from naive_graph.errors import ShapeError, TrainingError
-from naive_graph.training import LoweredLoss, parameter
+from naive_graph.errors import FeedError, TrainingError
+from naive_graph.training import parameter
 from naive_graph.training.initialisers import const
 from naive_graph.training.loop import Outcome, batches, cosine, fit
 
@@ -249,7 +260,7 @@ def test_nodes_that_somebody_holds_stay():
         assert len(Graph.node_list) == nodes
 
 
-def test_a_lowered_loss_with_inputs_is_trained():
+def test_a_program_of_a_loss_with_inputs_is_trained():
     def line():
         model, x, y = Model(), LeafNode.input((5,), "x"), LeafNode.input((5,), "y")
         w = model.add_parameters(2, init=const(0.0))
@@ -257,7 +268,7 @@ def test_a_lowered_loss_with_inputs_is_trained():
 
     with Graph.scratch():
         model, x, y, loss = line()
-        fit(AdamTrainer(model, 0.1), LoweredLoss(loss, inputs=[x, y]), POINTS, epochs=100, batch_size=5)
+        fit(AdamTrainer(model, 0.1), Program(loss, inputs=[x, y]), POINTS, epochs=100, batch_size=5)
         assert model.values == pytest.approx([2.0, -1.0], abs=1e-2)
-        with pytest.raises(ShapeError, match="compiled for one number of samples"):
-            fit(AdamTrainer(model, 0.1), LoweredLoss(loss, inputs=[x, y]), POINTS, batch_size=6)
+        with pytest.raises(FeedError, match="has 5 samples, not 6"):
+            fit(AdamTrainer(model, 0.1), Program(loss, inputs=[x, y]), POINTS, batch_size=6)

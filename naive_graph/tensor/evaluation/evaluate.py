@@ -246,7 +246,10 @@ def check_single(node: TensorNode) -> None:
     """Only a tensor of one entry is differentiated."""
     check_tensors("backward", [node])
     if node.size != 1:
-        raise ShapeError(f"backward starts from a single number, and {node.label} has {node.size}. Sum it: t.sum().")
+        raise ShapeError(
+            f"backward starts from a single number, and {node.label} has {node.size}. Sum it, "
+            "t.sum(); or ask for the derivatives of all its entries: t.gradients(w)."
+        )
 
 
 def wanted_among(nodes: Sequence[TensorNode], full: bool) -> set[TensorNode]:

@@ -1,0 +1,248 @@
+"""A Program of tensors: unfolded into scalars, fed with arrays, answered in the tensors' shapes.
+
+    program = Program(mean_squared_error(y, network(x)), inputs=[x, y])
+    value, gradients = program(images, labels)      # an array for each parameter
+    program.backward(images, labels)                # adds them to the parameters' own, for a trainer
+    fit(trainer, program, samples)                  # the whole loop; a sample is (image, label)
+
+Every element of every tensor is a node of the graph, and the Program runs these
+nodes. It reads the weights of a Model where they lie, in the Model's own array;
+those of several Models, or of leaves without one, are copied into one array
+before each call. So the numbers are those of `tensor.eval()` and `tensor.backward()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..core.rules import Arithmetic
+from ..errors import FeedError, NodeError
+from ..graph.nodes import Node, is_leaf_variable
+from ..tensor.base import TensorNode
+from ..tensor.differentiate import ancestors
+from ..tensor.index import Shape
+from ..tensor.lowering.lower import lower
+from ..tensor.nodes import LeafNode, LeafType
+from .base import Answer, Feed, ProgramBase
+from .feeding import no_node, slot_of
+from .given import Slot
+from .weights import InArray, InGraph
+
+Parts = list[tuple[slice, Shape]]  # where each tensor's elements are among all, and its shape
+
+
+class OfTensors(ProgramBase):
+    """What a Program of tensors does otherwise. Scalar nodes among them count as tensors of shape ()."""
+
+    outputs: list[Any]
+    wrt: list[Any]
+
+    def __init__(
+        self, outputs: Any, wrt: Any = None, inputs: Any = (), engine: str | None = None, weights: Any = None
+    ) -> None:
+        if weights is not None:
+            raise FeedError("A Program of tensors reads the weights where they are. Leave weights= out.")
+        results, self._alone = _tensors(outputs, "Program")
+        leaves = [each for each in ancestors(results) if isinstance(each, LeafNode)]
+        learned = sorted((each for each in leaves if each.leaf_type == LeafType.PARAMETER), key=_start)
+        loss = self._alone and results[0].size == 1
+        given = (learned if loss else []) if wrt is None else wrt
+        self._leaves, self._one_slope = _tensors(given, "Program's wrt")
+        self._moved = [each for each in self._leaves if _is_moved(each)]
+        self._frozen = [each for each in learned if each not in self._leaves]
+        super().__init__(_elements(results)[0] if loss else _elements(results), _elements(self._leaves), inputs, engine)
+        self.outputs, self.wrt = results, self._leaves
+        self._values, self._slopes = _parts(results), _parts(self._leaves)
+        if isinstance(wrt, (list, tuple)) and wrt and all(isinstance(each, Node) for each in wrt):
+            self._one_slope, self._slopes = True, [(slice(0, len(wrt)), (len(wrt),))]  # as of nodes alone
+        named = {slot.leaf for slot in self._inputs}
+        fed = [each for each in leaves if each.leaf_type == LeafType.INPUT and each.nodes is None]
+        self._unnamed = [self._slot(each) for each in fed if each not in named]
+        self._neighbours = _neighbours(self._leaves)
+
+    def _slot(self, input: Any) -> Slot:
+        if not isinstance(input, TensorNode):
+            return slot_of(input)
+        if not isinstance(input, LeafNode) or input.leaf_type != LeafType.INPUT or input.nodes is not None:
+            raise FeedError(f"An input is made with x = LeafNode.input(shape), or is a PlaceHolder; not {input.label}.")
+        return Slot(tuple(lower(input).rows.ravel().tolist()), input.shape, input)
+
+    def _holder(self, weights: Any) -> InGraph | InArray:
+        return InLeaves(self._moved, self._frozen) if self._moved or self._frozen else super()._holder(weights)
+
+    # --- asking ---
+
+    def __call__(self, *inputs: Any, feed: Feed | None = None) -> Answer:
+        """The values and the derivatives, in the tensors' shapes."""
+        values, rows = self._flat(inputs, feed)
+        found = [_shaped(values[part], shape) for part, shape in self._values]
+        slopes = [self._sloped(rows[part], shape) for part, shape in self._values] if self.wrt else [[] for _ in found]
+        return Answer(found[0], slopes[0]) if self._alone else Answer(found, slopes)
+
+    def backward(self, *inputs: Any, feed: Feed | None = None) -> float:
+        if not self._single or any(getattr(each, "source", None) is None for each in self._leaves) or not self._leaves:
+            return super().backward(*inputs, feed=feed)
+        (value,), (gradient,) = self._flat(inputs, feed)
+        if self._neighbours is not None:
+            self._leaves[0].source.model.gradients[self._neighbours] += gradient
+        else:
+            for leaf, (part, shape) in zip(self._leaves, self._slopes, strict=True):
+                leaf.receive(gradient[part].reshape(shape))
+        return value if type(value) is float else float(np.sum(value))
+
+    def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
+        if isinstance(self._kept, InLeaves):
+            self._kept.settle()
+            self._kept.show_frozen()
+        return super().minimize(rule, steps, *inputs, feed=feed)
+
+    def _flat(self, inputs: Sequence[Any], feed: Feed | None) -> tuple[Any, Any]:
+        """The value of each element, and its derivatives in a row."""
+        if isinstance(self._kept, InLeaves):
+            self._kept.settle()
+        value, gradient = super().__call__(*inputs, feed=feed)
+        return ([value], [gradient]) if self._single else (value, gradient)
+
+    def _pairs(self, feed: Feed | None, inputs: Sequence[Any]) -> tuple[Feed | None, Iterable[tuple[Slot, Any]]]:
+        """Tensors that were given nothing now keep the array that they have."""
+        given, rest = [*zip(self._inputs, inputs)], dict(feed) if isinstance(feed, Mapping) else feed
+        known = {slot.leaf for slot, _ in given}
+        for slot in (*self._inputs, *self._unnamed):
+            leaf = slot.leaf
+            if leaf is None:
+                continue
+            if isinstance(rest, dict) and leaf in rest:
+                if leaf in known:
+                    raise FeedError(f"{leaf.label} is fed twice. Feed it among the inputs, or by name.")
+                given.append((slot, rest.pop(leaf)))
+            elif leaf not in known and leaf.value is not None:
+                given.append((slot, leaf.value))
+        return rest, given
+
+    def _sloped(self, rows: Sequence[Any], shape: Shape) -> Any:
+        """The derivatives of one output. rows: for each of its elements those with respect to all that is in wrt."""
+        found = [
+            _shaped([each for row in rows for each in row[part]], shape + own) if len(rows) > 1 or shape
+            else _shaped(rows[0][part], own) for part, own in self._slopes
+        ]  # fmt: skip
+        return found[0] if self._one_slope else found
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        raise NodeError(
+            "A Program of tensors cannot be copied with its model: its tensors have the parameters of this model. "
+            "Copy the model, and write the Program of the copy."
+        )
+
+
+class InLeaves(InArray):
+    """The weights are tensors' leaves: read in their Model's array, or copied into one before each call.
+
+    moved: leaves with respect to which derivatives are asked for; frozen: the other parameters.
+    """
+
+    def __init__(self, moved: Sequence[LeafNode], frozen: Sequence[LeafNode]) -> None:
+        self._moved, self._frozen, self._leaves = moved, frozen, [*moved, *frozen]
+        models = {id(found): found for each in self._leaves for found in [getattr(each.source, "model", None)]}
+        self._model = next(iter(models.values())) if len(models) == 1 else None
+        self._tables = [each.source for each in self._leaves if hasattr(each.source, "non_zero_grads")]
+        rows = [int(row) for each in self._leaves for row in lower(each).rows.flat]
+        array, places = np.empty(len(rows)), np.arange(len(rows))
+        if self._model is not None:
+            array, places = self._model.held, np.concatenate([np.ravel(each.places) for each in self._leaves])
+        super().__init__(rows, array, places)
+
+    def settle(self) -> None:
+        """Have the present weights lie where they are read."""
+        for table in self._tables:
+            table.settle()
+        if self._model is None:
+            for leaf, (part, _) in zip(self._leaves, _parts(self._leaves), strict=True):
+                self.held.array[part] = np.ravel(leaf.value)
+        elif self._model.held is not self.held.array:  # more parameters were added
+            self.hold(self._model.held)
+
+    def show_frozen(self) -> None:
+        """Have the nodes of frozen parameters hold their values, which `minimize` reads there."""
+        for leaf in self._frozen:
+            lower(leaf).values = leaf.value
+
+    def check_movable(self) -> None:
+        sources = [(id(each.source), str(each.rows)) for each in self._moved if each.source is not None]
+        if self._model is not None:
+            super().check_movable()
+        elif len(set(sources)) < len(sources):
+            raise FeedError(
+                "A parameter is brought in twice, and minimize moves each leaf by itself. Bring it in once."
+            )
+
+    def read(self) -> Any:
+        return np.concatenate([np.zeros(0), *(np.ravel(each.value) for each in self._moved)])
+
+    def write(self, values: Any) -> None:
+        for leaf, (part, shape) in zip(self._moved, _parts(self._moved), strict=True):
+            array = np.asarray(values)[part].reshape(shape)
+            if leaf.source is not None:
+                leaf.source.write(leaf.rows, array)
+            elif leaf.nodes is not None:
+                lower(leaf).values = array
+            else:
+                leaf.value = array
+
+
+def _tensors(given: Any, who: str) -> tuple[list[Any], bool]:
+    """What is given as tensors, in a list; and whether it was one alone."""
+    alone = isinstance(given, Arithmetic) or not isinstance(given, (list, tuple))
+    found = [LeafNode.of(each) if isinstance(each, Node) else each for each in ([given] if alone else given)]
+    for each in found:
+        if not isinstance(each, TensorNode):
+            raise no_node(each, who)
+        each.home  # noqa: B018 - refuses a stale tensor
+    if not found and who == "Program":
+        raise NodeError("A Program needs at least one output. Write Program(loss).")
+    if who != "Program" and (made := [each.label for each in found if not isinstance(each, LeafNode)]):
+        raise NodeError(f"A Program differentiates with respect to leaves, not {made[0]}. Name those it is made of.")
+    return found, alone
+
+
+def _elements(tensors: Iterable[TensorNode]) -> list[Node]:
+    return [node for each in tensors for node in lower(each)]
+
+
+def _parts(tensors: Sequence[TensorNode]) -> Parts:
+    ends = np.cumsum([0, *(each.size for each in tensors)]).tolist()
+    return [(slice(*ends[at : at + 2]), each.shape) for at, each in enumerate(tensors)]
+
+
+def _shaped(entries: Any, shape: Shape) -> Any:
+    """The entries as one array; if they are arrays with an entry for each sample, the samples come first."""
+    try:
+        array = np.array(entries, float)
+    except ValueError:  # some have one entry for all samples
+        array = np.array(np.broadcast_arrays(*entries))
+    array = array.reshape(shape) if array.ndim == 1 else array.T.reshape(-1, *shape)
+    return array if array.ndim else array.item()
+
+
+def _start(leaf: LeafNode) -> int:
+    """Where a parameter comes among the others: in the order in which their Model has them, or they were made."""
+    return leaf.serial if leaf.source is None else int(leaf.source.start)
+
+
+def _is_moved(leaf: LeafNode) -> bool:
+    """Whether it has weights, which minimize can move, and not what is fed."""
+    if leaf.nodes is not None:
+        return all(map(is_leaf_variable, leaf.nodes))
+    return leaf.leaf_type == LeafType.PARAMETER
+
+
+def _neighbours(leaves: Sequence[LeafNode]) -> slice | None:
+    """Where the parameters lie in their model's arrays, if they lie there one after the other; None if not."""
+    sources = [each.source for each in leaves]
+    if not sources or any(each is None or hasattr(each, "non_zero_grads") for each in sources):
+        return None
+    starts, ends = [each.start for each in sources], [each.end for each in sources]
+    one = len({id(each.model) for each in sources}) == 1
+    return slice(starts[0], ends[-1]) if one and starts[1:] == ends[:-1] else None
