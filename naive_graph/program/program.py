@@ -62,6 +62,10 @@ class Program(ProgramBase):
     >>> p = Graph.PlaceHolder()
     >>> Program(x * p, wrt=[x], inputs=[p])([1.0, 2.0, 3.0]).value.tolist()
     [3.0, 6.0, 9.0]
+    >>> from naive_graph import LeafNode
+    >>> w, v = LeafNode.parameter([1.0, 2.0]), LeafNode.input(2)
+    >>> Program((w * v).sum(), inputs=[v])([3.0, 4.0])
+    Answer(value=11.0, gradient=[array([3., 4.])])
     """
 
     def __new__(cls, outputs: Any, wrt: Any = (), inputs: Any = (), *more: Any, **named: Any) -> Program:
