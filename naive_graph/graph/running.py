@@ -31,7 +31,7 @@ def fed_rows(feed: Any) -> Iterator[tuple[int, Any]]:
             if isinstance(node, str):
                 repair = "Name the node itself, without quotation marks: feed={p: 1.0}."
             if is_tensor(node):
-                repair = "Set it with x.value = array, or name it among a Program's inputs."
+                repair = "Set it with x.value = array, or feed it to a Program, once."
             raise FeedError(f"Only a PlaceHolder can be fed, not {what}. {repair}")
         yield node.row, value
 

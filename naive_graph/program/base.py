@@ -273,7 +273,7 @@ class ProgramBase:
                 raise not_downhill(self._tables, self._rows, self._wrt, self._single)
             check_walk(rule, steps)
             given, held = self._given(feed, inputs), self._kept.read().tolist()
-            self._kept.check_movable()
+            self._kept.before_moving()
             answers = self._ask(given, None)
             if self._kept.held is not None:  # the Variables know nothing of them
                 given = given._replace(numbers={**given.numbers, **dict(zip(self._wrt, held, strict=True))})

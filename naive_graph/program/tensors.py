@@ -28,7 +28,7 @@ from ..tensor.lowering.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
 from .base import Answer, Feed, ProgramBase
 from .feeding import no_node, slot_of
-from .given import Slot
+from .given import Slot, as_slice
 from .weights import InArray, InGraph
 
 Parts = list[tuple[slice, Shape]]  # where each tensor's elements are among all, and its shape
@@ -47,7 +47,8 @@ class OfTensors(ProgramBase):
             raise FeedError("A Program of tensors reads the weights where they are. Leave weights= out.")
         results, self._alone = _tensors(outputs, "Program")
         leaves = [each for each in ancestors(results) if isinstance(each, LeafNode)]
-        learned = sorted((each for each in leaves if each.leaf_type == LeafType.PARAMETER), key=_start)
+        learned = [each for each in leaves if each.leaf_type == LeafType.PARAMETER]
+        learned.sort(key=lambda leaf: leaf.source.start if leaf.source else leaf.serial)
         loss = self._alone and results[0].size == 1
         given = (learned if loss else []) if wrt is None else wrt
         self._leaves, self._one_slope = _tensors(given, "Program's wrt")
@@ -61,7 +62,6 @@ class OfTensors(ProgramBase):
         named = {slot.leaf for slot in self._inputs}
         fed = [each for each in leaves if each.leaf_type == LeafType.INPUT and each.nodes is None]
         self._unnamed = [self._slot(each) for each in fed if each not in named]
-        self._neighbours = _neighbours(self._leaves)
 
     def _slot(self, input: Any) -> Slot:
         if not isinstance(input, TensorNode):
@@ -83,21 +83,16 @@ class OfTensors(ProgramBase):
         return Answer(found[0], slopes[0]) if self._alone else Answer(found, slopes)
 
     def backward(self, *inputs: Any, feed: Feed | None = None) -> float:
-        if not self._single or any(getattr(each, "source", None) is None for each in self._leaves) or not self._leaves:
+        kept = self._kept
+        if not self._single or not isinstance(kept, InLeaves) or not all(each.source for each in self._leaves):
             return super().backward(*inputs, feed=feed)
         (value,), (gradient,) = self._flat(inputs, feed)
-        if self._neighbours is not None:
-            self._leaves[0].source.model.gradients[self._neighbours] += gradient
+        if isinstance(kept.together, slice):
+            kept.model.gradients[kept.together] += gradient
         else:
             for leaf, (part, shape) in zip(self._leaves, self._slopes, strict=True):
                 leaf.receive(gradient[part].reshape(shape))
         return value if type(value) is float else float(np.sum(value))
-
-    def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:
-        if isinstance(self._kept, InLeaves):
-            self._kept.settle()
-            self._kept.show_frozen()
-        return super().minimize(rule, steps, *inputs, feed=feed)
 
     def _flat(self, inputs: Sequence[Any], feed: Feed | None) -> tuple[Any, Any]:
         """The value of each element, and its derivatives in a row."""
@@ -106,28 +101,18 @@ class OfTensors(ProgramBase):
         value, gradient = super().__call__(*inputs, feed=feed)
         return ([value], [gradient]) if self._single else (value, gradient)
 
-    def _pairs(self, feed: Feed | None, inputs: Sequence[Any]) -> tuple[Feed | None, Iterable[tuple[Slot, Any]]]:
-        """Tensors that were given nothing now keep the array that they have."""
-        given, rest = [*zip(self._inputs, inputs)], dict(feed) if isinstance(feed, Mapping) else feed
-        known = {slot.leaf for slot, _ in given}
-        for slot in (*self._inputs, *self._unnamed):
-            leaf = slot.leaf
-            if leaf is None:
-                continue
-            if isinstance(rest, dict) and leaf in rest:
-                if leaf in known:
-                    raise FeedError(f"{leaf.label} is fed twice. Feed it among the inputs, or by name.")
-                given.append((slot, rest.pop(leaf)))
-            elif leaf not in known and leaf.value is not None:
-                given.append((slot, leaf.value))
-        return rest, given
+    def _pairs(self, feed: Any, inputs: Sequence[Any]) -> tuple[Any, Iterable[tuple[Slot, Any]]]:
+        """Tensors are fed by name as well; those that were given nothing keep the array that they have."""
+        others = {each.leaf: each for each in (*self._inputs[len(inputs) :], *self._unnamed) if each.leaf is not None}
+        held = {leaf: leaf.value for leaf in others if leaf.value is not None}
+        if isinstance(feed, Mapping):
+            held |= {leaf: feed[leaf] for leaf in others if leaf in feed}
+            feed = {node: values for node, values in feed.items() if node not in others}
+        return feed, [*zip(self._inputs, inputs), *((others[leaf], values) for leaf, values in held.items())]
 
     def _sloped(self, rows: Sequence[Any], shape: Shape) -> Any:
         """The derivatives of one output. rows: for each of its elements those with respect to all that is in wrt."""
-        found = [
-            _shaped([each for row in rows for each in row[part]], shape + own) if len(rows) > 1 or shape
-            else _shaped(rows[0][part], own) for part, own in self._slopes
-        ]  # fmt: skip
+        found = [_shaped(np.concatenate([row[part] for row in rows]), shape + own) for part, own in self._slopes]
         return found[0] if self._one_slope else found
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
@@ -146,37 +131,35 @@ class InLeaves(InArray):
     def __init__(self, moved: Sequence[LeafNode], frozen: Sequence[LeafNode]) -> None:
         self._moved, self._frozen, self._leaves = moved, frozen, [*moved, *frozen]
         models = {id(found): found for each in self._leaves for found in [getattr(each.source, "model", None)]}
-        self._model = next(iter(models.values())) if len(models) == 1 else None
+        self.model: Any = next(iter(models.values())) if len(models) == 1 else None
         self._tables = [each.source for each in self._leaves if hasattr(each.source, "non_zero_grads")]
+        self.together: Any = None  # where those that are moved lie in the Model's array, one after the other
         rows = [int(row) for each in self._leaves for row in lower(each).rows.flat]
         array, places = np.empty(len(rows)), np.arange(len(rows))
-        if self._model is not None:
-            array, places = self._model.held, np.concatenate([np.ravel(each.places) for each in self._leaves])
+        if self.model is not None:
+            array, places = self.model.held, np.concatenate([np.ravel(each.places) for each in self._leaves])
+            if not self._tables:
+                self.together = as_slice(places[: sum(each.size for each in moved)].tolist())
         super().__init__(rows, array, places)
 
     def settle(self) -> None:
         """Have the present weights lie where they are read."""
         for table in self._tables:
             table.settle()
-        if self._model is None:
+        if self.model is None:
             for leaf, (part, _) in zip(self._leaves, _parts(self._leaves), strict=True):
                 self.held.array[part] = np.ravel(leaf.value)
-        elif self._model.held is not self.held.array:  # more parameters were added
-            self.hold(self._model.held)
+        elif self.model.held is not self.held.array:  # more parameters were added
+            self.hold(self.model.held)
 
-    def show_frozen(self) -> None:
-        """Have the nodes of frozen parameters hold their values, which `minimize` reads there."""
-        for leaf in self._frozen:
+    def before_moving(self) -> None:
+        for leaf in self._frozen:  # minimize reads the nodes
             lower(leaf).values = leaf.value
-
-    def check_movable(self) -> None:
+        if self.model is not None:
+            return super().before_moving()
         sources = [(id(each.source), str(each.rows)) for each in self._moved if each.source is not None]
-        if self._model is not None:
-            super().check_movable()
-        elif len(set(sources)) < len(sources):
-            raise FeedError(
-                "A parameter is brought in twice, and minimize moves each leaf by itself. Bring it in once."
-            )
+        if len(set(sources)) < len(sources):
+            raise FeedError("minimize moves each leaf by itself, and a parameter is there twice. Bring it in once.")
 
     def read(self) -> Any:
         return np.concatenate([np.zeros(0), *(np.ravel(each.value) for each in self._moved)])
@@ -200,10 +183,6 @@ def _tensors(given: Any, who: str) -> tuple[list[Any], bool]:
         if not isinstance(each, TensorNode):
             raise no_node(each, who)
         each.home  # noqa: B018 - refuses a stale tensor
-    if not found and who == "Program":
-        raise NodeError("A Program needs at least one output. Write Program(loss).")
-    if who != "Program" and (made := [each.label for each in found if not isinstance(each, LeafNode)]):
-        raise NodeError(f"A Program differentiates with respect to leaves, not {made[0]}. Name those it is made of.")
     return found, alone
 
 
@@ -226,23 +205,7 @@ def _shaped(entries: Any, shape: Shape) -> Any:
     return array if array.ndim else array.item()
 
 
-def _start(leaf: LeafNode) -> int:
-    """Where a parameter comes among the others: in the order in which their Model has them, or they were made."""
-    return leaf.serial if leaf.source is None else int(leaf.source.start)
-
-
-def _is_moved(leaf: LeafNode) -> bool:
-    """Whether it has weights, which minimize can move, and not what is fed."""
-    if leaf.nodes is not None:
-        return all(map(is_leaf_variable, leaf.nodes))
-    return leaf.leaf_type == LeafType.PARAMETER
-
-
-def _neighbours(leaves: Sequence[LeafNode]) -> slice | None:
-    """Where the parameters lie in their model's arrays, if they lie there one after the other; None if not."""
-    sources = [each.source for each in leaves]
-    if not sources or any(each is None or hasattr(each, "non_zero_grads") for each in sources):
-        return None
-    starts, ends = [each.start for each in sources], [each.end for each in sources]
-    one = len({id(each.model) for each in sources}) == 1
-    return slice(starts[0], ends[-1]) if one and starts[1:] == ends[:-1] else None
+def _is_moved(tensor: Any) -> bool:
+    """Whether it is a leaf of weights, which minimize can move, and not of what is fed."""
+    nodes = getattr(tensor, "nodes", None)
+    return all(map(is_leaf_variable, nodes)) if nodes else getattr(tensor, "leaf_type", None) == LeafType.PARAMETER

@@ -34,7 +34,7 @@ class InGraph:
         """Where they are: an array, which stays where it is while there is a view of it."""
         return self.tables._values
 
-    def check_movable(self) -> None:
+    def before_moving(self) -> None:
         """Every Variable can be moved."""
 
     def read(self) -> Any:
@@ -71,7 +71,7 @@ class InArray:
         """Where they are."""
         return self.held.array
 
-    def check_movable(self) -> None:
+    def before_moving(self) -> None:
         """Raise FeedError unless every weight can be moved by itself."""
         if not self.held.array.flags.writeable:
             raise FeedError("These weights cannot be moved: the array of weights= is read-only. Give a copy.")
