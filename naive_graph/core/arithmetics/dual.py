@@ -16,7 +16,7 @@ class DualNumber(Arithmetic):
     """value + slope * epsilon, where epsilon squared is 0. A slope of None is a certain 0.
 
     >>> from naive_graph.core.catalogue import sin
-    >>> x = Dual(3.0, 1.0)
+    >>> x = DualNumber(3.0, 1.0)
     >>> (x * x).slope
     6.0
     """
@@ -36,7 +36,7 @@ class DualNumber(Arithmetic):
         return DualNumber(value, _chosen(moving) if rule.selects else _chain_rule(moving))
 
     def __repr__(self) -> str:
-        return f"Dual({self.value}, {self.slope})"
+        return f"DualNumber({self.value}, {self.slope})"
 
 
 def _chain_rule(moving: list[tuple[Any, Any]]) -> Any:
