@@ -1,15 +1,21 @@
 """Whatever comes between two lines of a call, a Ctrl-C or another question, the answers stay right."""
 
+import ast
 import random
 import signal
 import sys
+import threading
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from naive_graph import Graph, PlaceHolder, Program, Variable, mean, total
+from naive_graph.engines.llvm import compile
+from naive_graph.graph.registry import CURRENT
 from naive_graph.program import windowed
 from naive_graph.program.windowed import ByWindows
 
@@ -79,13 +85,23 @@ def alike(one, other):
     return all(np.array_equal(a, b) for a, b in zip(flat(one), flat(other), strict=True))
 
 
+@cache
+def heads(file):
+    """The lines on which a `with` says what it holds."""
+    found = [each for each in ast.walk(ast.parse(Path(file).read_text())) if isinstance(each, ast.With)]
+    return {line for each in found for line in range(each.lineno, each.items[-1].context_expr.end_lineno + 1)}
+
+
 @contextmanager
 def at_line(number, act):
-    """Does something once, at that line of ours that runs from here on; yields whether it came to that."""
+    """Does something once, at that line of ours that runs from here on; yields whether it came to that.
+
+    Not where a `with` begins or ends: on its way out a tracer comes before the lock is let go, where no signal can.
+    """
     left, done = count(number, -1), []
 
     def local(frame, event, arg):
-        if event == "line" and next(left) == 0:
+        if event == "line" and frame.f_lineno not in heads(frame.f_code.co_filename) and next(left) == 0:
             done.append(1)
             act()
         return local
@@ -132,6 +148,17 @@ def test_after_a_ctrl_c_at_any_line_a_program_answers_as_before(kind, engine):
         for _ in range(warm):
             ask()
         every_line(ask, raise_interrupt, check, step)
+    for lock in (CURRENT.tables.lock, compile._LOCK):
+        assert nobody_holds(lock)
+
+
+def nobody_holds(lock):
+    """Another thread can have it: whoever holds it may take it again."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=5.0) and not lock.release()))
+    thread.start()
+    thread.join()
+    return found[0]
 
 
 @of_each_kind
@@ -175,6 +202,9 @@ def test_a_question_that_is_asked_inside_itself_gets_its_own_answer(kind, engine
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without timers")
+@pytest.mark.filterwarnings(
+    "ignore:.*gc_callback:pytest.PytestUnraisableExceptionWarning"
+)  # Hypothesis's; it may come there
 @of_each_kind
 def test_after_a_ctrl_c_from_a_timer_a_program_answers_as_before(kind, engine):
     asks, dice = kind(engine), random.Random(11)
@@ -195,4 +225,4 @@ def test_after_a_ctrl_c_from_a_timer_a_program_answers_as_before(kind, engine):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-    assert came > 50
+    assert came > 20
