@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.imports import door
 from ..errors import CommandError
 from .draw import check_suffix, written
+
+if TYPE_CHECKING:
+    from ..interop.network import ImportedNetwork
+
+
+FROZEN = (".pb", ".pbtxt")  # as TensorFlow's graphs are called
 
 
 def import_model(path: Path, given: Sequence[str], output: Path, opened: bool = False, **wishes: Any) -> int:
@@ -16,26 +22,39 @@ def import_model(path: Path, given: Sequence[str], output: Path, opened: bool = 
 
     Raises ImportModelError, after printing, for what is not supported.
     """
-    with door("ONNX files need", "onnx"):
-        from ..interop.onnx.described import described
-        from ..interop.onnx.network import network_of
-        from ..interop.onnx.reading import read
-        from ..views.drawing.draw import draw
+    from ..views.drawing.draw import draw
+
     check_suffix(output)
     sizes = _sizes(given)
-    content = read(path)
-    print(described(content, path.name), flush=True)
-    named = [each for slot in content.inputs for each in slot.extents or () if isinstance(each, str)]
-    open_ = [each for each in dict.fromkeys(named) if each not in sizes]
-    network = network_of(content, {**dict.fromkeys(open_, 1), **sizes}, {})
+    network = (_frozen if path.suffix.lower() in FROZEN else _onnx)(path, sizes)
     wishes["fold"] = True if wishes.get("fold") is None else wishes["fold"]
-    picture = draw(*network.outputs.values(), grads=False, **wishes)
+    picture = draw(*network.with_sizes().outputs.values(), grads=False, **wishes)
     print()
+    named = [each for slot in network.slots for each in slot.extents or () if isinstance(each, str)]
+    open_ = [each for each in dict.fromkeys(named) if each not in sizes]
     if open_:
         print(f"note: {', '.join(open_)} {'is' if len(open_) == 1 else 'are'} taken as 1. Say --size {open_[0]}=4")
     picture.save(output)
     written(output, opened)
     return 0
+
+
+def _onnx(path: Path, sizes: Mapping[str, int]) -> ImportedNetwork:
+    with door("ONNX files need", "onnx"):
+        from ..interop.onnx.network import described_as, network_of
+        from ..interop.onnx.reading import read
+    content = read(path)
+    print(described_as(content, path.name), flush=True)
+    return network_of(content, sizes, {})
+
+
+def _frozen(path: Path, sizes: Mapping[str, int]) -> ImportedNetwork:
+    with door("Graphs of TensorFlow need", "tensorboard"):
+        from ..interop.tensorflow.network import described_as, network_of
+        from ..interop.tensorflow.reading import read
+    content = read(path)
+    print(described_as(content, path.name), flush=True)
+    return network_of(content, path.stem, sizes)
 
 
 def _sizes(given: Sequence[str]) -> dict[str, int]:

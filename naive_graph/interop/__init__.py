@@ -3,6 +3,9 @@
 network      what comes in: inputs, parameters, outputs and inner nodes, by name
 compiled     a network as machine code
 weights      what a file stores, which stays as it lies until it is used
+learned      which of it is learned, by what is done with it
+asked        what a caller asks for by name
+described    what is in a file, in words
 onnx/        `from_onnx`, `to_onnx`
 tensorflow/  `from_tensorflow`
 """

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ..network import Port
-from .arrays import type_name
-from .building import own_function, unsupported
-from .inlining import Application
-from .mapped import mapping_of
-from .reading import OnnxContent
+from .network import Port
 
 WIDE = 79  # columns
 MOST = 20  # weights that are listed
 LONG = 40  # letters of a name that is shown in full
 
 
-def described(content: OnnxContent, title: str) -> str:
+class Described(NamedTuple):
+    """What a file holds, in the words of its own framework.
+
+    ports: of each, whether it is an input or an output, itself, and its type's
+    name. operators: of each step its operator, and what stands for it here.
+    missing: why nothing stands for an operator.
+    """
+
+    of: str
+    ports: list[tuple[str, Port, str]]
+    operators: list[tuple[str, str]]
+    weights: Mapping[str, Any]
+    learned: Collection[str]
+    missing: Mapping[str, str]
+
+
+def described(held: Described, title: str) -> str:
     """A table of what a file holds.
 
     >>> from naive_graph import LeafNode
-    >>> from .reading import read
-    >>> from .writing import modelled
+    >>> from naive_graph.interop import from_onnx
+    >>> from .onnx.writing import modelled
     >>> x = LeafNode.input((2, 3), "x")
     >>> model = modelled({"y": (x @ LeafNode.parameter([[1.0], [2.0], [3.0]], "W")).relu()})
-    >>> print(described(read(model), "net.onnx"))
-    net.onnx: 2 operators of opset 24
-    3 numbers in 1 weight, 12 B
+    >>> print(from_onnx(model).summary())
+    naive_graph: 2 operators of opset 24
+    3 numbers in 1 weight, 12 B; 3 are parameters
     <BLANKLINE>
     input   x  FLOAT  2 x 3
     output  y  FLOAT  2 x 1
@@ -37,67 +48,45 @@ def described(content: OnnxContent, title: str) -> str:
     MatMul        1  matmul
     Relu          1  relu
     <BLANKLINE>
-    weight  shape  numbers
-    W       3 x 1        3
+    weight  shape  numbers  here
+    W       3 x 1        3  parameter
     """
-    parts = [_head(content, title), _slots(content), _operators(content.steps), _weights(content.weights)]
-    return "\n\n".join(filter(None, [*parts, _missing(content.steps)]))
+    ports = _table([(what, _short(port.name), kind, _extents(port)) for what, port, kind in held.ports])
+    return "\n\n".join(filter(None, [_head(held, title), ports, _operators(held), _weights(held), _missing(held)]))
 
 
-def _head(content: OnnxContent, title: str) -> str:
-    numbers, weights = sum(each.size for each in content.weights.values()), len(content.weights)
-    opset = max((step.opset for step in content.steps if not step.domain), default=0)
-    of = f" of opset {opset}" if opset else ""
-    size = _bytes(sum(each.nbytes for each in content.weights.values()))
-    held = f"{_many(numbers, 'number')} in {_many(weights, 'weight')}, {size}"
-    return f"{_short(title)}: {_many(len(content.steps), 'operator')}{of}\n{held}"
+def _head(held: Described, title: str) -> str:
+    numbers, weights = sum(each.size for each in held.weights.values()), len(held.weights)
+    size = _bytes(sum(each.nbytes for each in held.weights.values()))
+    moved = sum(held.weights[name].size for name in held.learned if name in held.weights)
+    said = f"{_many(numbers, 'number')} in {_many(weights, 'weight')}, {size}; {moved:,} are parameters"
+    return f"{_short(title)}: {_many(len(held.operators), 'operator')}{held.of}\n{said}"
 
 
-def _slots(content: OnnxContent) -> str:
-    rows = [("input", *_slot(each)) for each in content.inputs] + [("output", *_slot(each)) for each in content.outputs]
-    return _table(rows)
+def _extents(port: Port) -> str:
+    return "unsaid" if port.extents is None else _shape("?" if each is None else each for each in port.extents)
 
 
-def _slot(slot: Port) -> tuple[str, str, str]:
-    extents = "unsaid" if slot.extents is None else _shape("?" if each is None else each for each in slot.extents)
-    return _short(slot.name), type_name(slot.type), extents
-
-
-def _operators(steps: Sequence[Application]) -> str:
-    counts = Counter(_named(step) for step in steps)
-    here = {_named(step): _here(step) for step in steps}
+def _operators(held: Described) -> str:
+    counts, here = Counter(name for name, _ in held.operators), dict(held.operators)
     rows = [(_short(name), f"{count:,}", here[name]) for name, count in counts.most_common()]
     return _table([("operator", "count", "here"), *rows], right=(1,))
 
 
-def _named(step: Application) -> str:
-    return f"{step.domain}.{step.op}".lstrip(".")
-
-
-def _here(step: Application) -> str:
-    """What stands for a step here."""
-    function = own_function(step)
-    if function is not None:
-        return step.op
-    if unsupported(step):
-        return "not supported"
-    found = mapping_of(step.op, step.opset)
-    return found[0].name if found else "computed from shapes, or spelt out"
-
-
-def _weights(weights: dict[str, Any]) -> str:
-    largest = sorted(weights.items(), key=lambda each: -each[1].size)[:MOST]
-    shown = [(name, each) for name, each in weights.items() if any(name == other for other, _ in largest)]
-    rows = [(_short(name), _shape(each.shape), f"{each.size:,}") for name, each in shown]
-    left = len(weights) - len(rows)
+def _weights(held: Described) -> str:
+    largest = {name for name, _ in sorted(held.weights.items(), key=lambda each: -each[1].size)[:MOST]}
+    rows = [
+        (_short(name), _shape(each.shape), f"{each.size:,}", "parameter" if name in held.learned else "constant")
+        for name, each in held.weights.items()
+        if name in largest
+    ]
+    left = len(held.weights) - len(rows)
     more = [f"and {_many(left, 'smaller one')}"] if left else []
-    return "\n".join([_table([("weight", "shape", "numbers"), *rows], right=(2,)), *more]) if rows else ""
+    return "\n".join([_table([("weight", "shape", "numbers", "here"), *rows], right=(2,)), *more]) if rows else ""
 
 
-def _missing(steps: Iterable[Application]) -> str:
-    reasons = {_named(step): reason for step in steps if (reason := unsupported(step))}
-    rows = [(f"not supported: {_short(name)}", f"({reason})") for name, reason in sorted(reasons.items())]
-    return _table(rows)
+def _missing(held: Described) -> str:
+    return _table([(f"not supported: {_short(name)}", f"({why})") for name, why in sorted(held.missing.items())])
 
 
 # --- words --------------------------------------------------------------------

@@ -31,6 +31,25 @@ class Port(NamedTuple):
     extents: tuple[int | str | None, ...] | None
 
 
+def named(slot: Port) -> Port:
+    """The same, each extent that is open called by a name."""
+    extents = slot.extents and tuple(
+        f"{slot.name}_{axis}" if each is None else each for axis, each in enumerate(slot.extents)
+    )
+    return slot._replace(extents=extents)
+
+
+def check_sizes(slots: Sequence[Port], sizes: Mapping[str, int]) -> None:
+    """Sizes are whole numbers, by names that the file gives or that open extents have here."""
+    names = {each for slot in slots for each in slot.extents or () if isinstance(each, str)}
+    for name, size in sizes.items():
+        if name not in names:
+            said = f"There are {', '.join(sorted(names))}." if names else "It names none."
+            raise ImportModelError(f"sizes={{{name!r}: ...}}: the file names no such dimension. {said}")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ImportModelError(f"sizes={{{name!r}: {size!r:.60}}}: a size is a whole number from 1 on.")
+
+
 def sized(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] | None:
     """The extents, with numbers for the names that are known."""
     if slot.extents is None:
@@ -44,13 +63,17 @@ class ImportedNetwork:
     inputs, outputs: tensor nodes by name. parameters: the weights that are
     learned, leaves by name. nodes: every inner node by its name in the file, and
     by the name of its result; of an operator with several results a tuple.
-    model: a Model of the parameters, for trainers and for saving.
+    model: a Model of the parameters, for trainers and for saving. sizes: numbers
+    for extents by their names; one that the file leaves open without a name is
+    called after its input and axis, `x_0`.
     """
 
     size = 0  # how many operators it is made of
+    said = ""  # what the file holds
 
     def __init__(self, name: str, slots: Sequence[Port], weights: StoredWeights, sizes: Mapping[str, int]) -> None:
-        self.name, self.slots, self.weights, self.sizes = name, list(slots), weights, dict(sizes)
+        self.name, self.slots, self.weights, self.sizes = name, [*map(named, slots)], weights, dict(sizes)
+        check_sizes(self.slots, sizes)
         self.built: dict[Sizes, BuiltGraph] = {}
         if all(map(self._is_sized, self.slots)):
             self.graph_of(tuple(self._shape(each) for each in self.slots))
@@ -64,6 +87,10 @@ class ImportedNetwork:
         raise NotImplementedError
 
     # --- what it is made of ---
+
+    def summary(self) -> str:
+        """What is in the file: inputs, outputs, operators with their counts, weights with what they are here."""
+        return self.said
 
     @property
     def graph(self) -> BuiltGraph:
@@ -107,6 +134,13 @@ class ImportedNetwork:
         takes a second to make, and a small network then runs ten times faster.
         """
         return Compiled(self.graph.inputs, self.graph.computed, self._ordered, how)
+
+    def with_sizes(self) -> BuiltGraph:
+        """The nodes for the sizes that were used last; for 1 in place of each that is open, if there are none yet."""
+        if not self.built and all(each.extents is not None for each in self.slots):
+            shapes = (sized(each, self.sizes) or () for each in self.slots)
+            return self.build(tuple(tuple(each if isinstance(each, int) else 1 for each in some) for some in shapes))
+        return self.graph
 
     # --- building ---
 

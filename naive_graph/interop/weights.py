@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -46,15 +46,11 @@ class Weight(LeafNode):
 class StoredWeights:
     """All that a file stores, by name: arrays, and those of more than one number with fractions as leaves.
 
-    statistics: names of weights that are not learned, as running means are not.
-    parameters: names of those that are, single numbers too, if the file says so.
+    parameters: names of those that are learned; a single number is a leaf only then.
     """
 
-    def __init__(
-        self, arrays: dict[str, Any], statistics: Iterable[str] = (), parameters: Collection[str] | None = None
-    ) -> None:
-        self.arrays = arrays
-        self.statistics, self.parameters = set(statistics), parameters
+    def __init__(self, arrays: dict[str, Any], parameters: Collection[str]) -> None:
+        self.arrays, self.parameters = arrays, parameters
         self.leaves: dict[str, Weight] = {}
         self.used: dict[str, Weight] = {}  # that stand in an expression
 
@@ -64,11 +60,10 @@ class StoredWeights:
     def __getitem__(self, name: str) -> Any:
         """A leaf; an array of whole numbers or truth values, and a single number, are known as they are."""
         if name not in self.leaves:
-            array, said = self.arrays[name], name in (self.parameters or ())
-            if array.dtype.kind != "f" or not array.size or not (array.ndim or said):
+            array, moves = self.arrays[name], name in self.parameters
+            if array.dtype.kind != "f" or not array.size or not (array.ndim or moves):
                 return array
-            stays = name in self.statistics if self.parameters is None else not said
-            kind = LeafType.CONSTANT if stays else LeafType.PARAMETER
+            kind = LeafType.PARAMETER if moves else LeafType.CONSTANT
             self.leaves[name] = Weight(self.arrays.pop(name), name, kind)
         return self.leaves[name]
 

@@ -36,6 +36,17 @@ def test_a_file_is_listed_and_drawn(name, tmp_path, capsys):
     assert first in picture and model.graph.initializer[0].name in picture
 
 
+@pytest.mark.parametrize("name", ["mlp", "gru"])
+def test_a_graph_of_tensorflow_is_listed_and_drawn(name, tmp_path, capsys):
+    pytest.importorskip("tensorboard")
+    file = NETWORKS.parent / "keras" / f"{name}.pb"
+    code, out, err = run(capsys, file, "-o", tmp_path / "net.svg")
+    assert (code, err) == (0, "") and out.startswith(f"{name}.pb: ") and "MatMul" in out
+    assert "note: x_0 is taken as 1. Say --size x_0=4" in out
+    assert (tmp_path / "net.svg").read_text(encoding="utf-8").startswith(("<?xml", "<svg"))
+    assert "note" not in run(capsys, file, "-o", tmp_path / "net.svg", "--size", "x_0=7")[1]
+
+
 def test_an_open_extent_is_one_or_what_was_said(tmp_path, capsys):
     _, out, _ = run(capsys, NETWORKS / "mlp.onnx", "-o", tmp_path / "a.svg")
     assert "note: batch is taken as 1. Say --size batch=4" in out

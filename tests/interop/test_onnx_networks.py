@@ -24,6 +24,7 @@ INPUTS = {
     "resnet_block": (2, 6, 8, 8),
     "lstm": (7, 2, 5),
     "transformer": (2, 6),
+    "llama": (2, 5, 16),
 }
 NAMES = sorted(INPUTS)
 
@@ -34,7 +35,7 @@ def given(name):
 
 
 def imported(name):
-    return from_onnx(FOLDER / f"{name}.onnx", sizes={"batch": 4} if name == "mlp" else None)
+    return from_onnx(FOLDER / f"{name}.onnx", sizes={"batch": INPUTS[name][0]} if name in ("mlp", "llama") else None)
 
 
 def written(model):

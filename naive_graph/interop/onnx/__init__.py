@@ -5,7 +5,6 @@ folding                     what is known is computed at once
 values, mapped, building    what a step reads; each operator by its row's mapping; a graph of them
 preparing, bodies           operators that need more, or are spelt out
 network                     `from_onnx`, and what it gives
-described                   what is in a file, in words
 own                         our own operators in a file, which come back as what they were
 model_builder, graph_builder  what is being written: all graphs of a model; one graph
 whole, drawn                as a message when it is written; rules on it

@@ -29,6 +29,11 @@ class Application(NamedTuple):
     def label(self) -> str:
         return f"{self.op} {self.name!r}"
 
+    @property
+    def called(self) -> str:
+        """The operator, with its domain if it is not ONNX's own."""
+        return f"{self.domain}.{self.op}".lstrip(".")
+
 
 class _Body(NamedTuple):
     """Nodes that are being gone through: of the graph, or of a function that was called."""
@@ -152,6 +157,23 @@ def ordered(steps: Sequence[Application], known: set[str], wanted: Sequence[str]
     return _sorted(steps, makers)
 
 
+def needed(steps: Sequence[Application], given: set[str], wanted: Iterable[str]) -> tuple[list[Application], set[str]]:
+    """The steps that give what is wanted from what is given, and all names that they read, or that are wanted."""
+    makers = {each: at for at, step in enumerate(steps) for each in step.outputs}
+    found: set[int] = set()
+    seen = set(wanted)
+    waiting = [*seen]
+    while waiting:
+        name = waiting.pop()
+        at = None if name in given or not name else makers.get(name)
+        if at is not None and at not in found:
+            found.add(at)
+            waiting += {*steps[at].inputs} - seen
+            seen.update(steps[at].inputs)
+    cut = [step._replace(outputs=tuple("" if each in given else each for each in step.outputs)) for step in steps]
+    return [step for at, step in enumerate(cut) if at in found], seen
+
+
 def _sorted(steps: Sequence[Application], makers: Mapping[str, int]) -> list[Application]:
     waits = [len({makers[each] for each in step.inputs if each in makers}) for step in steps]
     users: list[list[int]] = [[] for _ in steps]
@@ -181,7 +203,7 @@ def check_known(steps: Iterable[Application], supported: Any) -> None:
     for step in steps:
         why = supported(step)
         if why:
-            missing.setdefault(f"{step.domain}.{step.op}".lstrip("."), why)
+            missing.setdefault(step.called, why)
     if missing:
         said = ", ".join(f"{op} ({why})" if why != "unknown" else op for op, why in sorted(missing.items()))
         raise UnknownOperatorError(f"There is nothing here for these operators of ONNX: {said}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,14 @@ from ...errors import ImportModelError
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from .. import network
+from ..described import Described, described
 from ..network import BuiltGraph, Sizes, sized
 from ..weights import StoredWeights
-from .building import OnnxBuilder, unsupported
-from .described import described
+from .arrays import type_name
+from .building import OnnxBuilder, own_function, unsupported
 from .folding import check_entries
-from .inlining import check_known
-from .own import learned
+from .inlining import Application, check_known
+from .mapped import mapping_of
 from .reading import OnnxContent, read
 
 
@@ -28,15 +29,9 @@ class OnnxNetwork(network.ImportedNetwork):
 
     def __init__(self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any]) -> None:
         self.content, self.size, self.known = content, len(content.steps), dict(known)
-        self.said = described(content, content.name)  # while the weights are still there
+        self.said = described_as(content, content.name)  # while the weights are still there
         slots = [each for each in content.inputs if each.name not in self.known]
-        super().__init__(
-            content.name, slots, StoredWeights(content.weights, statistics_of(content), learned(content.said)), sizes
-        )
-
-    def summary(self) -> str:
-        """What is in the file: inputs, outputs, operators with their counts, weights with their sizes."""
-        return self.said
+        super().__init__(content.name, slots, StoredWeights(content.weights, content.learned), sizes)
 
     def advice(self, names: Collection[str]) -> str:
         slots = [each for each in self.slots if each.name in names]
@@ -66,15 +61,35 @@ class OnnxNetwork(network.ImportedNetwork):
         return BuiltGraph(inputs, outputs, found | builder.nodes, values)
 
 
-def statistics_of(content: OnnxContent) -> list[str]:
-    """The weights that stand where the running mean and variance do."""
-    return [name for step in content.steps if step.op == "BatchNormalization" for name in step.inputs[3:5]]
+def described_as(content: OnnxContent, title: str) -> str:
+    """A table of what a file holds."""
+    opset = max((step.opset for step in content.steps if not step.domain), default=0)
+    ports = [(what, each, type_name(each.type))
+             for what, some in (("input", content.inputs), ("output", content.outputs)) for each in some]  # fmt: skip
+    missing = {step.called: reason for step in content.steps if (reason := unsupported(step))}
+    operators = [(step.called, _here(step)) for step in content.steps]
+    of = f" of opset {opset}" if opset else ""
+    return described(Described(of, ports, operators, content.weights, content.learned, missing), title)
+
+
+def _here(step: Application) -> str:
+    """What stands for a step here."""
+    if own_function(step) is not None:
+        return step.op
+    found = mapping_of(step.op, step.opset)
+    if unsupported(step):
+        return "not supported"
+    return found[0].name if found else "computed from shapes, or spelt out"
 
 
 def from_onnx(
     source: str | os.PathLike[str] | bytes | ModelProto,
     sizes: Mapping[str, int] | None = None,
     known: Mapping[str, Any] | None = None,
+    *,
+    inputs: str | Sequence[str] | None = None,
+    outputs: str | Sequence[str] | None = None,
+    parameters: Iterable[str] | None = None,
 ) -> OnnxNetwork:
     """A network from an ONNX file of opset 7 on, as tensor nodes: to look at, differentiate, train and run.
 
@@ -82,11 +97,15 @@ def from_onnx(
     dimensions that the file only names, as {"batch": 8}; without them the nodes
     are made when the network is first called, for the arrays that it is given,
     and made anew for arrays of another shape; the parameters stay the same. known:
-    arrays for inputs that must be known beforehand, such as a shape.
+    arrays for inputs that must be known beforehand, such as a shape. inputs, outputs:
+    names of values in the file that are given, or asked for, in place of its own;
+    what lies outside is not looked at. parameters: names of the weights that are
+    learned; without it those that the file says, or else the weights of products,
+    convolutions, recurrent rows, normalisations and embeddings, but not masks,
+    angles, scales and running means: `network.summary()` lists both.
 
     Weights keep the type that they have in the file until they are used, and
-    are float64 from then on, as is all arithmetic. Those with more than one
-    number, but for running means and variances, are parameters. What the file
+    are float64 from then on, as is all arithmetic. What the file
     computes from shapes alone is computed now. Raises ImportModelError,
     UnknownOperatorError and ImportAttributeError, which name what is wrong.
 
@@ -100,28 +119,17 @@ def from_onnx(
     for what, given in (("sizes", sizes), ("known", known)):
         if given is not None and not isinstance(given, Mapping):
             raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {given!r:.60}.")
-    return network_of(read(source), sizes or {}, known or {})
+    return network_of(read(source, inputs, outputs, parameters), sizes or {}, known or {})
 
 
 def network_of(content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any]) -> OnnxNetwork:
     """The network that a file's content describes, as from_onnx gives it."""
     check_known(content.steps, unsupported)
-    _check_sizes(content, sizes)
     names = [each.name for each in content.inputs]
     for name in known:
         if name not in names:
             raise ImportModelError(f"known={{{name!r}: ...}}: there is no such input. There are {', '.join(names)}.")
     return OnnxNetwork(content, sizes, {name: as_known(each, name) for name, each in known.items()})
-
-
-def _check_sizes(content: OnnxContent, sizes: Mapping[str, int]) -> None:
-    names = {each for slot in content.inputs for each in slot.extents or () if isinstance(each, str)}
-    for name, size in sizes.items():
-        if name not in names:
-            said = f"There are {', '.join(sorted(names))}." if names else "It names none."
-            raise ImportModelError(f"sizes={{{name!r}: ...}}: the file names no such dimension. {said}")
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ImportModelError(f"sizes={{{name!r}: {size!r:.60}}}: a size is a whole number from 1 on.")
 
 
 def as_known(value: Any, name: str) -> Any:

@@ -10,12 +10,18 @@ from onnx import defs
 
 from ...core.files import path_of
 from ...errors import ImportModelError
+from ..asked import learnable, near, texts
+from ..learned import learned, use_of
 from ..network import Port
+from . import own
 from .arrays import array_of, type_name
-from .inlining import Application, inlined, ordered, text
+from .inlining import Application, inlined, needed, ordered, text
+from .mapped import mapping_of
 
 OLDEST = 7  # opset
 DEFAULT = ("", "ai.onnx")  # both name ONNX's own operators
+PASSING = ("Cast", "CastLike")  # which stand for nothing here, where all numbers are of one type
+KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # by which PyTorch says what a weight was to it
 SEEMS = {  # first bytes -> what has them
     b"PK": "a zip archive, such as PyTorch's .pt and Keras' .keras", b"\x89HDF": "an HDF5 file, such as Keras' .h5",
     b"version https://git-lfs": "what git-lfs puts in a file's place (git lfs pull brings the file)",
@@ -31,10 +37,15 @@ class OnnxContent(NamedTuple):
     steps: list[Application]
     outputs: list[Port]
     said: dict[str, str]  # what else was written in it
+    learned: set[str]  # the weights that are parameters
 
 
-def read(source: Any) -> OnnxContent:
-    """What a path, the bytes of a file, or a ModelProto says. Raises ImportModelError."""
+def read(source: Any, inputs: Any = None, outputs: Any = None, parameters: Any = None) -> OnnxContent:
+    """What a path, the bytes of a file, or a ModelProto says. Raises ImportModelError.
+
+    inputs, outputs: names of values in it that are given, and asked for, in place
+    of the file's own. parameters: names of the weights that are learned.
+    """
     model, folder = _parsed(source)
     graph = model.graph
     opsets = opsets_of(model.opset_import)
@@ -45,14 +56,55 @@ def read(source: Any) -> OnnxContent:
     if graph.sparse_initializer:
         raise ImportModelError(f"Weight {graph.sparse_initializer[0].values.name!r} is sparse. Store it in full.")
     weights = {text(each.name): array_of(each, folder) for each in graph.initializer}
-    inputs = [_slot(each) for each in graph.input if each.name not in weights]
+    fed = [_slot(each) for each in graph.input if each.name not in weights]
     steps = inlined(graph.node, model.functions, opsets)
-    outputs = [_slot(each) for each in graph.output]
-    if not outputs:
+    asked = [_slot(each) for each in graph.output]
+    if not asked:
         raise ImportModelError(f"{_who(source)} holds no graph with outputs. Is it a model, and whole?")
-    known = {*weights, *(each.name for each in inputs)}
-    steps, said = ordered(steps, known, [each.name for each in outputs]), model.metadata_props
-    return OnnxContent(text(graph.name), inputs, weights, steps, outputs, {each.key: each.value for each in said})
+    if inputs is not None or outputs is not None:
+        fed, asked, steps = _part(graph, steps, fed, asked, inputs, outputs)
+    steps = ordered(steps, {*weights, *(each.name for each in fed)}, [each.name for each in asked])
+    said = {each.key: each.value for each in model.metadata_props}
+    content = OnnxContent(text(graph.name), fed, weights, steps, asked, said, set())
+    if parameters is not None:
+        return content._replace(learned=set(learnable(parameters, weights, "weight")))
+    found = own.learned(said)
+    return content._replace(learned=_learned(content, graph) if found is None else found)
+
+
+def _part(
+    graph: Any, steps: list[Application], fed: list[Port], asked: list[Port], inputs: Any, outputs: Any
+) -> tuple[list[Port], list[Port], list[Application]]:
+    """What is between the inputs that are given and the outputs that are asked for."""
+    stated = {each.name: _slot(each) for each in graph.value_info if each.type.HasField("tensor_type")}
+    stated |= {each.name: each for each in (*fed, *asked)}
+    made = {name for step in steps for name in step.outputs if name} | {each.name for each in fed}
+
+    def ports(names: Any, own: list[Port], what: str) -> list[Port]:
+        wanted = [each.name for each in own] if names is None else texts(names, f"{what} are the names of values")
+        for each in wanted:
+            if each not in made:
+                raise ImportModelError(f"{what}: there is no value {each!r} in this graph.{near(each, made)}")
+        return [stated.get(each, Port(each, onnx.TensorProto.FLOAT, None)) for each in wanted]
+
+    given, results = ports(inputs, [], "inputs"), ports(outputs, asked, "outputs")
+    steps, read_too = needed(steps, {each.name for each in given}, [each.name for each in results])
+    return given + [each for each in fed if each.name in read_too and each not in given], results, steps
+
+
+def _learned(content: OnnxContent, graph: Any) -> set[str]:
+    """The weights that are learned: as PyTorch says in the file, or by what is done with them."""
+    shapes = {name: each.shape for name, each in content.weights.items() if each.dtype.kind == "f" and each.ndim}
+    uses = []
+    for step in content.steps:
+        inputs, results = ([*filter(None, names)] for names in (step.inputs, step.outputs))
+        row = mapping_of("Identity" if step.op in PASSING else step.op, step.opset) if not step.domain else None
+        uses.append(use_of(row, inputs if row is None else step.inputs, results, step.opset))
+    found = learned(uses, shapes, (each.name for each in content.inputs), (each.name for each in content.outputs))
+    told = {each.name: every.value for part in (graph.initializer, graph.value_info) for each in part
+            for every in each.metadata_props if every.key == KIND}  # fmt: skip
+    said = {name: told[name] == "PARAMETER" for name in shapes if name in told}
+    return {name for name in shapes if said.get(name, name in found)}
 
 
 def _parsed(source: Any) -> tuple[Any, Path | None]:

@@ -41,7 +41,7 @@ class Values:
         """One input as a tensor node; None if it is left out."""
         value = self.input(step, place)
         if isinstance(value, Weight):
-            self.weights.used[step.inputs[place]] = value
+            self.weights.used[value.name or ""] = value  # of which there may be other names
         return self.node(step.inputs[place], value) if isinstance(value, np.ndarray) else value
 
     def node(self, name: str, array: Any) -> LeafNode:

@@ -69,7 +69,7 @@ def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
     if isinstance(what, Model):
         return packed(model_builder, _parameters(model_builder, what))
     if isinstance(what, OnnxNetwork):
-        present = _present(what)
+        present = what.with_sizes()
         return packed(model_builder, _opened(what, present, dtype, opset, _graph(model_builder, present.outputs)))
     return packed(model_builder, _graph(model_builder, what))
 
@@ -91,14 +91,6 @@ def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
     builder.reserved.update(each.name for each in results if each.name)
     values = writer.results(results)
     return graph(builder, "naive_graph", values, names or [each.name or "" for each in results])
-
-
-def _present(network: OnnxNetwork) -> BuiltGraph:
-    """The network's nodes; for one of each size that is open, if it was never called."""
-    extents = [each.extents for each in network.slots]
-    if network.built or any(each is None or None in each for each in extents):
-        return network.graph
-    return network.build(tuple(tuple(each if isinstance(each, int) else 1 for each in some or ()) for some in extents))
 
 
 def _opened(

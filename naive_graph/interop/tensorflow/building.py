@@ -141,7 +141,8 @@ class TensorFlowBuilder:
         properties = self.properties(step, row, mapping)
         operands = self.operands(step, row, mapping)
         values = [x for each in operands.values() for x in (each if isinstance(each, list) else [each])]
-        if all(isinstance(each, KnownArray) and not each.learned for each in values):
+        known = all(isinstance(each, KnownArray) and not each.learned for each in values)
+        if known and not any(isinstance(each, TensorNode) for each in properties.values()):
             arrays = {name: _array(value) for name, value in operands.items()} | properties
             if small(row, arrays):
                 return [KnownArray(step.name, each) for each in folded(row, arrays, label(step))]

@@ -12,20 +12,24 @@ from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.operators import every  # noqa: F401 - all rows
 from .. import network
-from ..network import BuiltGraph, Sizes
+from ..described import Described, described
+from ..network import BuiltGraph, Port, Sizes
 from ..weights import StoredWeights
-from .building import KnownArray, TensorFlowBuilder
-from .reading import TensorFlowContent, read
+from .building import SPECIAL, KnownArray, TensorFlowBuilder, mapping_of
+from .reading import TensorFlowContent, check_known, read
+from .steps import PASSED
+from .values import type_name
 
 
 class TensorFlowNetwork(network.ImportedNetwork):
     """What `from_tensorflow` gives."""
 
-    def __init__(self, name: str, content: TensorFlowContent) -> None:
+    def __init__(self, name: str, content: TensorFlowContent, sizes: Mapping[str, int]) -> None:
         self.content, self.size = content, len(content.steps)
+        self.said = described_as(content, name)  # while the weights are still there
         weights = [name for name, each in content.arrays.items() if each.dtype.kind == "f" and each.ndim and each.size]
         stored = {name: content.arrays.pop(name) for name in weights}
-        super().__init__(name, content.slots, StoredWeights(stored, content.statistics), {})
+        super().__init__(name, content.slots, StoredWeights(stored, content.learned), sizes)
 
     def build(self, sizes: Sizes) -> BuiltGraph:
         shapes = {slot.name: shape for slot, shape in zip(self.slots, sizes)}
@@ -51,6 +55,22 @@ def _output(builder: TensorFlowBuilder, name: str, place: int) -> TensorNode:
     return builder.node(found[place])
 
 
+def described_as(content: TensorFlowContent, title: str) -> str:
+    """A table of what a file holds."""
+    ports = [("input", each, type_name(each.type)) for each in content.slots]
+    ports += [("output", Port(each, 0, None), "") for each in content.outputs]
+    steps = [step for step in content.steps if step.op not in ("Const", "Placeholder", PASSED)]
+    operators = [(step.op, _here(step.op)) for step in steps]
+    missing = {op: "unknown" for op, here in operators if here == "not supported"}
+    return described(Described("", ports, operators, content.arrays, content.learned, missing), title)
+
+
+def _here(op: str) -> str:
+    """What stands for an operator here."""
+    found = mapping_of(op)
+    return found[0].name if found else "computed from shapes, or passed on" if op in SPECIAL else "not supported"
+
+
 def _known_by(results: Sequence[Any]) -> Any:
     """A step's node, or several; None where it is a constant that no tensor reads."""
     nodes = [each.leaf if isinstance(each, KnownArray) else each for each in results]
@@ -73,8 +93,9 @@ def from_tensorflow(
     shapes: of Placeholders that the file leaves open; without them the nodes are
     made when the network is first called, for the arrays that it is given, and
     made anew for arrays of another shape; the parameters stay the same.
-    parameters: the names of the Consts that are learned; without it, those of
-    floats with an axis, but for the mean and variance of a FusedBatchNorm.
+    parameters: the names of the Consts that are learned; without it the weights of
+    products, convolutions, recurrent rows, normalisations and embeddings, but not
+    masks, angles, scales and running means.
 
     Nodes keep their names, and stand in the scopes that these name. What is
     computed from shapes alone is computed now; a PlaceholderWithDefault is its
@@ -82,4 +103,10 @@ def from_tensorflow(
     UnknownOperatorError, which names all operators that are missing.
     """
     name = Path(source).stem if isinstance(source, (str, os.PathLike)) else "graph"
-    return TensorFlowNetwork(name, read(source, outputs, shapes, parameters))
+    return network_of(read(source, outputs, shapes, parameters), name, {})
+
+
+def network_of(content: TensorFlowContent, name: str, sizes: Mapping[str, int]) -> TensorFlowNetwork:
+    """The network that a file's content describes, as from_tensorflow gives it."""
+    check_known(content.steps)
+    return TensorFlowNetwork(name, content, sizes)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import ImportAttributeError, ImportModelError, ShapeError, UnknownOperatorError
 from ...tensor.base import checked_shape
+from ..asked import learnable, near, texts
+from ..learned import learned, use_of
 from ..network import Port, listed
 from . import rewrites, special  # noqa: F401 - they enter what needs more than its row
 from .building import SPECIAL, label, mapping_of
 from .files import FREEZE, graph_of
-from .steps import GraphStep, ordered, steps_of
+from .steps import PASSED, GraphStep, ordered, steps_of
 from .values import Type, dtype, tensor
 
 VARIABLES = ("VarHandleOp", "ReadVariableOp", "Variable", "VariableV2", "RestoreV2")
 SILENT = ("Const", "NoOp", "Assert", "Placeholder", "PlaceholderWithDefault")  # that nothing reads, and are no result
-PASSING = ("Identity", "Snapshot", "(passed on)")
+PASSING = ("Cast", "Snapshot", PASSED)  # which stand for nothing here, where all numbers are of one type
 
 
 class TensorFlowContent(NamedTuple):
@@ -25,24 +26,23 @@ class TensorFlowContent(NamedTuple):
 
     slots: list[Port]
     arrays: dict[str, Any]  # of Consts
-    statistics: set[str]  # Consts that are not learned
+    learned: Collection[str]  # Consts that are parameters
     steps: list[GraphStep]
     outputs: dict[str, tuple[str, int]]  # the node and the place among its results, as an output is written
 
 
-def read(source: Any, outputs: Any, shapes: Any, parameters: Any) -> TensorFlowContent:
+def read(source: Any, outputs: Any = None, shapes: Any = None, parameters: Any = None) -> TensorFlowContent:
     """What a path, the bytes of a file, or a GraphDef says. Raises ImportModelError."""
     graph = graph_of(source)
     steps = steps_of(graph)
     wanted = _wanted(steps, [node.name for node in graph.node], outputs)
     order = ordered(steps, list(dict.fromkeys(name for name, _ in wanted.values())))
-    _check_known(order)
     given = _shapes(steps, shapes)
     slots = [_slot(step, given.get(step.name)) for step in order if step.op == "Placeholder"]
     arrays = {step.name: _array(step) for step in order if step.op == "Const"}
-    fixed = _fixed(steps, order, arrays, parameters)
+    found = _learned(order, arrays, wanted) if parameters is None else learnable(parameters, arrays, "Const")
     order = [step._replace(attributes={}) if step.op == "Const" else step for step in order]  # its bytes are read
-    return TensorFlowContent(slots, arrays, fixed, order, wanted)
+    return TensorFlowContent(slots, arrays, found, order, wanted)
 
 
 def _wanted(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) -> dict[str, tuple[str, int]]:
@@ -54,29 +54,17 @@ def _wanted(steps: Mapping[str, GraphStep], top: Sequence[str], outputs: Any) ->
             raise ImportModelError("The graph has no node that no other takes. Say what is asked for: outputs='y'.")
         return {name: (name, 0) for name in found}
     wanted = {}
-    for written in _texts(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
+    for written in texts(outputs, "outputs are the names of nodes, such as 'dense/Softmax'"):
         name, _, place = written.partition(":")
         if name not in steps or not (place or "0").isdecimal():
-            raise ImportModelError(f"There is no node {written!r} in this graph.{_near(name, steps)}")
+            raise ImportModelError(f"There is no node {written!r} in this graph.{near(name, steps)}")
         wanted[written] = (name, int(place or 0))
     if not wanted:
         raise ImportModelError("outputs names nothing. Leave it out for all nodes that no other takes.")
     return wanted
 
 
-def _texts(given: Any, what: str) -> list[str]:
-    names = [given] if isinstance(given, str) else given
-    if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
-        raise ImportModelError(f"{what}, not {given!r:.60}.")
-    return list(names)
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known)[:10_000], 1)
-    return f" Did you mean {near[0]!r}?" if near else ""
-
-
-def _check_known(order: Iterable[GraphStep]) -> None:
+def check_known(order: Iterable[GraphStep]) -> None:
     """All operators are here. Raises UnknownOperatorError, which names those that are not."""
     missing: dict[str, list[str]] = {}
     for step in order:
@@ -94,7 +82,7 @@ def _shapes(steps: Mapping[str, GraphStep], shapes: Any) -> dict[str, tuple[int,
         raise ImportModelError(f"shapes are given by name, {{'x': (1, 28, 28, 1)}}, not as {shapes!r:.60}.")
     for each in shapes or ():
         if each not in steps or steps[each].op != "Placeholder":
-            raise ImportModelError(f"There is no Placeholder {each!r} in this graph.{_near(str(each), steps)}")
+            raise ImportModelError(f"There is no Placeholder {each!r} in this graph.{near(str(each), steps)}")
     return {name: checked_shape(shape) for name, shape in (shapes or {}).items()}
 
 
@@ -124,20 +112,13 @@ def _array(step: GraphStep) -> Any:
     return tensor(value, label(step))
 
 
-def _fixed(
-    steps: Mapping[str, GraphStep], order: Iterable[GraphStep], arrays: Mapping[str, Any], parameters: Any
-) -> set[str]:
-    """The Consts that are not learned: means and variances of batches, or all but those that are named."""
-    if parameters is not None:
-        learned = _texts(parameters, "parameters are the names of Consts")
-        for each in learned:
-            if each not in arrays or arrays[each].dtype.kind != "f" or not arrays[each].ndim:
-                raise ImportModelError(f"There is no Const {each!r} of floats with an axis.{_near(each, arrays)}")
-        return arrays.keys() - set(learned)
-    found = set()
+def _learned(order: Iterable[GraphStep], arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> set[str]:
+    """The Consts that are learned, by what is done with them."""
+    shapes = {name: each.shape for name, each in arrays.items() if each.dtype.kind == "f" and each.ndim}
+    order = [step for step in order if step.op != "Const"]
+    uses = []
     for step in order:
-        for name, _ in step.inputs[3:5] if step.op.startswith("FusedBatchNorm") else ():
-            while steps[name].op in PASSING and steps[name].inputs:
-                name = steps[name].inputs[0][0]
-            found.add(name)
-    return found
+        row = mapping_of("Identity" if step.op in PASSING else step.op)
+        uses.append(use_of(row, [name for name, _ in step.inputs], [step.name], None))
+    inputs = (step.name for step in order if step.op == "Placeholder")
+    return learned(uses, shapes, inputs, (name for name, _ in outputs.values()))

@@ -73,6 +73,48 @@ class Encoder(nn.Module):
         return self.head(self.layers(self.tokens(ids) + self.places.weight))
 
 
+class Gain(nn.Module):
+    """Each vector divided by its own size, and multiplied by gains that are learned."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6) * self.weight
+
+
+class Llama(nn.Module):
+    """A block of a Llama. Its angles, its mask and its scale are buffers, which nobody learns."""
+
+    def __init__(self, width=16, heads=2, length=5, inner=24):
+        super().__init__()
+        self.heads, self.first, self.second = heads, Gain(width), Gain(width)
+        self.q, self.k, self.v, self.o = (nn.Linear(width, width, bias=False) for _ in range(4))
+        self.gate, self.up = (nn.Linear(width, inner, bias=False) for _ in range(2))
+        self.down = nn.Linear(inner, width, bias=False)
+        turns = torch.outer(torch.arange(length), 100 ** -torch.arange(0, 1, 2 * heads / width)).repeat(1, 2)
+        self.register_buffer("cos", turns.cos())
+        self.register_buffer("sin", turns.sin())
+        self.register_buffer("mask", torch.triu(torch.full((length, length), float("-inf")), 1))
+        self.register_buffer("scale", torch.tensor([(width / heads) ** -0.5]))
+
+    def forward(self, x):
+        batch, length, _ = x.shape
+        y = self.first(x)
+        q, k, v = (each(y).view(batch, length, self.heads, -1).transpose(1, 2) for each in (self.q, self.k, self.v))
+        q, k = (each * self.cos + turned(each) * self.sin for each in (q, k))
+        weights = torch.softmax(q @ k.transpose(-1, -2) * self.scale + self.mask, -1)
+        x = x + self.o((weights @ v).transpose(1, 2).reshape(batch, length, -1))
+        y = self.second(x)
+        return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
+
+
+def turned(x):
+    left, right = x.chunk(2, -1)
+    return torch.cat([-right, left], -1)
+
+
 def networks():
     """Each network by the name of its file, and an input as it takes it."""
     mlp = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 3), nn.Softmax(-1))
@@ -84,6 +126,7 @@ def networks():
     yield "resnet_block", block, torch.randn(2, 6, 8, 8)
     yield "lstm", Tagger(), torch.randn(7, 2, 5)
     yield "transformer", Encoder(), torch.randint(0, 20, (2, 6))
+    yield "llama", Llama(), torch.randn(2, 5, 16)
 
 
 def without_traces(model):
@@ -119,7 +162,7 @@ def main():
                 external_data=False,
                 verbose=False,
                 optimize=name != "resnet_block",  # which would fold the normalisation
-                dynamic_shapes=[{0: "batch"}] if name == "mlp" else None,
+                dynamic_shapes=[{0: "batch"}] if name in ("mlp", "llama") else None,
             )
             model = without_traces(onnx.load(path))
         onnx.checker.check_model(model, full_check=True)

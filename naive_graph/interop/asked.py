@@ -1,0 +1,31 @@
+"""What a caller asks for by name, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from ..errors import ImportModelError
+
+
+def texts(given: Any, what: str) -> list[str]:
+    """Names, or one of them. Raises ImportModelError."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(each, str) for each in names):
+        raise ImportModelError(f"{what}, not {given!r:.60}.")
+    return list(names)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    found = get_close_matches(name, list(known)[:10_000], 1)
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def learnable(given: Any, arrays: Mapping[str, Any], kind: str) -> Collection[str]:
+    """Names of arrays of floats with an axis, which are to be parameters. Raises ImportModelError."""
+    names = texts(given, f"parameters are the names of {kind}s")
+    for each in names:
+        if each not in arrays or arrays[each].dtype.kind != "f" or not arrays[each].ndim:
+            raise ImportModelError(f"There is no {kind} {each!r} of floats with an axis.{near(each, arrays)}")
+    return names

@@ -1,0 +1,135 @@
+"""Which numbers of a file are learned, by what is done with them: weights are; masks, angles and scales are not.
+
+A file seldom says it. So the steps are gone through once, before anything is
+built: what is computed from weights alone is still these weights, until it
+meets what depends on an input. That step says what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+from ..tensor.operators.mapping import ALL, Input, Name, Permuted
+from ..tensor.operators.row import Row
+
+PRODUCTS = {"matmul", "gemm", "einsum", "conv2d", "depthwise_conv2d", "conv2d_transpose"}
+LAYERS = PRODUCTS | {
+    "dilation2d", "bias_add", "prelu", "rnn", "gru", "lstm", "batch_norm", "layer_norm", "rms_norm", "instance_norm",
+    "group_norm", "concat", "stack",
+}  # fmt: skip
+GIVEN = {"mean", "variance", "initial_h", "initial_c"}  # operands of layers that are no weights
+ANGLES, MASKED = {"sin", "cos"}, {"softmax", "log_softmax"}
+FIRST = {"sub", "div"}  # what is taken off, or divided by, is a statistic; so is what has a root drawn
+ROOTS = {"sqrt", "rsqrt"}
+
+
+class Use(NamedTuple):
+    """A step: the row that stands for it, what each operand is, all that it reads, and its results."""
+
+    row: str
+    moves: bool
+    operands: Mapping[str, Sequence[str]]
+    inputs: Collection[str]
+    results: Collection[str]
+
+
+def use_of(found: tuple[Row, Name] | None, inputs: Sequence[str], results: Collection[str], opset: int | None) -> Use:
+    """A step of the row that its operator's name means; without one, a step that passes on what it is given."""
+    if found is None:
+        return Use("", False, {"x": inputs}, inputs, results)
+    row, mapping = found
+    read = {home.position % len(inputs) for home in mapping.homes(opset).values() if isinstance(home, Input) and inputs}
+    places = [each.position if isinstance(each, Permuted) else each for each in mapping.operands or ()]
+    rest = [each for at, each in enumerate(inputs) if at not in read]
+    if ALL in places or (not places and len(rest) > len(row.operand_names)):
+        operands = {row.operand_names[0]: rest}
+    else:
+        given = [inputs[at] for at in places if at < len(inputs)] if places else rest
+        operands = {name: [each] for name, each in zip(row.operand_names, given) if each}
+    return Use(row.name, row.kind == "move" or row.name == "identity", operands, inputs, results)
+
+
+def learned(
+    uses: Sequence[Use], shapes: Mapping[str, tuple[int, ...]], inputs: Iterable[str], outputs: Iterable[str]
+) -> set[str]:
+    """The names of the weights that are learned. shapes: of all arrays of floats, by name. uses: sources first."""
+    roles = Roles(shapes, inputs, _readers(uses))
+    for use in uses:
+        roles.take(use)
+    for each in outputs:
+        roles.found |= roles.held.get(each, set()) if each in roles.rows else set()
+    return roles.found
+
+
+def _readers(uses: Sequence[Use]) -> dict[str, set[str]]:
+    """The rows that read a value, or what is moved from it."""
+    found: dict[str, set[str]] = {}
+    for use in reversed(uses):
+        after = set().union(*(found.get(each, set()) for each in use.results)) if use.moves else {use.row}
+        for each in use.inputs:
+            found[each] = found.get(each, set()) | after
+    return found
+
+
+class Roles:
+    """What weights are found to be, step by step.
+
+    held: the weights that a value is computed from, if from nothing else, or
+    from rows of a table. active: values that depend on inputs. rows: those picked
+    from a table. products: those that a product gave.
+    """
+
+    def __init__(
+        self, shapes: Mapping[str, tuple[int, ...]], inputs: Iterable[str], readers: Mapping[str, set[str]]
+    ) -> None:
+        self.shapes, self.readers = shapes, readers
+        self.held = {name: {name} for name in shapes}
+        self.active, self.rows, self.products = set(inputs), set[str](), set[str]()
+        self.found = set[str]()
+
+    def take(self, use: Use) -> None:
+        if use.row in PRODUCTS or (use.moves and not self.products.isdisjoint(use.inputs)):
+            self.products.update(use.results)
+        if use.row == "gather" or (use.moves and not self.rows.isdisjoint(use.inputs)):
+            self.rows.update(use.results)
+        if self.active.isdisjoint(use.inputs):
+            names = [*use.inputs][: 1 if use.row in FIRST else None if use.row not in ROOTS else 0]
+            self._keep(use, set().union(*(self.held.get(each, set()) for each in names)))
+            return
+        for operand, values in use.operands.items():
+            for each in values:
+                if self.held.get(each):
+                    self._meet(use, operand, each)
+        self.active.update(use.results)
+
+    def _keep(self, use: Use, weights: set[str]) -> None:
+        for each in use.results:
+            self.held[each] = self.held.get(each, set()) | weights
+
+    def _meet(self, use: Use, operand: str, value: str) -> None:
+        """Weights in a step with what depends on inputs."""
+        weights, others = self.held[value], [each for each in use.inputs if each in self.active and each != value]
+        if value in self.rows:
+            if use.moves or (use.row == "mul" and not others):
+                self._keep(use, weights)
+                self.rows.update(use.results)
+            elif use.row != "mul" and use.row not in ANGLES:
+                self.found |= weights
+        elif use.moves and use.row not in LAYERS:
+            self._keep(use, weights)
+        elif self._is_weight(use, operand, weights, others):
+            self.found |= weights
+
+    def _is_weight(self, use: Use, operand: str, weights: set[str], others: Collection[str]) -> bool:
+        shapes = [self.shapes[each] for each in weights]
+        single = all(prod(each) == 1 for each in shapes)
+        vector = all(sum(extent > 1 for extent in each) <= 1 for each in shapes)
+        becomes = set[str]().union(*(self.readers.get(each, set()) for each in use.results)) or {""}
+        if use.row in LAYERS:
+            return operand not in GIVEN and not (use.row == "matmul" and vector and becomes <= ANGLES)
+        if use.row in ("add", "add_n") or (use.row, operand) == ("sub", "a"):
+            after_product = not self.products.isdisjoint(others)
+            return after_product if single else vector or not becomes <= MASKED
+        return use.row == "mul" and vector and not single and not becomes <= ANGLES
