@@ -1,4 +1,4 @@
-"""What each operator of a dataflow does with the numbers of one sample.
+"""What each operator of a dataflow does with the numbers of some samples, which lie along the first axis.
 
 A layer is written once, as a composition of tensor operators. Its forward is
 that composition, evaluated; its backward is the composition's derivative. So
@@ -28,6 +28,7 @@ from .layers import Activation, AveragePooling2D, Conv2D, Dense, Dropout, Layer,
 
 Array = Any
 Weights = Mapping[str, Array]
+Chances = Sequence[tuple[int, ...]] | None  # for each sample where its random numbers begin
 TINY = 1e-12  # below which a probability's logarithm is cut
 
 
@@ -65,76 +66,77 @@ class Calculation:
 
 
 class LayerArithmetic:
-    """What the two operators of a layer compute, from its composition."""
+    """What the two operators of a layer compute, from its composition, for blocks of samples."""
 
     def __init__(self, placed: Placed) -> None:
         self.placed = placed
         self.names = list(placed.weight_shapes)
-        self.x = LeafNode.input(placed.input_shape, "x")
-        self.weights = [LeafNode.input(shape, name) for name, shape in placed.weight_shapes.items()]
-        self.delta = LeafNode.input(placed.output_shape, "delta")
-        self.result = composed(placed.layer, self.x, dict(zip(self.names, self.weights)))
-        self.value = Calculation([self.x, *self.weights], [self.result])
-        found = gradients((self.result * self.delta).sum(), [self.x, *self.weights])
-        self.slopes = Calculation([self.delta, self.x, *self.weights], found)
+        self.made: dict[int, tuple[Calculation, Calculation]] = {}
 
-    def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
-        """The result, and what is kept for the backward."""
-        return self.value(x, *(weights[name] for name in self.names))[0], None
+    def both(self, count: int) -> tuple[Calculation, Calculation]:
+        """Forward and backward for so many samples; made once."""
+        if count not in self.made:
+            self.made[count] = self._made(count)
+        return self.made[count]
+
+    def _made(self, count: int) -> tuple[Calculation, Calculation]:
+        x, delta = (
+            LeafNode.input((count, *shape), name)
+            for shape, name in ((self.placed.input_shape, "x"), (self.placed.output_shape, "delta"))
+        )
+        weights = [LeafNode.input(shape, name) for name, shape in self.placed.weight_shapes.items()]
+        result = composed(self.placed.layer, x, dict(zip(self.names, weights)))
+        found = gradients((result * delta).sum(), [x, *weights])
+        return Calculation([x, *weights], [result]), Calculation([delta, x, *weights], found)
+
+    def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
+        """The results, and what is kept for the backward."""
+        return self.both(len(x))[0](x, *(weights[name] for name in self.names))[0], None
 
     def backward(self, delta: Array, held: Array | None, weights: Weights) -> tuple[Array, dict[str, Array]]:
-        """The gradient at the input, and those of the weights. held: the input, or what the forward kept."""
-        x = np.empty(self.placed.input_shape) if held is None else held  # a linear layer does not look at it
-        dx, *found = self.slopes(delta, x, *(weights[name] for name in self.names))
+        """The gradients at the inputs, and the sums of those of the weights. held: the inputs, or what was kept."""
+        x = np.empty((len(delta), *self.placed.input_shape)) if held is None else held  # a linear layer looks at none
+        dx, *found = self.both(len(x))[1](delta, x, *(weights[name] for name in self.names))
         return dx, dict(zip(self.names, found))
 
 
 class SlopeArithmetic(LayerArithmetic):
     """relu and sigmoid: the forward keeps the slope at every entry."""
 
-    def __init__(self, placed: Placed) -> None:
-        self.placed = placed
-        x = LeafNode.input(placed.input_shape, "x")
-        y = composed(placed.layer, x, {})
-        self.both = Calculation([x], [y, gradients(y.sum(), [x])[0]])
+    def _made(self, count: int) -> tuple[Calculation, Calculation]:
+        x, delta, slope = (LeafNode.input((count, *self.placed.input_shape), name) for name in ("x", "delta", "slope"))
+        y = composed(self.placed.layer, x, {})
+        return Calculation([x], [y, gradients(y.sum(), [x])[0]]), Calculation([delta, slope], [delta * slope])
 
-    def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
-        y, slope = self.both(x)
-        return y, slope
+    def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
+        y, kept = self.both(len(x))[0](x)
+        return y, kept
 
     def backward(self, delta: Array, held: Array | None, weights: Weights) -> tuple[Array, dict[str, Array]]:
-        return delta * held, {}
+        return self.both(len(delta))[1](delta, held)[0], {}
 
 
 class SoftmaxArithmetic(SlopeArithmetic):
     """The forward keeps the probabilities p; backward, dx = p * (delta - sum of delta * p)."""
 
-    def __init__(self, placed: Placed) -> None:
-        self.placed = placed
-        x, delta, p = (LeafNode.input(placed.input_shape, name) for name in ("x", "delta", "p"))
-        self.value = Calculation([x], [composed(placed.layer, x, {})])
-        self.slope = Calculation([delta, p], [p * (delta - (delta * p).sum(-1, keepdims=True))])
-
-    def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
-        (p,) = self.value(x)
-        return p, p
-
-    def backward(self, delta: Array, held: Array | None, weights: Weights) -> tuple[Array, dict[str, Array]]:
-        return self.slope(delta, held)[0], {}
+    def _made(self, count: int) -> tuple[Calculation, Calculation]:
+        x, delta, p = (LeafNode.input((count, *self.placed.input_shape), name) for name in ("x", "delta", "p"))
+        y = composed(self.placed.layer, x, {})
+        slope = p * (delta - (delta * p).sum(-1, keepdims=True))
+        return Calculation([x], [y, y]), Calculation([delta, p], [slope])
 
 
 class DropoutArithmetic(SlopeArithmetic):
-    """Dropout: the forward keeps by what each entry was multiplied. Without chance, which is training's, by 1."""
+    """Dropout: the forward keeps by what each entry was multiplied. Without chances, which are training's, by 1."""
 
-    def __init__(self, placed: Placed) -> None:
-        self.placed = placed
-
-    def forward(self, x: Array, weights: Weights, chance: Any = None) -> tuple[Array, Array | None]:
+    def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
         rate = self.placed.layer.rate
-        if chance is None:
+        if chances is None:
             return x, np.ones_like(x)
-        kept = np.random.default_rng(chance).random(x.shape) >= rate
-        mask = kept / (1.0 - rate) if rate < 1.0 else np.zeros_like(x)
+        if rate == 1.0:
+            return np.zeros_like(x), np.zeros_like(x)
+        drawn = [np.random.default_rng(chance).random(self.placed.input_shape) for chance in chances]
+        mask = (np.stack(drawn) >= rate) / (1.0 - rate)
         return x * mask, mask
 
 
@@ -150,7 +152,7 @@ def arithmetic(placed: Placed) -> LayerArithmetic:
 
 
 def _dense(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
-    y: TensorNode = reshape(x, (x.size,)) @ weights["W"]
+    y: TensorNode = reshape(x, (*x.shape[:1], weights["W"].shape[0])) @ weights["W"]
     return y + weights["b"] if layer.use_bias else y
 
 
@@ -163,8 +165,8 @@ def _conv2d(layer: Any, x: TensorNode, weights: Mapping[str, TensorNode]) -> Ten
 
 def _cropped(layer: Any, x: TensorNode) -> TensorNode:
     """The part of a picture that whole windows cover."""
-    (height, width, _), (down, across) = x.shape, layer.pool_size
-    whole: TensorNode = x[: height // down * down, : width // across * across]
+    (_, height, width, _), (down, across) = x.shape, layer.pool_size
+    whole: TensorNode = x[:, : height // down * down, : width // across * across]
     return whole
 
 
@@ -180,7 +182,7 @@ COMPOSED: dict[type[Layer], Callable[[Any, Any, Any], TensorNode]] = {
 
 
 def composed(layer: Layer, x: TensorNode, weights: Mapping[str, TensorNode]) -> TensorNode:
-    """The layer as tensor operators, of one sample."""
+    """The layer as tensor operators, of a block of samples."""
     return COMPOSED[type(layer)](layer, x, weights)
 
 
@@ -188,22 +190,29 @@ def composed(layer: Layer, x: TensorNode, weights: Mapping[str, TensorNode]) -> 
 
 
 class Loss:
-    """The loss of one sample and its gradient at the prediction (E2).
+    """The loss of each sample and its gradient at the prediction (E2).
 
     variance: sum of (p - y)**2 / 2. crossEntropy: -sum of y log max(p, 1e-12),
     whose gradient is -y / max(p, 1e-12) below the cut, too.
     """
 
     def __init__(self, kind: str, shape: tuple[int, ...]) -> None:
-        p, y = LeafNode.input(shape, "p"), LeafNode.input(shape, "y")
-        if kind == "variance":
-            loss = square(p - y).sum() * 0.5
-            slope = gradients(loss, [p])[0]
-        else:
-            loss = -(y * logarithm(maximum(p, TINY))).sum()
-            slope = -y / maximum(p, TINY)
-        self.both = Calculation([p, y], [loss, slope])
+        self.kind = kind
+        self.shape = shape
+        self.made: dict[int, Calculation] = {}
 
-    def __call__(self, prediction: Array, label: Array) -> tuple[float, Array]:
-        loss, slope = self.both(prediction, label)
-        return float(loss), slope
+    def _made(self, count: int) -> Calculation:
+        p, y = (LeafNode.input((count, *self.shape), name) for name in ("p", "y"))
+        axes = tuple(range(1, 1 + len(self.shape)))
+        if self.kind == "variance":
+            loss = square(p - y).sum(axes) * 0.5
+            return Calculation([p, y], [loss, gradients(loss.sum(), [p])[0]])
+        loss = -(y * logarithm(maximum(p, TINY))).sum(axes)
+        return Calculation([p, y], [loss, -y / maximum(p, TINY)])
+
+    def __call__(self, predictions: Array, labels: Array) -> tuple[list[float], Array]:
+        count = len(predictions)
+        if count not in self.made:
+            self.made[count] = self._made(count)
+        losses, slopes = self.made[count](predictions, labels)
+        return losses.tolist(), slopes

@@ -7,6 +7,7 @@ ends need goes through `copy`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,15 +26,21 @@ class Stream(NamedTuple):
     reader: str
     shape: tuple[int, ...]  # of what one firing puts in
 
+    @property
+    def rate(self) -> int:
+        """How many numbers one firing of its writer puts in, and one of its reader takes out."""
+        return math.prod(self.shape)
+
 
 @dataclass
 class StreamOperator:
     """A node: it fires when each of its inputs holds a sample."""
 
     name: str
-    kind: str  # copy, forward, loss, backward; of a splitjoin: split, join, and what its workers do
+    kind: str  # copy, forward, loss, backward; of a splitjoin: duplicate, roundrobin, dilate, join, its workers' kind
     layer: int = 0  # from 1; 0 for none
     share: range | None = None  # of a worker: which units, rows, filters or channels
+    cuts: tuple[int, ...] = ()  # of a roundrobin: where the last axis is cut
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
 
@@ -63,6 +70,9 @@ class Dataflow:
         self.operators: dict[str, StreamOperator] = {}
         self.streams: dict[str, Stream] = {}
         self.run: Callable[[Any], Any] | None = None  # of a Sequential: what the streams hold at first, and all firings
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "run": None}  # it fires with the weights of this process
 
     def add(self, operator: StreamOperator) -> StreamOperator:
         self.operators[operator.name] = operator

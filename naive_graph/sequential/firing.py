@@ -14,21 +14,25 @@ from ..errors import SequentialError
 from .compute import Loss
 from .dataflow import Dataflow, StreamOperator
 from .network import Network
-from .splitjoin import Share, divided, joined
+from .splitjoin import Share, dilated, divided, joined, owned
 
 Array = Any
 
 
 class Firing(NamedTuple):
-    """One firing: what the operator took, what it gave, and what else it found."""
+    """One firing: what the operator took, what it gave, and what else it found.
+
+    In a run that is watched for one sample, otherwise for several: the samples
+    lie along the first axis, gradients are summed, and loss lists the losses.
+    """
 
     operator: str
-    iteration: int
+    iteration: int  # of the first sample
     taken: dict[str, Array]
     given: dict[str, Array]
-    gradients: dict[str, Array]  # of the layer's weights, by a backward
-    loss: float | None = None  # by the loss
-    part: Mapping[str, Any] = {}  # by a worker of a splitjoin: where its gradients lie in the layer's
+    gradients: dict[str, Array]  # of the weights, by a backward
+    loss: Any = None  # by the loss
+    part: Mapping[str, Any] = {}  # where the gradients lie in the layer's
 
 
 class NetworkMachine:
@@ -43,47 +47,52 @@ class NetworkMachine:
         self.training = training
 
     def fire(
-        self, operator: StreamOperator, taken: Mapping[str, Array], weights: Mapping[str, Array], iteration: int,
-        flow: Dataflow | None = None,
-    ) -> Firing:  # fmt: skip
-        """One firing. weights: of the operator's layer, by name. iteration: from 1; it decides what a Dropout drops.
-
-        flow: where a split finds its workers.
-        """
+        self, operator: StreamOperator, taken: Mapping[str, Array], weights: Mapping[str, Array], iteration: int
+    ) -> Firing:
+        """One firing. weights: of the operator's layer, by name. iteration: of the first sample, from 1; it decides
+        what a Dropout drops."""
         inputs = [taken[name] for name in operator.inputs]
         gradients: dict[str, Array] = {}
-        part: Mapping[str, Any] = {}
         loss = None
         placed = self.layers[operator.layer - 1]
-        if operator.kind == "copy":
+        if operator.kind in ("copy", "duplicate"):
             results = inputs * len(operator.outputs)
         elif operator.kind == "loss":
             loss, slope = self.loss(*inputs)
             results = [slope]
-        elif operator.kind == "split":
-            assert flow is not None
-            results = divided(placed, operator, flow, inputs[0])
+        elif operator.kind == "roundrobin":
+            results = divided(placed, operator, inputs[0])
+        elif operator.kind == "dilate":
+            results = [dilated(placed, inputs[0])]
         elif operator.kind == "join":
             results = [joined(placed, operator, inputs)] * len(operator.outputs)
         elif operator.share is not None:
             share = self.shares.get(operator.name) or self.shares.setdefault(operator.name, Share(placed, operator))
             result, gradients = share.fire(inputs, weights)
-            results, part = [result], share.index
+            results = [result]
         elif operator.kind == "forward":
             results = self._forward(operator, inputs[0], weights, iteration)
         else:
             held = inputs[1] if len(inputs) > 1 else None
             slope, gradients = self.arithmetic[operator.layer - 1].backward(inputs[0], held, weights)
             results = [slope]
-        return Firing(
-            operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss, part
-        )
+        return Firing(operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss)
 
     def _forward(self, operator: StreamOperator, x: Array, weights: Mapping[str, Array], iteration: int) -> list[Array]:
-        chance = (self.seed, operator.layer, iteration) if self.training else None
-        result, kept = self.arithmetic[operator.layer - 1].forward(x, weights, chance)
+        numbers = range(iteration, iteration + len(x))
+        chances = [(self.seed, operator.layer, each) for each in numbers] if self.training else None
+        result, kept = self.arithmetic[operator.layer - 1].forward(x, weights, chances)
         own = f"F{operator.layer}_B{operator.layer}"  # the stream of what it keeps
         return [kept if name == own else result for name in operator.outputs]
+
+
+def _of_one(flow: Dataflow, fired: Firing) -> Firing:
+    """A firing for one sample, without the axis along which samples lie."""
+    operator = flow.operators[fired.operator]
+    taken, given = ({name: each[0] for name, each in found.items()} for found in (fired.taken, fired.given))
+    loss = None if fired.loss is None else fired.loss[0]
+    part = owned(flow.layers[operator.layer - 1], operator) if fired.gradients else {}
+    return fired._replace(taken=taken, given=given, loss=loss, part=part)
 
 
 def firings(
@@ -120,8 +129,9 @@ def firings(
             continue
         operator = flow.operators[name]
         count[name] += 1
-        taken = {stream: queues[stream].popleft() for stream in operator.inputs}
-        fired = machine.fire(operator, taken, weights[operator.layer - 1] if operator.layer else {}, count[name], flow)
+        taken = {stream: queues[stream].popleft()[None] for stream in operator.inputs}
+        held = weights[operator.layer - 1] if operator.layer else {}
+        fired = _of_one(flow, machine.fire(operator, taken, held, count[name]))
         for stream, sample in fired.given.items():
             queues[stream].append(sample)
         yield fired

@@ -159,11 +159,11 @@ class Sequential(Network):
 
     def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int) -> Iterator[list[float]]:
         """The losses of each batch; the trainer is given the mean of their gradients."""
-        flow, machine = self.expand(), NetworkMachine(self)
+        flow, machine = Network.expand(self), NetworkMachine(self)
         for members in groups(len(samples), size):
             first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
             totals, losses = passed_group(machine, flow, self.weights, samples, labels, members, first)
-            found = (total[name] for each, total in zip(self.layers, totals) for name in each.weight_shapes)
+            found = (totals[f"BComp{each.number}"][name] for each in self.layers for name in each.weight_shapes)
             for each, total in zip(self.parameters, found):
                 each.receive(total / len(members))
             trainer.update()

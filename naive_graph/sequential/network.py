@@ -26,6 +26,7 @@ from ..core.files import path_of
 from ..errors import SequentialError, SequentialWarning, ShapeError, TrainingError
 from ..tensor.base import TensorNode
 from ..tensor.nodes import LeafNode
+from ..tensor.picks import reshape
 from ..training.model import Model, parameter
 from ..training.stored import Shapes, read
 from .compute import LayerArithmetic, Loss, arithmetic, composed
@@ -45,6 +46,7 @@ TRAINING = (
 )
 WHO = "sequential"
 Weights = list[dict[str, Any]]  # of each layer, by name
+MOST_AT_ONCE = 256  # samples of one firing: more leave the cache
 MADE_LATER = ("held", "gradients", "parameters", "random")  # what a Model has
 
 
@@ -161,12 +163,16 @@ class Network(Model):
     def predict(self, data: Any) -> Any:
         """The network's results: for one sample of input_shape, or for an array of samples."""
         samples, one = self._samples(data)
-        results = np.stack(self._results(samples))
+        results = self._results(samples)
         return results[0] if one else results
 
-    def _results(self, samples: Any) -> list[Any]:
+    def _results(self, samples: Any) -> Any:
         steps = list(zip(self.arithmetic, self.weights))
-        return [reduce(lambda x, step: step[0].forward(x, step[1])[0], steps, sample) for sample in samples]
+        found = [
+            reduce(lambda x, step: step[0].forward(x, step[1])[0], steps, samples[start : start + MOST_AT_ONCE])
+            for start in range(0, len(samples), MOST_AT_ONCE)
+        ]
+        return np.concatenate(found)
 
     def __call__(self, x: Any) -> TensorNode:
         """The result for one sample as a tensor expression of the parameters, for a loss of one's own.
@@ -185,9 +191,10 @@ class Network(Model):
         if y.shape != self.input_shape:
             raise ShapeError(f"A network of tensors takes one sample, {written(self.input_shape)}, not {y.shape}.")
         parameters = iter(self.parameters)
+        y = reshape(y, (1, *y.shape))
         for each in self.layers:
             y = composed(each.layer, y, {name: parameter(next(parameters)) for name in each.weight_shapes})
-        return y
+        return reshape(y, self.output_shape)
 
     def evaluate(self, data: Any, labels: Any) -> dict[str, float]:
         """The mean loss; with several results for a sample also the share whose largest is the label's largest."""
@@ -195,9 +202,10 @@ class Network(Model):
         wanted = self.labelled(samples, labels)
         loss = Loss(self.loss, self.output_shape)
         results = self._results(samples)
-        found = {"loss": float(np.mean([loss(p, y)[0] for p, y in zip(results, wanted)]))}
+        found = {"loss": float(np.mean(loss(results, wanted)[0]))}
         if np.prod(self.output_shape) > 1:
-            found["accuracy"] = float(np.mean([np.argmax(p) == np.argmax(y) for p, y in zip(results, wanted)]))
+            right = [each.reshape(len(samples), -1).argmax(1) for each in (results, wanted)]
+            found["accuracy"] = float(np.mean(right[0] == right[1]))
         return found
 
     @property

@@ -7,10 +7,12 @@ from typing import Any
 
 from ..errors import MissingToolError, TrainingError
 from ..tensor.tasks.on_dask import gathered, said
+from .dataflow import Dataflow
 from .firing import NetworkMachine
 from .network import Network, Weights
-from .schemes import Gradients, check_policy, groups, passed, updated
-from .workers import Ran, checked, crossing
+from .schemes import Gradients, Versions, block_size, blocks, check_policy, groups, passed
+from .splitjoin import owned
+from .workers import Division, Ran, checked
 
 Array = Any
 Streams = dict[str, list[Array]]  # the samples of a group, by stream
@@ -18,7 +20,7 @@ Streams = dict[str, list[Array]]  # the samples of a group, by stream
 
 def on_dask(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
-    partition: Sequence[Sequence[str]] | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
+    partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
 ) -> Ran:  # fmt: skip
     """A pipelined run on the present Dask client, or on one of this process's threads if there is none."""
     try:
@@ -26,14 +28,14 @@ def on_dask(
     except ImportError:
         raise MissingToolError('This run needs Dask: pip install "naive-graph[dask]".') from None
     check_policy(policy)
-    parts = checked(network, partition)
+    flow, parts = checked(network, partition)
     try:
         client, own = default_client(), False  # type: ignore[no-untyped-call]
     except ValueError:
         client, own = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None), True  # type: ignore[no-untyped-call]
     try:
         with said(TrainingError):
-            return _run(client, network, buffers, samples, labels, policy, parts, before)
+            return _run(client, network, buffers, samples, labels, policy, flow, parts, before)
     finally:
         if own:
             client.close()
@@ -41,10 +43,10 @@ def on_dask(
 
 def _run(
     client: Any, network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str,
-    parts: list[list[str]], before: tuple[int, int],
+    flow: Dataflow, parts: list[list[str]], before: tuple[int, int],
 ) -> Ran:  # fmt: skip
-    between = crossing(network, parts)
-    (shared,) = client.scatter([network], broadcast=True)
+    between = [each.name for each in flow.crossing(parts)]
+    (shared,) = client.scatter([(network, flow)], broadcast=True)
     versions: list[list[Any]] = [[half[layer] for half in buffers] for layer in range(len(network.layers))]
     losses: list[Any] = []
     first, number = before[1], before[0]
@@ -59,9 +61,7 @@ def _run(
             arrived.append(fired)
         for layer, both in enumerate(versions):
             base = both[(number + 1) % 2] if policy == "delayed" else both[number % 2]
-            both[number % 2] = client.submit(
-                _learned, base, list(arrived), layer, len(members), network.learning_rate, pure=False
-            )
+            both[number % 2] = client.submit(_learned, shared, base, list(arrived), layer + 1, len(members), pure=False)
         losses.append(client.submit(_losses, list(arrived), pure=False))
         first += len(members)
     found, each_loss = gathered(client, [[[both[half] for both in versions] for half in (0, 1)], losses])
@@ -69,30 +69,39 @@ def _run(
 
 
 def _part_of_group(
-    network: Network, part: Sequence[str], held: Weights, outside: Mapping[str, Array], arrived: Sequence[Any],
-    between: Sequence[str], first: int,
+    shared: tuple[Network, Dataflow], part: Sequence[str], held: Weights, outside: Mapping[str, Array],
+    arrived: Sequence[Any], between: Sequence[str], first: int,
 ) -> tuple[Streams, Gradients, list[float]]:  # fmt: skip
-    """The operators of one part, for all samples of a group: streams to other parts, sums of gradients, losses."""
-    flow, machine = network.expand(), NetworkMachine(network)
-    operators = [flow.operators[name] for name in part]
+    """The operators of one part, for all blocks of a group: streams to other parts, sums of gradients, losses."""
+    network, flow = shared
+    machine, operators = NetworkMachine(network), [flow.operators[name] for name in part]
     given: Streams = {name: [] for name in between if flow.streams[name].writer in part}
-    come: dict[str, Any] = {name: each for streams, _, _ in arrived for name, each in streams.items()} | dict(outside)
+    come: Streams = {name: each for streams, _, _ in arrived for name, each in streams.items()}
     mine = [name for operator in operators for name in operator.inputs if name in come]
-    totals: Gradients = [{} for _ in network.layers]
+    totals: Gradients = {}
     losses: list[float] = []
-    for place in range(len(outside[network.streams.data])):
-        streams = {name: come[name][place] for name in mine}
-        losses += passed(machine, operators, held, streams, totals, first + place + 1)
+    for number, block in enumerate(blocks(range(len(outside[network.streams.data])), block_size(network))):
+        streams = {name: come[name][number] for name in mine}
+        streams |= {name: samples[block.start : block.stop] for name, samples in outside.items()}
+        losses += passed(machine, operators, held, streams, totals, first + block.start + 1)
         for name, samples in given.items():
             samples.append(streams[name])
     return given, totals, losses
 
 
 def _learned(
-    base: Mapping[str, Array], arrived: Sequence[Any], layer: int, count: int, rate: float
+    shared: tuple[Network, Dataflow], base: Mapping[str, Array], arrived: Sequence[Any], layer: int, count: int
 ) -> dict[str, Array]:
-    total: dict[str, Array] = next((totals[layer] for _, totals, _ in arrived if totals[layer]), {})
-    return updated(base, total, count, rate) if total else dict(base)
+    network, flow = shared
+    versions = Versions(
+        [[dict(base)], [{name: array.copy() for name, array in base.items()}]], "delayed", network.learning_rate
+    )
+    for operator in flow.operators.values():
+        for _, totals, _ in arrived:
+            if operator.layer == layer and operator.name in totals:
+                mine = owned(network.layers[layer - 1], operator)
+                versions.learn(0, 1, mine, totals[operator.name], count)
+    return versions.of(0, 1)
 
 
 def _losses(arrived: Sequence[Any]) -> list[float]:

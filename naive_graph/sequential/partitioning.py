@@ -76,6 +76,7 @@ class Partition:
 
     parts: list[list[str]]
     seconds: list[float]
+    flow: Dataflow
 
     @property
     def slowest(self) -> float:
@@ -119,7 +120,7 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
     for number in range(used, 0, -1):
         ends.insert(0, int(cuts[number - 1][ends[0]]))
     bounds = list(zip([0, *ends], ends))
-    return Partition([names[start:end] for start, end in bounds], [float(cost[each]) for each in bounds])
+    return Partition([names[start:end] for start, end in bounds], [float(cost[each]) for each in bounds], flow)
 
 
 def run_costs(flow: Dataflow, costs: Costs) -> Any:

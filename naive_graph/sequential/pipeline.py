@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import SequentialError
-from .dataflow import Dataflow
+from .dataflow import Dataflow, StreamOperator, part_of
 from .fields import Field, fitted, whole
+from .splitjoin import owned
 
 
 class Conflict(NamedTuple):
@@ -64,6 +65,7 @@ class Schedule:
 
     dataflow: Dataflow
     stages: dict[str, int]
+    workers: dict[str, int]  # who runs each operator
 
     @property
     def count(self) -> int:
@@ -98,43 +100,79 @@ class Schedule:
             lines.append(f"{cycle:5}  " + "  ".join(f"{found if found else '':>{width}}" for found, width in cells))
         return "\n".join(line.rstrip() for line in lines)
 
+    def turns(self, workers: Sequence[int] | None = None) -> list[StreamOperator]:
+        """The operators worker by worker, each worker's in their order."""
+        order = list(dict.fromkeys(self.workers.values())) if workers is None else list(workers)
+        operators = self.dataflow.operators.values()
+        return sorted(operators, key=lambda each: order.index(self.workers[each.name]))
+
     # --- weights ---------------------------------------------------------------
 
-    def holders(self) -> Iterator[tuple[int, int, int]]:
-        """Each layer with weights, and the stages of its forward and its backward."""
+    def meetings(self) -> Iterator[tuple[StreamOperator, StreamOperator, int]]:
+        """Who reads weights in a forward, and who writes some of them; and how many stages later (b - f).
+
+        Of several that write in one stage on one worker, the first.
+        """
         for placed in self.dataflow.layers:
-            if placed.weight_shapes:
-                number = placed.number
-                yield number, self.stages[f"FComp{number}"], self.stages[f"BComp{number}"]
+            mine = [each for each in self.dataflow.operators.values() if each.layer == placed.number]
+            writers = {
+                (self.stages[each.name], self.workers[each.name]): each
+                for each in reversed(mine)
+                if each.kind == "backward"
+            }
+            for reader in mine if placed.weight_shapes else ():
+                if reader.kind == "forward":
+                    for (stage, _), writer in writers.items():
+                        yield reader, writer, stage - self.stages[reader.name]
+
+    @property
+    def users(self) -> set[str]:
+        """The operators that read weights."""
+        flow = self.dataflow
+        return {name for name, each in flow.operators.items() if owned(flow.layers[each.layer - 1], each)}
 
     @property
     def least_group(self) -> int:
         """The least group size with which no read meets a foreign version: the largest distance b - f."""
-        return max((backward - forward for _, forward, backward in self.holders()), default=0)
+        return max((distance for _, _, distance in self.meetings()), default=0)
 
     def naive(self, iterations: int) -> list[Conflict]:
         """The conflicts of one buffer that is updated after every backward, by cycle.
 
         The update of iteration i - (b - f) happens in the cycle in which
-        iteration i is read: all reads but the first b - f mix two versions.
+        iteration i is read: all reads but the first b - f mix two versions. Not
+        those on the writer's own worker, which has its operators one after the other.
         """
-        found = []
+        found: dict[str, Conflict] = {}
         iterations = at_least_one(iterations, "iterations")
-        for layer, forward, backward in self.holders():
-            for iteration in range(backward - forward + 1, iterations + 1):
-                writes = iteration - (backward - forward)
-                reader, writer = f"FComp{layer}({iteration})", f"BComp{layer}({writes})"
-                found.append(Conflict(iteration + forward, layer, reader, writer, writes - 1, writes - 1))
-        return sorted(found)
+        for reader, writer, distance in self.meetings():
+            if self.workers[reader.name] != self.workers[writer.name]:
+                for read in range(distance + 1, iterations + 1):
+                    wrote = read - distance
+                    names = f"{reader.name}({read})", f"{writer.name}({wrote})"
+                    cycle = read + self.stages[reader.name]
+                    found.setdefault(names[0], Conflict(cycle, reader.layer, *names, wrote - 1, wrote - 1))
+        return sorted(found.values())
 
     def grouped(self, iterations: int, group_size: int) -> list[Conflict]:
-        """The conflicts of the group-synchronous scheme, by running its memory cycle by cycle."""
-        iterations, group_size = at_least_one(iterations, "iterations"), at_least_one(group_size, "group_size")
-        return sorted(
-            conflict
-            for layer, forward, backward in self.holders()
-            for conflict in _group_conflicts(layer, forward, backward, iterations, group_size)
-        )
+        """The conflicts of the group-synchronous scheme: two buffers; group g reads buffer g mod 2, and its last
+        backward writes version g + 2 there."""
+        iterations, size = at_least_one(iterations, "iterations"), at_least_one(group_size, "group_size")
+        found: dict[str, Conflict] = {}
+        for reader, writer, distance in self.meetings():
+            apart = self.workers[reader.name] != self.workers[writer.name]
+            for read in range(1, iterations + 1):
+                group = (read - 1) // size
+                ended = max(0, read - distance - 1) // size  # groups that were written before this cycle
+                holds = ended + 1 - (ended + 1 - group) % 2  # the newest version in this group's buffer
+                now = read - distance if apart and read > distance and (read - distance) % size == 0 else 0
+                mixed = now > 0 and (now // size - 1 - group) % 2 == 0
+                if mixed or holds != group:
+                    wrote = now if mixed else (holds - 1) * size
+                    names = f"{reader.name}({read})", f"{writer.name}({wrote})" if wrote > 0 else "nobody"
+                    cycle = read + self.stages[reader.name]
+                    found.setdefault(names[0], Conflict(cycle, reader.layer, *names, group, holds, mixed))
+        return sorted(found.values())
 
 
 def at_least_one(value: Any, who: str) -> int:
@@ -163,8 +201,9 @@ def _group_conflicts(layer: int, forward: int, backward: int, iterations: int, s
             holds[group % 2], wrote[group % 2] = group + 2, writer
 
 
-def schedule(dataflow: Dataflow, partition: Sequence[Sequence[str]] | None = None) -> Schedule:
-    """The pipeline of a dataflow; `partition` says which operators share a worker, in runs of neighbours."""
+def schedule(dataflow: Dataflow, partition: Any = None) -> Schedule:
+    """The pipeline of a dataflow; `partition`, or lists of names, says who shares a worker, in runs of neighbours."""
+    partition = getattr(partition, "parts", partition)
     if not isinstance(dataflow, Dataflow):
         raise SequentialError("BAD_VALUE", f"it is a Dataflow, not {dataflow!r:.60}.", "dataflow")
     if partition is not None:
@@ -178,4 +217,5 @@ def schedule(dataflow: Dataflow, partition: Sequence[Sequence[str]] | None = Non
                 f"it divides the operators {', '.join(dataflow.operators)} into runs, each named once, in this order.",
                 "partition",
             )
-    return Schedule(dataflow, dataflow.stages(partition))
+    workers = part_of(partition or [[name] for name in dataflow.operators])
+    return Schedule(dataflow, dataflow.stages(partition), workers)

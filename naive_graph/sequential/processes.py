@@ -21,15 +21,16 @@ from .workers import (
     CAPACITY,
     PATIENCE,
     Desk,
+    Division,
+    Part,
     PipelineInput,
     Ran,
     Store,
     WorkerStopped,
     checked,
     collected,
-    crossing,
     ends_a_group,
-    work,
+    writers,
 )
 
 Array = Any
@@ -51,27 +52,27 @@ class Flag:
 
 def in_processes(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
-    partition: Sequence[Sequence[str]] | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
+    partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
 ) -> Ran:  # fmt: skip
     """A pipelined run with a process for each part. A Ctrl-C ends it behind the group at hand.
 
     In a script it must stand under `if __name__ == "__main__":`, as everything
     that starts processes.
     """
-    parts = checked(network, partition)
+    flow, parts = checked(network, partition)
     context = multiprocessing.get_context("spawn")  # a fork beside threads may hang
     with _shared(buffers[0]) as (memory, shared_buffers):
         for shared_half, half in zip(shared_buffers, buffers):
             for mine, given in zip(shared_half, half):
                 for name, array in mine.items():
                     array[...] = given[name]
-        ended, changed = context.Array("q", [before[0]] * len(network.layers), lock=False), context.Condition()
+        ended, changed = context.Array("q", [before[0]] * len(writers(flow)), lock=False), context.Condition()
         store = Store(shared_buffers, ended, changed, policy, network.learning_rate)
         # Plain numbers, without locks: one that a killed worker held would never be free.
         limit, failed = context.Value("q", len(samples), lock=False), context.Value("b", 0, lock=False)
         desk = Desk(limit, Flag(failed), time.time())
-        course = PipelineInput(samples, labels, before, timed)
-        channels = {name: context.Queue(CAPACITY) for name in crossing(network, parts)}
+        course = PipelineInput(flow, samples, labels, before, timed)
+        channels = {each.name: context.Queue(CAPACITY) for each in flow.crossing(parts)}
         answers: Any = context.Queue()
         shared = (ended, changed, policy, memory.name, limit, failed, desk.started)
         people = [
@@ -170,7 +171,7 @@ def _worker(
     desk = Desk(limit, Flag(failed), time.perf_counter() - (time.time() - started))
     try:
         store = Store(_views(memory, network.weights), ended, changed, policy, network.learning_rate)
-        answer: Any = work(network, part, number, channels, store, desk, course)
+        answer: Any = Part(network, part, number, channels, store, desk, course).run()
         del store
     except BaseException as error:
         answer = (

@@ -6,9 +6,12 @@ With U_g the weights that group g of m samples uses, U_0 = U_1 the initial ones:
     delayed     U_{g+2} = U_{g+1} - rate * mean of the group's gradients at U_g
     alternate   U_{g+2} = U_g     - rate * mean of the group's gradients at U_g
 
-The sum is a left fold over the samples, so that every way to run a scheme has
-the same bits. Delayed weights are what two buffers and a pipeline need: while
-group g + 1 is under way with U_{g+1}, group g writes U_{g+2} where U_g was.
+Operators fire for blocks of a group's samples (`blocks`); the sum is a left fold
+over them, so that every way to run a scheme has the same bits. In blocks of one
+sample it is the fold over samples; in others it differs from that by rounding, at
+most by 2 n eps times the sum of the terms' magnitudes. Delayed weights are what
+two buffers and a pipeline need: while group g + 1 is under way with U_{g+1},
+group g writes U_{g+2} where U_g was.
 """
 
 from __future__ import annotations
@@ -19,25 +22,22 @@ from typing import Any, NamedTuple
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator
 from .firing import NetworkMachine
-from .network import Network, Weights
+from .network import MOST_AT_ONCE, Network, Weights
 from .pipeline import Schedule
+from .splitjoin import owned
 
 POLICIES = ("serial", "delayed", "alternate")
 Array = Any
-Gradients = list[dict[str, Array]]
+Gradients = dict[str, dict[str, Array]]  # by operator and name
+BLOCKS = 4  # of a group in a pipeline
 
 
 def copied(weights: Weights) -> Weights:
     return [{name: array.copy() for name, array in layer.items()} for layer in weights]
 
 
-def updated(base: Mapping[str, Array], total: Mapping[str, Array], count: int, rate: float) -> dict[str, Array]:
-    """A layer's new weights: U - rate * (sum / count)."""
-    return {name: array - rate * (total[name] / count) for name, array in base.items()}
-
-
 def added(total: dict[str, Array], found: Mapping[str, Array]) -> None:
-    """One more sample's gradients in a sum, which nobody else holds."""
+    """One more block's gradients in a sum, which nobody else holds."""
     for name, array in found.items():
         if name in total:
             total[name] += array
@@ -65,51 +65,52 @@ def passed(
     machine: NetworkMachine, operators: Iterable[StreamOperator], held: Sequence[Mapping[str, Array]],
     streams: dict[str, Array], totals: Gradients, iteration: int,
 ) -> list[float]:  # fmt: skip
-    """Fire operators once, in their order; the loss, if it is among them.
+    """Fire operators once, in their order; the losses, if the loss is among them.
 
-    streams: a sample in each; what is taken goes, what is given comes. held, totals: weights and sums of gradients of
-    all layers.
+    streams: a block of samples in each; what is taken goes, what is given comes. held: the weights of all layers.
+    totals: the sums of gradients, by operator. iteration: of the first sample.
     """
-    losses = []
+    losses: list[float] = []
     for operator in operators:
         taken = {name: streams.pop(name) for name in operator.inputs}
         fired = machine.fire(operator, taken, held[operator.layer - 1] if operator.layer else {}, iteration)
         streams.update(fired.given)
-        added(totals[operator.layer - 1], fired.gradients)
-        if fired.loss is not None:
-            losses.append(fired.loss)
+        if fired.gradients:
+            added(totals.setdefault(operator.name, {}), fired.gradients)
+        losses += fired.loss or ()
     return losses
 
 
 def passed_group(
     machine: NetworkMachine, flow: Dataflow, held: Sequence[Mapping[str, Array]], samples: Array, labels: Array,
-    members: range, first: int,
+    members: range, first: int, size: int = MOST_AT_ONCE,
 ) -> tuple[Gradients, list[float]]:  # fmt: skip
-    """Some samples, one after the other: the sums of their gradients, layer by layer, and their losses."""
-    totals: Gradients = [{} for _ in held]
+    """Some samples, in blocks of `size`: the sums of their gradients by operator, and their losses."""
+    totals: Gradients = {}
     data, label = (each.name for each in flow.streams.values() if not each.writer)
     losses: list[float] = []
-    for sample in members:
-        streams = {data: samples[sample], label: labels[sample]}
-        losses += passed(machine, flow.operators.values(), held, streams, totals, first + sample + 1)
+    for block in blocks(members, size):
+        streams = {data: samples[block.start : block.stop], label: labels[block.start : block.stop]}
+        losses += passed(machine, flow.operators.values(), held, streams, totals, first + block.start + 1)
     return totals, losses
 
 
 class Versions:
-    """The weights of one layer, version by version: what group g uses, and what it will leave."""
+    """The weights of all layers in two buffers, group by group: what group g uses, and what it will leave."""
 
-    def __init__(self, even: Mapping[str, Array], odd: Mapping[str, Array], policy: str, rate: float) -> None:
+    def __init__(self, buffers: Sequence[Weights], policy: str, rate: float) -> None:
+        self.buffers = buffers  # of group g: buffer g mod 2
         self.policy = check_policy(policy)
         self.rate = rate
-        self.buffers = [dict(even), dict(odd)]  # of group g: buffer g mod 2
 
-    def of(self, group: int) -> dict[str, Array]:
-        return self.buffers[group % 2]
+    def of(self, layer: int, group: int) -> dict[str, Array]:
+        return self.buffers[group % 2][layer]
 
-    def learn(self, group: int, total: Mapping[str, Array], count: int) -> None:
-        """What a group that has ended leaves for the one after the next."""
-        base = self.of(group + 1 if self.policy == "delayed" else group)
-        self.buffers[group % 2] = updated(base, total, count, self.rate)
+    def learn(self, layer: int, group: int, mine: Mapping[str, Any], total: Mapping[str, Array], count: int) -> None:
+        """Write U_{g+2} where U_g was, as far as it is mine; nobody reads that any more, if the pipeline is right."""
+        base, after = self.of(layer, group + (self.policy == "delayed")), self.of(layer, group)
+        for name, index in mine.items():
+            after[name][index] = base[name][index] - self.rate * (total[name] / count)
 
 
 class GroupEnd(NamedTuple):
@@ -125,61 +126,75 @@ def groups(count: int, size: int) -> list[range]:
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
+def blocks(members: range, size: int) -> list[range]:
+    """What one firing takes of a group: so many samples; the last block may be shorter."""
+    return [members[start : start + size] for start in range(0, len(members), size)]
+
+
+def block_size(network: Network) -> int:
+    """A group passes a pipeline in a few blocks, so that several workers have work at once."""
+    return min(MOST_AT_ONCE, -(-network.batch_size // BLOCKS))
+
+
 def in_series(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
-    group: int = 0, first: int = 0,
+    group: int = 0, first: int = 0, *, flow: Dataflow | None = None, block: int | None = None,
 ) -> Iterator[GroupEnd]:  # fmt: skip
-    """Each sample alone, in its order, group by group. group, first: groups and samples that other runs have seen."""
-    flow, machine = network.expand(), NetworkMachine(network)
-    layers = [Versions(even, odd, policy, network.learning_rate) for even, odd in zip(*buffers)]
+    """Block after block in their order, group by group; both buffers are written into.
+
+    group, first: groups and samples that other runs have seen. block: samples of one firing.
+    """
+    flow, machine = flow or Network.expand(network), NetworkMachine(network)
+    versions = Versions([copied(each) for each in buffers], policy, network.learning_rate)
     for number, members in enumerate(groups(len(samples), network.batch_size), group):
-        held = [each.of(number) for each in layers]
-        totals, losses = passed_group(machine, flow, held, samples, labels, members, first)
-        for each, total in zip(layers, totals):
-            each.learn(number, total, len(members))
-        yield GroupEnd(number, losses, [[each.buffers[half] for each in layers] for half in (0, 1)])
+        held = versions.buffers[number % 2]
+        size = block or block_size(network)
+        totals, losses = passed_group(machine, flow, held, samples, labels, members, first, size)
+        for name, total in totals.items():
+            operator = flow.operators[name]
+            mine = owned(network.layers[operator.layer - 1], operator)
+            versions.learn(operator.layer - 1, number, mine, total, len(members))
+        yield GroupEnd(number, losses, list(versions.buffers))
 
 
 # --- a pipeline, cycle by cycle ---------------------------------------------------
 
 
 def in_cycles(
-    network: Network, schedule: Schedule, weights: Weights, samples: Array, labels: Array, policy: str | None
-) -> Weights:
-    """The weights after a pipelined run that keeps to its cycles; in one cycle all stages see what earlier ones left.
+    network: Network, schedule: Schedule, weights: Weights, samples: Array, labels: Array, policy: str | None,
+    workers: Sequence[int] | None = None,
+) -> list[Weights]:  # fmt: skip
+    """Both buffers after a pipelined run that keeps to its cycles, sample by sample.
 
     policy: "delayed" or "alternate" with two buffers, or None for the naive
-    scheme: one buffer, updated after every backward.
+    scheme: one buffer, updated after every backward. workers: the order in which
+    the workers have their turns in each cycle. In a right pipeline no order
+    changes a bit; in another they meet in the memory, and this is who comes first.
     """
-    size = network.batch_size if policy else 1
-    flow, machine, count = schedule.dataflow, NetworkMachine(network), len(samples)
-    layers = [Versions(each, each, policy or "delayed", network.learning_rate) for each in weights]
+    size, count = network.batch_size if policy else 1, len(samples)
+    flow, machine = schedule.dataflow, NetworkMachine(network)
+    start = doubled(weights)
+    versions = Versions(start if policy else start[:1] * 2, policy or "delayed", network.learning_rate)
     waiting: dict[tuple[str, int], Array] = {}  # what lies in each stream, by iteration
-    totals: Gradients = [{} for _ in layers]
+    totals: Gradients = {}
+    outside = {network.streams.data: samples, network.streams.labels: labels}
     for cycle in range(1, schedule.cycles(count) + 1):
-        writes = []
-        for name, operator in flow.operators.items():
-            iteration = schedule.iteration(name, cycle, count)
+        for operator in schedule.turns(workers):
+            iteration = schedule.iteration(operator.name, cycle, count)
             if iteration is None:
                 continue
-            outside = {network.streams.data: samples[iteration - 1], network.streams.labels: labels[iteration - 1]}
             taken = {
-                each: waiting.pop((each, iteration)) if flow.streams[each].writer else outside[each]
+                each: outside[each][iteration - 1 : iteration]
+                if each in outside and not flow.streams[each].writer
+                else waiting.pop((each, iteration))
                 for each in operator.inputs
             }
             layer, group = operator.layer - 1, (iteration - 1) // size
-            mine = layers[layer].of(group if policy else 0) if operator.layer else {}
-            fired = machine.fire(operator, taken, mine, iteration)
+            fired = machine.fire(operator, taken, versions.of(layer, group) if operator.layer else {}, iteration)
             waiting.update({(each, iteration): sample for each, sample in fired.given.items()})
             if fired.gradients:
-                added(totals[layer], fired.gradients)
+                added(totals.setdefault(operator.name, {}), fired.gradients)
                 if iteration % size == 0 or iteration == count:
-                    writes.append((layer, group, (iteration - 1) % size + 1))
-        for layer, group, members in writes:  # seen from the next cycle on
-            if policy:
-                layers[layer].learn(group, totals[layer], members)
-            else:
-                layers[layer].buffers[0] = updated(layers[layer].of(0), totals[layer], members, network.learning_rate)
-            totals[layer] = {}
-    ended = -(-count // size)
-    return [dict(each.of(ended + 1 if policy else 0)) for each in layers]
+                    mine = owned(network.layers[layer], operator)
+                    versions.learn(layer, group, mine, totals.pop(operator.name), (iteration - 1) % size + 1)
+    return list(versions.buffers)

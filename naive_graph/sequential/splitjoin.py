@@ -1,24 +1,24 @@
-"""An operator taken apart: a split, workers that each do a share, and a join.
+"""An operator taken apart: splits, workers that each do a share, and a join.
 
-    Dense forward     x to all; worker j computes the results of its units
-    Dense backward    x in turns, delta to all; worker i has rows i of W
-    Conv forward      x to all; each worker its filters
-    Conv backward     delta spread out (`dilated`) and x to all; each worker its channels
-    Pool, both        x (and delta) in turns; each worker its channels
+    Dense forward     duplicate x; worker j computes the results of its units
+    Dense backward    roundrobin x, duplicate delta; worker i has rows i of W
+    Conv forward      duplicate x; each worker its filters
+    Conv backward     dilate delta, duplicate that and x; each worker its channels
+    Pool, both        roundrobin x (and delta); each worker its channels
 
-What goes in turns is cut along its last axis, and joined again in that order.
+A roundrobin cuts along the last axis, and the join puts together in that order.
 Together they compute what the undivided operator computes, to rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import SequentialError
-from ..tensor.differentiate import gradients
 from ..tensor.nodes import LeafNode
 from ..tensor.operators.convolution import conv2d
 from .compute import Calculation, LayerArithmetic, arithmetic
@@ -43,43 +43,61 @@ def decomposed(flow: Dataflow, grain: int = 1) -> Dataflow:
     if not is_whole(grain) or grain < 1:
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {grain!r}.", "grain")
     made = Dataflow(flow.layers)
-    ends: dict[str, list[str]] = {}  # of an operator: what reads each of its inputs, by stream
+    readers: dict[str, str] = {}  # of each stream that a splitjoin reads
     for operator in flow.operators.values():
         count = shares(flow, operator)
         if count is None:
             made.add(StreamOperator(operator.name, operator.kind, operator.layer))
-            continue
-        for stream in operator.inputs:
-            made.add(StreamOperator(_split(operator, stream), "split", operator.layer))
-        for number, start in enumerate(range(0, count, grain)):
-            share = range(start, min(start + grain, count))
-            made.add(StreamOperator(f"{operator.name}.worker_{number}", operator.kind, operator.layer, share=share))
-        made.add(StreamOperator(f"{operator.name}.join", "join", operator.layer))
-        ends[operator.name] = list(operator.inputs)
+        else:
+            ranges = [range(start, min(start + grain, count)) for start in range(0, count, grain)]
+            readers |= _taken_apart(made, flow, operator, ranges)
     for each in flow.streams.values():
-        writer = f"{each.writer}.join" if each.writer in ends else each.writer
-        reader = _split(flow.operators[each.reader], each.name) if each.reader in ends else each.reader
-        made.connect(each.name, writer, reader, each.shape)
-    for name in ends:
-        _inner_streams(made, flow.operators[name])
+        writer = each.writer if each.writer in ("", *made.operators) else f"{each.writer}.join"
+        made.connect(each.name, writer, readers.get(each.name, each.reader), each.shape)
+    for operator in flow.operators.values():
+        if f"{operator.name}.join" in made.operators:
+            _inner_streams(made, operator)
     return made
 
 
-def _split(operator: StreamOperator, stream: str) -> str:
-    """The split of one input: of a backward, the gradient comes first."""
-    delta = operator.kind == "backward" and operator.inputs[0] == stream
-    return f"{operator.name}.split_{'delta' if delta else 'x'}"
+def _taken_apart(made: Dataflow, flow: Dataflow, operator: StreamOperator, ranges: list[range]) -> dict[str, str]:
+    """Add the parts of an operator; who reads each of its streams."""
+    placed = flow.layers[operator.layer - 1]
+    readers = {}
+    for stream in operator.inputs:
+        delta = operator.kind == "backward" and operator.inputs[0] == stream  # of a backward, the gradient comes first
+        name = readers[stream] = f"{operator.name}.split_{'delta' if delta else 'x'}"
+        if isinstance(placed.layer, Conv2D) and delta:
+            readers[stream] = f"{operator.name}.dilate"
+            made.add(StreamOperator(readers[stream], "dilate", operator.layer))
+        every = delta or operator.kind == "forward"
+        whole = isinstance(placed.layer, Conv2D) or (isinstance(placed.layer, Dense) and every)
+        cuts = () if whole else tuple(each.start for each in ranges[1:])
+        made.add(StreamOperator(name, "duplicate" if whole else "roundrobin", operator.layer, cuts=cuts))
+    for number, share in enumerate(ranges):
+        made.add(StreamOperator(f"{operator.name}.worker_{number}", operator.kind, operator.layer, share=share))
+    made.add(StreamOperator(f"{operator.name}.join", "join", operator.layer))
+    return readers
 
 
 def _inner_streams(made: Dataflow, operator: StreamOperator) -> None:
-    workers = [each for each in made.operators if each.startswith(f"{operator.name}.worker_")]
+    """From splits to workers, and from workers to the join, each with the shape of what goes through."""
+    placed, name = made.layers[operator.layer - 1], operator.name
+    parts = [each for each in made.operators.values() if each.share and each.name.startswith(f"{name}.worker_")]
+    small = [smaller(placed, each) for each in parts]
     for stream in operator.inputs:
-        split = _split(operator, stream)
-        for worker in workers:
-            number = worker.rpartition("_")[2]
-            made.connect(f"{split}_{number}", split, worker, made.streams[stream].shape)
-    for worker in workers:
-        made.connect(f"{worker}_out", worker, f"{operator.name}.join", ())
+        reader, shape = made.streams[stream].reader, made.streams[stream].shape
+        if made.operators[reader].kind == "dilate":
+            reader, before = f"{name}.split_delta", reader
+            shape = dilated_shape(placed)
+            made.connect(f"{before}_out", before, reader, shape)
+        for number, (part, share) in enumerate(zip(small, parts)):
+            if made.operators[reader].kind == "roundrobin":
+                shape = part.output_shape if reader.endswith("delta") else part.input_shape
+            made.connect(f"{reader}_{number}", reader, share.name, shape)
+    for part, share in zip(small, parts):
+        shape = part.output_shape if share.kind == "forward" else part.input_shape
+        made.connect(f"{share.name}_out", share.name, f"{name}.join", shape)
 
 
 def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
@@ -95,35 +113,91 @@ def shares(flow: Dataflow, operator: StreamOperator) -> int | None:
     return placed.input_shape[2] if isinstance(layer, Pooling) else None
 
 
+def with_operators(flow: Dataflow, partition: Sequence[Sequence[str]]) -> Dataflow:
+    """The dataflow, or the one taken apart that has these parts: by the finest grain that gives so many workers."""
+    try:
+        parts = Counter(
+            str(name).partition(".worker_")[0] for names in partition for name in names if ".worker_" in name
+        )
+    except TypeError:
+        return flow  # it is no division: `schedule` says so
+    counts = {name: shares(flow, each) or 0 for name, each in flow.operators.items()}
+    for grain in range(1, max(counts.values()) + 1) if parts else ():
+        if all(-(-count // grain) == parts[name] for name, count in counts.items()):
+            return decomposed(flow, grain)
+    return flow
+
+
 # --- what the parts do ------------------------------------------------------------
 
 
-def divided(placed: Placed, operator: StreamOperator, flow: Dataflow, array: Array) -> list[Array]:
-    """What a split gives its workers: all of it, or a slice of the last axis each."""
-    whole, _, end = operator.name.partition(".")
-    workers = [flow.operators[f"{whole}.worker_{stream.rpartition('_')[2]}"] for stream in operator.outputs]
-    kind, layer, delta = workers[0].kind, placed.layer, end == "split_delta"
-    if isinstance(layer, Conv2D) and delta:
-        array = dilated(layer, array, placed.input_shape)
-    if isinstance(layer, Conv2D) or (isinstance(layer, Dense) and (kind == "forward" or delta)):
-        return [array] * len(workers)
-    if isinstance(layer, Dense):
-        array = array.reshape(-1)
-    return [array[..., each.share.start : each.share.stop] for each in workers if each.share is not None]
+def divided(placed: Placed, operator: StreamOperator, samples: Array) -> list[Array]:
+    """What a roundrobin gives its workers: a slice of the last axis each."""
+    if isinstance(placed.layer, Dense):
+        samples = samples.reshape(len(samples), -1)
+    return np.split(samples, operator.cuts, axis=-1)
 
 
 def joined(placed: Placed, operator: StreamOperator, parts: list[Array]) -> Array:
     """The workers' results, one after the other along the last axis."""
     shape = placed.output_shape if operator.name.startswith("F") else placed.input_shape
-    return np.concatenate(parts, axis=-1).reshape(shape)
+    return np.concatenate(parts, axis=-1).reshape(-1, *shape)
 
 
-def dilated(layer: Any, delta: Array, input_shape: tuple[int, ...]) -> Array:
+def dilated_shape(placed: Placed) -> tuple[int, ...]:
+    layer: Any = placed.layer
+    high, wide = (
+        n + 2 * p + k - 1 for n, p, k in zip(placed.input_shape[:2], layer.padding, layer.kernel_size, strict=True)
+    )
+    return high, wide, layer.filters
+
+
+def dilated(placed: Placed, delta: Array) -> Array:
     """delta spread out for a convolution's backward: E[k - 1 + s i, k - 1 + s j] = delta[i, j], and zeros between."""
-    (kh, kw), (sh, sw), (ph, pw) = layer.kernel_size, layer.strides, layer.padding
-    spread = np.zeros((input_shape[0] + 2 * ph + kh - 1, input_shape[1] + 2 * pw + kw - 1, delta.shape[2]))
-    spread[kh - 1 :: sh, kw - 1 :: sw][: delta.shape[0], : delta.shape[1]] = delta
+    spread = np.zeros((len(delta), *dilated_shape(placed)))
+    spread[:, *_places(placed)] = delta
     return spread
+
+
+def _places(placed: Placed) -> tuple[slice, ...]:
+    """Where the entries of delta lie when it is spread out."""
+    layer: Any = placed.layer
+    extents = zip(layer.kernel_size, layer.strides, placed.output_shape)
+    return tuple(slice(k - 1, k - 1 + s * n, s) for k, s, n in extents)
+
+
+def smaller(placed: Placed, operator: StreamOperator) -> Placed:
+    """The layer that a worker computes."""
+    layer, forwards, count = placed.layer, operator.kind == "forward", len(operator.share or ())
+    biased = {"use_bias": int("b" in owned(placed, operator))}
+    shape = placed.input_shape
+    small: Any = layer
+    if isinstance(layer, Dense):
+        small = Dense(count if forwards else layer.units, **biased)
+        shape = shape if forwards else (count,)
+    elif isinstance(layer, Conv2D):
+        filters = count if forwards else layer.filters
+        small = Conv2D(filters, layer.kernel_size, layer.strides, padding=layer.padding, **biased)
+        shape = shape if forwards else (*shape[:2], count)
+    else:
+        shape = (*shape[:2], count)
+    return Placed(small, placed.number, None, shape)
+
+
+def owned(placed: Placed, operator: StreamOperator) -> dict[str, Any]:
+    """Where the weights that an operator reads, or as a backward changes, lie in its layer's: an index by name."""
+    if operator.kind not in ("forward", "backward"):
+        return {}
+    share = operator.share
+    if share is None:
+        return dict.fromkeys(placed.weight_shapes, ...)
+    cut = slice(share.start, share.stop)
+    if operator.kind == "forward":
+        last = (..., cut) if isinstance(placed.layer, Dense) else (cut,)
+        return {name: last if name == "W" else cut for name in placed.weight_shapes}
+    first = (cut,) if isinstance(placed.layer, Dense) else (slice(None), cut)
+    mine = {"W": first} | ({} if share.start else {"b": ...})  # the first worker alone has the bias
+    return {name: mine[name] for name in mine if name in placed.weight_shapes}
 
 
 class Share:
@@ -131,75 +205,42 @@ class Share:
 
     def __init__(self, placed: Placed, operator: StreamOperator) -> None:
         assert operator.share is not None
-        layer, share = placed.layer, operator.share
         self.forwards = operator.kind == "forward"
-        self.index = {name: _part(layer, name, self.forwards, share) for name in placed.weight_shapes}
-        if not self.forwards and share.start:
-            self.index.pop("b", None)  # the first worker alone has the bias
-        biased = {"use_bias": int("b" in self.index)}
-        count = len(share)
-        shape = placed.input_shape
-        if isinstance(layer, Dense):
-            small: Any = Dense(count if self.forwards else layer.units, **biased)
-            shape = shape if self.forwards else (count,)
-        elif isinstance(layer, Conv2D):
-            filters = count if self.forwards else layer.filters
-            small = Conv2D(filters, layer.kernel_size, layer.strides, padding=layer.padding, **biased)
-            shape = shape if self.forwards else (*shape[:2], count)
-        else:
-            small, shape = layer, (*shape[:2], count)
-        self.share = share
-        part = Placed(small, placed.number, None, shape)
-        spread = isinstance(layer, Conv2D) and not self.forwards
+        self.index = owned(placed, operator)
+        self.channels = slice(operator.share.start, operator.share.stop)
+        part = smaller(placed, operator)
+        spread = isinstance(placed.layer, Conv2D) and not self.forwards
         self.arithmetic = SpreadArithmetic(part) if spread else arithmetic(part)
 
-    def weights(self, whole: Mapping[str, Array]) -> dict[str, Array]:
-        return {name: whole[name][index] for name, index in self.index.items()}
-
     def fire(self, inputs: list[Array], whole: Mapping[str, Array]) -> tuple[Array, dict[str, Array]]:
-        """The result, and the gradients of this part of the weights."""
-        mine = self.weights(whole)
+        """The results, and the gradients of this part of the weights."""
+        mine = {name: whole[name][index] for name, index in self.index.items()}
         if self.forwards:
             return self.arithmetic.forward(inputs[0], mine)[0], {}
         held = inputs[1] if len(inputs) > 1 else None
         if isinstance(self.arithmetic, SpreadArithmetic) and held is not None:
-            held = held[..., self.share.start : self.share.stop]
+            held = held[..., self.channels]
         return self.arithmetic.backward(inputs[0], held, mine)
-
-
-def _part(layer: Any, name: str, forwards: bool, share: range) -> Any:
-    """Where a worker's weights lie in the layer's."""
-    cut = slice(share.start, share.stop)
-    if name == "b":
-        return cut if forwards else slice(None)
-    if isinstance(layer, Dense):
-        return (slice(None), cut) if forwards else (cut,)
-    return (cut,) if forwards else (slice(None), cut)
 
 
 class SpreadArithmetic(LayerArithmetic):
     """A convolution's backward from delta spread out: dx correlates it with the kernel turned round."""
 
-    def __init__(self, placed: Placed) -> None:
-        super().__init__(placed)
-        layer: Any = placed.layer
-        (kh, kw), (ph, pw), (height, width, _) = layer.kernel_size, layer.padding, placed.input_shape
-        spread = LeafNode.input((height + 2 * ph + kh - 1, width + 2 * pw + kw - 1, layer.filters), "E")
-        kernel: Any = self.weights[0]
+    def _made(self, count: int) -> tuple[Calculation, Calculation]:
+        _, learned = super()._made(count)
+        layer: Any = self.placed.layer
+        (ph, pw), (height, width, _) = layer.padding, self.placed.input_shape
+        spread = LeafNode.input((count, *dilated_shape(self.placed)), "E")
+        kernel: Any = LeafNode.input(self.placed.weight_shapes["W"], "W")
         turned = kernel[:, :, ::-1, ::-1].transpose(2, 3, 0, 1)  # (kh, kw, filters, channels)
         whole: Any = conv2d(spread, turned)
-        dx = whole[ph : ph + height, pw : pw + width]
-        self.correlated = Calculation([spread, self.weights[0]], [dx])
-        found = gradients((self.result * self.delta).sum(), self.weights)
-        self.learned = Calculation([self.delta, self.x, *self.weights], found)
+        dx = whole[:, ph : ph + height, pw : pw + width]
+        return Calculation([spread, kernel], [dx]), Calculation(learned.inputs, learned.outputs[1:])
 
     def backward(
         self, delta: Array, held: Array | None, weights: Mapping[str, Array]
     ) -> tuple[Array, dict[str, Array]]:
-        layer: Any = self.placed.layer
-        (kh, kw), (sh, sw) = layer.kernel_size, layer.strides
-        high, wide, _ = self.placed.output_shape
-        given = [weights[name] for name in self.names]
-        undone = delta[kh - 1 :: sh, kw - 1 :: sw][:high, :wide]
-        (dx,) = self.correlated(delta, given[0])
-        return dx, dict(zip(self.names, self.learned(undone, held, *given)))
+        correlated, learned = self.both(len(delta))
+        (dx,) = correlated(delta, weights["W"])
+        found = learned(delta[:, *_places(self.placed)], held, *(weights[name] for name in self.names))
+        return dx, dict(zip(self.names, found))

@@ -1,8 +1,8 @@
 """The pipeline on real workers, threads or processes, with the bits of the serial recurrence.
 
-A worker runs the operators of one part, sample after sample. Between workers
-there are queues that hold few samples, and no lockstep: the forward of group g
-waits for its weights U_g, everything else for its samples.
+A worker runs the operators of one part, block after block of each group's samples.
+Between workers there are queues that hold few blocks, and no lockstep: the forward
+of group g waits for its weights U_g, everything else for its samples.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ import numpy as np
 
 from ..core.imports import interrupts_to
 from ..errors import TrainingError
+from .dataflow import Dataflow, StreamOperator
 from .firing import NetworkMachine
 from .network import Network, Weights
+from .partitioning import Partition
 from .pipeline import schedule
-from .schemes import added, check_policy, copied, updated
+from .schemes import Gradients, Versions, added, block_size, blocks, copied, groups
+from .splitjoin import owned, with_operators
 
 Array = Any
-CAPACITY = 4  # samples that a stream between workers holds
+CAPACITY = 4  # blocks that a stream between workers holds
 PATIENCE = 0.05  # seconds between two looks whether somebody has failed
 
 
@@ -33,7 +36,7 @@ class FiringTime(NamedTuple):
 
     worker: int
     operator: str
-    iteration: int
+    iteration: int  # of its first sample
     start: float
     end: float
 
@@ -51,34 +54,25 @@ class WorkerStopped(Exception):
     """Another worker failed, so this one ends."""
 
 
-class Store:
-    """The weights of all layers in two buffers, and how many groups have ended in each."""
+class Store(Versions):
+    """The weights of all layers in two buffers that workers share, and how many groups each writer has ended."""
 
     def __init__(self, buffers: Sequence[Weights], ended: Any, changed: Any, policy: str, rate: float) -> None:
-        self.buffers = buffers
-        self.ended = ended  # by layer
+        super().__init__(buffers, policy, rate)
+        self.ended = ended  # by writer
         self.changed = changed
-        self.policy = check_policy(policy)
-        self.rate = rate
 
-    def wait(self, layer: int, group: int, alive: Callable[[], None]) -> None:
+    def wait(self, writers: Sequence[int], group: int, alive: Callable[[], None]) -> None:
         """Until the weights of a group are there: groups 0 to group - 2 have ended."""
         with self.changed:
-            while self.ended[layer] < group - 1:
+            while any(self.ended[each] < group - 1 for each in writers):
                 alive()
                 self.changed.wait(PATIENCE)
 
-    def of(self, layer: int, group: int) -> dict[str, Array]:
-        return self.buffers[group % 2][layer]
-
-    def learn(self, layer: int, group: int, total: Mapping[str, Array], count: int) -> None:
-        """Write U_{g+2} where U_g was. Nobody reads that any more: all forwards of the group have ended."""
-        base = self.of(layer, group + 1 if self.policy == "delayed" else group)
-        after = updated(base, total, count, self.rate)
+    def written(self, writer: int) -> None:
+        """One more group has ended, and somebody may wait for it."""
         with self.changed:
-            for name, array in self.of(layer, group).items():
-                array[...] = after[name]
-            self.ended[layer] += 1
+            self.ended[writer] += 1
             self.changed.notify_all()
 
 
@@ -86,7 +80,7 @@ class Desk:
     """What all workers share: how far to go, who failed, and the clock."""
 
     def __init__(self, limit: Any, failed: Any, started: float) -> None:
-        self.limit = limit  # .value: the last iteration to begin; a Ctrl-C lowers it to the end of a group
+        self.limit = limit  # .value: the last sample to begin; a Ctrl-C lowers it to the end of a group
         self.failed = failed  # an Event
         self.started = started
 
@@ -96,65 +90,97 @@ class Desk:
 
 
 class PipelineInput(NamedTuple):
-    """What passes through: samples, labels, the groups and samples seen before, and whether firings are timed."""
+    """What passes through: operators, samples, labels, the groups and samples seen before, and whether firings are
+    timed."""
 
+    flow: Dataflow
     samples: Array
     labels: Array
     before: tuple[int, int] = (0, 0)
     timed: bool = False
 
 
-def work(
-    network: Network, part: Sequence[str], worker: int, channels: Mapping[str, Any], store: Store, desk: Desk,
-    course: PipelineInput,
-) -> tuple[list[float], list[FiringTime]]:  # fmt: skip
-    """Run one part for all samples. Raises TrainingError with the operator's name."""
-    flow, machine, size = network.expand(), NetworkMachine(network), network.batch_size
-    outside = {network.streams.data: course.samples, network.streams.labels: course.labels}
-    totals: list[dict[str, Array]] = [{} for _ in network.layers]
-    losses: list[float] = []
-    bars: list[FiringTime] = []
-    iteration = 0
-    while iteration < desk.limit.value:
-        iteration += 1
-        group = course.before[0] + (iteration - 1) // size
-        inside: dict[str, Array] = {}
-        for name in part:
-            operator = flow.operators[name]
-            layer = operator.layer - 1
-            try:
-                taken = {}
-                for each in operator.inputs:
-                    if each in outside and not flow.streams[each].writer:
-                        taken[each] = outside[each][iteration - 1]
-                    else:
-                        taken[each] = inside.pop(each) if each in inside else _get(channels[each], desk)
-                if operator.layer:
-                    store.wait(layer, group, desk.check)
-                start = time.perf_counter()
-                fired = machine.fire(
-                    operator, taken, store.of(layer, group) if operator.layer else {}, course.before[1] + iteration
-                )
-                added(totals[layer], fired.gradients)
-                if course.timed:
-                    bars.append(
-                        FiringTime(worker, name, iteration, start - desk.started, time.perf_counter() - desk.started)
-                    )
-                if operator.kind == "backward" and (iteration % size == 0 or iteration == desk.limit.value):
-                    store.learn(layer, group, totals[layer], (iteration - 1) % size + 1)
-                    totals[layer] = {}
-            except (WorkerStopped, KeyboardInterrupt):
-                raise
-            except BaseException as error:
-                raise TrainingError(f"{name} failed at sample {iteration}: {type(error).__name__}: {error}") from error
-            if fired.loss is not None:
-                losses.append(fired.loss)
-            for stream, sample in fired.given.items():
-                if stream in channels:
-                    _put(channels[stream], sample, desk)
-                elif flow.streams[stream].reader:
-                    inside[stream] = sample
-    return losses, bars
+def writers(flow: Dataflow) -> dict[str, int]:
+    """The operators that may write weights, numbered."""
+    return {
+        name: number
+        for number, name in enumerate(each.name for each in flow.operators.values() if each.kind == "backward")
+    }
+
+
+class Part:
+    """One worker's operators, and what they have at hand."""
+
+    def __init__(
+        self, network: Network, names: Sequence[str], worker: int, channels: Mapping[str, Any], store: Store,
+        desk: Desk, course: PipelineInput,
+    ) -> None:  # fmt: skip
+        self.machine, self.worker, self.channels = NetworkMachine(network), worker, channels
+        self.store, self.desk, self.course = store, desk, course
+        self.outside = {network.streams.data: course.samples, network.streams.labels: course.labels}
+        self.operators = [course.flow.operators[name] for name in names]
+        numbers = writers(course.flow)
+        self.writers = {name: number for name, number in numbers.items() if name in names}
+        self.teachers = {
+            each.name: [numbers[name] for name in numbers if course.flow.operators[name].layer == each.layer]
+            for each in self.operators
+            if each.kind == "forward"
+        }
+        self.mine = {
+            name: owned(network.layers[each.layer - 1], each)
+            for name, each in course.flow.operators.items()
+            if name in self.writers
+        }
+        self.size, self.block = network.batch_size, block_size(network)
+        self.losses: list[float] = []
+        self.bars: list[FiringTime] = []
+
+    def run(self) -> tuple[list[float], list[FiringTime]]:
+        """All samples. Raises TrainingError with the operator's name."""
+        for group, members in enumerate(groups(len(self.course.samples), self.size), self.course.before[0]):
+            if members.start >= self.desk.limit.value:
+                break
+            totals: Gradients = {}
+            for block in blocks(members, self.block):
+                inside: dict[str, Array] = {}
+                for operator in self.operators:
+                    try:
+                        self._fire(operator, group, block, inside, totals)
+                        if operator.name in self.mine and block.stop == members.stop:
+                            mine, total = self.mine[operator.name], totals.get(operator.name, {})
+                            self.store.learn(operator.layer - 1, group, mine, total, len(members))
+                            self.store.written(self.writers[operator.name])
+                    except (WorkerStopped, KeyboardInterrupt):
+                        raise
+                    except BaseException as error:
+                        where = f"{operator.name} failed at sample {block.start + 1}"
+                        raise TrainingError(f"{where}: {type(error).__name__}: {error}") from error
+        return self.losses, self.bars
+
+    def _fire(
+        self, operator: StreamOperator, group: int, block: range, inside: dict[str, Array], totals: Gradients
+    ) -> None:
+        taken = {each: self._taken(each, block, inside) for each in operator.inputs}
+        self.store.wait(self.teachers.get(operator.name, ()), group, self.desk.check)
+        held = self.store.of(operator.layer - 1, group) if operator.layer else {}
+        start = time.perf_counter()
+        fired = self.machine.fire(operator, taken, held, self.course.before[1] + block.start + 1)
+        if fired.gradients:
+            added(totals.setdefault(operator.name, {}), fired.gradients)
+        if self.course.timed:
+            times = (each - self.desk.started for each in (start, time.perf_counter()))
+            self.bars.append(FiringTime(self.worker, operator.name, block.start + 1, *times))
+        self.losses += fired.loss or ()
+        for stream, samples in fired.given.items():
+            if stream in self.channels:
+                _put(self.channels[stream], samples, self.desk)
+            elif self.course.flow.streams[stream].reader:
+                inside[stream] = samples
+
+    def _taken(self, stream: str, block: range, inside: dict[str, Array]) -> Array:
+        if stream in self.outside and not self.course.flow.streams[stream].writer:
+            return self.outside[stream][block.start : block.stop]
+        return inside.pop(stream) if stream in inside else _get(self.channels[stream], self.desk)
 
 
 def _get(channel: Any, desk: Desk) -> Array:
@@ -174,20 +200,25 @@ def _put(channel: Any, sample: Array, desk: Desk) -> None:
             desk.check()
 
 
-def crossing(network: Network, partition: Sequence[Sequence[str]]) -> list[str]:
-    """The names of the streams from one part to another."""
-    return [each.name for each in network.expand().crossing(partition)]
+Division = Sequence[Sequence[str]] | Partition
 
 
-def checked(network: Network, partition: Sequence[Sequence[str]] | None) -> list[list[str]]:
-    """The parts; halves of the operators if none are given. Raises SequentialError for what is no division."""
-    flow = network.expand()
-    if partition is None:
+def checked(network: Network, division: Division | None) -> tuple[Dataflow, list[list[str]]]:
+    """Operators and who runs them; halves if nobody says. Raises SequentialError for what is no division.
+
+    The names of the parts of splitjoins are those of the network taken apart, by the finest grain that has them.
+    """
+    flow = Network.expand(network)
+    if isinstance(division, Partition):
+        flow, division = division.flow, division.parts
+    elif division is None:
         names = list(flow.operators)
         middle = names.index("lossComp") + 1
-        partition = [names[:middle], names[middle:]]
-    schedule(flow, partition)
-    return [list(names) for names in partition]
+        division = [names[:middle], names[middle:]]
+    else:
+        flow = with_operators(flow, division)
+    schedule(flow, division)
+    return flow, [list(names) for names in division]
 
 
 class _Cell:
@@ -199,26 +230,21 @@ class _Cell:
 
 def in_threads(
     network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str = "delayed",
-    partition: Sequence[Sequence[str]] | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
+    partition: Division | None = None, before: tuple[int, int] = (0, 0), timed: bool = False,
 ) -> Ran:  # fmt: skip
     """A pipelined run with a thread for each part. A Ctrl-C ends it behind the group at hand."""
-    parts = checked(network, partition)
-    store = Store(
-        [copied(each) for each in buffers],
-        [before[0]] * len(network.layers),
-        threading.Condition(),
-        policy,
-        network.learning_rate,
-    )
+    flow, parts = checked(network, partition)
+    ended = [before[0]] * len(writers(flow))
+    store = Store([copied(each) for each in buffers], ended, threading.Condition(), policy, network.learning_rate)
     desk = Desk(_Cell(len(samples)), threading.Event(), time.perf_counter())
-    channels: dict[str, Any] = {name: queue.Queue(CAPACITY) for name in crossing(network, parts)}
+    channels: dict[str, Any] = {each.name: queue.Queue(CAPACITY) for each in flow.crossing(parts)}
     answers: dict[int, Any] = {}
-    course = PipelineInput(samples, labels, before, timed)
+    course = PipelineInput(flow, samples, labels, before, timed)
     _ = network.arithmetic  # made here, once, not by each thread
 
     def run(worker: int) -> None:
         try:
-            answers[worker] = work(network, parts[worker], worker, channels, store, desk, course)
+            answers[worker] = Part(network, parts[worker], worker, channels, store, desk, course).run()
         except BaseException as error:
             answers[worker] = error
             desk.failed.set()

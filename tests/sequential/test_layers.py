@@ -22,9 +22,9 @@ def both(layer, shape, seed=0):
     weights = {name: random.normal(size=extents) for name, extents in place.weight_shapes.items()}
     delta = random.normal(size=place.output_shape)
     does = arithmetic(place)
-    y, kept = does.forward(x, weights)
-    dx, found = does.backward(delta, x if layer.reads_input else kept, weights)
-    return x, weights, delta, y, dx, found
+    y, kept = does.forward(x[None], weights)
+    dx, found = does.backward(delta[None], x[None] if layer.reads_input else kept, weights)
+    return x, weights, delta, y[0], dx[0], found
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.booleans(), st.integers(0, 99))
@@ -49,7 +49,7 @@ def test_conv2d_and_its_dilated_correlation(kernel, strides, padding, channels, 
     x, w, delta, y, dx, found = both(layer, shape)
     (kh, kw), (sh, sw), (ph, pw) = kernel, strides, padding
     wide = np.pad(x, ((ph, ph), (pw, pw), (0, 0)))
-    spread = dilated(layer, delta, shape)
+    spread = dilated(placed([layer], shape)[0], delta[None])[0]
     expected, learned = np.zeros_like(y), np.zeros_like(w["W"])
     back = np.zeros_like(wide)
     for m in range(y.shape[0]):
@@ -83,7 +83,7 @@ def test_pooling_leaves_the_rest_out(pool, seed):
 
 def test_the_first_of_equal_maxima_takes_the_gradient():
     (place,) = placed([MaxPooling2D(2)], (2, 2, 1))
-    dx, _ = arithmetic(place).backward(np.ones((1, 1, 1)), np.ones((2, 2, 1)), {})
+    dx, _ = arithmetic(place).backward(np.ones((1, 1, 1, 1)), np.ones((1, 2, 2, 1)), {})
     assert dx.reshape(-1).tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
@@ -99,15 +99,15 @@ def test_activations():
 
 def test_dropout_drops_in_training_alone():
     (place,) = placed([Dropout(0.4)], (1000,))
-    does, x = arithmetic(place), np.ones(1000)
+    does, x = arithmetic(place), np.ones((1, 1000))
     assert np.array_equal(does.forward(x, {})[0], x)
-    y, mask = does.forward(x, {}, (0, 1, 1))
-    assert set(y) == {0.0, 1 / 0.6} and 0.35 < (y == 0).mean() < 0.45
+    y, mask = does.forward(x, {}, [(0, 1, 1)])
+    assert set(y[0]) == {0.0, 1 / 0.6} and 0.35 < (y == 0).mean() < 0.45
     assert np.array_equal(does.backward(x, mask, {})[0], mask)
-    assert np.array_equal(does.forward(x, {}, (0, 1, 1))[0], y)  # by seed, layer and iteration alone
-    assert not np.array_equal(does.forward(x, {}, (0, 1, 2))[0], y)
+    assert np.array_equal(does.forward(x, {}, [(0, 1, 1)])[0], y)  # by seed, layer and iteration alone
+    assert not np.array_equal(does.forward(x, {}, [(0, 1, 2)])[0], y)
     (whole,) = placed([Dropout(1)], (3,))
-    assert arithmetic(whole).forward(np.ones(3), {}, (0, 1, 1))[0].tolist() == [0.0, 0.0, 0.0]
+    assert arithmetic(whole).forward(np.ones((1, 3)), {}, [(0, 1, 1)])[0].tolist() == [[0.0, 0.0, 0.0]]
 
 
 @given(st.integers(0, 99))
@@ -115,19 +115,19 @@ def test_losses_and_the_gradient_of_softmax_with_cross_entropy(seed):
     random = np.random.default_rng(seed)
     z, y = random.normal(size=4) * 3, np.eye(4)[seed % 4]
     (place,) = placed([Activation("softmax")], (4,))
-    p, kept = arithmetic(place).forward(z, {})
-    loss, slope = Loss("crossEntropy", (4,))(p, y)
-    assert loss == pytest.approx(-np.log(p[seed % 4]), rel=1e-12)
+    p, kept = arithmetic(place).forward(z[None], {})
+    (loss,), slope = Loss("crossEntropy", (4,))(p, y[None])
+    assert loss == pytest.approx(-np.log(p[0, seed % 4]), rel=1e-12)
     np.testing.assert_allclose(slope, -y / p, **NEAR)
     np.testing.assert_allclose(arithmetic(place).backward(slope, kept, {})[0], p - y, **NEAR)
-    loss, slope = Loss("variance", (4,))(z, y)
+    (loss,), slope = Loss("variance", (4,))(z[None], y[None])
     assert loss == pytest.approx(((z - y) ** 2).sum() / 2, rel=1e-12)
-    np.testing.assert_allclose(slope, z - y, **NEAR)
+    np.testing.assert_allclose(slope[0], z - y, **NEAR)
 
 
 def test_a_probability_of_zero_has_a_finite_loss():
-    loss, slope = Loss("crossEntropy", (2,))(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
-    assert loss == pytest.approx(-np.log(1e-12)) and slope.tolist() == pytest.approx([-1e12, 0.0])
+    loss, slope = Loss("crossEntropy", (2,))(np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]]))
+    assert loss == pytest.approx([-np.log(1e-12)]) and slope[0].tolist() == pytest.approx([-1e12, 0.0])
 
 
 def test_golden_convolution():
@@ -136,11 +136,11 @@ def test_golden_convolution():
     for strides, out, learned in ((2, [[44, 64], [124, 144]], [[24, 28], [40, 44]]), (1, None, [[54, 63], [90, 99]])):
         (place,) = placed([Conv2D(1, 2, strides, use_bias=0)], (4, 4, 1))
         does = arithmetic(place)
-        y, _ = does.forward(x, w)
-        dx, found = does.backward(np.ones_like(y), x, w)
-        assert out is None or y[..., 0].tolist() == out
+        y, _ = does.forward(x[None], w)
+        dx, found = does.backward(np.ones_like(y), x[None], w)
+        assert out is None or y[0, ..., 0].tolist() == out
         assert found["W"][0, 0].tolist() == learned
-    assert dx[..., 0].tolist() == [[1, 3, 3, 2], [4, 10, 10, 6], [4, 10, 10, 6], [3, 7, 7, 4]]
+    assert dx[0, ..., 0].tolist() == [[1, 3, 3, 2], [4, 10, 10, 6], [4, 10, 10, 6], [3, 7, 7, 4]]
 
 
 def test_layers_know_their_neighbours():

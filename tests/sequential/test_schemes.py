@@ -55,7 +55,7 @@ def test_golden_serial_descent_and_the_naive_pipeline():
     network.fit(x[:10], y[:10], batch_size=1, shuffle=False)
     found = network.values
     np.testing.assert_allclose(found, (0.963277127948904, 0.626714128369926), rtol=1e-14)
-    naive = in_cycles(network, schedule(network.expand()), START, x[:10], y[:10], None)
+    naive, _ = in_cycles(network, schedule(network.expand()), START, x[:10], y[:10], None)
     np.testing.assert_allclose(
         [float(each["W"][0, 0]) for each in naive], (1.03413313184668, 0.706447864318458), rtol=1e-14
     )
@@ -64,9 +64,9 @@ def test_golden_serial_descent_and_the_naive_pipeline():
 @pytest.mark.parametrize("policy", ["delayed", "alternate"])
 def test_cycle_by_cycle_the_bits_are_those_of_the_recurrence(policy):
     network, x, y = small()
-    *_, last = in_series(network, doubled(network.weights), x, y, policy)
+    *_, last = in_series(network, doubled(network.weights), x, y, policy, block=1)
     found = in_cycles(network, schedule(network.expand()), network.weights, x, y, policy)
-    assert same(found, newest(last.buffers, last.group + 1))
+    assert all(map(same, found, last.buffers))
 
 
 def parts(network, count):
@@ -81,7 +81,7 @@ def test_threads_find_the_bits_of_the_recurrence(policy, count):
     *_, last = in_series(network, doubled(network.weights), x, y, policy)
     ran = in_threads(network, doubled(network.weights), x, y, policy, parts(network, count), timed=True)
     assert all(map(same, ran.buffers, last.buffers))
-    assert ran.ended == 3 and len(ran.losses) == 30 and len(ran.bars) == 30 * 12
+    assert ran.ended == 3 and len(ran.losses) == 30 and len(ran.bars) == (4 + 4 + 1) * 12  # blocks of 4
 
 
 def test_processes_find_the_bits_of_the_recurrence():
@@ -116,14 +116,14 @@ def test_a_failing_operator_is_named(monkeypatch):
     network, x, y = small()
     fire = firing.NetworkMachine.fire
 
-    def failing(self, operator, taken, weights, iteration, flow=None):
-        if operator.name == "BComp4" and iteration == 7:
+    def failing(self, operator, taken, weights, iteration):
+        if operator.name == "BComp4" and iteration == 9:
             raise ZeroDivisionError("no reason")
-        return fire(self, operator, taken, weights, iteration, flow)
+        return fire(self, operator, taken, weights, iteration)
 
     monkeypatch.setattr(firing.NetworkMachine, "fire", failing)  # a fault that is put in
     before = copied(network.weights)
-    with pytest.raises(TrainingError, match="BComp4 failed at sample 7: ZeroDivisionError: no reason"):
+    with pytest.raises(TrainingError, match="BComp4 failed at sample 9: ZeroDivisionError: no reason"):
         network.fit(x, y, workers="threads", shuffle=False, progress=False)
     assert same(network.weights, before)
 
@@ -162,17 +162,11 @@ def test_a_ctrl_c_leaves_whole_groups():
     assert all(map(same, ran.buffers, last.buffers))
 
 
-def test_streams_between_workers_hold_few_samples():
+def test_streams_between_workers_are_those_from_one_part_to_another():
     network, _, _ = small()
-    assert workers.crossing(network, parts(network, 1)) == []
-    assert workers.crossing(network, workers.checked(network, None)) == [
-        "_Loss",
-        "F5_B5",
-        "F3_B4",
-        "F3_B3",
-        "F2_B2",
-        "copy_2",
-    ]
+    for count, expected in ((1, []), (None, ["_Loss", "F5_B5", "F3_B4", "F3_B3", "F2_B2", "copy_2"])):
+        flow, divided = workers.checked(network, count and parts(network, count))
+        assert [each.name for each in flow.crossing(divided)] == expected
 
 
 ENDLESS = """

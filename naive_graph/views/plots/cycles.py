@@ -65,8 +65,7 @@ def cycles(
 
 
 def _colour(schedule: Any, name: str, iteration: int, met: set[str], group_size: int | None) -> str:
-    layers = {number for number, _, _ in schedule.holders()}
-    if schedule.dataflow.operators[name].layer not in layers:
+    if name not in schedule.users:
         return NONE
     if f"{name}({iteration})" in met:
         return MIXED
