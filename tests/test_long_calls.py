@@ -20,7 +20,7 @@ import os, sys, tempfile
 from naive_graph import Graph, LeafNode, Model, Program, Variable, gradients, lower, progress, step
 from naive_graph.core import plan, progress as room, reference
 from naive_graph.engines.choice import Setting
-from naive_graph.program import windowed
+from naive_graph.program import dispatch
 room.PATIENCE = room.PACE = 0.0
 plan.FEW = reference.FEW = room.FEW = 0
 Setting.default = "reference"
@@ -49,7 +49,7 @@ CALLS = {
     "kernels": "Program(y + x * 2.0, wrt=[x], engine='tape')()",
     "minimize": "Program(y, wrt=[x]).minimize(0.001, 100_000)",
     "load": "model.load(path)",
-    "windows": "windowed.LEAST_ROWS = 10; Program(y + x.exp(), wrt=[x])()",
+    "windows": "dispatch.LEAST_ROWS = 10; Program(y + x.exp(), wrt=[x])()",
 }  # fmt: skip
 
 

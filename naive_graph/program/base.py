@@ -1,4 +1,4 @@
-"""What a Program does, by the nodes of the scalar graph: it is asked, walks downhill, is copied and looked at."""
+"""The Program of nodes of the scalar graph: calling it, `minimize`, copies, and its passes to look at."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, rows_of
 from ..graph.printed import wrapped
 from ..graph.registry import CURRENT
 from ..graph.running import complain
-from .again import AGE, Again, again, never
+from .backends import Backend, Query
+from .dispatch import dispatch
+from .fast_path import AGE, Again, FastPath, fast_path, form_of, never
 from .feeding import checked, inputs_of, is_single, missing, nodes_of, slot_of, slots_of, too_many
-from .given import Inputs, Slot, Weights
-from .habit import Habit, form_of
-from .questions import Answers, Question
+from .inputs import Inputs, InputSlot, Weights
 from .weights import InArray, InGraph
-from .windowed import question
 
 Feed = Mapping[PlaceHolder, Any]
 
@@ -48,9 +47,9 @@ _answer = tuple.__new__  # an Answer of a pair, quicker than its own class makes
 
 
 class ProgramBase:
-    """What a `Program` is, and does, whose outputs, wrt and inputs are nodes of the scalar graph."""
+    """A `Program` whose outputs, wrt and inputs are nodes of the scalar graph; see there."""
 
-    _unnamed: Sequence[Slot] = ()  # inputs that a call does not take, which have a value of their own
+    _unnamed: Sequence[InputSlot] = ()  # inputs that a call does not take, which have a value of their own
     drawer: Callable[..., Any] | None = None  # how a plan is drawn: views/drawing/plans.py, higher up, sets it
 
     def __init__(
@@ -91,11 +90,11 @@ class ProgramBase:
         self._begin()
 
     def _begin(self) -> None:
-        """As before the first question."""
+        """Begin without compiled code, and with a lock of its own."""
         self._lock = RLock()
-        self._habit = Habit()
+        self._fast_path = FastPath()
         self._nothing = Inputs(self._tables, {}, [])
-        self._questions: dict[Any, Answers] = {}
+        self._backends: dict[Any, Backend] = {}
 
     def _holder(self, weights: Any) -> InGraph | InArray:
         if weights is None:
@@ -104,7 +103,7 @@ class ProgramBase:
             raise FeedError("weights= holds the values of Variables; a PlaceHolder among wrt is fed.")
         return InArray(self._wrt, *(weights if isinstance(weights, tuple) else (weights, None)))
 
-    def _slot(self, input: Any) -> Slot:
+    def _slot(self, input: Any) -> InputSlot:
         return slot_of(input)
 
     # --- asking ---
@@ -119,13 +118,13 @@ class ProgramBase:
         has another shape or batches differ in length.
         """
         if feed is None:
-            tables, habit = self._tables, self._habit
+            tables, path = self._tables, self._fast_path
             with tables.lock:
-                if tables._cache.get(AGE) is habit.age:  # nobody has changed the graph
-                    found = habit.way(*inputs)
+                if tables._cache.get(AGE) is path.age:  # nobody has changed the graph
+                    found = path.way(*inputs)
                     if found is not None:
                         return _answer(Answer, found)
-                    habit.close()
+                    path.close()
         return self._asked(feed, inputs)
 
     def _asked(self, feed: Feed | None, inputs: Sequence[Any]) -> Answer:
@@ -137,21 +136,21 @@ class ProgramBase:
             answers = self._ask(given, self._kept.held)
             form = form_of(age, given, inputs) if feed is None else None  # a question by name has no short way
             with self._tables.lock:  # no column may move while machine code reads it
-                self._habit.ask(form, answers.stays)
+                self._fast_path.ask(form, answers.stays)
                 values, slopes, finite = answers(given)
-                self._habit.answer(age, finite, lambda: self._short_way(answers, given, inputs))
+                self._fast_path.answer(age, finite, lambda: self._short_way(answers, given, inputs))
             if not finite and GraphType._on_invalid != "ignore":
                 complain(answers.culprit(given), GraphType._on_invalid)
         if self._single:
             return Answer(values[0], slopes[0] if slopes else [])
         return Answer(values, slopes)
 
-    def _short_way(self, answers: Answers, given: Inputs, inputs: Sequence[Any]) -> Again:
-        """The short way, if there is one: a question of one form that was asked twice will be asked again."""
+    def _short_way(self, answers: Backend, given: Inputs, inputs: Sequence[Any]) -> Again:
+        """The fast path for calls of this form, which came twice, if they can have one."""
         slots, plain = self._inputs[: len(inputs)], bool(inputs) and all(type(each) is float for each in inputs)
         arrays = all(getattr(each, "ndim", 0) for each in inputs)
         if plain or (arrays and len(given.batches) in (0, len(inputs))):
-            return again(answers, self._kept, given.samples, self._single, slots, plain)
+            return fast_path(answers, self._kept, given.samples, self._single, slots, plain)
         return never
 
     def _given(self, feed: Feed | None, inputs: Sequence[Any] = ()) -> Inputs:
@@ -160,18 +159,18 @@ class ProgramBase:
             raise too_many(self._tables, self._inputs, len(inputs))
         return checked(self._tables, *self._pairs(feed, inputs))
 
-    def _pairs(self, feed: Feed | None, inputs: Sequence[Any]) -> tuple[Feed | None, Iterable[tuple[Slot, Any]]]:
+    def _pairs(self, feed: Feed | None, inputs: Sequence[Any]) -> tuple[Feed | None, Iterable[tuple[InputSlot, Any]]]:
         """What is fed by PlaceHolder; and each input with what is given for it."""
         return feed, zip(self._inputs, inputs, strict=False)
 
     def _refuse_stale(self) -> None:
-        """Rows that were cut may have been used anew; whoever still has the newest one has all."""
+        """Raise StaleNodeError if a row was cut, and may mean another node now; if the newest is there, all are."""
         home = self._newest._home
         if home.closed or home is not self._tables:
             raise StaleNodeError(f"This Program's graph {home.closed}. Build the Program again.")
 
-    def _ask(self, given: Inputs, weights: Weights | None) -> Answers:
-        """The compiled question for these batches, and numbers for what was not fed now."""
+    def _ask(self, given: Inputs, weights: Weights | None) -> Backend:
+        """The backend for these batches; and PlaceHolders that were not fed get the numbers that they have."""
         if self._tables.unset:
             held = weights.places if weights is not None else ()
             check_set(self._tables, set(ancestors(self._tables, self._rows)).difference(held))
@@ -183,18 +182,18 @@ class ProgramBase:
                 given.numbers[row] = self._tables.values[row]
         return answers
 
-    def _compiled(self, given: Inputs, weights: Weights | None) -> Answers:
-        """The question; compiled when it is first asked. weights: what is read in place."""
+    def _compiled(self, given: Inputs, weights: Weights | None) -> Backend:
+        """The backend for these batches, compiled when it is first needed. weights: an array that is read in place."""
         self._refuse_stale()
         home = self._tables
         if home.drawings != self._drawings:
-            self._questions, self._drawings = {}, home.drawings
+            self._backends, self._drawings = {}, home.drawings
         key = (weights is None, *(batch.rows for batch in given.batches))
-        if key not in self._questions:
+        if key not in self._backends:
             batched = frozenset(row for batch in given.batches for row in batch.rows)
-            asked = Question(home, self._rows, self._wrt, batched, self._engine, weights)
-            self._questions[key] = question(asked)
-        answers = self._questions[key]
+            asked = Query(home, self._rows, self._wrt, batched, self._engine, weights)
+            self._backends[key] = dispatch(asked)
+        answers = self._backends[key]
         answers.weights = weights
         return answers
 
@@ -337,8 +336,8 @@ class ProgramBase:
         return drawer(answers.machine, after, **wishes)
 
 
-def _stages(answers: Answers) -> dict[str, Any]:
-    """Each pass at its place; one that ran twice at its last."""
+def _stages(answers: Backend) -> dict[str, Any]:
+    """The plan after each pass, in their order; a pass that ran twice stands where it ran last."""
     made: dict[str, Any] = {}
     for stage in answers.machine.stages() if answers.machine is not None else ():
         made.pop(stage.name, None)

@@ -1,4 +1,4 @@
-"""A whole optimisation as compiled code: the update formula becomes rows behind the gradient's.
+"""`minimize` as compiled code: the update formula becomes rows of the plan, behind those of the gradient.
 
     w <- w - 0.1 * g        is two more rows, and a move: the new w is the next run's w.
 
@@ -32,8 +32,8 @@ from ..engines.tape.tape import Tape
 from ..errors import NodeError, OperandError
 from ..graph.graph import GraphType
 from ..graph.running import complain
-from .given import Inputs, feed
-from .questions import ByReference
+from .backends import ReferenceBackend
+from .inputs import Inputs, feed
 from .update import FORMULA, beside, called, formula_of, made_by, memories_of
 
 LONGEST = 0.1  # seconds that run before a Ctrl-C is heard
@@ -41,19 +41,19 @@ FAR = 1.5 * 2.0**52  # so far from 0 that a float has no digits for fractions
 
 
 class Carried(NamedTuple):
-    """Where a leaf's value comes from: the last step left it. place: among the carried ones."""
+    """A leaf whose value the last step left. place: among all of these."""
 
     place: int
 
 
 class _Stand(Stand):
-    """Stands for a row while a formula is called."""
+    """A stand-in for a weight, gradient or memory while the formula is called: operations append rows to the plan."""
 
     __slots__ = ()
     rows: _Grower
 
     def __floordiv__(self, other: Any) -> Any:  # of a step's number, as in t // 100
-        """The largest whole number whose product with the divisor is at most this."""
+        """Floor division: the largest whole number whose product with the divisor is at most this."""
         if isinstance(other, Arithmetic) or not (other > 0 and other % 1 == 0):
             raise OperandError(f"{FORMULA} takes // and % by whole numbers, such as t // 100, not by {called(other)}.")
         near = (self / other + FAR) - FAR
@@ -78,7 +78,7 @@ class _Stand(Stand):
 
 
 class _Grower(Rows):
-    """Appends rows to a plan."""
+    """A plan with rows appended to it."""
 
     who = FORMULA
 
@@ -116,7 +116,7 @@ class _Grower(Rows):
         )
 
 
-class Step(NamedTuple):
+class DescentStep(NamedTuple):
     """One step downhill as a plan: the output's row, the leaves that are carried over, and the rows that they become.
 
     start: what the leaves hold at first. leaf_of: the leaf of each Variable, by its row in the tables.
@@ -130,8 +130,8 @@ class Step(NamedTuple):
     leaf_of: dict[int, int]
 
 
-def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> Step:
-    """The plan with the update behind it. weights, held: the Variables' rows in the tables, and their values."""
+def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], rule: Any) -> DescentStep:
+    """One step of `minimize` as a plan. weights, held: the Variables' rows in the tables, and their values."""
     formula = formula_of(rule)
     memories, counts = memories_of(formula)
     grower = _Grower(lowering.flat)
@@ -154,14 +154,14 @@ def step_of(lowering: Lowering, weights: Sequence[int], held: Sequence[float], r
     grower.sources |= {row: Carried(place) for place, row in enumerate(carried)}
     moved = {row: leaf for row, leaf in leaf_of.items() if leaf in carried}
     results, start = map(list, zip(*carried.values()))
-    return Step(grower.grown(), lowering.values[0].row, [*carried], results, start, moved)
+    return DescentStep(grower.grown(), lowering.values[0].row, [*carried], results, start, moved)
 
 
 # --- running ------------------------------------------------------------------
 
 
 def check_walk(rule: Any, steps: Any) -> None:
-    """There are a rule and a number of steps."""
+    """Refuse a rule that is none, or steps that are no whole number of at least 1."""
     if type(rule) is not float:  # as it mostly is
         formula_of(rule)
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
@@ -174,7 +174,7 @@ def check_walk(rule: Any, steps: Any) -> None:
 
 
 def not_downhill(tables: Tables, outputs: Sequence[int], weights: Sequence[int], single: bool) -> NodeError:
-    """Why there is nothing to walk on; outputs and weights by their rows in the tables."""
+    """The error for a Program that cannot be minimized. outputs, weights: rows in the tables."""
     if not single:
         one = "the node itself: Program(loss" if len(outputs) == 1 else "their sum perhaps: Program(a + b"
         return NodeError(
@@ -191,8 +191,8 @@ def not_downhill(tables: Tables, outputs: Sequence[int], weights: Sequence[int],
     )
 
 
-def _check_leads_down(answers: ByReference) -> None:
-    """The output depends on some of the weights."""
+def _check_leads_down(answers: ReferenceBackend) -> None:
+    """Refuse weights on which the output does not depend."""
     if answers.machine is not None:
         lowering = answers.machine.lowering
         if any(lowering.flat.constants.get(at.row) != 0.0 for at in lowering.slopes[0]):
@@ -216,7 +216,7 @@ def _stands_still(tables: Tables, output: int, weights: Sequence[int]) -> NodeEr
     return None
 
 
-def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: list[float], keep: Any) -> Any:
+def descend(answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: Any, held: list[float], keep: Any) -> Any:
     """Run the steps, and keep the weights' last values; returns the output before each step.
 
     held: the weights at the beginning. keep: called with them at the end.
@@ -250,7 +250,7 @@ def descend(answers: ByReference, inputs: Inputs, rule: Any, steps: Any, held: l
 
 
 def _history(steps: int) -> Any:
-    """Room for the output before each step."""
+    """An array for the output before each step."""
     try:
         return np.empty(steps)
     except (MemoryError, ValueError, OverflowError) as error:
@@ -267,7 +267,7 @@ def _next(chunk: int, took: float) -> int:
     return 2 * chunk if took < LONGEST / 2 else chunk
 
 
-def _finish(answers: ByReference, inputs: Inputs, rule: Any, way: Any, seen: Any, keep: Any) -> None:
+def _finish(answers: ReferenceBackend, inputs: Inputs, rule: Any, way: Any, seen: Any, keep: Any) -> None:
     """Keep the weights, unless something was infinite or NaN from the start, or that is forbidden."""
     weights = [way.weight(row) for row in answers.wrt]
     bad = np.flatnonzero(~np.isfinite(seen))
@@ -277,19 +277,21 @@ def _finish(answers: ByReference, inputs: Inputs, rule: Any, way: Any, seen: Any
         keep(weights)
 
 
-def _why(answers: ByReference, inputs: Inputs, rule: Any, bad: Any) -> str:
-    """What went wrong: something in the graph before the first step, or the steps themselves."""
+def _why(answers: ReferenceBackend, inputs: Inputs, rule: Any, bad: Any) -> str:
+    """What went wrong, for the message: something in the graph before the first step, or the steps themselves."""
     if len(bad) and bad[0] == 0:
         return f"minimize did not begin, and no Variable moved. {answers.culprit(inputs)}"
     when = f"at step {bad[0]}" if len(bad) else "in the last step"
     return f"minimize: the values left the range of numbers {when}. Take a smaller rate{beside(rule)}"
 
 
-def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list[float]) -> _ByMachine | _ByReference:
+def _way(
+    answers: ReferenceBackend, inputs: Inputs, rule: Any, steps: int, held: list[float]
+) -> _CompiledDescent | _ReferenceDescent:
     machine = answers.machine
     if machine is None:
         _check_leads_down(answers)
-        return _ByReference(answers, inputs, rule, held)
+        return _ReferenceDescent(answers, inputs, rule, held)
     lowering = machine.lowering
     if lowering.flat.groups[lowering.values[0].row]:
         raise NodeError(
@@ -303,7 +305,7 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
     if rate is not None and kept is not None and kept[0] == rate:
         _, step, code = kept
         step = step._replace(start=list(dict(zip(answers.wrt, held, strict=True)).values()))
-        return _ByMachine(inputs, step, code, kept)
+        return _CompiledDescent(inputs, step, code, kept)
     _check_leads_down(answers)
     step = step_of(lowering, answers.wrt, held, rule)
     straight = machine.straight or (machine.may_move and steps >= PATIENCE and pays(step.flat))
@@ -311,21 +313,21 @@ def _way(answers: ByReference, inputs: Inputs, rule: Any, steps: int, held: list
     if straight:
         with suppress(Opaque):  # too long for LLVM
             code = StraightLine(step.flat, wanted, moves, step.output)
-            return _ByMachine(inputs, step, code, (rate, step, code))
-    return _ByMachine(inputs, step, Tape(step.flat, wanted, moves, step.output))
+            return _CompiledDescent(inputs, step, code, (rate, step, code))
+    return _CompiledDescent(inputs, step, Tape(step.flat, wanted, moves, step.output))
 
 
-class _ByMachine:
-    """The steps as machine code: carried values stay in its memory. kept: what the next walk may go on with."""
+class _CompiledDescent:
+    """The steps as machine code; weights and memories stay in its memory. kept: what the next call may use again."""
 
-    def __init__(self, inputs: Inputs, step: Step, code: Tape | StraightLine, kept: Any = None) -> None:
+    def __init__(self, inputs: Inputs, step: DescentStep, code: Tape | StraightLine, kept: Any = None) -> None:
         self.step, self.tables, self.code, self.kept = step, inputs.tables, code, kept
         feed(code, inputs)
         for row, value in zip(step.leaves, step.start, strict=True):
             code.put(row, value)
 
     def run(self, history: Any) -> None:
-        """As many steps as the history has places for."""
+        """Run as many steps as the history has places for."""
         self.tables.grow_values()
         with self.tables.lock, memoryview(self.tables.values) as view:
             self.code.repeat(view, history)
@@ -335,12 +337,12 @@ class _ByMachine:
         return self.tables.values[row] if leaf is None else self.code.held(leaf)
 
 
-class _ByReference:
+class _ReferenceDescent:
     """The steps in Python, for operators that cannot be compiled."""
 
     kept: Any = None
 
-    def __init__(self, answers: ByReference, inputs: Inputs, rule: Any, held: list[float]) -> None:
+    def __init__(self, answers: ReferenceBackend, inputs: Inputs, rule: Any, held: list[float]) -> None:
         self.answers, self.formula, self.done = answers, formula_of(rule), 0
         memories, self.counts = memories_of(self.formula)
         given = dict(zip(answers.wrt, held, strict=True))

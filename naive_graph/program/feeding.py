@@ -1,4 +1,4 @@
-"""What is given to a Program, checked: numbers for one sample, or batches of many."""
+"""The checks of what a Program is given, numbers for one sample or batches of many, and their messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import FeedError, NodeError, NumberError, PlaceHolderError
 from ..graph.nodes import Node, PlaceHolder, is_leaf_variable, is_tensor, rows_of
 from ..graph.registry import CURRENT
 from ..graph.running import fed_rows
-from .given import Batch, Inputs, Slot
+from .inputs import Batch, Inputs, InputSlot
 
 
 def nodes_of(given: Any, who: str) -> list[Any]:
@@ -42,7 +42,7 @@ def no_node(given: Any, who: str) -> NodeError:
 
 
 def _is_iterable(given: Any) -> bool:
-    """Whether it can be gone through, as an array without axes cannot."""
+    """Whether `for` takes it; an array without axes has `__iter__` and cannot be gone through."""
     with suppress(TypeError):
         iter(given)
         return True
@@ -50,7 +50,7 @@ def _is_iterable(given: Any) -> bool:
 
 
 def is_single(given: Any) -> bool:
-    """Whether it is one node, or an unfolded tensor of one."""
+    """Whether it is one node, not a list: a Node, or a lowered tensor of shape ()."""
     return isinstance(given, Node) or getattr(given, "shape", None) == ()
 
 
@@ -59,8 +59,8 @@ def inputs_of(given: Any) -> list[Any]:
     return list(given) if _is_iterable(given) and not isinstance(given, (str, Arithmetic)) else [given]
 
 
-def slots_of(inputs: list[Any], slot: Callable[[Any], Slot]) -> list[Slot]:
-    """What a call fills, one for each input. slot: says of an input what it is."""
+def slots_of(inputs: list[Any], slot: Callable[[Any], InputSlot]) -> list[InputSlot]:
+    """The slots that a call fills, one for each input. slot: makes the slot of an input."""
     found = [slot(each) for each in inputs]
     if twice := [row for row, count in Counter(row for each in found for row in each.rows).items() if count > 1]:
         label = next(each.label(CURRENT.tables) for each in found if twice[0] in each.rows)
@@ -69,7 +69,7 @@ def slots_of(inputs: list[Any], slot: Callable[[Any], Slot]) -> list[Slot]:
     return found
 
 
-def slot_of(input: Any) -> Slot:
+def slot_of(input: Any) -> InputSlot:
     """The slot of a PlaceHolder, or of a list of them."""
     alone = isinstance(input, (str, Node)) or not _is_iterable(input)
     many = [input] if alone else list(input)
@@ -83,11 +83,11 @@ def slot_of(input: Any) -> Slot:
                 )
             raise FeedError(f"An input is a PlaceHolder, or a list of them, not {what}.{repair}")
     rows = rows_of(many, "Program's inputs")
-    return Slot(tuple(rows), () if alone else (len(rows),))
+    return InputSlot(tuple(rows), () if alone else (len(rows),))
 
 
-def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[Slot, Any]]) -> Inputs:
-    """All that is given. feed: by PlaceHolder; pairs: an input, and what is given for it."""
+def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tuple[InputSlot, Any]]) -> Inputs:
+    """All that a call gives, checked. feed: by PlaceHolder; pairs: an input's slot, and what is given for it."""
     given = Inputs(tables, {}, [])
     for slot, values in pairs:
         if slot.shape:
@@ -98,7 +98,7 @@ def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tupl
     for row, values in fed_rows({} if feed is None else feed):
         if row in seen:
             raise FeedError(f"{tables.label(row)} is fed twice. Feed it among the inputs, or by name.")
-        _add(given, Slot((row,), ()), values)
+        _add(given, InputSlot((row,), ()), values)
     if len({batch.columns.shape[1] for batch in given.batches}) > 1:
         sizes = ", ".join(f"{tables.label(batch.rows[0])} {batch.columns.shape[1]}" for batch in given.batches)
         raise FeedError(f"All batches must have one length; here: {sizes}.")
@@ -106,7 +106,7 @@ def checked(tables: Tables, feed: Mapping[Any, Any] | None, pairs: Iterable[tupl
 
 
 def _array(values: Any, takes: str) -> Any:
-    """The values as an array of numbers, with something in it."""
+    """The values as an array of numbers; a FeedError if it has none, or other things."""
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -123,7 +123,7 @@ def _array(values: Any, takes: str) -> Any:
 
 
 def _numbers_of(array: Any) -> str:
-    """How an array of something else becomes one of numbers."""
+    """The advice how an array of something else becomes one of numbers."""
     if array.dtype.names:
         return "Take the columns of the table: np.column_stack([table[name] for name in table.dtype.names])."
     if array.dtype.kind in "US":
@@ -134,12 +134,12 @@ def _numbers_of(array: Any) -> str:
 
 
 def _is_clear(values: Any, dimensions: int) -> bool:
-    """Whether it is an array of floats with something in it, as it mostly is: then there is no more to ask."""
+    """Whether it is a plain array of floats, not empty: the usual case, which needs no further check."""
     return type(values) is np.ndarray and values.ndim == dimensions and values.dtype == np.float64 and values.size > 0
 
 
-def _add(given: Inputs, slot: Slot, values: Any) -> None:
-    """A number, or one number for each sample."""
+def _add(given: Inputs, slot: InputSlot, values: Any) -> None:
+    """Add what is given for a slot of shape (): a number, or one for each sample."""
     if _is_clear(values, 1):
         given.batches.append(Batch(slot.rows, values[None]))
         return
@@ -165,8 +165,8 @@ def _one_number(values: Any, label: str, takes: str) -> float:
     return number(values, label)
 
 
-def _add_array(given: Inputs, slot: Slot, values: Any) -> None:
-    """An array of the slot's shape, or for each sample one."""
+def _add_array(given: Inputs, slot: InputSlot, values: Any) -> None:
+    """Add what is given for a slot with a shape: an array of it, or one for each sample."""
     rows, shape = slot.rows, slot.shape
     if _is_clear(values, len(shape) + 1) and values.shape[1:] == shape:
         given.batches.append(Batch(rows, values.reshape(-1, len(rows)).T))
@@ -185,8 +185,8 @@ def _add_array(given: Inputs, slot: Slot, values: Any) -> None:
         given.batches.append(Batch(rows, numbers.T))
 
 
-def _fitted(slot: Slot, array: Any) -> str:
-    """How an array could be made to fit."""
+def _fitted(slot: InputSlot, array: Any) -> str:
+    """The advice how an array could be made to fit."""
     count, shape = len(slot.rows), slot.shape
     if slot.leaf is None:
         if array.ndim == 2 and len(array) == count:
@@ -199,8 +199,8 @@ def _fitted(slot: Slot, array: Any) -> str:
     return ""
 
 
-def too_many(tables: Tables, inputs: Sequence[Slot], count: int) -> FeedError:
-    """What a Program says that was given more than it takes."""
+def too_many(tables: Tables, inputs: Sequence[InputSlot], count: int) -> FeedError:
+    """The error for a call with more inputs than the Program takes."""
     if not inputs:
         return FeedError(
             f"This Program takes no inputs, and was given {count}. "
@@ -211,8 +211,8 @@ def too_many(tables: Tables, inputs: Sequence[Slot], count: int) -> FeedError:
     return FeedError(f"This Program takes {takes}, and was given {count}.")
 
 
-def missing(tables: Tables, inputs: Sequence[Slot], row: int) -> PlaceHolderError:
-    """What a Program says that needs the value of a PlaceHolder."""
+def missing(tables: Tables, inputs: Sequence[InputSlot], row: int) -> PlaceHolderError:
+    """The error for a PlaceHolder that is needed and has no value."""
     places = [k for k, slot in enumerate(inputs, 1) if row in slot.rows]
     leaf = inputs[places[0] - 1].leaf if places else None
     if leaf is not None:

@@ -1,4 +1,4 @@
-"""Many samples once more, one by one, to find the node that went wrong.
+"""A batch evaluated again, sample by sample, to find the node that went wrong.
 
 A sample is evaluated as far as it needs no total over all samples; then the
 totals are known, and the next round goes further. So a batch takes the memory of
@@ -18,7 +18,7 @@ TOTAL, MEAN, WHERE = (RULES[name].number for name in ("total", "mean", "where"))
 
 
 class Replay:
-    """A plan over samples. leaves: for each sample the leaves' values, by step; batched: steps that are fed batches."""
+    """A plan and how many samples it has. batched: the steps that are fed a number for each sample."""
 
     def __init__(self, plan: Plan, samples: int, batched: Collection[int]) -> None:
         self.plan, self.samples = plan, samples
@@ -32,7 +32,7 @@ class Replay:
             self.varies.append(step in batched or (below and kind not in (TOTAL, MEAN)))
 
     def rounds(self, leaves: Any) -> Iterator[tuple[int, list[Any]]]:
-        """(sample, values by step), round after round; None where a value needs a total that is not known yet."""
+        """Each sample with its values by step, round after round; a value is None while it needs an unknown total."""
         while True:
             sums: dict[int, float] = {}
             for sample in range(self.samples):
@@ -48,7 +48,7 @@ class Replay:
                 return
 
     def evaluated(self, values: list[Any]) -> list[Any]:
-        """The leaves' values, and those of all steps that need no unknown total."""
+        """The values of all steps of one sample that need no unknown total. values: the leaves', and None."""
         for step in range(len(values)):
             if (rule := self.plan.rule(step)) is not None:
                 operands = [values[each] for each in self.plan.operands(step)]

@@ -1,4 +1,4 @@
-"""How the values and the slopes that were asked for are found among the results of a run."""
+"""How the values and derivatives that a query asks for are found in the memory of a finished run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..engines.tape.flat import NONE, Flat, Sample
-from .given import as_slice
+from .inputs import as_slice
 
 Pick = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
 class Part:
-    """Results that lie in order: scalars (group 0), or whole lines of a group."""
+    """Results that lie side by side in memory: scalars (group 0), or whole lines of a group of samples."""
 
     group: int
     where: slice
@@ -30,14 +30,14 @@ class Part:
 
 
 def picks(flat: Flat, tape: Any, asked: list[Sample], outputs: int, width: int) -> list[Pick]:
-    """How to find the outputs' values, and then each output's slopes, among a tape's results."""
+    """Functions that take the outputs' values, and then each output's slopes, out of a tape's results."""
     places = list(accumulate((int(flat.groups[at.row] == 0) for at in asked), initial=0))
     bounds = [(0, outputs), *((outputs + k * width, outputs + (k + 1) * width) for k in range(outputs if width else 0))]
     return [_pick(flat, tape, asked[first:last], places[first:last]) for first, last in bounds]
 
 
 def for_each(slopes: Any, fed: list[bool], samples: int) -> Any:
-    """An entry for each sample of what was fed as a batch, also where all samples have the same."""
+    """The slopes, spread over the samples where a PlaceHolder of a batch has the same slope in each."""
     if isinstance(slopes, np.ndarray) and slopes.ndim > 1:
         return slopes
     entries = [
@@ -74,7 +74,7 @@ def _pick(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick
 
 
 def _numbers(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick:
-    """Numbers of which some are scalars, and some lanes of a group's lines."""
+    """A function that collects numbers of which some are scalars, and some single samples of a group's lines."""
     line_of = {group: {row: line for line, row in enumerate(rows)} for group, rows in tape.exported.items()}
     spread: dict[int, list[tuple[int, int, int]]] = {}
     for k, (at, place) in enumerate(zip(asked, places, strict=False)):
@@ -92,7 +92,7 @@ def _numbers(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> P
 
 
 def whole_groups(flat: Flat, asked: list[Sample]) -> list[int] | None:
-    """The groups of what is asked, if that is all that they hand out; None if not, or if something is fed."""
+    """The groups whose lines are handed out whole; None if only parts of some are, or something that was fed."""
     lanes = [at for at in asked if flat.groups[at.row]]
     if any(at.lane != NONE or flat.starts[at.row] == flat.starts[at.row + 1] for at in lanes):
         return None
@@ -106,10 +106,10 @@ def all_finite(found: Any) -> bool:
 
 
 def _alone(found: Any) -> Any:
-    """One entry: a float, or an array with one for each sample."""
+    """The only entry of what was found: a float, or an array with one for each sample."""
     return float(found[0]) if found.ndim == 1 else found[0]
 
 
 def as_list(found: Any) -> list[Any]:
-    """Outputs: floats, or arrays with one for each sample."""
+    """The outputs' values as a list of floats, or of arrays with one for each sample."""
     return found.tolist() if found.ndim == 1 else list(found)

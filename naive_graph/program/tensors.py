@@ -28,14 +28,14 @@ from ..tensor.lowering.lower import lower
 from ..tensor.nodes import LeafNode, LeafType
 from .base import Answer, Feed, ProgramBase
 from .feeding import no_node, slot_of
-from .given import Slot, as_slice
+from .inputs import InputSlot, as_slice
 from .weights import InArray, InGraph
 
 Parts = list[tuple[slice, Shape]]  # where each tensor's elements are among all, and its shape
 
 
 class OfTensors(ProgramBase):
-    """What a Program of tensors does otherwise. Scalar nodes among them count as tensors of shape ()."""
+    """The Program of tensors: fed with arrays, answered in shapes. Scalar nodes count as tensors of shape ()."""
 
     outputs: list[Any]
     wrt: list[Any]
@@ -63,12 +63,12 @@ class OfTensors(ProgramBase):
         fed = [each for each in leaves if each.leaf_type == LeafType.INPUT and each.nodes is None]
         self._unnamed = [self._slot(each) for each in fed if each not in named]
 
-    def _slot(self, input: Any) -> Slot:
+    def _slot(self, input: Any) -> InputSlot:
         if not isinstance(input, TensorNode):
             return slot_of(input)
         if not isinstance(input, LeafNode) or input.leaf_type != LeafType.INPUT or input.nodes is not None:
             raise FeedError(f"An input is made with x = LeafNode.input(shape), or is a PlaceHolder; not {input.label}.")
-        return Slot(tuple(lower(input).rows.ravel().tolist()), input.shape, input)
+        return InputSlot(tuple(lower(input).rows.ravel().tolist()), input.shape, input)
 
     def _holder(self, weights: Any) -> InGraph | InArray:
         return InLeaves(self._moved, self._frozen) if self._moved or self._frozen else super()._holder(weights)
@@ -101,7 +101,7 @@ class OfTensors(ProgramBase):
         value, gradient = super().__call__(*inputs, feed=feed)
         return ([value], [gradient]) if self._single else (value, gradient)
 
-    def _pairs(self, feed: Any, inputs: Sequence[Any]) -> tuple[Any, Iterable[tuple[Slot, Any]]]:
+    def _pairs(self, feed: Any, inputs: Sequence[Any]) -> tuple[Any, Iterable[tuple[InputSlot, Any]]]:
         """Tensors are fed by name as well; those that were given nothing keep the array that they have."""
         others = {each.leaf: each for each in (*self._inputs[len(inputs) :], *self._unnamed) if each.leaf is not None}
         held = {leaf: leaf.value for leaf in others if leaf.value is not None}

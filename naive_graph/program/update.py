@@ -1,4 +1,4 @@
-"""How a weight moves: by a rate, or by an update formula of one's own, read before it is used.
+"""How a weight moves: by a rate, or by an update formula, which is checked before it is used.
 
 The rate 0.1 is the formula w <- w - 0.1 * g. A formula that remembers takes
 more: `momentum(w, g, v)` gives the new w and the new v, and each weight has its v.
@@ -36,7 +36,7 @@ def formula_of(rule: Any) -> Callable[..., Any]:
 
 
 def called(thing: Any) -> str:
-    """What stands where a number is due, in a few words."""
+    """A description, for messages, of something that stands where a number is due."""
     if isinstance(thing, Arithmetic):
         return f"a node of kind {type(thing).__name__}"
     if isinstance(thing, type):
@@ -67,7 +67,7 @@ def _repair(rule: Any) -> str:
 
 
 def beside(rule: Any) -> str:
-    """The end of "Take a smaller rate", after steps that went too far."""
+    """How the advice "Take a smaller rate" ends: with the rate, if the rule is one."""
     if callable(rule):
         return "."
     rate = float(rule)
@@ -77,7 +77,7 @@ def beside(rule: Any) -> str:
 
 
 def made_by(formula: Callable[..., Any], given: Sequence[Any], time: dict[str, Any]) -> Sequence[Any]:
-    """What the formula makes of a weight, its slope and its memory: as many numbers, without the slope."""
+    """The new weight and the new memory that the formula gives, checked for their number."""
     made = formula(*given, **time)
     made = made if isinstance(made, (tuple, list)) else (made,)
     if len(made) != len(given) - 1:

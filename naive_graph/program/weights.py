@@ -1,4 +1,4 @@
-"""Where a Program's weights are: in the graph's Variables, or in an array of somebody's own.
+"""Where a Program's weights are kept: in the graph's Variables, or in an array of somebody's own.
 
     Program(loss, wrt=w)                    reads the Variables
     Program(loss, wrt=w, weights=array)     reads the array in their stead, where it lies
@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.tables import Tables
 from ..errors import FeedError
-from .given import Weights, as_slice
+from .inputs import Weights, as_slice
 
 
 class InGraph:
@@ -31,14 +31,14 @@ class InGraph:
         return self  # Variables are not copied
 
     def source(self) -> Any:
-        """Where they are: an array, which stays where it is while there is a view of it."""
+        """The array that holds them. It stays where it is while there is a view of it."""
         return self.tables._values
 
     def before_moving(self) -> None:
-        """Every Variable can be moved."""
+        """What `minimize` checks before the first step: here nothing, every Variable can be moved."""
 
     def read(self) -> Any:
-        """A copy of all: as long as there is a view of the column, it cannot grow."""
+        """The values as a copy: as long as there is a view of the column, the column cannot grow."""
         self.tables.grow_values()
         return np.frombuffer(self.tables.values)[self._where].copy()
 
@@ -68,7 +68,7 @@ class InArray:
         return twin
 
     def source(self) -> Any:
-        """Where they are."""
+        """The array that holds them."""
         return self.held.array
 
     def before_moving(self) -> None:
@@ -82,7 +82,7 @@ class InArray:
             )
 
     def hold(self, array: Any) -> None:
-        """Go on with another array, laid out as the last one was."""
+        """Read another array from now on, laid out as the last one was."""
         _check(array)
         needed = max(self.held.places.values(), default=-1) + 1
         if len(array) < needed:

@@ -9,7 +9,7 @@
 A step is one call of a Program: the value, and the gradient of up to 1,000
 leaves. Every measurement runs in a process of its own, so that its peak of
 memory is its own. From some thousand nodes on these graphs go by windows
-(`program/windowed.py`). They are written into the tables column by column, with
+(`program/dispatch.py`). They are written into the tables column by column, with
 the rows that a loop in Python would make, so that building them takes no time.
 The bound is the time in which memory could be read as often as a step must read
 it, at the speed of NumPy's copy.
@@ -261,7 +261,7 @@ def measured(kind: str, size: int) -> dict[str, Any]:
     since = time.process_time()
     first = seconds(lambda: program(*given))
     worked = time.process_time() - since
-    answers = next(iter(program._questions.values()))
+    answers = next(iter(program._backends.values()))
     step = fastest(lambda: program(*given))
     tape: Any = answers.tape  # type: ignore[attr-defined]
     lowering = getattr(answers, "lowering", None)  # a large plan without structure goes through no passes

@@ -35,7 +35,7 @@ from naive_graph.engines.tape.rows import flat_of_tables
 from naive_graph.engines.tape.sweeps import WindowTape
 from naive_graph.errors import NumericWarning
 from naive_graph.graph.registry import CURRENT
-from naive_graph.program.windowed import LEAST_ROWS, ByWindows
+from naive_graph.program.dispatch import LEAST_ROWS, WindowBackend
 
 REFUSED = {"sign", "heaviside", "greater", "less", "where"}  # rules with operands that they do not respond to
 TAKEN = [name for name in EXACT if name not in REFUSED]
@@ -219,14 +219,14 @@ def large(links=LEAST_ROWS):
 
 
 def answers_of(program):
-    return next(iter(program._questions.values()))
+    return next(iter(program._backends.values()))
 
 
 def test_a_chain_goes_by_windows_and_agrees():
     y, leaves = large()
     program = Program(y, wrt=leaves)
     found, law = program(), Program(y, wrt=leaves, engine="reference")()
-    assert isinstance(answers_of(program), ByWindows)
+    assert isinstance(answers_of(program), WindowBackend)
     assert found.value == pytest.approx(law.value, rel=1e-12)
     assert found.gradient == pytest.approx(law.gradient, rel=1e-9)
 
@@ -236,14 +236,14 @@ def test_a_large_plan_with_samples_goes_through_the_passes():
     loss = Graph.sum([((w * k).sin() + w).tanh() for k in range(LEAST_ROWS)])
     program = Program(loss, wrt=[w])
     program()
-    assert not isinstance(answers_of(program), ByWindows)
+    assert not isinstance(answers_of(program), WindowBackend)
 
 
 def test_placeholders_are_fed_and_kept():
     p, b = PlaceHolder(name="p"), Variable(0.01)
     program = Program(chain(LEAST_ROWS, [p, Variable(1.3), b]), wrt=[p, b], inputs=[p])
     first = program(0.7)
-    assert isinstance(answers_of(program), ByWindows)
+    assert isinstance(answers_of(program), WindowBackend)
     assert program(0.2).value != first.value
     again = program(0.7)
     assert again.value == first.value and (again.gradient == first.gradient).all()
@@ -254,14 +254,14 @@ def test_what_is_infinite_is_told_as_by_the_reference_engine():
     program = Program((y - y).log(), wrt=leaves)
     with pytest.warns(NumericWarning, match="log"):
         assert program().value == -math.inf
-    assert isinstance(answers_of(program), ByWindows)
+    assert isinstance(answers_of(program), WindowBackend)
 
 
 def test_all_that_the_passes_offer_is_there_on_request():
     y, leaves = large()
     program = Program(y, wrt=leaves)
     assert "windows" in program.explain() and next(iter(program.stages())) == "plan"
-    assert isinstance(answers_of(program), ByWindows)
+    assert isinstance(answers_of(program), WindowBackend)
     value = program().value
     assert program.minimize(1e-9, 2)[0] == pytest.approx(value, rel=1e-12)
 
@@ -278,7 +278,7 @@ def test_an_edge_drawn_later_is_heeded():
 def test_many_outputs_are_left_to_the_passes():
     y, leaves = large()
     program = Program([y, y.sin()], wrt=leaves)
-    assert len(program().gradient) == 2 and not isinstance(answers_of(program), ByWindows)
+    assert len(program().gradient) == 2 and not isinstance(answers_of(program), WindowBackend)
 
 
 TEN_MILLION = """

@@ -12,8 +12,8 @@ from large_graphs import EVERY, allowance, grown, leaves_of
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Program, Variable
 from naive_graph.errors import PlaceHolderError
-from naive_graph.program import windowed
-from naive_graph.program.windowed import ByDirect, ByWindows
+from naive_graph.program import dispatch
+from naive_graph.program.dispatch import DirectBackend, WindowBackend
 
 LAW = settings(max_examples=12, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.NumericWarning")
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::naive_graph.errors.NumericWarni
 @pytest.fixture
 def small(monkeypatch):
     """From now on a plan of over twenty rows is too large for the passes."""
-    monkeypatch.setattr(windowed, "MOST_ROWS", 20)
+    monkeypatch.setattr(dispatch, "MOST_ROWS", 20)
 
 
 def answers_of(program):
-    return next(iter(program._questions.values()))
+    return next(iter(program._backends.values()))
 
 
 def stencil(width, steps):
@@ -49,7 +49,7 @@ def test_what_repeats_itself_goes_by_windows_once_it_is_very_large(small):
     loss, wrt = stencil(40, 40)
     program = Program(loss, wrt=wrt)
     agree(program, loss, wrt)
-    assert isinstance(answers_of(program), ByWindows) and "too large for the passes" in program.explain()
+    assert isinstance(answers_of(program), WindowBackend) and "too large for the passes" in program.explain()
 
 
 def test_it_goes_downhill_as_the_reference_engine_does(small):
@@ -66,11 +66,11 @@ def test_it_goes_downhill_as_the_reference_engine_does(small):
 
 @pytest.mark.parametrize("make", [Graph.prod, ng.logsumexp])
 def test_a_very_wide_row_is_answered_by_the_direct_engine(make):
-    xs = [Variable(1.0 + 1e-6 * place) for place in range(windowed.WIDEST + 1)]
+    xs = [Variable(1.0 + 1e-6 * place) for place in range(dispatch.WIDEST + 1)]
     y = make(xs)
     program = Program(y.log(), wrt=xs)
     value, gradient = program()
-    assert isinstance(answers_of(program), ByDirect) and "too wide" in program.explain()
+    assert isinstance(answers_of(program), DirectBackend) and "too wide" in program.explain()
     Graph.forward(y.log())
     assert value == pytest.approx(Program(y.log(), engine="reference")().value, rel=1e-12)
     assert gradient[7] == pytest.approx(1.0 / xs[7].value if make is Graph.prod else gradient[8], rel=1e-3)
@@ -80,14 +80,14 @@ def test_a_very_wide_row_is_answered_by_the_direct_engine(make):
 @given(st.integers(0, 10_000), st.integers(60, 200), st.booleans())
 def test_the_direct_engine_has_the_reference_engines_answers(seed, size, several):
     with pytest.MonkeyPatch.context() as patch, Graph.scratch():
-        patch.setattr(windowed, "MOST_ROWS", 20)
+        patch.setattr(dispatch, "MOST_ROWS", 20)
         nodes = grown(seed, size, EVERY)
         wrt, outputs = leaves_of(nodes), nodes[-1:] + nodes[-20:-18] * several + nodes[-1:] * several
         program = Program(outputs, wrt=wrt)
         before = [(node.value, node.grad) for node in nodes]
         values, slopes = program()
         assert [(node.value, node.grad) for node in nodes] == before
-        if isinstance(answers_of(program), ByDirect):
+        if isinstance(answers_of(program), DirectBackend):
             law = Program(outputs, wrt=wrt, engine="reference")()
             assert values == pytest.approx(law.value, rel=1e-14, nan_ok=True)
             for ours, theirs in zip(slopes, law.gradient, strict=True):
@@ -103,14 +103,14 @@ def test_placeholders_are_fed_and_missed(small):
     with pytest.raises(PlaceHolderError, match="'p'"):
         program()
     assert program(1.0).value == [2.0 * 1.5**30] * 2 and program(-1.0).value == [2.0, -2.0]
-    assert isinstance(answers_of(program), ByDirect) and program(-1.0).gradient[1].tolist() == [-1.0, 2.0]
+    assert isinstance(answers_of(program), DirectBackend) and program(-1.0).gradient[1].tolist() == [-1.0, 2.0]
 
 
 def test_what_is_infinite_is_left_to_the_reference_engine(small):
     x = Variable(0.0)
     y = Graph.sum([x.log() for _ in range(30)])
     program = Program([y], wrt=[x])
-    assert program().value == [-float("inf")] and isinstance(answers_of(program), ByDirect)
+    assert program().value == [-float("inf")] and isinstance(answers_of(program), DirectBackend)
 
 
 TEN_MILLION = """

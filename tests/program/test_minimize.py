@@ -200,7 +200,7 @@ def test_a_ctrl_c_keeps_what_was_reached(engine, monkeypatch):
     x = Variable(1.0)
     program = Program(x * x, wrt=[x], engine=engine)
     program()
-    ways = [descent._ByMachine, descent._ByReference]
+    ways = [descent._CompiledDescent, descent._ReferenceDescent]
     for way in ways:
         monkeypatch.setattr(way, "run", interrupted(way.run))
     with pytest.raises(KeyboardInterrupt):

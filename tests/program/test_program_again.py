@@ -14,7 +14,7 @@ from hypothesis import strategies as st  # noqa: E402
 
 from naive_graph import Constant, Graph, PlaceHolder, Program, Variable, log, mean, relu, total  # noqa: E402
 from naive_graph.errors import FeedError, NumberError, NumericError, NumericWarning, StaleNodeError  # noqa: E402
-from naive_graph.program import questions  # noqa: E402
+from naive_graph.program import backends  # noqa: E402
 
 KINDS = ["float64", "float32"]
 
@@ -22,8 +22,8 @@ KINDS = ["float64", "float32"]
 @pytest.fixture
 def long_ways(monkeypatch):
     """How often a question went the long way."""
-    count, long = [], questions.ByMachine.__call__
-    monkeypatch.setattr(questions.ByMachine, "__call__", lambda self, given: count.append(1) or long(self, given))
+    count, long = [], backends.CompiledBackend.__call__
+    monkeypatch.setattr(backends.CompiledBackend, "__call__", lambda self, given: count.append(1) or long(self, given))
     return count
 
 
@@ -290,14 +290,14 @@ def test_threads_that_ask_one_program_get_their_own_answers():
 
 
 def test_the_short_way_counts_for_the_move_to_straight_line_code(monkeypatch):
-    monkeypatch.setattr(questions, "PATIENCE", 12)
+    monkeypatch.setattr(backends, "PATIENCE", 12)
     x = y = Variable(3.0)
     for _ in range(500):
         y = y * 1.0 + 0.0
     program, moved = Program(y, [x]), []
     for _ in range(14):
         assert program().value == 3.0
-        (answers,) = program._questions.values()
+        (answers,) = program._backends.values()
         moved.append(answers.straight)
     assert moved == [False] * 11 + [True] * 3
 

@@ -16,8 +16,8 @@ import pytest
 from naive_graph import Graph, PlaceHolder, Program, Variable, mean, total
 from naive_graph.engines.llvm import compile
 from naive_graph.graph.registry import CURRENT
-from naive_graph.program import windowed
-from naive_graph.program.windowed import ByWindows
+from naive_graph.program import dispatch
+from naive_graph.program.dispatch import WindowBackend
 
 DICE = np.random.default_rng(7)
 XS = {size: DICE.normal(size=(size, 2)) for size in (1, 3, 8, 37, 130)}
@@ -52,12 +52,12 @@ def windows(engine):
     x, p = Variable(0.4), PlaceHolder()
     y = x
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windowed, "LEAST_ROWS", 10)
+        patch.setattr(dispatch, "LEAST_ROWS", 10)
         for k in range(30):
             y = (y * (p if k % 3 else x) + 0.1 * k).sin()
         program = Program(y, [x], inputs=[p])
         program(0.5)
-    assert isinstance(next(iter(program._questions.values())), ByWindows)
+    assert isinstance(next(iter(program._backends.values())), WindowBackend)
     return [lambda v=v: program(v) for v in (0.5, -0.25, 2.0)]
 
 

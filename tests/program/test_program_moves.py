@@ -10,7 +10,7 @@ from naive_graph import Graph, PlaceHolder, Program, Variable
 from naive_graph.engines.straight.line import StraightLine
 from naive_graph.engines.tape.tape import Tape
 from naive_graph.errors import EngineWarning
-from naive_graph.program import descent, questions
+from naive_graph.program import backends, descent
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def patience(monkeypatch):
     """Set how many runs a Program waits, in both places that wait."""
 
     def wait(many):
-        monkeypatch.setattr(questions, "PATIENCE", many)
+        monkeypatch.setattr(backends, "PATIENCE", many)
         monkeypatch.setattr(descent, "PATIENCE", many)
 
     return wait
@@ -48,7 +48,7 @@ def network(samples=None):
 
 
 def runs_on(program):
-    (answers,) = program._questions.values()
+    (answers,) = program._backends.values()
     return type(answers.tape)
 
 
@@ -143,9 +143,9 @@ def test_an_operator_that_only_the_tape_can_compile_stays_there(patience, monkey
     program = Program(output, wrt=weights)
 
     def refuse(*given, **rest):
-        raise questions.Opaque("It cannot be compiled.")
+        raise backends.Opaque("It cannot be compiled.")
 
-    monkeypatch.setattr(questions, "StraightLine", refuse)
+    monkeypatch.setattr(backends, "StraightLine", refuse)
     first, second = program(), program()
     assert first.value == second.value and runs_on(program) is Tape
 
@@ -162,7 +162,7 @@ def test_a_move_that_was_interrupted_is_made_by_the_next_call(calls, patience, m
             raise KeyboardInterrupt
         return made(*given, **rest)
 
-    monkeypatch.setattr(questions, "StraightLine", interrupted_once)
+    monkeypatch.setattr(backends, "StraightLine", interrupted_once)
     law = Program(output, wrt=weights, engine="tape")()
     for _ in range(calls - 1):
         assert repr(program()) == repr(law)

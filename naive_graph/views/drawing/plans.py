@@ -14,8 +14,8 @@ from ...core.tables import Tables
 from ...engines.tape.adjoint import Count
 from ...engines.tape.flat import DOT, NAMES, NONE, REDUCE, TOTAL, Flat, Lanes
 from ...engines.tape.lowering import PassResult
+from ...program.backends import CompiledBackend
 from ...program.program import Program
-from ...program.questions import ByMachine
 from ..look import shown
 from .lettering import visible
 from .picture import Picture
@@ -27,7 +27,7 @@ MOST_LANES = 2  # of the samples' numbers that are written in a leaf
 
 
 def draw_plan(
-    answers: ByMachine, after: str, direction: str | None = None, title: str = "", most: int | None = None
+    answers: CompiledBackend, after: str, direction: str | None = None, title: str = "", most: int | None = None
 ) -> Picture:
     """The plan of a question as a picture, as it is after that pass. The others: as `draw` takes them."""
     check_wishes(direction, title, most)
@@ -46,7 +46,7 @@ def plan_scene(stage: PassResult, tables: Tables, labels: dict[int, str], most: 
     labels: what the results are called, by row.
     """
     flat = stage.flat
-    assert flat is not None  # `ByMachine.stages` makes it again where it was not kept
+    assert flat is not None  # `CompiledBackend.stages` makes it again where it was not kept
     needed = list(nearest_first(stage.results, lambda row: (each for each in flat.of(row) if each != NONE)))
     rows = sorted(needed if len(needed) <= (most or READABLE) else needed[: most or NEAREST])
     names = {row: labels.get(row) or _leaf_name(flat, tables, row) or f"r{row}" for row in needed}
@@ -77,7 +77,7 @@ def _samples(count: int) -> str:
 # --- names --------------------------------------------------------------------
 
 
-def _labels(answers: ByMachine, stage: PassResult) -> dict[int, str]:
+def _labels(answers: CompiledBackend, stage: PassResult) -> dict[int, str]:
     """What the results of a pass are: the outputs, then each one's derivatives. A row may be several of them."""
     names = [_node_name(answers.tables, row) for row in answers.rows]
     slopes = [f"d{of}/d{_node_name(answers.tables, leaf)}" for of in names for leaf in answers.wrt]

@@ -1,23 +1,27 @@
-"""The short way of a Program: a question asked again is run at once, for what was checked still holds.
+"""The fast path of a Program: a question asked again is run at once, for what was checked still holds.
 
-    unfed   run, copy the results
-    fed     copy the numbers or batches to where the tape reads them, run, copy the results
+    NEW     nothing was asked yet, or the last question has no fast path
+    ONCE    the last question had a form; another one of the same form opens the path
+    OPEN    questions of that form are fed (their numbers are copied to where the
+            code reads them), run, and their results copied
 
-A Program takes it while its graph stays as it was, for questions of the same
-form as the last two. Whatever does not fit, or has a result that is infinite or
-NaN, is left to the long way, which says what is wrong.
+A form is what the path relies on: when the graph was changed last, how many
+samples there are, which PlaceHolders are fed, and what kind of things are given.
+Whatever does not fit, or has a result that is infinite or NaN, is left to the
+long way, which says what is wrong.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from .given import Slot, as_slice, lines_of
-from .questions import ByMachine
+from .backends import CompiledBackend
+from .inputs import Inputs, InputSlot, as_slice, lines_of
 
 Found = tuple[Any, Any]
 Again = Callable[..., Found | None]
@@ -26,19 +30,63 @@ AGE = "age"  # among what was derived from the tables: an object that is there u
 
 
 def never(*inputs: Any) -> Found | None:
-    """There is no short way."""
+    """The fast path where there is none: it answers nothing, so the long way is taken."""
     return None
 
 
-def again(answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[Slot], plain: bool = False) -> Again:
-    """The short way of a question that was just answered.
+State = Enum("State", "NEW ONCE OPEN")
+NEW, ONCE, OPEN = State
+
+
+class FastPath:
+    """What a Program remembers of its last calls: their form, and a fast path, good while the graph has this age."""
+
+    __slots__ = ("age", "form", "state", "way")
+
+    def __init__(self) -> None:
+        self.state, self.form = NEW, None
+        self.close()
+
+    def close(self) -> None:
+        """Send all calls the long way, until one of this form was asked again."""
+        self.way: Again = never
+        self.age = object()
+        self.state = NEW if self.form is None else ONCE
+
+    def ask(self, form: Any, stays: bool) -> None:
+        """Note that a call goes the long way. stays: whether the code that runs now will run from now on."""
+        if self.state is OPEN and (form != self.form or not stays):  # what the short way uses may change now
+            self.close()
+        if form != self.form:
+            self.form = form
+            self.state = NEW
+
+    def answer(self, age: object, finite: bool, make: Callable[[], Again]) -> None:
+        """Note that it was answered. make: builds the fast path for such calls."""
+        if self.state is ONCE and finite:
+            self.way, self.age, self.state = make(), age, OPEN
+        elif self.state is NEW and self.form is not None:
+            self.state = ONCE
+
+
+def form_of(age: object, given: Inputs, inputs: Sequence[Any]) -> Any:
+    """The form of a call, which calls on the fast path share; None for a call with lists, which has no fast path."""
+    if inputs and not hasattr(inputs[0], "ndim") and type(inputs[0]) is not float:
+        return None
+    return (age, given.samples, [batch.rows for batch in given.batches], [*map(type, inputs)])
+
+
+def fast_path(
+    answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[InputSlot], plain: bool = False
+) -> Again:
+    """The fast path for questions like the one that was just answered: a function that gives values and slopes.
 
     kept: the weights, in an array or in the graph, whose values stay where they
     lie. single: whether the one output is to be given, not a list. inputs: what
     is fed, one after the other: all are batches, or all are of one sample. plain:
     whether they are floats, each by itself.
     """
-    if not isinstance(answers, ByMachine) or answers.idle is None or not _can_be_fed(answers, inputs):
+    if not isinstance(answers, CompiledBackend) or answers.idle is None or not _can_be_fed(answers, inputs):
         return never
     code, source = answers.idle, kept.source()
     with memoryview(source) as view:
@@ -66,8 +114,8 @@ def again(answers: Any, kept: Any, samples: int, single: bool, inputs: Sequence[
     return again if answers.stays else _counted(answers, again)
 
 
-def _counted(answers: ByMachine, way: Again) -> Again:
-    """The way for as long as the tape is to run; then the long way moves to straight-line code."""
+def _counted(answers: CompiledBackend, way: Again) -> Again:
+    """The fast path over a tape, which counts its runs: after enough the long way compiles straight-line code."""
 
     def again(*inputs: Any) -> Found | None:
         found = way(*inputs)
@@ -78,8 +126,8 @@ def _counted(answers: ByMachine, way: Again) -> Again:
     return again
 
 
-def _can_be_fed(answers: ByMachine, inputs: Sequence[Slot]) -> bool:
-    """Whether all that may change, besides the Variables that are loaded in any case, is among the inputs."""
+def _can_be_fed(answers: CompiledBackend, inputs: Sequence[InputSlot]) -> bool:
+    """Whether the inputs cover all PlaceHolders; then only the Variables can change, which are loaded in any case."""
     fed = {row for slot in inputs for row in slot.rows}
     return fed.issuperset([*answers.placeholders, *answers.tape.fed_rows])
 
@@ -88,8 +136,8 @@ def _no_inputs(*inputs: Any) -> bool:
     return not inputs
 
 
-def _floats(code: Any, inputs: Sequence[Slot]) -> Callable[..., bool]:
-    """Whether as many floats are given; they are put where they are read."""
+def _floats(code: Any, inputs: Sequence[InputSlot]) -> Callable[..., bool]:
+    """A function that copies the floats of a call to where they are read; False if they are not as many floats."""
     scalars, where, count = code.scalars, code.fed_at, len(inputs)
     given_at = {slot.rows[0]: place for place, slot in enumerate(inputs)}
     order = [given_at[row] for row in code.fed_rows]
@@ -111,7 +159,7 @@ Takes = Iterator[tuple[tuple[int, ...], list[Copy]]]
 
 
 def _arrays(takes: Sequence[tuple[tuple[int, ...], list[Copy]]]) -> Callable[..., bool]:
-    """Whether arrays of these shapes are given; they are copied to where they are read.
+    """A function that copies the arrays of a call to where they are read; False if they have other shapes.
 
     Only NumPy's own class of arrays is taken: a kind of it, as a masked array, may mean other numbers than it holds.
     """
@@ -129,8 +177,8 @@ def _arrays(takes: Sequence[tuple[tuple[int, ...], list[Copy]]]) -> Callable[...
     return fit
 
 
-def _copy(to: Any, where: Any, read: Any, slot: Slot, some: tuple[slice, ...] = ()) -> Copy:
-    """What is copied, with all looked up that can be before a call.
+def _copy(to: Any, where: Any, read: Any, slot: InputSlot, some: tuple[slice, ...] = ()) -> Copy:
+    """A copy of one input to memory, with all looked up that can be before the call.
 
     to: memory; its last axis has a place for each entry. where, read: the places there, and the entries that they
     take, which may be but a part of the array. some: which samples.
@@ -144,8 +192,8 @@ def _copy(to: Any, where: Any, read: Any, slot: Slot, some: tuple[slice, ...] = 
     return (to[..., where], ..., (*some, *part)) if isinstance(where, slice) else (to, (..., where), (*some, *part))
 
 
-def _lines(code: Any, samples: int, inputs: Sequence[Slot]) -> Takes:
-    """Batches: the shape of each, and how its columns become lines. Lanes beyond the last sample repeat it."""
+def _lines(code: Any, samples: int, inputs: Sequence[InputSlot]) -> Takes:
+    """For each batch its shape, and its copies: a column becomes a line, and lanes beyond the last sample repeat it."""
     lines = code.feeds[1].T
     for slot in inputs:
         read, where = lines_of(code, slot.rows)
@@ -156,8 +204,8 @@ def _lines(code: Any, samples: int, inputs: Sequence[Slot]) -> Takes:
         yield (samples, *slot.shape), [_copy(to, where, read, slot, some) for to, some in parts if is_read]
 
 
-def _numbers(code: Any, inputs: Sequence[Slot]) -> Takes:
-    """Arrays of one sample: the shape of each, and where its numbers are read."""
+def _numbers(code: Any, inputs: Sequence[InputSlot]) -> Takes:
+    """For each array of one sample its shape, and its copy to where the numbers are read."""
     place_of = {row: place for place, row in enumerate(code.fed_rows, code.fed_at.start)}
     for slot in inputs:
         read = [place for place, row in enumerate(slot.rows) if row in place_of]
@@ -165,8 +213,8 @@ def _numbers(code: Any, inputs: Sequence[Slot]) -> Takes:
         yield slot.shape, [_copy(code.scalars, where, as_slice(read), slot)] if read else []
 
 
-def _copied(answers: ByMachine, code: Any, single: bool) -> Callable[[], Found | None] | None:
-    """What copies the values, and each output's gradient, as they lie; nothing if some result is not finite.
+def _copied(answers: CompiledBackend, code: Any, single: bool) -> Callable[[], Found | None] | None:
+    """A function that copies values and gradients out of memory; it gives None if some result is not finite.
 
     The place behind the scalars of `out` is 0.0 where those are finite; lines are looked at here.
     """
@@ -187,8 +235,8 @@ def _copied(answers: ByMachine, code: Any, single: bool) -> Callable[[], Found |
     return copied
 
 
-def _found(answers: ByMachine, code: Any, samples: int, single: bool) -> Callable[[], Found | None]:
-    """What puts the results together."""
+def _found(answers: CompiledBackend, code: Any, samples: int, single: bool) -> Callable[[], Found | None]:
+    """The same for results that do not lie side by side, and are put together."""
 
     def found() -> Found | None:
         values, slopes, finite = answers.found(code, samples)
@@ -200,7 +248,7 @@ def _found(answers: ByMachine, code: Any, samples: int, single: bool) -> Callabl
 
 
 def _values(view: Any, single: bool) -> Callable[[], Any]:
-    """What copies the outputs' values: floats, or arrays with one for each sample."""
+    """A function that copies the outputs' values: floats, or arrays with one for each sample."""
     if single:
         return view[0].copy if view.ndim > 1 else view.item  # type: ignore[no-any-return]
     return (lambda: list(view.copy())) if view.ndim > 1 else view.tolist

@@ -1,4 +1,10 @@
-"""What a Program asks, in the form in which an engine answers it."""
+"""The engines as a Program sees them: a backend answers a query with values, derivatives, and whether all are finite.
+
+    reference   the sweeps in Python: the law, and slow
+    compiled    straight-line code for a small plan, a tape for a large one
+
+Those for very large plans are in dispatch.py.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +29,15 @@ from ..engines.tape.lowering import Lowering, PassResult
 from ..engines.tape.report import report
 from ..engines.tape.tape import Tape
 from ..errors import EngineError, EngineWarning
-from .given import Inputs, Weights, feed
+from .inputs import Inputs, Weights, feed
 from .replay import Replay, first_wrong
 from .results import Part, all_finite, as_list, for_each, picks, whole_groups
 
 Found = tuple[list[Any], list[Any], bool]
 
 
-class Question(NamedTuple):
-    """What is asked: the values of some rows, and their derivatives with respect to others.
+class Query(NamedTuple):
+    """The values of some rows that are wanted, and their derivatives with respect to others.
 
     batched: PlaceHolders that are fed a number for each sample. engine: the one
     asked for by name. weights: where Variables' values are, if not in the tables.
@@ -45,21 +51,21 @@ class Question(NamedTuple):
     weights: Weights | None = None
 
 
-class ByReference:
-    """The reference engine's answers: the law, and slow.
+class ReferenceBackend:
+    """Answers by the reference engine: the law, and slow.
 
     Called, it gives the values, the slopes, and whether all are finite.
     """
 
-    def __init__(self, asked: Question) -> None:
+    def __init__(self, asked: Query) -> None:
         self.question, self.weights = asked, asked.weights
         self.tables, self.rows, self.wrt = asked.tables, asked.rows, asked.wrt
         self.tape: Any = None  # compiled code,
         self.idle: Any = None  # and what the next call runs; None while a call is under way, and after it was cut off
 
     @property
-    def machine(self) -> ByMachine | None:
-        """The compiled answers with all their passes, if there are any."""
+    def machine(self) -> CompiledBackend | None:
+        """The compiled backend behind this one, whose passes can be looked at; None if there is none."""
         return None
 
     @property
@@ -93,28 +99,28 @@ class ByReference:
         return [numbers[row] if row in numbers else self._held(row) for row in self.plan.rows]
 
     def _held(self, row: int) -> float:
-        """What a leaf has."""
+        """A leaf's value: from the array of the weights, or from the tables."""
         if self.weights is not None and row in self.weights.places:
             return float(self.weights.array[self.weights.places[row]])
         return self.tables.values[row]
 
     def source(self) -> Any:
-        """The floats that leaves are loaded from: an array. They stay where they are while there is a view of them."""
+        """The array of floats that leaves are loaded from. It stays where it is while there is a view of it."""
         if self.weights is not None:
             return self.weights.array
         self.tables.grow_values()
         return self.tables.values
 
     def taken(self) -> Any:
-        """The code to run, with memory that nobody else works in: who comes in between takes a twin."""
+        """The code to run, with memory of its own: a call that comes while another is under way gets a copy."""
         code, self.idle = self.idle, None
         return self.tape.twin() if code is None else code
 
     def replayed(self, inputs: Inputs) -> Found:
-        """Answers that are not finite: the reference engine's, or of a large graph the direct engine's."""
+        """The answers again, where some are not finite: by the reference engine, or the direct one if it is large."""
         large = len(self.tables) > direct.MOST_REPLAYED and self.question.engine != "reference"
         found = self.on_columns(inputs, lambda message: None) if large else None
-        return ByReference.__call__(self, inputs) if found is None else found
+        return ReferenceBackend.__call__(self, inputs) if found is None else found
 
     def on_columns(self, inputs: Inputs, tell: Any) -> Found | None:
         """The direct engine's answers; None where it cannot. tell: see there."""
@@ -160,10 +166,10 @@ class ByReference:
         return f"The reference engine runs {len(self.plan)} rows one by one, in Python."
 
 
-class ByMachine(ByReference):
-    """Compiled answers: straight-line code for a small plan, a tape for a large one, or one that is seldom asked."""
+class CompiledBackend(ReferenceBackend):
+    """Answers by machine code: straight-line code for a small plan, a tape for a large or seldom asked one."""
 
-    def __init__(self, asked: Question) -> None:
+    def __init__(self, asked: Query) -> None:
         super().__init__(asked)
         engine, self.batched = asked.engine, asked.batched
         self.lowering = self._lowered(find=engine != "native")
@@ -187,7 +193,7 @@ class ByMachine(ByReference):
         self.descent: Any = None  # the last way downhill, kept by who makes them
 
     @property
-    def machine(self) -> ByMachine:
+    def machine(self) -> CompiledBackend:
         return self
 
     @property
@@ -218,7 +224,7 @@ class ByMachine(ByReference):
         return (values, slopes, finite) if finite or inputs.batches else self.replayed(inputs)
 
     def found(self, code: Any, samples: int) -> Found:
-        """What a run left."""
+        """Values, derivatives, and whether all are finite, from the memory of a finished run."""
         finite = code.out.item(self.scalars) == 0.0  # behind the last scalar stands whether all of them are
         values, *slopes = [pick(code.out, code) for pick in self._picks]
         if self.scalars < len(self.asked) and finite:
@@ -229,7 +235,7 @@ class ByMachine(ByReference):
         return values if isinstance(values, list) else as_list(values), slopes, finite
 
     def parts(self) -> list[Part] | None:
-        """The values, and each output's slopes, where they lie as they are handed out; None if one does not."""
+        """Where the values and each output's slopes lie in memory; None if some must be put together first."""
         found = [each for each in self._picks if isinstance(each, Part)]
         spread = self._fed and any(each.group == 0 for each in found[1:])  # `for_each` has more to do
         return None if spread or len(found) < len(self._picks) else found
@@ -246,7 +252,7 @@ class ByMachine(ByReference):
         return StraightLine(self.flat, [at.row for at in self.asked])
 
     def _wait(self) -> None:
-        """Count what goes over the tape; after enough of it, move to straight-line code."""
+        """Count the runs of the tape; after enough of them, compile straight-line code in its place."""
         if self.patience > 1:
             self.patience -= 1
             return
@@ -259,20 +265,20 @@ class ByMachine(ByReference):
         return report(self.lowering, self.tape, times)
 
 
-def answers(asked: Question) -> ByReference:
-    """The answers to a question, by the engine that is asked for, or the one that suits it."""
+def backend_for(asked: Query) -> ReferenceBackend:
+    """The backend for a query: the engine that was asked for by name, or the one that suits it."""
     if asked.engine == "reference":
         if asked.batched:
             raise EngineError("The reference engine takes one sample at a time. Leave the choice to the Program.")
-        return ByReference(asked)
+        return ReferenceBackend(asked)
     llvmlite()  # or say at once that it is missing
     try:
-        return ByMachine(asked)
+        return CompiledBackend(asked)
     except Opaque as opaque:
         if asked.batched:
             raise EngineError(f"{opaque} Batches need compiled operators.") from opaque
         warnings.warn(EngineWarning(f"{opaque} The reference engine runs this graph."), stacklevel=learners_level())
-        return ByReference(asked)
+        return ReferenceBackend(asked)
 
 
-Answers = ByReference
+Backend = ReferenceBackend

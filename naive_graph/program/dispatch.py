@@ -1,4 +1,4 @@
-"""A large plan that is answered as it stands; and the choice of who answers a question.
+"""The choice of the backend that answers a query; and the backends for large plans, which run as they stand.
 
 Most Programs gain from the passes of a tape: they find samples, layers and
 shared work. A large graph that never does the same thing twice gains nothing,
@@ -25,8 +25,8 @@ from ..engines.tape.repeats import repeats
 from ..engines.tape.rows import flat_of_tables
 from ..engines.tape.sweeps import WindowTape
 from ..engines.tape.windows import WINDOW, windows
-from .given import Inputs
-from .questions import Answers, ByMachine, ByReference, Found, Question, answers
+from .backends import Backend, CompiledBackend, Found, Query, ReferenceBackend, backend_for
+from .inputs import Inputs
 
 LEAST_ROWS = 4096  # of a plan that goes by windows
 MOST_ROWS = 2_500_000  # of one that goes through the passes: some 1.2 us and 300 bytes for each
@@ -34,18 +34,18 @@ PER_SLOPE = 10  # rows that take as long there as one derivative that is handed 
 WIDEST = 4096  # operands of a product or a logsumexp there: they are written out in Python
 
 
-class ByWindows(ByReference):
-    """Compiled answers for a plan that is large, and has no structure to find."""
+class WindowBackend(ReferenceBackend):
+    """Answers for a large plan that never repeats itself: compiled, and run in windows of some thousand rows."""
 
-    def __init__(self, asked: Question, tape: WindowTape) -> None:
+    def __init__(self, asked: Query, tape: WindowTape) -> None:
         super().__init__(asked)
         self.placeholders = [row for row, _ in tape.fed]
         self.tape = self.idle = tape
 
     @cached_property
-    def machine(self) -> ByMachine | None:
-        """The same with all passes, for who wants to look at them, or goes on from there; None of what is too large."""
-        return ByMachine(self.question._replace(engine="tape")) if self.tape.rows <= MOST_ROWS else None
+    def machine(self) -> CompiledBackend | None:
+        """The backend with all passes, to be looked at or for `minimize`; None if the plan is too large for them."""
+        return CompiledBackend(self.question._replace(engine="tape")) if self.tape.rows <= MOST_ROWS else None
 
     def __call__(self, inputs: Inputs) -> Found:
         with self.tables.lock:
@@ -73,10 +73,10 @@ class ByWindows(ByReference):
         )
 
 
-class ByDirect(ByReference):
-    """Answers of the direct engine, which plans and compiles nothing. ran: the rows of the tables that it runs."""
+class DirectBackend(ReferenceBackend):
+    """Answers by the direct engine, which plans and compiles nothing. ran: the rows of the tables that it runs."""
 
-    def __init__(self, asked: Question, ran: Any) -> None:
+    def __init__(self, asked: Query, ran: Any) -> None:
         super().__init__(asked)
         self.size = len(ran)
         self.placeholders = ran[np.array(asked.tables.operators)[ran] == PLACEHOLDER].tolist()
@@ -89,13 +89,13 @@ class ByDirect(ByReference):
         return f"The direct engine runs {self.size} rows right on the tables: too many for the passes, or too wide."
 
 
-def is_borne(asked: Question, rows: int) -> bool:
-    """Whether the passes take a plan of so many rows without much time and room."""
+def is_borne(asked: Query, rows: int) -> bool:
+    """Whether a plan of so many rows is small enough for the passes, in time and memory."""
     return rows + PER_SLOPE * len(asked.rows) * len(asked.wrt) <= MOST_ROWS
 
 
-def by_windows(asked: Question) -> ByWindows | None:
-    """Answers by windows; None where that does not suit the plan: it is small, or repeats itself, or asks for more."""
+def by_windows(asked: Query) -> WindowBackend | None:
+    """A backend that runs in windows; None for a plan that is small, or repeats itself, or has several outputs."""
     tables, rows, wrt = asked.tables, asked.rows, asked.wrt
     if len(rows) != 1 or len(tables) < LEAST_ROWS:
         return None
@@ -112,11 +112,11 @@ def by_windows(asked: Question) -> ByWindows | None:
     made = windows(flat)
     if made is None:
         return None
-    return ByWindows(asked, WindowTape(flat, made, int(place[0]), place[1:].tolist()))
+    return WindowBackend(asked, WindowTape(flat, made, int(place[0]), place[1:].tolist()))
 
 
-def by_direct(asked: Question) -> ByDirect | None:
-    """Answers by the direct engine; None where the passes can be borne."""
+def by_direct(asked: Query) -> DirectBackend | None:
+    """A backend that runs on the tables; None where the passes can be borne."""
     tables = asked.tables
     if is_borne(asked, len(tables)) and max(tables.in_degrees) <= WIDEST:
         return None
@@ -127,11 +127,11 @@ def by_direct(asked: Question) -> ByDirect | None:
     rows = np.array(order.rows)
     kinds, degrees = np.array(tables.operators)[rows], np.array(tables.in_degrees)[rows]
     wide = {BY_NUMBER[kind].name for kind in kinds[degrees > WIDEST]}
-    return None if is_borne(asked, len(rows)) and wide <= {"add"} else ByDirect(asked, rows)
+    return None if is_borne(asked, len(rows)) and wide <= {"add"} else DirectBackend(asked, rows)
 
 
-def question(asked: Question) -> Answers:
-    """The answers to a question, by the engine that is asked for, or the one that suits it."""
+def dispatch(asked: Query) -> Backend:
+    """The backend for a query; large plans are looked at first."""
     plain = not asked.batched and asked.weights is None
     if plain and asked.engine in (None, "tape"):
         llvmlite()  # or say at once that it is missing
@@ -140,4 +140,4 @@ def question(asked: Question) -> Answers:
                 found = way(asked)
                 if found is not None:
                     return found
-    return answers(asked)
+    return backend_for(asked)

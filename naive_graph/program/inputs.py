@@ -1,4 +1,4 @@
-"""What is given to a question, and how it comes to where machine code reads it."""
+"""The numbers and batches of a run, and how they are copied to where machine code reads them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..core.tables import Tables
 
 
-class Slot(NamedTuple):
+class InputSlot(NamedTuple):
     """One input of a Program: the rows of its PlaceHolders, an array's shape for one sample, and the tensor, if any.
 
     A PlaceHolder by itself has the shape (), and a list of n of them the shape (n,).
@@ -35,7 +35,7 @@ class Batch(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """The tables that hold the Variables' values; numbers by row, and batches, for PlaceHolders."""
+    """All leaves' values for a run: numbers by row and batches for PlaceHolders, and the tables for the Variables."""
 
     tables: Tables
     numbers: dict[int, float]
@@ -46,7 +46,7 @@ class Inputs(NamedTuple):
         return self.batches[0].columns.shape[1] if self.batches else 1
 
     def number(self, row: int) -> float:
-        """What a single leaf holds: what it is given, or what it has."""
+        """The value of a leaf: the number that was given for its row, or the one in the tables."""
         return self.numbers[row] if row in self.numbers else self.tables.values[row]
 
     def sample(self, place: int) -> dict[int, float]:
@@ -63,7 +63,7 @@ class Weights(NamedTuple):
 
 
 def feed(code: Any, inputs: Inputs) -> None:
-    """Put all that is given to where the code reads it."""
+    """Copy all that is given to where the code reads it."""
     if inputs.batches and code.samples[1] != inputs.samples:
         code.set_samples([1, inputs.samples])
     for batch in inputs.batches:
@@ -73,7 +73,7 @@ def feed(code: Any, inputs: Inputs) -> None:
 
 
 def lines_of(code: Any, rows: Sequence[int]) -> tuple[Any, Any]:
-    """Which of these batches are read, and into which lines."""
+    """Which of these rows the code reads, and into which lines of its memory they go."""
     line_of = {code.flat.sources[leaf].row: line for line, leaf in enumerate(code.fed[1])}
     known = [place for place, row in enumerate(rows) if row in line_of]
     return as_slice(known), as_slice([line_of[rows[place]] for place in known])
