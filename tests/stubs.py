@@ -15,7 +15,7 @@ from naive_graph import Graph, TensorNode, draw
 from naive_graph.core.compositions import COMPOSITIONS
 from naive_graph.core.numpy_protocol import METHODS, rule_for
 from naive_graph.core.rules import RULES
-from naive_graph.tensor.operators.check import Case
+from naive_graph.tensor.operators.check import ExampleCall
 from naive_graph.tensor.operators.kinds import OfRule, Reduction
 from naive_graph.tensor.operators.methods import SPELT
 from naive_graph.tensor.operators.row import Row
@@ -150,7 +150,7 @@ def results_of(row):
     if not row.examples:
         return "TensorNode"
     with Graph.scratch():
-        return "tuple[TensorNode, ...]" if isinstance(Case(row, row.examples[0]).result, tuple) else "TensorNode"
+        return "tuple[TensorNode, ...]" if isinstance(ExampleCall(row, row.examples[0]).result, tuple) else "TensorNode"
 
 
 def row_of(name, row, first=None):

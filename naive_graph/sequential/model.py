@@ -12,8 +12,8 @@ import numpy as np
 from ..core.number import switch
 from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
+from ..training.archive import Shapes
 from ..training.loop import Outcome, at_least, run
-from ..training.stored import Shapes
 from ..training.trainers import SimpleSGDTrainer, Trainer
 from ..views.plots.history import History
 from .dataflow import Dataflow

@@ -27,8 +27,8 @@ from ..errors import SequentialError, SequentialWarning, ShapeError, TrainingErr
 from ..tensor.base import TensorNode
 from ..tensor.nodes import LeafNode
 from ..tensor.picks import reshape
+from ..training.archive import Shapes, read
 from ..training.model import Model, parameter
-from ..training.stored import Shapes, read
 from .compute import LayerArithmetic, Loss, arithmetic, composed
 from .dataflow import Dataflow, expanded
 from .fields import Field, bind, fitted, initializer, one_of, shape, share, whole

@@ -8,7 +8,7 @@ derivatives, calculus, differentiate    how index arrays turn; the rules; both w
 arithmetic, subscript, reduce, selection, picks, sliding    what NumPy has, as compositions of the four kinds
 operators/                the table of operators with properties
 weighing, losses          rows that say how far predictions are from labels
-moves, sides, notation    how a node reads
+moves, equation_text, notation    how a node reads: `y[i] = sum_{a} W[i,a] * v[a]`, and its indices in plain words
 check            every mode of differentiation against finite differences
 evaluation/      on arrays
 lowering/        every element a scalar node
@@ -27,7 +27,7 @@ with door("Tensors need", "tensor"):
 
 # What tensors can do, they can from the start: these files give them methods.
 from . import check, notation, subscript  # noqa: F401
-from .evaluation import at_once, evaluate  # noqa: F401
+from .evaluation import eager, evaluate  # noqa: F401
 from .lowering import lower as _lower  # noqa: F401
 from .operators import every  # noqa: F401
 from .operators.methods import FUNCTIONS

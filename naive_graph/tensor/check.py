@@ -37,7 +37,9 @@ def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Ch
     """What `gradcheck` finds of tensors: of the sum of all entries of the losses."""
     check_tensors("gradcheck", losses)
     with np.errstate(all="ignore"):
-        question = _Question(reduce(lambda a, b: a + b, (sum(each) if each.rank else each for each in losses)), wishes)
+        question = _TensorLoss(
+            reduce(lambda a, b: a + b, (sum(each) if each.rank else each for each in losses)), wishes
+        )
         report, generator, skipped = Report(), random.Random(wishes.seed), list(wishes.skip)
         for leaf in question.leaves:
             if not any(leaf is each or getattr(leaf, "source", leaf) is each for each in skipped):
@@ -45,7 +47,7 @@ def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Ch
     return report
 
 
-class _Question:
+class _TensorLoss:
     """The loss as a function of its leaves."""
 
     def __init__(self, loss: TensorNode, wishes: CheckOptions) -> None:

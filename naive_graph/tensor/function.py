@@ -59,7 +59,7 @@ def constant_row(tables: Tables, value: float) -> int:
     return row
 
 
-class Steps(NamedTuple):
+class TracedSteps(NamedTuple):
     """A function as steps: its numbers, where the arguments belong, rules on steps, and the step of the result."""
 
     constants: list[float | None]
@@ -130,13 +130,13 @@ class Function:
         return columns[plan.targets[0]]
 
     @cached_property
-    def steps(self) -> Steps:
+    def steps(self) -> TracedSteps:
         """What the function computes, one rule after the other, without the tables."""
         plan, tables = self.plan, self.tables
         rules = [(step, plan.rule(step), tuple(plan.operands(step))) for step in range(len(plan))]
         constants = [None if row in self.arguments else tables.value(row) for row in plan.rows]
         arguments = [plan.rows.index(row) if row in plan.rows else None for row in self.arguments]
-        return Steps(constants, arguments, [each for each in rules if each[1] is not None], plan.targets[0])
+        return TracedSteps(constants, arguments, [each for each in rules if each[1] is not None], plan.targets[0])
 
     def derivative(self, position: int) -> Function | float:
         """The slope along one argument; a bare number if it is one."""

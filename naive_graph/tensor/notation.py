@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from ..errors import NodeError
 from .base import TensorNode, method
 from .differentiate import ancestors
+from .equation_text import TEX, TEXT, EquationStyle, EquationWriter
 from .nodes import LeafNode, LeafType
 from .selection import SelectionNode
-from .sides import TEX, TEXT, Style, Writing
 
 UNNAMED = {LeafType.INPUT: "x", LeafType.PARAMETER: "w", LeafType.CONSTANT: "c"}
 STYLES = {"text": TEXT, "tex": TEX}
@@ -34,7 +34,7 @@ def equation(node: TensorNode, style: str = "text") -> str:
     x_{ijk} = \sum_{a} W_{ia}\, Y_{ajk}
     """
     names = names_among(ancestors([node]))
-    written = Writing(names, _style(style))
+    written = EquationWriter(names, _style(style))
     return f"{written.left(node)} = {written.right(node)}"
 
 
@@ -42,14 +42,14 @@ def equation(node: TensorNode, style: str = "text") -> str:
 def equations(node: TensorNode, style: str = "text") -> str:
     """The node and all that it is made of, an equation a line; leaves are left out."""
     nodes = ancestors([node])
-    written = Writing(names_among(nodes), _style(style))
+    written = EquationWriter(names_among(nodes), _style(style))
     lines = [f"{written.left(each)} = {written.right(each)}" for each in nodes if each.sources]
     if style == "tex":
         return r"\begin{aligned}" + r" \\ ".join(line.replace(" = ", " &= ", 1) for line in lines) + r"\end{aligned}"
     return "\n".join(lines)
 
 
-def _style(style: str) -> Style:
+def _style(style: str) -> EquationStyle:
     if not isinstance(style, str) or style not in STYLES:
         raise NodeError(f"An equation is written in the style 'text' or 'tex', not {style!r}.")
     return STYLES[style]

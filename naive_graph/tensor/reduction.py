@@ -19,7 +19,7 @@ from .base import TensorNode, check_tensors
 from .index import Ids, LinearIndex, TransformIndex
 
 
-class Reduction(NamedTuple):
+class ReductionText(NamedTuple):
     """How a reduction reads in equations, and what it does where entries tie."""
 
     text: str
@@ -28,13 +28,13 @@ class Reduction(NamedTuple):
 
 
 REDUCTIONS = {
-    "maximum": Reduction("max", r"\max", "the largest; those that tie share the gradient"),
-    "minimum": Reduction("min", r"\min", "the smallest; those that tie share the gradient"),
-    "mul": Reduction("prod", r"\prod", "the product"),
-    "logsumexp": Reduction("logsumexp", r"\operatorname{logsumexp}", "log(sum of exp)"),
-    "first_maximum": Reduction("max", r"\max", "the largest; the first of those that tie takes the gradient"),
-    "argmax": Reduction("argmax", r"\operatorname{argmax}", "the place of the first largest; no gradient"),
-    "peak": Reduction("max", r"\max", "the largest, taken as a number: no gradient"),
+    "maximum": ReductionText("max", r"\max", "the largest; those that tie share the gradient"),
+    "minimum": ReductionText("min", r"\min", "the smallest; those that tie share the gradient"),
+    "mul": ReductionText("prod", r"\prod", "the product"),
+    "logsumexp": ReductionText("logsumexp", r"\operatorname{logsumexp}", "log(sum of exp)"),
+    "first_maximum": ReductionText("max", r"\max", "the largest; the first of those that tie takes the gradient"),
+    "argmax": ReductionText("argmax", r"\operatorname{argmax}", "the place of the first largest; no gradient"),
+    "peak": ReductionText("max", r"\max", "the largest, taken as a number: no gradient"),
 }
 FLAT = ("argmax", "peak")  # no gradient flows through these
 

@@ -17,7 +17,7 @@ from .reduction import ReductionNode
 SAME = ("SAME", "SAME_UPPER", "SAME_LOWER")
 
 
-class Window(NamedTuple):
+class SlidingWindow(NamedTuple):
     """How a window of `size` slides along one axis: out positions, step, zeros before the axis and after it."""
 
     out: int
@@ -41,7 +41,7 @@ class Window(NamedTuple):
 
 def window(
     extent: int, size: int, stride: int, padding: Any, dilation: int = 1, axis: int = 0, ceil_mode: bool = False
-) -> Window:
+) -> SlidingWindow:
     """The window along one axis (0: rows, 1: columns). Raises ShapeError where it does not fit."""
     reach = (size - 1) * dilation + 1
     before, after = _zeros(padding, axis, extent, reach, stride)
@@ -51,7 +51,7 @@ def window(
         out += 1  # one position more, if it begins before the end
     if out < 1:
         raise ShapeError(f"a window that reaches {reach} does not fit into {extent} and padding={padding!r}.")
-    return Window(out, size, stride, dilation, before, after)
+    return SlidingWindow(out, size, stride, dilation, before, after)
 
 
 def _zeros(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tuple[int, int]:
@@ -65,7 +65,7 @@ def _zeros(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tup
     return padding[axis], padding[axis + 2]
 
 
-def largest(patches: TensorNode, image: TensorNode, rows: Window, columns: Window) -> TensorNode:
+def largest(patches: TensorNode, image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
     """The largest of each window of patches (..., p, i, q, j, c); what lies in the padding of the image is -inf."""
     inside = rows.inside(image.shape[-3])[:, :, None, None] & columns.inside(image.shape[-2])
     if not inside.all():
@@ -76,7 +76,7 @@ def largest(patches: TensorNode, image: TensorNode, rows: Window, columns: Windo
     return ReductionNode("first_maximum", (*lead, p, q, c), (*lead, p, -1, q, -2, c), patches)
 
 
-def patched(image: TensorNode, rows: Window, columns: Window) -> TensorNode:
+def patched(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
     """What each window sees: axes ..., p, i, q, j, c."""
     return columns.over(rows.over(image, image.rank - 3), image.rank - 1)
 

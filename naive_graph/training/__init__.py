@@ -2,7 +2,7 @@
 
 initialisers  what weights are before anything is learned
 parameters    the pieces of a model, each with its gradient
-stored        arrays and settings in one file
+archive       arrays and settings in one file
 model         `Model`: weights that outlive every graph
 scalars       what a trainer moves: Variables, or a Model's parameters
 formulas      seven ways downhill, a formula each

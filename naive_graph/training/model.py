@@ -26,10 +26,10 @@ import numpy as np
 from ..core.files import path_of
 from ..core.imports import uninterrupted
 from ..errors import ShapeError, TrainingError
+from .archive import Shapes, check_name, read, write
 from .initialisers import Initialiser, glorot
 from .parameters import SMALLEST_FACTOR, LookupParameter, Parameter
 from .scalars import SHARE, Decaying, between
-from .stored import Shapes, check_name, read, write
 
 Kind = TypeVar("Kind", bound=Parameter)
 FACTOR = between(SMALLEST_FACTOR, 1.0, f"number from {SMALLEST_FACTOR} to 1")

@@ -18,8 +18,8 @@ from ..errors import DivergedError, TrainingError
 from ..graph.nodes import Variable
 from ..program.update import memories_of
 from . import formulas
+from .archive import Shapes, read, write
 from .scalars import LARGEST, SHARE, Decaying, Movable, Scalars, between
-from .stored import Shapes, read, write
 
 CALLED = {"rate": "learning_rate", "beta1": "beta_1", "beta2": "beta_2"}  # a formula's settings, of a trainer
 

@@ -20,7 +20,7 @@ from naive_graph.interop import to_onnx  # noqa: E402
 from naive_graph.interop.onnx import from_onnx  # noqa: E402
 from naive_graph.interop.onnx.writing import modelled  # noqa: E402
 from naive_graph.tensor import LeafType  # noqa: E402
-from naive_graph.tensor.operators.check import Case  # noqa: E402
+from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
 from naive_graph.training import lookup, parameter  # noqa: E402
 
 ROWS = sorted({operators()[name].name for name in operators()})
@@ -91,7 +91,7 @@ def test_a_row_leaves_and_onnx_own_evaluator_gives_the_same_in_double(name, at):
     if (name, at) in WRONG_THERE:
         pytest.skip(f"onnx's evaluator is wrong about {WRONG_THERE[name, at]}")
     with Graph.scratch():
-        case = Case(operators()[name], operators()[name].examples[at])
+        case = ExampleCall(operators()[name], operators()[name].examples[at])
         model = modelled(case.results, "float64")
         onnx.checker.check_model(model, full_check=True)
         most = 1e-7 if name in SINGLE_THERE or (name, at) in SINGLE_THERE else 1e-12
@@ -103,7 +103,7 @@ def test_a_row_leaves_and_onnx_own_evaluator_gives_the_same_in_double(name, at):
 def test_a_row_leaves_and_onnxruntime_gives_the_same_in_single(name):
     for example in operators()[name].examples:
         with Graph.scratch():
-            case = Case(operators()[name], example)
+            case = ExampleCall(operators()[name], example)
             model = modelled(case.results)
             onnx.checker.check_model(model, full_check=True)
             for found, each in zip(run_by_runtime(model), case.results, strict=True):
@@ -114,7 +114,7 @@ def test_a_row_leaves_and_onnxruntime_gives_the_same_in_single(name):
 def test_a_row_that_left_comes_back_as_itself(name):
     for example in operators()[name].examples:
         with Graph.scratch():
-            case = Case(operators()[name], example)
+            case = ExampleCall(operators()[name], example)
             due = [np.array(each.eval()) for each in case.results]
             back = from_onnx(modelled(dict(zip("abcdef", case.results)), "float64"))
             for found, each in zip(back.outputs.values(), due, strict=True):
@@ -127,7 +127,7 @@ def test_a_row_with_a_name_in_onnx_leaves_as_one_operator():
         row = operators()[name]
         names = {each.operator for each in row.mappings if each.framework == "onnx"}
         with Graph.scratch():
-            found = [operators_in(modelled(Case(row, each).results)) for each in row.examples]
+            found = [operators_in(modelled(ExampleCall(row, each).results)) for each in row.examples]
         if names and not any(names & {*each} for each in found):
             missing.append(name)
     # Two that onnxruntime lacks; one has an example of images alone; one is stored turned.

@@ -196,11 +196,11 @@ def test_an_element_that_is_not_there_is_refused():
 
 
 def test_a_call_that_fails_half_way_builds_nothing(monkeypatch):
-    from naive_graph.tensor.lowering.bulk import Writer
+    from naive_graph.tensor.lowering.bulk import BulkWriter
 
     y = (leaf(3) * leaf(3, seed=1)).exp()
     before = snapshot()
-    monkeypatch.setattr(Writer, "function", lambda *_: 1 / 0)
+    monkeypatch.setattr(BulkWriter, "function", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         lower(y)
     assert snapshot() == before

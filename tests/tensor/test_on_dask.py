@@ -22,7 +22,7 @@ from naive_graph.errors import EngineError, MissingToolError
 from naive_graph.tensor.differentiate import ancestors
 from naive_graph.tensor.tasks.graph import task_graph
 from naive_graph.tensor.tasks.on_dask import DaskEngine, dask_graph
-from naive_graph.tensor.tasks.sending import packed
+from naive_graph.tensor.tasks.serialization import packed
 
 FEWER = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 HOUSE = Path(__file__).parent.parent.parent

@@ -14,7 +14,7 @@ from ...tensor.operators.kinds import OfRule
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Extent, Fixed, Input, Name, Permuted
 from ...tensor.operators.properties import LARGEST
 from ...tensor.operators.row import Row
-from ...tensor.operators.signature import Parameter, taken
+from ...tensor.operators.signature import RowParameter, taken
 from ...tensor.operators.table import TABLE
 from .inlining import Application
 from .values import Values
@@ -79,7 +79,7 @@ def properties(values: Values, step: Application, row: Row, mapping: Name) -> di
 
 
 def _property(
-    values: Values, step: Application, parameter: Parameter, home: Any, attributes: Mapping[str, Any]
+    values: Values, step: Application, parameter: RowParameter, home: Any, attributes: Mapping[str, Any]
 ) -> tuple[str, Any]:
     """Where a property is found, and its value."""
     if isinstance(home, Fixed):

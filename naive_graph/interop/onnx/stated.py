@@ -9,7 +9,7 @@ import numpy as np
 from onnx import AttributeProto
 
 from ...tensor.base import Call
-from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Element, Fixed, Input, Name, Permuted, undone
+from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, ListElement, Name, Permuted, undone
 from .graph_builder import GraphBuilder, Order, Value
 from .model_builder import BOOL, FLOAT, INT32, INT64, SPELT
 
@@ -85,7 +85,7 @@ class Statement:
                 require(name in TURNED or _same(value, home.value))
             elif isinstance(home, Attribute):
                 self._place_attribute(home, value)
-            elif isinstance(home, Input) and isinstance(home.adapt, Element):
+            elif isinstance(home, Input) and isinstance(home.adapt, ListElement):
                 lists.setdefault(home.position, {})[home.adapt.place] = value
             elif isinstance(home, Input) and value is not None:
                 self.inputs[home.position] = value if isinstance(value, Value) else np.asarray(value)

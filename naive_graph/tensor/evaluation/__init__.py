@@ -9,5 +9,5 @@ contraction  a product of arrays and selections
 entries      rules entry by entry
 reducing     reductions
 evaluate     all of these: forward, backward, and what changed
-at_once      values while the graph is written
+eager        values that are computed while the graph is written
 """

@@ -23,7 +23,7 @@ ZERO, ONE = -1, -2
 ADD, SUB, MUL, NEG, WHERE = (RULES[name] for name in ("add", "sub", "mul", "neg", "where"))
 
 
-class Writer:
+class BulkWriter:
     """Drafts nodes, many at once; `ink` appends them to the tables, all in one step.
 
     Rows are numbered as if nobody else built meanwhile.

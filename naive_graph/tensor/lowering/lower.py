@@ -30,7 +30,7 @@ from ..index import Shape
 from ..nodes import LeafNode, LinearNode, NonlinearNode, TransformNode
 from ..reduction import ReductionNode
 from ..selection import SelectionNode
-from .bulk import Rows, Writer
+from .bulk import BulkWriter, Rows
 from .scalars import STEPS
 from .unfold import Unfolding, unfold, written
 
@@ -128,7 +128,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
 
 def _lower(tensor: TensorNode, tables: Tables) -> None:
     """Unfold a tensor, and what it depends on, unless a signal's handler has done some of it meanwhile."""
-    waiting, mark, writer = _waiting(tensor, tables), tables.mark(), Writer(tables)
+    waiting, mark, writer = _waiting(tensor, tables), tables.mark(), BulkWriter(tables)
     known = {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded}
     drafts: dict[Any, Unfolding] = {}
     for node in progress(waiting, label="lower"):
@@ -155,7 +155,7 @@ def _lower(tensor: TensorNode, tables: Tables) -> None:
         raise
 
 
-def _keep(tables: Tables, writer: Writer, drafts: dict[Any, Unfolding], by: int) -> None:
+def _keep(tables: Tables, writer: BulkWriter, drafts: dict[Any, Unfolding], by: int) -> None:
     """Note whose elements the new rows are."""
     for key, found in drafts.items():
         if by:
@@ -165,7 +165,7 @@ def _keep(tables: Tables, writer: Writer, drafts: dict[Any, Unfolding], by: int)
     tables.unfolded.update(drafts)
 
 
-def _asked_for(found: Unfolding, writer: Writer) -> Unfolding:
+def _asked_for(found: Unfolding, writer: BulkWriter) -> Unfolding:
     """The rows of a tensor's elements; its structural entries become Constants, once."""
     rows, first = written(found.rows), writer.end
     if (rows < 0).any():

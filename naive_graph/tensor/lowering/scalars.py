@@ -7,18 +7,18 @@ from collections.abc import Callable
 import numpy as np
 
 from ...core.rules import RULES, Rule
-from .bulk import ADD, SUB, Rows, Writer
+from .bulk import ADD, SUB, BulkWriter, Rows
 
 HELD, LESS, LESS_EQUAL, EQUAL, WHERE, DIV = (
     RULES[name] for name in ("held", "less", "less_equal", "equal", "where", "div")
 )
 
 
-def _n_ary(name: str) -> Callable[[Writer, Rows], Rows]:
+def _n_ary(name: str) -> Callable[[BulkWriter, Rows], Rows]:
     return lambda writer, table: writer.append(RULES[name].number, table.shape[1], table, len(table))
 
 
-def _held(writer: Writer, table: Rows, rule: Rule = RULES["maximum"]) -> Rows:
+def _held(writer: BulkWriter, table: Rows, rule: Rule = RULES["maximum"]) -> Rows:
     """The largest, or smallest, as a number."""
     top = table[:, 0]
     for each in table.T[1:]:
@@ -26,7 +26,7 @@ def _held(writer: Writer, table: Rows, rule: Rule = RULES["maximum"]) -> Rows:
     return writer.apply(HELD, top)
 
 
-def _shared(writer: Writer, table: Rows, rule: Rule) -> Rows:
+def _shared(writer: BulkWriter, table: Rows, rule: Rule) -> Rows:
     """The largest, or smallest, as the sum of x / count over those that tie: so they share its gradient."""
     size, flat = table.shape[1], table.reshape(-1)
     pair = [flat, np.repeat(_held(writer, table, rule), size)]
@@ -37,7 +37,7 @@ def _shared(writer: Writer, table: Rows, rule: Rule) -> Rows:
     return writer.append(ADD.number, size, shares, len(table))
 
 
-def _first(writer: Writer, table: Rows, place: bool = False) -> Rows:
+def _first(writer: BulkWriter, table: Rows, place: bool = False) -> Rows:
     """A fold of "the next one if it is larger, or the first NaN": not at most what was there, and that a number."""
     top = table[:, 0]
     found = np.full(len(table), writer.constant(0.0), dtype=np.int32)
@@ -50,7 +50,7 @@ def _first(writer: Writer, table: Rows, place: bool = False) -> Rows:
     return found if place else top
 
 
-SCALARS: dict[str, Callable[[Writer, Rows], Rows]] = {
+SCALARS: dict[str, Callable[[BulkWriter, Rows], Rows]] = {
     "mul": _n_ary("mul"),
     "logsumexp": _n_ary("logsumexp"),
     "peak": _held,

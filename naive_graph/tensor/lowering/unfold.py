@@ -20,7 +20,7 @@ from ..index import Ids, Shape
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ..reduction import Places, ReductionNode
 from ..selection import Picker, SelectionNode
-from .bulk import ADD, ONE, SUB, ZERO, Rows, Writer
+from .bulk import ADD, ONE, SUB, ZERO, BulkWriter, Rows
 from .scalars import SCALARS
 
 LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafType.CONSTANT: CONSTANT}
@@ -59,7 +59,7 @@ class Unfolding:
         return int(found[0]) if len(found) else None
 
 
-def unfold(node: TensorNode, writer: Writer, known: Mapping[Any, Unfolding]) -> Unfolding:
+def unfold(node: TensorNode, writer: BulkWriter, known: Mapping[Any, Unfolding]) -> Unfolding:
     """Draft the scalars of a node whose sources are unfolded, inside a scope of its name."""
     first = writer.end
     writer.begin(node.origin, Scope(node.name or node.kind, node.scope) if node.sources else None)
@@ -78,7 +78,7 @@ def unfold(node: TensorNode, writer: Writer, known: Mapping[Any, Unfolding]) -> 
     return Unfolding(node, rows.reshape(node.shape), first, writer.end)
 
 
-def _leaf(node: LeafNode, writer: Writer) -> Rows:
+def _leaf(node: LeafNode, writer: BulkWriter) -> Rows:
     if isinstance(node, SelectionNode):
         return _Unwritten(node).reshape(-1)
     if node.nodes is not None:
@@ -106,7 +106,7 @@ def written(rows: Rows) -> Rows:
     return rows.written() if isinstance(rows, _Unwritten) else rows
 
 
-def _transform(node: TransformNode, writer: Writer, rows: Rows) -> Rows:
+def _transform(node: TransformNode, writer: BulkWriter, rows: Rows) -> Rows:
     rows = written(rows)
     kept = [each for each in node.index.dst if each > 0]
     dummies = [each for each in node.index.src if each < 0]
@@ -117,7 +117,7 @@ def _transform(node: TransformNode, writer: Writer, rows: Rows) -> Rows:
     return np.broadcast_to(totals.reshape([next(sizes) if each > 0 else 1 for each in node.index.dst]), node.shape)
 
 
-def _reduction(node: ReductionNode, writer: Writer, rows: Rows) -> Rows:
+def _reduction(node: ReductionNode, writer: BulkWriter, rows: Rows) -> Rows:
     """One line of a table for each result, its entries in the order of the source's axes."""
     places = Places.of(node.index)
     order = [each - 1 for each in (*places.kept, *places.dropped)]
@@ -127,7 +127,7 @@ def _reduction(node: ReductionNode, writer: Writer, rows: Rows) -> Rows:
     return SCALARS[node.rule](writer, table)
 
 
-def _linear(node: LinearNode, writer: Writer, sources: list[Rows]) -> Rows:
+def _linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows:
     index = node.index
     if node.op == OpType.mul:
         picked = _selected(node, writer, sources)
@@ -160,7 +160,7 @@ def _spread(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
 # --- selections ---------------------------------------------------------------
 
 
-def _selected(node: LinearNode, writer: Writer, sources: list[Rows]) -> Rows | None:
+def _selected(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows | None:
     """A product with a selection, as moves of rows and sums of what falls together; None if it is not that."""
     places = [place for place, rows in enumerate(sources) if isinstance(rows, _Unwritten)]
     if len(places) != 1:
@@ -179,7 +179,7 @@ def _selected(node: LinearNode, writer: Writer, sources: list[Rows]) -> Rows | N
 
 
 def _moved(
-    writer: Writer, rows: Rows, ids: Ids, selection: SelectionNode, picker: Picker, names: Ids, kept: set[int]
+    writer: BulkWriter, rows: Rows, ids: Ids, selection: SelectionNode, picker: Picker, names: Ids, kept: set[int]
 ) -> tuple[Rows, Ids] | None:
     many, one = tuple(names[axis] for axis in picker.axes), names[picker.axis]
     if one not in kept and one in ids and not set(many) & set(ids):
@@ -195,7 +195,7 @@ def _moved(
     return None
 
 
-def _collected(writer: Writer, rows: Rows, selection: SelectionNode, picker: Picker) -> Rows:
+def _collected(writer: BulkWriter, rows: Rows, selection: SelectionNode, picker: Picker) -> Rows:
     """The picker's axes, now the first, replaced by the one that they determine: what falls together is summed."""
     size = selection.shape[picker.axis]
     others = rows.shape[len(picker.axes) :]

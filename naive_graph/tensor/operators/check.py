@@ -23,7 +23,7 @@ STEP = 2e-3  # of a finite difference, which is extrapolated once
 MOST_OFF = 1e-6
 
 
-class Case:
+class ExampleCall:
     """A row applied to the operands of an example, which are parameters."""
 
     def __init__(self, row: Row, example: Example) -> None:
@@ -55,7 +55,7 @@ class Case:
 
 
 @dataclass
-class Ticks:
+class CheckedRow:
     """What a row keeps of its promises; true if it is all of them."""
 
     operator: str
@@ -65,7 +65,7 @@ class Ticks:
     def __bool__(self) -> bool:
         return not self.broken
 
-    def require(self) -> Ticks:
+    def require(self) -> CheckedRow:
         """These ticks if no promise is broken; else a GradientCheckError that says which are."""
         if self.broken:
             raise GradientCheckError(str(self))
@@ -78,9 +78,9 @@ class Ticks:
         return "\n".join([self.operator, *lines])
 
 
-def check_row(row: Row, examples: Iterable[Example] | None = None) -> Ticks:
+def check_row(row: Row, examples: Iterable[Example] | None = None) -> CheckedRow:
     """Tick a row's promises, on its own examples or on these."""
-    ticks = Ticks(row.name)
+    ticks = CheckedRow(row.name)
     chosen = row.examples if examples is None else listed(examples, "check_operator", "examples: [example((2, 3))]")
     if not chosen or not all(isinstance(each, Example) for each in chosen):
         raise OperandError(f"Operator '{row.name}' is checked on examples. Give it some: examples=[example((2, 3))].")
@@ -112,7 +112,7 @@ def _close(found: Any, due: Any, what: str, most: float = MOST_OFF) -> None:
 
 def has_a_name(row: Row, example: Example) -> None:
     """The table has the row; a node that it makes knows it, and two have different names."""
-    first, second = Case(row, example), Case(row, example)
+    first, second = ExampleCall(row, example), ExampleCall(row, example)
     _said(TABLE[row.name] is row, "the table has another row of this name")
     for each in first.results:
         _said(each.operator is row, "its result does not know the row")
@@ -126,7 +126,7 @@ def has_a_name(row: Row, example: Example) -> None:
 
 def has_properties(row: Row, example: Example) -> None:
     """They are readable on the node, and doing it again with what was read gives the same."""
-    case = Case(row, example)
+    case = ExampleCall(row, example)
     read = dict(case.results[0].properties)
     _said(list(read) == row.property_names, f"properties read {list(read)}")
     again = row(**{each: case.given[each] for each in row.operand_names if each in case.given}, **read)
@@ -137,7 +137,7 @@ def has_properties(row: Row, example: Example) -> None:
 
 def has_its_shape(row: Row, example: Example) -> None:
     """The shape rule says what the composition gives."""
-    case = Case(row, example)
+    case = ExampleCall(row, example)
     rule = row.result_shape(row.bound([], case.given))
     shapes = [each.shape for each in case.results]
     _said(
@@ -150,7 +150,7 @@ def has_its_shape(row: Row, example: Example) -> None:
 def is_pure(row: Row, example: Example) -> None:
     """Building and evaluating change no operand, draw no scalar, and give the same every time."""
     before = len(Graph.node_list)
-    case, other = Case(row, example), Case(row, example)
+    case, other = ExampleCall(row, example), ExampleCall(row, example)
     values = [leaf.value.copy() for leaf in case.leaves]
     for one, two in zip(case.results, other.results):
         first = np.array(one.eval())
@@ -180,7 +180,7 @@ def _difference(leaf: LeafNode, along: Any, value: Callable[[], Any]) -> Any:
 
 def differentiates_in_reverse(row: Row, example: Example) -> None:
     """backward() on arrays, and gradients as nodes, agree with differences; each has its operand's shape."""
-    case = Case(row, example)
+    case = ExampleCall(row, example)
     loss = case.loss()
     loss.backward()
     found = [np.array(leaf.gradient()) for leaf in case.leaves]
@@ -193,7 +193,7 @@ def differentiates_in_reverse(row: Row, example: Example) -> None:
 
 def differentiates_forward(row: Row, example: Example) -> None:
     """Tangents as nodes, which never use a row's own derivative, agree with gradients, which do."""
-    case = Case(row, example)
+    case = ExampleCall(row, example)
     loss = case.loss()
     for leaf in case.leaves:
         _close(loss.gradients(leaf).forward(), leaf.tangents(loss).forward(), "beside reverse mode's it", 1e-9)
@@ -201,7 +201,7 @@ def differentiates_forward(row: Row, example: Example) -> None:
 
 def differentiates_twice(row: Row, example: Example) -> None:
     """The derivative of the derivative agrees with differences of the derivative."""
-    case = Case(row, example)
+    case = ExampleCall(row, example)
     loss = case.loss()
     for leaf in case.leaves:
         slope = loss.gradients(leaf)
@@ -215,7 +215,7 @@ def differentiates_twice(row: Row, example: Example) -> None:
 
 def lowers(row: Row, example: Example) -> None:
     """As scalars it has the same value."""
-    for each in Case(row, example).results:
+    for each in ExampleCall(row, example).results:
         with np.errstate(all="ignore"):
             scalars = each.lower()
             Graph.forward()
@@ -224,7 +224,7 @@ def lowers(row: Row, example: Example) -> None:
 
 def has_a_formula(row: Row, example: Example) -> None:
     """It is written down, in text and in TeX; so is an element of it."""
-    for each in Case(row, example).results:
+    for each in ExampleCall(row, example).results:
         for style in ("text", "tex"):
             _said(each.equations(style), f"nothing is written in {style}")
         _said(str(next(iter(each.lower())).formula()), "an element has no formula")
@@ -232,7 +232,7 @@ def has_a_formula(row: Row, example: Example) -> None:
 
 def is_one_box(row: Row, example: Example) -> None:
     """All that a call makes stands in one frame of its name, or is one node."""
-    case = Case(row, example)
+    case = ExampleCall(row, example)
     call = case.results[0].call
     assert call is not None
     made = [node for node in ancestors(case.results) if node.serial > call.first and not _is_given(node)]
@@ -275,7 +275,7 @@ PROMISES: dict[str, Callable[[Row, Example], None]] = {
 }
 
 
-def _check(row: Row, examples: Sequence[Example] | None = None) -> Ticks:
+def _check(row: Row, examples: Sequence[Example] | None = None) -> CheckedRow:
     return check_row(row, examples)
 
 

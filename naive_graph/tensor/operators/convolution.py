@@ -10,7 +10,7 @@ from ..base import TensorNode
 from ..nodes import LinearNode, OpType
 from ..picks import reshape
 from ..selection import Picker, SelectionNode
-from ..sliding import SAME, Window, channels_back, channels_last, imaged, patched, sides, window
+from ..sliding import SAME, SlidingWindow, channels_back, channels_last, imaged, patched, sides, window
 from .examples import example
 from .mapping import Attribute, Fixed, Input, Onnx, Permuted, TensorFlow, image_of, padded_as, padded_by, spatial
 from .moves import Extents
@@ -34,7 +34,9 @@ OF_TENSORFLOW: dict[str, Any] = {
 }
 
 
-def _windows(x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str) -> list[Window]:
+def _windows(
+    x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str
+) -> list[SlidingWindow]:
     image = sides(x, data_format)
     return [window(image[at], w[at], strides[at], padding, dilations[at], at) for at in (0, 1)]
 

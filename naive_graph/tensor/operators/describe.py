@@ -12,7 +12,7 @@ from ..differentiate import ancestors
 from ..nodes import LeafNode
 from ..notation import names_among
 from ..selection import SelectionNode
-from .check import Case
+from .check import ExampleCall
 from .kinds import Elementwise
 from .row import Row
 from .table import TABLE
@@ -56,7 +56,7 @@ def described(row: Row) -> str:
 def _formulas(row: Row) -> Iterator[str]:
     if not row.examples:
         return
-    case = Case(row, row.examples[0])
+    case = ExampleCall(row, row.examples[0])
     for name, given in case.given.items():
         for place, each in enumerate(given if isinstance(given, list) else [given]):
             if isinstance(each, LeafNode):

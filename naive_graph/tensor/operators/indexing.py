@@ -22,7 +22,7 @@ from ..nodes import LeafNode, LinearNode
 from .entrywise import entry
 from .examples import example
 from .kinds import place
-from .mapping import Attribute, Element, Input, Onnx, TensorFlow, single
+from .mapping import Attribute, Input, ListElement, Onnx, TensorFlow, single
 from .moves import Extents, move, moved, numbered
 from .properties import Axis, Count, KnownPlaces, Places, Size, Tensor
 from .table import composition
@@ -158,8 +158,8 @@ def _hots(x: Extents, depth: int, axis: int) -> Extents:
 @composition(
     example(np.array([0.0, 2.0, 1.0]), depth=3), example(np.array([[1.0, -1.0]]), depth=2, axis=0, on=2.0, off=-1.0),
     shape=_hots, smooth=False,
-    onnx=Onnx("OneHot", depth=Input(1, adapt=single), off=Input(2, adapt=Element(0)), on=Input(2, adapt=Element(1)),
-              axis=Attribute("axis", -1), since=9),
+    onnx=Onnx("OneHot", depth=Input(1, adapt=single), off=Input(2, adapt=ListElement(0)),
+              on=Input(2, adapt=ListElement(1)), axis=Attribute("axis", -1), since=9),
     tensorflow=TensorFlow("OneHot", depth=Input(1), on=Input(2), off=Input(3), axis=Attribute("axis", -1)),
 )  # fmt: skip
 def one_hot(x: Tensor, depth: Size, axis: Axis = -1, on: float = 1.0, off: float = 0.0) -> Any:

@@ -19,7 +19,7 @@ from .examples import Example, example
 from .mapping import Attribute, Input, Onnx, TensorFlow, truth
 from .properties import FLAG, Axes, Operand
 from .row import Row, unique
-from .signature import MISSING, Parameter, meaning
+from .signature import MISSING, RowParameter, meaning
 
 SINCE = {  # the opset
     **dict.fromkeys(("Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Sign", "Where"), 9),
@@ -41,7 +41,7 @@ class Elementwise(Row):
         if not self.examples:
             self.examples = _broadcasting(len(self.operand_names))
 
-    def _operand(self, parameter: Parameter, value: Any) -> Any:
+    def _operand(self, parameter: RowParameter, value: Any) -> Any:
         if isinstance(value, (TensorNode, Node)) or type(value) is float:
             return value
         if is_array(value):
@@ -121,8 +121,8 @@ class OfRule(Elementwise):
             smooth=rule.kink is None and rule.name not in ("total", "mean"),
         )
 
-    def _parameters(self) -> list[Parameter]:
-        empty = Parameter("", None, Operand(), None)
+    def _parameters(self) -> list[RowParameter]:
+        empty = RowParameter("", None, Operand(), None)
         return [empty._replace(name=each, default=MISSING) for each in self._letters]
 
     def __call__(self, *given: Any, name: str | None = None, **named: Any) -> Any:
@@ -159,10 +159,10 @@ class Reduction(Row):
         facts.setdefault("examples", REDUCED)
         super().__init__(function, shape=reduced_shape, **facts)
 
-    def _parameters(self) -> list[Parameter]:
+    def _parameters(self) -> list[RowParameter]:
         x = super()._parameters()[0]
         axis = meaning(self.name, "axis", Axes)[0]
-        return [x, Parameter("axis", axis, Operand(), None), Parameter("keepdims", FLAG, Operand(), False)]
+        return [x, RowParameter("axis", axis, Operand(), None), RowParameter("keepdims", FLAG, Operand(), False)]
 
 
 class Window(Row):

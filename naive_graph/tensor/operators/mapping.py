@@ -144,7 +144,7 @@ def _written(home: Home) -> str:
 
 
 @dataclass(frozen=True)
-class Element:
+class ListElement:
     """Element i of a list."""
 
     place: int

@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from .. import reduce
 from ..base import TensorNode
 from ..nodes import LeafNode, LinearNode, OpType, TransformNode
-from ..sliding import Window, channels_back, channels_last, imaged, largest, patched, sides, window
+from ..sliding import SlidingWindow, channels_back, channels_last, imaged, largest, patched, sides, window
 from .entrywise import entry
 from .examples import example
 from .mapping import Attribute, Fixed, Onnx, TensorFlow, padded_as, padded_by, spatial, truth
@@ -38,7 +38,7 @@ OF_TENSORFLOW: dict[str, Any] = {
 
 def _windows(
     x: Extents, pool: Any, strides: Any, padding: Any, data_format: str, ceil_mode: bool, dilations: Any
-) -> list[Window]:
+) -> list[SlidingWindow]:
     image, steps = sides(x, data_format), pool if strides is None else strides
     return [window(image[at], pool[at], steps[at], padding, dilations[at], at, ceil_mode) for at in (0, 1)]
 
@@ -75,7 +75,7 @@ def max_pool2d(
     return channels_back(largest(patched(image, rows, columns), image, rows, columns), data_format)
 
 
-def _total(image: TensorNode, rows: Window, columns: Window, alpha: float = 1.0) -> TensorNode:
+def _total(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow, alpha: float = 1.0) -> TensorNode:
     """The sum over each window of an image with channels last."""
     patches = patched(image, rows, columns)
     lead = tuple(range(1, image.rank - 2))

@@ -30,7 +30,7 @@ def activations_of(value: Any) -> tuple[str, ...] | None:
     return found
 
 
-class Layout:
+class RecurrentLayout:
     """The extents of a recurrent layer. Raises ShapeError where they do not fit together."""
 
     def __init__(

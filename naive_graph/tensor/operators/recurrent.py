@@ -22,7 +22,7 @@ from .moves import Extents
 from .properties import Kind, Maybe, MaybeWholes, Tensor, one_of
 from .recurrence import (
     ACTIVATIONS,
-    Layout,
+    RecurrentLayout,
     State,
     activations_of,
     both,
@@ -57,7 +57,7 @@ def _shape_of(gates: int, functions: int) -> Callable[..., list[Extents]]:
         x: Extents, w: Extents, r: Extents, b: Any, initial_h: Any, *, direction: str, lengths: Any, batch_first: bool,
         activations: Any,
     ) -> list[Extents]:  # fmt: skip
-        layout = Layout(
+        layout = RecurrentLayout(
             gates, x, w, r, b, [turned(initial_h, batch_first)],
             direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=functions,
         )  # fmt: skip
@@ -185,7 +185,7 @@ def _lstm_shape(
     batch_first: bool, activations: Any,
 ) -> list[Extents]:  # fmt: skip
     states = [turned(each, batch_first) for each in (initial_h, initial_c)]
-    layout = Layout(
+    layout = RecurrentLayout(
         4, x, w, r, b, states,
         direction=direction, lengths=lengths, batch_first=batch_first, activations=activations, functions=3,
     )  # fmt: skip

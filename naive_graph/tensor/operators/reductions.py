@@ -18,7 +18,7 @@ from ..picks import pick
 from .entrywise import entry
 from .examples import example
 from .kinds import place, reduced_shape
-from .mapping import Attribute, Element, Fixed, Input, Onnx, TensorFlow, single, truth
+from .mapping import Attribute, Fixed, Input, ListElement, Onnx, TensorFlow, single, truth
 from .properties import Axis, Size, Tensor
 from .row import Row
 from .table import tensor_operator
@@ -196,7 +196,7 @@ def _top(x: tuple[int, ...], k: int, axis: int) -> list[tuple[int, ...]]:
 
 @tensor_operator(
     shape=_top, smooth=False, examples=[example((5,), k=2), example((2, 4, 2), k=3, axis=1, largest=False)],
-    onnx=Onnx("TopK", k=(Attribute("k", until=9), Input(1, adapt=Element(0), since=10)), axis=Attribute("axis", -1),
+    onnx=Onnx("TopK", k=(Attribute("k", until=9), Input(1, adapt=ListElement(0), since=10)), axis=Attribute("axis", -1),
               largest=Attribute("largest", 1, truth, since=11), harmless=("sorted",)),
     tensorflow=TensorFlow("TopKV2", k=Input(1), harmless=("sorted",)),
 )  # fmt: skip

@@ -31,7 +31,7 @@ from ..nodes import LeafNode, TransformNode
 from .examples import Example
 from .facts import check_derivative, check_facts, checked_slopes
 from .mapping import Name
-from .signature import MISSING, Parameter, parameters_of, shortened, taken
+from .signature import MISSING, RowParameter, parameters_of, shortened, taken
 
 MOST_ENTRIES = 10**10  # of a result: 80 GB
 
@@ -92,7 +92,7 @@ class Row:
             if each not in self.by_name:
                 raise OperandError(f"Operator '{self.name}': its shape rule asks for {each!r}. Take of {self.names}.")
 
-    def _parameters(self) -> list[Parameter]:
+    def _parameters(self) -> list[RowParameter]:
         return parameters_of(self.name, self.function)
 
     def __repr__(self) -> str:
@@ -114,7 +114,7 @@ class Row:
         """How the operator is called."""
         return f"{self.name}({', '.join(map(self._shown, self.parameters))})"
 
-    def _shown(self, each: Parameter) -> str:
+    def _shown(self, each: RowParameter) -> str:
         return each.name if each.default is MISSING else f"{each.name}={each.default!r}"
 
     # --- calling ---
@@ -157,7 +157,7 @@ class Row:
         )  # fmt: skip
         return f"{self.name} {what}. Write {self.usage()}."
 
-    def _operand(self, parameter: Parameter, value: Any) -> Any:
+    def _operand(self, parameter: RowParameter, value: Any) -> Any:
         if value is None and parameter.operand.optional:
             return None
         try:

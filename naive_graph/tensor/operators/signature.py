@@ -16,7 +16,7 @@ MOST_OF_A_RANGE = 1_000_000  # numbers of a property
 MOST_LOOKED_AT = 100  # parts of a property that may be ranges: pairs of paddings, say
 
 
-class Parameter(NamedTuple):
+class RowParameter(NamedTuple):
     """A parameter of a row: an operand, or a property of some kind."""
 
     name: str
@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
             return False
 
 
-def parameters_of(who: str, function: Callable[..., Any]) -> list[Parameter]:
+def parameters_of(who: str, function: Callable[..., Any]) -> list[RowParameter]:
     """The parameters of a row of that name. Raises OperandError, and PropertyError for a default."""
     try:
         kinds = get_type_hints(function, include_extras=True)
@@ -56,8 +56,8 @@ def parameters_of(who: str, function: Callable[..., Any]) -> list[Parameter]:
                 f"be None. Is it a property? Then say its kind: {said}."
             )
         if kind is not None and default is not MISSING:
-            default = taken(who, Parameter(each.name, kind, operand, default), default)
-        found.append(Parameter(each.name, kind, operand, default))
+            default = taken(who, RowParameter(each.name, kind, operand, default), default)
+        found.append(RowParameter(each.name, kind, operand, default))
     return found
 
 
@@ -86,7 +86,7 @@ def _is_tensor_type(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, TensorNode)
 
 
-def taken(who: str, parameter: Parameter, value: Any) -> Any:
+def taken(who: str, parameter: RowParameter, value: Any) -> Any:
     """The value as the property keeps it. Raises PropertyError."""
     assert parameter.kind is not None
     try:

@@ -16,8 +16,8 @@ from uuid import uuid4
 from ...errors import EngineError, EngineWarning, MissingToolError, NaiveGraphError
 from .engine import DAGExecutionEngine
 from .graph import TaskGraph
-from .scheduling import Bar, TaskRun
-from .sending import packed
+from .scheduling import TaskBar, TaskRun
+from .serialization import packed
 from .work import Evaluate, Given, Kept, Work
 
 SHORT, OVERHEAD = 0.1, 10.0  # a run of less seconds, or of less times its work, needs no advice
@@ -148,11 +148,13 @@ def _sent(work: Any) -> bytes:
     return packed(work, work.recipe.node if isinstance(work, Evaluate) else work.node)
 
 
-def _bars(found: list[Measured], begin: float) -> list[Bar]:
+def _bars(found: list[Measured], begin: float) -> list[TaskBar]:
     places: dict[tuple[int, int], int] = {}
     for each in sorted(found, key=lambda each: each.start):
         places.setdefault(each.place, len(places))
-    return [Bar(number, places[each.place], each.start - begin, each.end - begin) for number, each in enumerate(found)]
+    return [
+        TaskBar(number, places[each.place], each.start - begin, each.end - begin) for number, each in enumerate(found)
+    ]
 
 
 def _asked(client: Any, tasks: Mapping[str, Any], wanted: list[str]) -> Any:

@@ -14,7 +14,7 @@ from .graph import TaskGraph
 Mapped = Callable[[Callable[[int], Any], Sequence[int]], Iterable[Any]]
 
 
-class Bar(NamedTuple):
+class TaskBar(NamedTuple):
     """When a task ran: seconds since the run began, and on which worker."""
 
     task: int
@@ -27,7 +27,7 @@ class TaskRun(NamedTuple):
     """A run that is over: its graph, and a bar for each task. `gantt` draws it."""
 
     graph: TaskGraph
-    bars: list[Bar]
+    bars: list[TaskBar]
 
     @property
     def seconds(self) -> float:
@@ -46,7 +46,7 @@ def run_tasks(graph: TaskGraph, workers: int = 1) -> tuple[list[Any], TaskRun]:
     A contribution is let go once it was added, so its result is None.
     """
     results: list[Any] = [None] * len(graph)
-    bars: list[Bar] = []
+    bars: list[TaskBar] = []
     threads: dict[int, int] = {}
     begin = perf_counter()
 
@@ -54,7 +54,7 @@ def run_tasks(graph: TaskGraph, workers: int = 1) -> tuple[list[Any], TaskRun]:
         task, worker = graph.tasks[number], threads.setdefault(get_ident(), len(threads))
         start = perf_counter()
         result = task.work(*(results[need] for need in task.needs))
-        bars.append(Bar(number, worker, start - begin, perf_counter() - begin))
+        bars.append(TaskBar(number, worker, start - begin, perf_counter() - begin))
         return result
 
     with _crew(workers) as mapped:

@@ -6,7 +6,7 @@
     G(v)     the derivative with respect to v, the sum of what its consumers contributed
 
 A work is called with the results of the tasks that it needs, in their order.
-sending.py brings it to another process, where it computes what it computes here.
+serialization.py brings it to another process, where it computes what it computes here.
 """
 
 from __future__ import annotations

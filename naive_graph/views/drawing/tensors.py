@@ -15,10 +15,10 @@ from ...errors import DrawingError
 from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
+from ...tensor.equation_text import TEXT, EquationWriter
 from ...tensor.nodes import LeafNode, LeafType, LinearNode, OpType
 from ...tensor.notation import names_among
 from ...tensor.selection import SelectionNode
-from ...tensor.sides import TEXT, Writing
 from ..look import shown
 from .folding import Folder
 from .lettering import visible
@@ -100,7 +100,7 @@ class Drawn:
         """`y[i] = Σ[j] W[i,j] * x[j]`; nothing for a leaf."""
         if not node.sources:
             return ""
-        written = Writing(self.names, TEXT)
+        written = EquationWriter(self.names, TEXT)
         return re.sub(r"(\w+)_{(.*?)} ", _over, f"{written.left(node)} = {written.right(node)}")
 
     def frame(self, node: TensorNode) -> str:

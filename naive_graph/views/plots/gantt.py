@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import DrawingError
 from ...tensor.tasks.engine import DAGExecutionEngine
-from ...tensor.tasks.scheduling import Bar, TaskRun
+from ...tensor.tasks.scheduling import TaskBar, TaskRun
 from ..look import LIGHT
 
 # Colour, hatching and what it is; hatching, so that colour is not the only sign.
@@ -121,7 +121,7 @@ def _checked(run: object) -> TaskRun:
     return found
 
 
-def _draw_bar(panel: Any, run: TaskRun, bar: Bar, unit: float) -> None:
+def _draw_bar(panel: Any, run: TaskRun, bar: TaskBar, unit: float) -> None:
     colour, hatch, _ = LOOKS[run.graph.tasks[bar.task].key.kind]
     start, wide = bar.start / unit, (bar.end - bar.start) / unit
     if not _is_wide(bar, run.seconds):

@@ -13,7 +13,7 @@ from naive_graph import Graph, LeafNode, gradcheck, operators  # noqa: E402
 from naive_graph.core.rules import RULES  # noqa: E402
 from naive_graph.tensor import DAGExecutionEngine  # noqa: E402
 from naive_graph.tensor.evaluation.entries import VALUES  # noqa: E402
-from naive_graph.tensor.operators.check import Case  # noqa: E402
+from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
 from naive_graph.tensor.operators.examples import numbers  # noqa: E402
 
 ROWS = sorted({operators()[name].name for name in operators()})
@@ -68,7 +68,7 @@ def test_a_derivative_is_the_slope_or_lies_between_those_of_both_sides(name):
     for each in row.examples[:3]:
         for filling in fillings(row, each):
             with Graph.scratch():
-                case = Case(row, each)
+                case = ExampleCall(row, each)
                 leaves = [leaf for leaf in case.leaves if leaf is not case.given.get("weights")]  # counted, too
                 for leaf in leaves:
                     leaf.value = filling(leaf.shape)
@@ -167,7 +167,7 @@ def test_rows_and_their_derivatives_beside_nasty_numbers_are_those_of_their_scal
     row, wild = operators()[name], WILD[: -1 if name == "reduce_prod" else None]  # which multiplies in another order
     for each, share in itertools.product(row.examples[:2], (0.3, 1.0)):
         with Graph.scratch(), np.errstate(all="ignore"):
-            case, dice = Case(row, each), np.random.default_rng(7)
+            case, dice = ExampleCall(row, each), np.random.default_rng(7)
             for leaf in case.leaves:
                 usual = dice.uniform(0.2, 1.5, leaf.shape)
                 leaf.value = np.where(dice.random(leaf.shape) < share, dice.choice(wild, leaf.shape), usual)

@@ -12,7 +12,7 @@ from naive_graph.engines.choice import ENGINES  # noqa: E402
 from naive_graph.errors import ArityError, NaiveGraphError, OperatorNameError, PropertyError  # noqa: E402
 from naive_graph.graph.registry import CURRENT  # noqa: E402
 from naive_graph.tensor import DAGExecutionEngine  # noqa: E402
-from naive_graph.tensor.operators.check import PROMISES, Case  # noqa: E402
+from naive_graph.tensor.operators.check import PROMISES, ExampleCall  # noqa: E402
 
 COMPILED = ("tape", "native")
 ROWS = sorted({operators()[name].name for name in operators()})
@@ -29,7 +29,7 @@ def test_a_row_runs_in_every_engine(name):
     pytest.importorskip("llvmlite")
     for each in operators()[name].examples[:2]:
         with Graph.scratch():
-            case = Case(operators()[name], each)
+            case = ExampleCall(operators()[name], each)
             loss = case.loss()
             loss.backward()
             due = [leaf.gradient() for leaf in case.leaves]
@@ -56,7 +56,7 @@ def frames(results, fold):
 
 @pytest.mark.parametrize("name", ROWS)
 def test_a_call_is_drawn_as_one_box_that_opens(name):
-    case = Case(operators()[name], operators()[name].examples[0])
+    case = ExampleCall(operators()[name], operators()[name].examples[0])
     made = case.results[0].call.name
     folded, boxes = frames(case.results, True)
     assert [box.lines[0] for box in folded] in ([made], [])
@@ -70,7 +70,7 @@ def test_a_call_is_drawn_as_one_box_that_opens(name):
 def test_a_move_gives_entries_of_its_operands_or_a_constant(name):
     row = operators()[name]
     for each in row.examples:
-        case = Case(row, each)
+        case = ExampleCall(row, each)
         there = {0.0, each.properties.get("value", 0.0)}.union(
             *(leaf.value.reshape(-1).tolist() for leaf in case.leaves)
         )
@@ -99,7 +99,7 @@ def test_a_property_that_is_wrong_is_told_of_with_its_operator_name_and_repair(n
     for which in row.property_names:
         refused = 0
         for wrong in WRONG:
-            case = Case(row, row.examples[0])
+            case = ExampleCall(row, row.examples[0])
             before, given = built(), case.given | {which: wrong}
             try:
                 row(**given)
@@ -117,7 +117,7 @@ def test_an_operand_of_another_rank_or_extent_fits_or_is_told_of(name):
     row = operators()[name]
     for which in row.operand_names:
         for shape in [(), (7,), (5, 5), (2, 7, 3), (2, 2, 2, 2, 2)]:
-            case = Case(row, row.examples[0])
+            case = ExampleCall(row, row.examples[0])
             if which not in case.given:
                 continue
             many = row.by_name[which].operand.many
@@ -133,7 +133,7 @@ def test_an_operand_that_is_no_tensor_is_told_of_by_its_name(name):
     row = operators()[name]
     for which in row.operand_names:
         for wrong in ["text", object(), 1j, {"a": 1}, ["a"], b"x", len]:
-            case = Case(row, row.examples[0])
+            case = ExampleCall(row, row.examples[0])
             with pytest.raises(NaiveGraphError) as caught:
                 row(**case.given | {which: wrong})
             assert told(caught.value, f"{name}: ", which), str(caught.value)
@@ -142,7 +142,7 @@ def test_an_operand_that_is_no_tensor_is_told_of_by_its_name(name):
 @pytest.mark.parametrize("name", ROWS)
 def test_too_few_or_strange_arguments_are_told_of_with_the_way_to_write_it(name):
     row = operators()[name]
-    case = Case(row, row.examples[0])
+    case = ExampleCall(row, row.examples[0])
     with pytest.raises(ArityError, match="Write"):
         row(**case.given, strange=1)
     with pytest.raises(ArityError, match="Write"):

@@ -12,7 +12,7 @@ from torch_says import TORCH  # noqa: E402
 
 from naive_graph import Graph, operators  # noqa: E402
 from naive_graph.errors import ShapeError  # noqa: E402
-from naive_graph.tensor.operators.check import Case  # noqa: E402
+from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
 from naive_graph.tensor.operators.examples import example, numbers  # noqa: E402
 from naive_graph.tensor.operators.table import OfRule  # noqa: E402
 
@@ -21,7 +21,7 @@ ROWS = sorted({operators()[name].name for name in operators() if not isinstance(
 
 def compare(row, each):
     """Values and gradients of one example."""
-    case = Case(row, each)
+    case = ExampleCall(row, each)
     leaves = []
 
     def theirs(given):

@@ -14,7 +14,7 @@ from naive_graph import LeafNode, operators, tensor_operator  # noqa: E402
 from naive_graph.errors import ArityError, OperandError, ShapeError  # noqa: E402
 from naive_graph.tensor import DAGExecutionEngine, example  # noqa: E402
 from naive_graph.tensor.differentiate import ancestors  # noqa: E402
-from naive_graph.tensor.operators.check import Case  # noqa: E402
+from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
 from naive_graph.tensor.operators.properties import Tensors  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("table_apart")
@@ -62,7 +62,7 @@ def all_tasks(loss):
 @pytest.mark.parametrize("run", [simple, whole, tasks, all_tasks])
 def test_it_agrees_with_the_composition_as_arrays(row, run, monkeypatch):
     for each in row.examples:
-        case = Case(row, each)
+        case = ExampleCall(row, each)
         loss, found = case.loss(), []
         for derivative in (row.derivative, None):
             monkeypatch.setattr(row, "derivative", derivative)
@@ -74,7 +74,7 @@ def test_it_agrees_with_the_composition_as_arrays(row, run, monkeypatch):
 
 def test_it_agrees_with_the_composition_as_a_jacobian_and_again(row, monkeypatch):
     for each in row.examples:
-        case, found = Case(row, each), []
+        case, found = ExampleCall(row, each), []
         for derivative in (row.derivative, None):
             monkeypatch.setattr(row, "derivative", derivative)
             jacobians = case.result.gradients(case.leaves)
@@ -92,7 +92,7 @@ def test_it_serves_every_walk_back(row, monkeypatch):
         return real(*given)
 
     monkeypatch.setattr(row, "derivative", counted)
-    case = Case(row, row.examples[0])
+    case = ExampleCall(row, row.examples[0])
     loss = case.loss()
     for count, walk in enumerate([simple, whole, lambda loss: case.result.gradients(case.leaves)], 1):
         walk(loss)
@@ -102,7 +102,7 @@ def test_it_serves_every_walk_back(row, monkeypatch):
 
 
 def test_a_derivative_is_the_same_whoever_else_is_asked_for(row):
-    case = Case(row, row.examples[0])
+    case = ExampleCall(row, row.examples[0])
     loss = case.loss()
     made = [each for each in ancestors([loss]) if case.result.call.first < each.serial < case.result.serial]
     assert made
@@ -112,7 +112,7 @@ def test_a_derivative_is_the_same_whoever_else_is_asked_for(row):
 
 
 def test_tasks_find_its_bits(row):
-    loss = Case(row, row.examples[0]).loss()
+    loss = ExampleCall(row, row.examples[0]).loss()
     for full in (False, True):
         loss.backward(full)
         due = [each._grad for each in ancestors([loss])]
@@ -124,10 +124,10 @@ def test_tasks_find_its_bits(row):
 
 def test_its_task_travels_as_bytes(row):
     pytest.importorskip("cloudpickle")
-    from naive_graph.tensor.tasks.sending import packed
+    from naive_graph.tensor.tasks.serialization import packed
     from naive_graph.tensor.tasks.work import ONE, Override
 
-    graph = DAGExecutionEngine().tasks(Case(row, row.examples[0]).loss())
+    graph = DAGExecutionEngine().tasks(ExampleCall(row, row.examples[0]).loss())
     work = next(task.work for task in graph.tasks if isinstance(task.work, Override))
     values = [np.ones(node.shape) * 0.5 for node in work.known]
     sent = pickle.loads(packed(work, work.node))
@@ -139,13 +139,13 @@ def test_it_passes_through_a_row_that_returns_what_the_row_gives(row):
     def in_other_words(a, b):
         return row(a, b)
 
-    case = Case(row, row.examples[0])
+    case = ExampleCall(row, row.examples[0])
     one, other = (each(*case.leaves).gradients(case.leaves[0]).eval() for each in (row, in_other_words))
     assert np.array_equal(one, other)
 
 
 def test_an_untaken_branch_hands_on_nothing(row):
-    case = Case(row, row.examples[0])
+    case = ExampleCall(row, row.examples[0])
     case.leaves[0].value = np.full(case.leaves[0].shape, np.inf)
     loss = ng.where(0.0, case.result.sum(), 1.0)
     for run in (simple, tasks):

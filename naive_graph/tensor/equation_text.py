@@ -20,7 +20,7 @@ SHORT = 6  # characters of a factor that is written as it is; a longer one as 1/
 LEAF_WORDS = {LeafType.INPUT: "an input", LeafType.PARAMETER: "a parameter", LeafType.CONSTANT: "a constant"}
 
 
-class Style(NamedTuple):
+class EquationStyle(NamedTuple):
     """How one language writes an entry, a sum, a product and a fraction."""
 
     name: str
@@ -30,14 +30,14 @@ class Style(NamedTuple):
     fraction: str
 
 
-TEXT = Style("text", "[{}]", "sum_{{{}}} ", " * ", "1/{}")
-TEX = Style("tex", "_{{{}}}", r"\sum_{{{}}} ", r"\, ", r"\frac{{1}}{{{}}}")
+TEXT = EquationStyle("text", "[{}]", "sum_{{{}}} ", " * ", "1/{}")
+TEX = EquationStyle("tex", "_{{{}}}", r"\sum_{{{}}} ", r"\, ", r"\frac{{1}}{{{}}}")
 
 
-class Writing:
+class EquationWriter:
     """Writes equations in one style. names: what each tensor is called; none of these becomes an index."""
 
-    def __init__(self, names: Mapping[TensorNode, str], style: Style) -> None:
+    def __init__(self, names: Mapping[TensorNode, str], style: EquationStyle) -> None:
         self.names = names
         self.style = style
         self.taken = set(names.values())
@@ -164,7 +164,7 @@ class Writing:
     def _nonlinear(self, node: NonlinearNode) -> str:
         own = self._results(node.rank)
         entries = [self.entry(source, own) for source in node.sources]
-        plain = Writing(self.names, TEXT)
+        plain = EquationWriter(self.names, TEXT)
         fits = composed(node, [plain.entry(source, plain._results(node.rank)) for source in node.sources]) is not None
         written = composed(node, entries, longest=None) if fits else None
         if written is not None:
