@@ -103,8 +103,9 @@ def _message(exercise: Exercise, asked: Asked, wrong: list[int], mistakes: list[
         f"    {exercise.cases[place].text}",
         f"    your answer{again} {_did(given)}",
         f"    {_right(exercise, place, given)}",
-        f"The rule: {exercise.rule}",
     ]
+    if any(each.kind != "gave" or each.value is not None for each, _ in asked):  # else nobody has begun
+        lines.append(f"The rule: {exercise.rule}")
     if mistakes:
         lines += ["A guess, from what it does:", *(f"  * {mistake.sentence}" for mistake in mistakes)]
     else:

@@ -161,6 +161,14 @@ def in_series(
 
 
 def in_cycles(
+    network: Network, schedule: Schedule, weights: Weights, samples: Array, labels: Array, policy: str | None
+) -> Weights:
+    """The weights after a pipelined run that keeps to its cycles; what it is given is told at `by_cycles`."""
+    size = network.batch_size if policy else 1
+    return newest(by_cycles(network, schedule, weights, samples, labels, policy), -(-len(samples) // size))
+
+
+def by_cycles(
     network: Network, schedule: Schedule, weights: Weights, samples: Array, labels: Array, policy: str | None,
     workers: Sequence[int] | None = None,
 ) -> list[Weights]:  # fmt: skip

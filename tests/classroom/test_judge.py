@@ -195,3 +195,11 @@ def test_the_learners_graph_stays_as_it_is():
     judge("backward", lambda order, y, partials: {})
     judge("kahn", lambda nodes: nodes)
     assert (len(Graph.node_list), y.value, x.grad) == (2, 4.0, 4.0)
+
+
+@pytest.mark.parametrize("name", ["at_work", "ends", "turn", "versions_read"])
+def test_nobody_who_has_not_begun_is_told_the_rule(name):
+    """An untouched exercise gives None; the rule would be its solution."""
+    exercise = exercise_named(name)
+    assert exercise.rule not in judge(name, lambda *given: None).message
+    assert exercise.rule in judge(name, lambda *given: 0).message

@@ -9,7 +9,7 @@ from naive_graph.sequential.layers import Activation, Conv2D, Dense
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.partitioning import Costs, partition
 from naive_graph.sequential.pipeline import schedule
-from naive_graph.sequential.schemes import doubled, in_cycles, in_series
+from naive_graph.sequential.schemes import doubled, by_cycles, in_series
 
 LAYERS = [Dense(2), Dense(3, 0), Activation("sigmoid"), Conv2D(2, (1, 2), padding=(0, 1))]
 
@@ -38,7 +38,7 @@ def ran(network, pipeline, samples, policy):
     random = np.random.default_rng(1)
     x, y = random.normal(size=(samples, *network.input_shape)), random.normal(size=(samples, *network.output_shape))
     workers = sorted(set(pipeline.workers.values()))
-    found = [in_cycles(network, pipeline, network.weights, x, y, policy, order) for order in (workers, workers[::-1])]
+    found = [by_cycles(network, pipeline, network.weights, x, y, policy, order) for order in (workers, workers[::-1])]
     *_, last = in_series(network, doubled(network.weights), x, y, policy or "delayed", flow=pipeline.dataflow, block=1)
     return found, last.buffers
 
