@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.catalogue import abs as magnitude
-from ..core.catalogue import div, exp, held, less, where
+from ..core.catalogue import div, equal, exp, held, less, where
 from .base import size_of
 from .derivatives import transform_adjoint
 from .function import function_of
@@ -25,15 +25,17 @@ from .reduction import Places, ReductionNode
 from .selection import Picker, SelectionNode
 
 FINITE = sys.float_info.max
-_NOT_BELOW = function_of(lambda a, top: 1.0 - less(a, top), 2)
-_NOT_ABOVE = function_of(lambda a, low: 1.0 - less(low, a), 2)
+_NOT_BELOW = function_of(lambda a, top: where(equal(top, top), 1.0 - less(a, top), top), 2)  # beside NaN: NaN
+_NOT_ABOVE = function_of(lambda a, low: where(equal(low, low), 1.0 - less(low, a), low), 2)
 _ONE = function_of(lambda a: 1.0, 1)
 _SHARE = function_of(div, 2)
+_PART = function_of(lambda weight, total: div(weight, total), 2)  # of an entry that is beaten: none
 _SAME = function_of(lambda place, own: less(magnitude(place - own), 0.5), 2)
 # At an infinite top those that reach it share, where a difference would be NaN.
 _WEIGHT = function_of(
     lambda a, top: where(less(FINITE, magnitude(held(top))), 1.0 - less(a, held(top)), exp(a - held(top))), 2
 )
+CHOICES = (_PART, _SAME)  # where an entry that is not chosen is 0 by structure
 
 
 class Slope:
@@ -57,9 +59,9 @@ class Slope:
         return self.algebra.nonlinear(function, [self.x, self.spread(value)])
 
     def shared(self, weights: Any) -> Any:
-        """Each weight divided by their sum."""
+        """Each weight, 1 or 0, divided by their sum."""
         total = self.algebra.transform(self.node.index, weights, 1.0, self.node.shape)
-        return self.algebra.nonlinear(_SHARE, [weights, self.spread(total)])
+        return self.algebra.nonlinear(_PART, [weights, self.spread(total)])
 
     def others(self) -> Any:
         """Axis by axis: the product of the others along it, times that of what was reduced before."""

@@ -11,6 +11,7 @@ from naive_graph.tensor.notation import names_among
 FUNCTIONS = {
     "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "exp": np.exp, "log": np.log,
     "maximum": np.maximum, "where": lambda mask, a, b: a if mask else b, "heaviside": lambda x: float(x > 0),
+    "equal": lambda a, b: float(a == b),
     "max": np.max, "min": np.min, "prod": np.prod, "argmax": np.argmax, "logsumexp": np.logaddexp.reduce,
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ from ..index import Ids, LinearIndex, Shape, TransformIndex
 from ..nodes import LeafNode, LeafType, LinearNode, NonlinearNode, OpType, TransformNode
 from ..reduction import Places, ReductionNode
 from ..selection import SelectionNode
-from ..slopes import first_by_place
+from ..slopes import CHOICES, first_by_place
 from .arrays import Array, namespace, together
 from .contraction import Factor, contracted, is_finite, product
 from .entries import applied
@@ -284,11 +284,12 @@ def commit(
 
 
 class _Careful(Nodes):
-    """Nodes again; where a `where` did not take a branch, an adjoint has a zero by structure."""
+    """Nodes again; where a branch is not taken, or an entry is beaten, an adjoint has a zero by structure."""
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         node = super().nonlinear(function, sources)
         node.holes = function is GUARD or None
+        node.structural = function in CHOICES
         return node
 
 

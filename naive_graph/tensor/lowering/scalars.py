@@ -29,10 +29,12 @@ def _held(writer: BulkWriter, table: Rows, rule: Rule = RULES["maximum"]) -> Row
 def _shared(writer: BulkWriter, table: Rows, rule: Rule) -> Rows:
     """The largest, or smallest, as the sum of x / count over those that tie: so they share its gradient."""
     size, flat = table.shape[1], table.reshape(-1)
-    pair = [flat, np.repeat(_held(writer, table, rule), size)]
+    top = _held(writer, table, rule)
+    pair = [flat, np.repeat(top, size)]
     beaten = writer.apply(LESS, *(pair if rule.name == "maximum" else pair[::-1]))
     zero, one = (np.full(len(flat), writer.constant(value), dtype=np.int32) for value in (0.0, 1.0))
     count = writer.append(ADD.number, size, writer.apply(SUB, one, beaten), len(table))
+    count = writer.apply(WHERE, writer.apply(EQUAL, top, top), count, top)  # beside NaN no slope is a number
     shares = writer.apply(WHERE, beaten, zero, writer.apply(DIV, flat, np.repeat(count, size)))
     return writer.append(ADD.number, size, shares, len(table))
 
