@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .properties import Maybe, MaybeReal, Tensor
 from .reductions import softmax
 from .table import composition
 
-LOWEST = -1e300  # the score of what is not to be seen: exp of it is 0, and it is finite
+LOWEST = -1e300  # a row of no larger score is masked whole
 
 
 def _attended(q: Extents, k: Extents, v: Extents, mask: Any) -> Extents:
@@ -53,13 +53,13 @@ def attention(
     scores = scores if mask is None else scores + mask
     if causal:
         seen = LeafNode.constant(np.broadcast_to(np.tri(*scores.shape[-2:]), scores.shape))
-        scores = entry(lambda s, x: where(s, x, LOWEST), seen, scores)
+        scores = entry(lambda s, x: where(s, x, -inf), seen, scores)
     return arithmetic.matmul(softmax(scores) if mask is None else _seen(scores), v)
 
 
 def _seen(scores: TensorNode) -> TensorNode:
     """The softmax of each row; zeros for one that is masked whole, as in torch, where it would be 0 / 0."""
     top = reduce.over(scores, "peak", -1, True)
-    hidden = arithmetic.broadcast(entry(lambda t: less(t, 0.9 * LOWEST), top), scores.shape)
+    hidden = arithmetic.broadcast(entry(lambda t: less(t, LOWEST), top), scores.shape)
     shares = softmax(entry(lambda h, s: where(h, 0.0, s), hidden, scores))
     return entry(lambda h, s: where(h, 0.0, s), hidden, shares)
