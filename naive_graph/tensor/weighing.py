@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ..core.catalogue import greater, less, where
+from ..core.catalogue import not_equal, where
 from ..errors import ShapeError
 from .arithmetic import broadcast
 from .base import TensorNode
@@ -87,7 +87,7 @@ def weighed(losses: TensorNode, weights: TensorNode | None, reduce: str) -> Tens
     weighted: TensorNode = losses * spread
     if reduce in ("none", "sum"):
         return weighted if reduce == "none" else sum(weighted)
-    counted = spread if reduce == "mean_by_weight" else entry(lambda w: less(w, 0.0) + greater(w, 0.0), spread)
+    counted = spread if reduce == "mean_by_weight" else entry(lambda w: not_equal(w, 0.0), spread)
     count = sum(counted)  # where it is 0, no derivative goes on
     mean_ = entry(lambda a, n: a / where(n, n, 1.0), sum(weighted), count)
     return entry(lambda n, a: where(n, a, 0.0), count, mean_)
