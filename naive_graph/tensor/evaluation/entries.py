@@ -149,7 +149,9 @@ def pow_slope(xp: Any, a: Any, b: Any) -> Array:
         return plain
     a, b = spread(xp, a, b)
     power, rounds = a**b, (b - 1.0 + 1.0 != b) | ((abs(b) > 2.0**53) & (abs(b) < math.inf))
-    return where(xp, rounds & (a != 0) & (abs(power) > 1e-290) & (abs(power) < 1e290), power * (b / a), plain)
+    ratio = b / a
+    slope = where(xp, (abs(ratio) > 1e-290) & (abs(ratio) < math.inf), power * ratio, power / a * b)
+    return where(xp, rounds & (a != 0) & (abs(power) > 1e-290) & (abs(power) < 1e290), slope, plain)
 
 
 def hypot_share(xp: Any, a: Any, b: Any) -> Array:

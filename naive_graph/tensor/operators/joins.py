@@ -70,7 +70,7 @@ def _sizes(extent: int, sizes: Any, parts: Any) -> list[int]:
         raise ShapeError(f"sizes={sizes} and parts={parts}: give one of them.")
     if sizes is not None:
         if min(sizes) < 1 or sum(sizes) != extent:
-            raise ShapeError(f"sizes={list(sizes)} do not add up to the extent {extent}.")
+            raise ShapeError(f"sizes={list(sizes)} are not parts of at least 1 that add up to {extent}.")
         return list(sizes)
     each = -(-extent // parts)
     if each * (parts - 1) >= extent:
