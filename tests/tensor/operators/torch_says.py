@@ -107,7 +107,7 @@ def windows(x, pool, strides, padding, data_format, ceil_mode, dilations, fill):
 
 def max_pool2d(x, data_format, **how):
     seen, _, _ = windows(x, data_format=data_format, fill=-np.inf, **how)
-    return back(seen.amax(-1), data_format)
+    return back(seen.max(-1).values, data_format)
 
 
 def avg_pool2d(x, data_format, count_include_pad, **how):
@@ -146,10 +146,15 @@ def spread(vector, x, axis):
 def batch_norm(x, scale, bias, mean, variance, epsilon, training, data_format):
     axis = x.ndim - 1 if data_format == last else 1
     if training:
-        y = F.batch_norm(x.movedim(axis, 1), None, None, scale, bias, True, 0.0, epsilon)
-        return y.movedim(1, axis)
-    mean, variance, scale, bias = (spread(each, x, axis) for each in (mean, variance, scale, bias))
-    return (x - mean) / (variance + epsilon).sqrt() * scale + bias
+        y = F.batch_norm(x.movedim(axis, 1), None, None, None, None, True, 0.0, epsilon).movedim(1, axis)
+        return affine(y, scale, bias, axis)
+    mean, variance = (spread(each, x, axis) for each in (mean, variance))
+    return affine((x - mean) / (variance + epsilon).sqrt(), scale, bias, axis)
+
+
+def affine(y, scale, bias, axis):
+    """Apart: torch folds mean and scale into one factor, which is NaN beside an infinite scale."""
+    return y * spread(scale, y, axis) + spread(bias, y, axis)
 
 
 def layer_norm(x, scale, bias, axis, epsilon):
@@ -164,13 +169,13 @@ def rms_norm(x, scale, bias, axis, epsilon):
 
 def instance_norm(x, scale, bias, epsilon, data_format):
     x = x.movedim(-1, 1) if data_format == last else x
-    y = F.instance_norm(x, None, None, scale, bias, True, 0.0, epsilon)
+    y = affine(F.instance_norm(x, None, None, None, None, True, 0.0, epsilon), scale, bias, 1)
     return y.movedim(1, -1) if data_format == last else y
 
 
 def group_norm(x, scale, bias, groups, epsilon, data_format):
     x = x.movedim(-1, 1) if data_format == last else x
-    y = F.group_norm(x, groups, scale, bias, epsilon)
+    y = affine(F.group_norm(x, groups, None, None, epsilon), scale, bias, 1)
     return y.movedim(1, -1) if data_format == last else y
 
 
@@ -285,8 +290,16 @@ def gather(x, places, axis, batch_dims):
 
 def cumsum(x, axis, exclusive, reverse):
     x = x.flip(axis) if reverse else x
-    y = x.cumsum(axis) - x if exclusive else x.cumsum(axis)
+    y = x.cumsum(axis)
+    if exclusive:
+        y = torch.cat([torch.zeros_like(x.narrow(axis, 0, 1)), y.narrow(axis, 0, x.shape[axis] - 1)], axis)
     return y.flip(axis) if reverse else y
+
+
+def extreme(x, axis, keepdims, select_last_index):
+    if select_last_index:
+        return x.shape[axis] - 1 - x.flip(axis).argmax(axis, keepdims).double()
+    return x.argmax(axis, keepdims).double()
 
 
 def logical(function):
@@ -339,7 +352,7 @@ def batch_to_space(x, block, crops):
 def dilation2d(x, w, strides, rates, padding):
     how = {"pool": w.shape[:2], "strides": strides, "padding": padding, "dilations": rates, "ceil_mode": False}
     seen, _, _ = windows(x, data_format=last, fill=-np.inf, **how)
-    return back((seen + w.permute(2, 0, 1).flatten(1)[:, None, None]).amax(-1), last)
+    return back((seen + w.permute(2, 0, 1).flatten(1)[:, None, None]).max(-1).values, last)
 
 
 # --- losses -------------------------------------------------------------------
@@ -349,7 +362,8 @@ def reduced(losses, weights, reduce):
     spread = torch.ones_like(losses) if weights is None else weights.expand_as(losses)
     if reduce in ("none", "sum"):
         return losses * spread if reduce == "none" else (losses * spread).sum()
-    return (losses * spread).sum() / (spread.sum() if reduce == "mean_by_weight" else (spread != 0).sum())
+    count = spread.sum() if reduce == "mean_by_weight" else (spread != 0).sum()
+    return torch.zeros(()).double() if count == 0 else (losses * spread).sum() / count  # the mean of none
 
 
 def log_poisson(y, z, weights, reduce, full):
@@ -359,16 +373,17 @@ def log_poisson(y, z, weights, reduce, full):
 
 def of_classes(z, weights, classes, reduce, ignore_index):
     kept = classes != ignore_index
-    hot = F.one_hot(torch.tensor(np.where(kept, classes, 0)), z.shape[-1])
+    places = torch.tensor(np.where(kept, classes, 0))[..., None]
     weights = torch.ones(classes.shape) if weights is None else weights
-    return reduced(-(hot * F.log_softmax(z, -1)).sum(-1), weights * torch.tensor(kept), reduce)
+    chosen = torch.where(torch.tensor(kept), F.log_softmax(z, -1).gather(-1, places)[..., 0], 0.0)
+    return reduced(-chosen, weights * torch.tensor(kept), reduce)
 
 
 def pairwise(y, p, weights, reduce):
     d = (p - y).reshape(*p.shape[:1], -1)
     n = d.shape[1]
     pairs = (d[:, :, None] - d[:, None, :]) ** 2
-    return reduced(pairs.sum((1, 2)) / (n * (n - 1)) if n > 1 else 0.0 * d[:, 0], weights, reduce)
+    return reduced(pairs.sum((1, 2)) / (n * (n - 1)) if n > 1 else 0.0 * d[:, 0] ** 2, weights, reduce)
 
 
 def cosine(y, p, weights, axis, reduce):
@@ -438,7 +453,9 @@ TORCH = {
     "hard_sigmoid": lambda x, alpha, beta: torch.clamp(alpha * x + beta, 0, 1),
     "thresholded_relu": lambda x, alpha: F.threshold(x, alpha, 0.0),
     "prelu": lambda x, w: torch.where(x > 0, x, w * x),
-    "shrink": lambda x, lambd, bias: torch.where(x > lambd, x - bias, torch.where(x < -lambd, x + bias, 0.0)),
+    "shrink": lambda x, lambd, bias: torch.where(
+        x > lambd, x - bias, torch.where(x < -lambd, x + bias, torch.where(x.isnan(), x, 0.0))
+    ),
     "relu6": F.relu6,
     "softsign": F.softsign,
     "identity": lambda x: x * 1.0,
@@ -463,9 +480,11 @@ TORCH = {
     "reduce_l2": reduce(lambda x, a, k: x.square().sum(a, k).sqrt()),
     "reduce_sum_square": reduce(lambda x, a, k: x.square().sum(a, k)),
     "reduce_log_sum": reduce(lambda x, a, k: x.sum(a, k).log()),
-    "argmax": lambda x, axis, keepdims, select_last_index: x.argmax(axis, keepdims).double(),
-    "argmin": lambda x, axis, keepdims, select_last_index: x.argmin(axis, keepdims).double(),
-    "top_k": lambda x, k, axis, largest: [each.double() for each in x.topk(k, axis, largest)],
+    "argmax": extreme,
+    "argmin": lambda x, axis, keepdims, select_last_index: extreme(-x, axis, keepdims, select_last_index),
+    "top_k": lambda x, k, axis, largest: [  # not topk: which of two equal entries that names is by chance
+        each.narrow(axis, 0, k).double() for each in x.sort(dim=axis, descending=largest, stable=True)
+    ],
     "cumsum": cumsum,
     "reshape": lambda x, shape: x.reshape(shape),
     "transpose": lambda x, axes: x.permute(axes or tuple(range(x.ndim))[::-1]),
@@ -540,3 +559,20 @@ TORCH = {
     "softmax_cross_entropy_with_logits": lambda z, y: -(y * torch.log_softmax(z, -1)).sum(-1),
     **LOSSES,
 }
+
+KEYWORDS = {"conv2d", "conv2d_transpose", "nll_loss", "softmax_cross_entropy_loss"}  # take operands by name
+
+RULES = {
+    "equal": torch.eq,
+    "heaviside": lambda x: torch.where(x.isnan(), x.detach(), x > 0),
+    "logsumexp": lambda a, b: torch.logsumexp(torch.stack([a, b]), 0),
+    "sign": lambda x: torch.where(x.isnan(), 0.0 * x, x.sign()),  # torch's own of NaN is 0
+    "softplus": F.softplus,
+    "where": lambda c, a, b: torch.where(c != 0, a, b),
+}
+
+
+def of_rule(name):
+    """A rule of the scalar catalogue, in torch."""
+    function = RULES.get(name) or getattr(torch, name)
+    return lambda *xs: function(*torch.broadcast_tensors(*xs)).double()
