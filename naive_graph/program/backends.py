@@ -31,7 +31,7 @@ from ..engines.tape.tape import Tape
 from ..errors import EngineError, EngineWarning
 from .inputs import Inputs, Weights, feed
 from .replay import Replay, first_wrong
-from .results import Part, all_finite, as_list, for_each, picks, whole_groups
+from .results import ResultSlice, all_finite, as_list, for_each, picks, whole_groups
 
 Found = tuple[list[Any], list[Any], bool]
 
@@ -234,9 +234,9 @@ class CompiledBackend(ReferenceBackend):
             slopes = [for_each(row, self._fed, samples) for row in slopes]
         return values if isinstance(values, list) else as_list(values), slopes, finite
 
-    def parts(self) -> list[Part] | None:
+    def parts(self) -> list[ResultSlice] | None:
         """Where the values and each output's slopes lie in memory; None if some must be put together first."""
-        found = [each for each in self._picks if isinstance(each, Part)]
+        found = [each for each in self._picks if isinstance(each, ResultSlice)]
         spread = self._fed and any(each.group == 0 for each in found[1:])  # `for_each` has more to do
         return None if spread or len(found) < len(self._picks) else found
 

@@ -16,7 +16,7 @@ Pick = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
-class Part:
+class ResultSlice:
     """Results that lie side by side in memory: scalars (group 0), or whole lines of a group of samples."""
 
     group: int
@@ -51,7 +51,7 @@ def _pick(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick
     groups = {int(flat.groups[at.row]) for at in asked}
     lanes = {at.lane == NONE for at in asked}
     if groups == {0}:
-        return Part(0, slice(places[0], places[-1] + 1))
+        return ResultSlice(0, slice(places[0], places[-1] + 1))
     many = [at.row for at in asked if flat.groups[at.row]]
     leaf = any(flat.starts[row] == flat.starts[row + 1] for row in many)  # what was fed is nowhere exported
     if leaf and len(asked) == 1:
@@ -61,7 +61,7 @@ def _pick(flat: Flat, tape: Any, asked: list[Sample], places: list[int]) -> Pick
     if not leaf and len(groups) == 1 and lanes == {True}:
         (group,) = groups
         some = as_slice([tape.exported[group].index(at.row) for at in asked])
-        return Part(group, some) if isinstance(some, slice) else lambda out, tape: tape.out_lines(group)[some]
+        return ResultSlice(group, some) if isinstance(some, slice) else lambda out, tape: tape.out_lines(group)[some]
     if not leaf and all(at.lane != NONE or not flat.groups[at.row] for at in asked):
         return _numbers(flat, tape, asked, places)
     singles = [_pick(flat, tape, [at], [place]) for at, place in zip(asked, places, strict=True)]

@@ -26,7 +26,7 @@ LINEAR = {"add": OpType.add, "sub": OpType.sub, "mul": OpType.mul}
 
 @method
 def apply(self: TensorNode, rule: Rule, *operands: Any) -> TensorNode:
-    """A rule over tensors, scalar nodes, arrays and numbers: they are broadcast as NumPy does."""
+    """Apply a rule entry by entry to tensors, scalar nodes, arrays and numbers, broadcast as NumPy does."""
     node = _applied(self, rule, operands)
     if node.call is None and not any(node is each for each in operands):
         node.call = Call(rule, operands)
@@ -55,7 +55,7 @@ def _applied(self: TensorNode, rule: Rule, operands: Sequence[Any]) -> TensorNod
 
 
 def _nonlinear(rule: Rule, operands: Sequence[Any]) -> TensorNode:
-    """A rule that is not linear. Plain numbers become part of the function."""
+    """Apply a rule that is not linear, as one node. Plain numbers become part of its function."""
     spread = [_is_tensor(each) for each in operands]
     tensors = [as_tensor(each, rule) for each, tensor in zip(operands, spread) if tensor]
     numbers = [None if tensor else number(each, f"'{rule.name}'") for each, tensor in zip(operands, spread)]
@@ -105,7 +105,7 @@ def elementwise(op: OpType, left: TensorNode, right: TensorNode) -> LinearNode:
 
 
 def _aligned(node: TensorNode, shape: Shape) -> tuple[TensorNode, tuple[int, ...]]:
-    """The node without the axes that are to be broadcast, and the ids of those that stay."""
+    """The node without its axes of extent 1 that are broadcast, and the index ids of the other axes."""
     ids = tuple(range(len(shape) - node.rank + 1, len(shape) + 1))
     if node.shape == shape:
         return node, ids
@@ -238,7 +238,7 @@ def gather(self: TensorNode, places: Any, axis: int = 0) -> TensorNode:
 
 
 def in_reach(node: TensorNode, places: Array, axis: int) -> Array:
-    """Whole numbers with those below 0 counted from the end of an axis. Raises PlaceError."""
+    """Places along an axis, those below 0 counted from its end. Raises PlaceError."""
     extent = node.shape[axis]
     if places.size and (places.min() < -extent or places.max() >= extent):
         span = f"{places.min()} to {places.max()}"

@@ -1,4 +1,4 @@
-"""What all tensor nodes are: a shape, sources, a name, and the graph that they were made in."""
+"""`TensorNode`, the base of all tensor nodes: a shape, sources, a name, and the graph it was made in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Call:
-    """The application of an operator that a node is a result of: which, to what, with which properties."""
+    """A call of an operator, kept on the nodes that are its results: which operator, its operands, its properties."""
 
     __slots__ = ("first", "name", "operands", "operator", "properties", "results", "within")
 
@@ -179,7 +179,7 @@ def entry_name(name: str, shape: Shape, place: int) -> str:
 
 
 def check_tensors(who: str, nodes: Iterable[object]) -> None:
-    """All are tensor nodes of the current graph."""
+    """Raise NodeError unless all are tensor nodes of the current graph."""
     for node in nodes:
         if not isinstance(node, TensorNode):
             raise NodeError(f"{who} takes tensor nodes, not {type(node).__name__}. Wrap it: LeafNode.constant(...).")

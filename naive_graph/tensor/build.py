@@ -157,7 +157,7 @@ def _check_rank(letters: str, source: TensorNode, equation: str) -> None:
 
 
 def _check_extents(ls: str, left: TensorNode, rs: str, right: TensorNode) -> None:
-    """One letter has one extent; the error speaks of letters, as the learner did."""
+    """Raise ShapeError if a letter would have two extents; the message speaks of letters, as the learner did."""
     number_of = {letter: place for place, letter in enumerate(dict.fromkeys(ls + rs), 1)}
     extents = Extents({place: repr(letter) for letter, place in number_of.items()})
     for letters, source in ((ls, left), (rs, right)):

@@ -30,7 +30,7 @@ from .slopes import Slope, first_by_place, softmax
 
 
 class Algebra(Protocol):
-    """What the sweeps compute with: nodes, or arrays."""
+    """What derivatives are computed with: nodes, which build a graph, or arrays."""
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Any: ...
 
@@ -47,11 +47,11 @@ class Algebra(Protocol):
     def constant(self, array: Array, structural: bool = False) -> Any: ...
 
     def expression(self, call: Call, given: Sequence[Any], places: Sequence[int]) -> list[Any]:
-        """What the own derivative of a call's operator gives for operands at some places."""
+        """The derivatives that a call's operator defines itself, for the operands at some places."""
 
 
 class Nodes:
-    """The algebra of nodes: computing is building."""
+    """Derivatives as new nodes: each operation builds one."""
 
     def transform(self, index: TransformIndex, source: TensorNode, alpha: float, shape: Shape) -> TensorNode:
         if alpha == 1.0 and index.dst == index.src and all(each > 0 for each in index.dst):
@@ -129,14 +129,14 @@ class Calculus:
         return self.algebra.transform(index, a, 1.0, shape + self.h_shape) if new else a
 
     def along_slope(self, node: NonlinearNode, position: int, move: Any) -> Any:
-        """f' along one source, times a derivative; None if f' is 0 everywhere."""
+        """A derivative times f' with respect to one source (the chain rule); None if f' is 0 everywhere."""
         slope = node.function.derivative(position)
         if isinstance(slope, float):
             return self.scaled(move, slope, node.shape) if slope != 0.0 else None
         return self.along(move, self.algebra.nonlinear(slope, self.values(node)), node.rank)
 
     def through(self, node: ReductionNode, index: LinearIndex, move: Any) -> Any:
-        """A derivative times that of a reduction; None if it has none."""
+        """A derivative times that of a reduction (the chain rule); None if the reduction has none."""
         if node.rule in FLAT:
             return None
         slope = Slope(self.algebra, node, self.value(node.sources[0]), lambda: self.value(node))
@@ -148,7 +148,7 @@ class Calculus:
     # --- reverse ---
 
     def share(self, node: TensorNode, position: int, adjoint: Any) -> Any:
-        """What a node hands to one of its sources; None if it does not respond to it."""
+        """A node's contribution to the derivative of one of its sources; None if that is 0 everywhere."""
         target = node.sources[position]
         shape = target.shape + self.h_shape
         if isinstance(node, TransformNode):
@@ -248,18 +248,18 @@ class Calculus:
 
 
 def branch(node: TensorNode, position: int) -> int:
-    """Which branch of a `where` a source is, 1 or 2; 0 if it is none."""
+    """Whether a source is a branch of a `where`: the first (1), the second (2), or none (0)."""
     return node.function.branches.get(position, 0) if isinstance(node, NonlinearNode) else 0
 
 
 def condition_of(node: TensorNode) -> TensorNode:
-    """The source that decides in a `where`."""
+    """The condition of a `where`: the source that decides."""
     assert isinstance(node, NonlinearNode)
     return next(node.sources[position] for position, place in node.function.branches.items() if place == 0)
 
 
 def responds(node: TensorNode, position: int) -> bool:
-    """Whether a node moves with one of its sources anywhere: a heaviside never does."""
+    """Whether a node has a derivative other than 0 with respect to a source: a heaviside has none."""
     if isinstance(node, ReductionNode):
         return node.rule not in FLAT
     if not isinstance(node, NonlinearNode) or branch(node, position):

@@ -48,7 +48,7 @@ def gradients_checked(loss: TensorNode, losses: Sequence[TensorNode], wishes: Ch
 
 
 class _TensorLoss:
-    """The loss as a function of its leaves."""
+    """A loss of tensors as a function of its leaves, for differences."""
 
     def __init__(self, loss: TensorNode, wishes: CheckOptions) -> None:
         self.loss, self.wishes = loss, wishes
@@ -67,14 +67,14 @@ class _TensorLoss:
         self.adjoints = reverse(calculus, loss, np.ones(()), self.leaves)
 
     def value(self, node: TensorNode) -> Array:
-        """A node's array at the leaves' own values; a product that was folded into another has one on demand."""
+        """A node's array at the leaves' own values."""
         if node not in self.values:
             self.values |= self.apart(node, self.values)
         return self.values[node]
 
     @staticmethod
     def apart(target: TensorNode, known: Mapping[TensorNode, Array]) -> Values:
-        """The arrays that a node is computed from, and its own."""
+        """The known arrays, with that of a node and of all that it is computed from."""
         found = dict(known)
         for recipe in recipes(missing(target, lambda node: node in found), target):
             found[recipe.node] = computed(recipe, lambda node: node if isinstance(node, SelectionNode) else found[node])
@@ -144,7 +144,7 @@ class _TensorLoss:
         )
 
     def _signs(self, values: Values) -> list[Array]:
-        """Numbers that change their sign where a slope jumps."""
+        """Arrays that change their sign where a rule's slope jumps."""
         return [
             each for node in self.kinked for each in _kinks(node, [_array(values, source) for source in node.sources])
         ]
@@ -172,7 +172,7 @@ def _jumps(node: TensorNode) -> bool:
 
 
 def _kinks(node: TensorNode, sources: Sequence[Array]) -> Iterator[Array]:
-    """What changes its sign at the kinks of one node."""
+    """Arrays for one node that change their sign where its slope jumps."""
     if isinstance(node, ReductionNode):
         axes = tuple(each - 1 for each in Places.of(node.index).dropped)
         yield 2.0 * first_largest(TURNS[node.rule] * sources[0], axes) - 1.0

@@ -14,7 +14,7 @@ from .index import Ids, LinearIndex, TransformIndex
 
 @lru_cache(maxsize=4096)
 def transform_adjoint(index: TransformIndex, h: Ids = ()) -> TransformIndex:
-    """The arrays change places: what was summed is broadcast, what was broadcast is summed.
+    """The adjoint of a transform: its index arrays change places, so sums become broadcasts and broadcasts sums.
 
     >>> transform_adjoint(TransformIndex((1, -1, 2), (2, 1)), (3,))
     TransformIndex(dst=(2, 1, 3), src=(1, -1, 2, 3))
@@ -24,7 +24,7 @@ def transform_adjoint(index: TransformIndex, h: Ids = ()) -> TransformIndex:
 
 @lru_cache(maxsize=4096)
 def sum_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
-    """For a sum or difference: the source's dummies are new, and what it lacks of the destination is summed.
+    """The adjoint of a sum or difference: spread over the source's summed indices, summed over those it lacks.
 
     >>> sum_adjoint(LinearIndex((1, 2), (1,), (1, 2)), 0)  # y[i,j] = b[i] + c[i,j], with respect to b
     TransformIndex(dst=(1,), src=(1, -2))
@@ -35,7 +35,7 @@ def sum_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
 
 @lru_cache(maxsize=4096)
 def product_adjoint(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
-    """For a product: the adjoint times the other source, summed over all that the target lacks.
+    """The adjoint of a product: the adjoint times the other source, summed over all that the target lacks.
 
     >>> product_adjoint(LinearIndex((1, 2), (1, -3), (-3, 2)), 0)  # C = A B, with respect to A: Cbar B^T
     LinearIndex(dst=(1, 3), left=(1, -2), right=(3, -2))
@@ -61,19 +61,19 @@ def sum_tangent(index: LinearIndex, h: Ids = ()) -> LinearIndex:
 
 @lru_cache(maxsize=4096)
 def one_sided_tangent(index: LinearIndex, side: int, h: Ids = ()) -> TransformIndex:
-    """A sum of which only one source moves; destination indices that it lacks are new."""
+    """The tangent of a sum of which only one source moves, spread over the indices that it lacks."""
     source = index[1 + side]
     return TransformIndex(tuple(each if each in source else -each for each in index.dst) + h, source + h)
 
 
 @lru_cache(maxsize=4096)
 def product_tangent(index: LinearIndex, side: int, h: Ids = ()) -> LinearIndex:
-    """The moving source takes H along; the other stays as it is."""
+    """The tangent of a product: the moving source has the indices H as well, the other stays as it is."""
     left, right = (ids + h if place == side else ids for place, ids in enumerate(index[1:]))
     return LinearIndex(index.dst + h, left, right)
 
 
 @lru_cache(maxsize=4096)
 def straight(rank: int) -> Ids:
-    """1, 2, ..., rank."""
+    """The ids 1, 2, ..., rank: the axes in their order."""
     return tuple(range(1, rank + 1))

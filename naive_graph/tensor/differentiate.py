@@ -1,4 +1,4 @@
-"""Derivatives of tensor graphs: one walk back for the adjoints, one walk on for the tangents.
+"""Derivatives of tensor graphs: reverse mode walks back with adjoints, forward mode goes on with tangents.
 
 Both work in any algebra (calculus.py). In that of nodes they give derivatives
 as new nodes, which can be evaluated, lowered, drawn, and differentiated again.
@@ -79,7 +79,7 @@ def reverse(calculus: Calculus, output: TensorNode, seed: Any, wanted: Iterable[
 def shares(
     calculus: Calculus, node: TensorNode, adjoint: Adjoint, route: Route
 ) -> Iterator[tuple[TensorNode, Adjoint | None]]:
-    """What a node hands on: to operands by its operator's own derivative, and to its sources."""
+    """A node's contributions: to operands by its operator's own derivative, and to its sources by the rules."""
     call, places, positions = route.of(node, adjoint.taken is not None)
     if call:
         for place, share in zip(places, overridden(calculus, call, node, adjoint.sum, places)):
@@ -89,7 +89,7 @@ def shares(
 
 
 class Route:
-    """Whom each node hands its derivative to, on the walk back.
+    """Which nodes each node contributes to in reverse mode: its sources, or its operator's operands.
 
     Its sources; or, if its operator has a derivative of its own, the operands.
     Then what the operator is made of hands on only to what is inside as well,
@@ -133,7 +133,7 @@ def between(nodes: Sequence[TensorNode], first: int, last: int) -> Sequence[Tens
 
 
 def overridden(calculus: Calculus, call: Call, node: TensorNode, adjoint: Any, places: Sequence[int]) -> list[Any]:
-    """What an operator's own derivative gives for some of its operands.
+    """The derivatives for some operands by the formula that their operator defines.
 
     It is linear in the adjoint: how it moves with one is what it is for all entries of H at once.
     """
@@ -148,7 +148,7 @@ def overridden(calculus: Calculus, call: Call, node: TensorNode, adjoint: Any, p
 
 
 def settled(calculus: Calculus, node: TensorNode, adjoint: Adjoint) -> Adjoint:
-    """The derivative with respect to a node, once all its consumers have contributed."""
+    """The finished derivative with respect to a node, to which all its consumers have contributed."""
     return Adjoint(calculus.guarded(adjoint.sum, adjoint.taken, node.shape), adjoint.taken)
 
 
@@ -224,7 +224,7 @@ def zeros(shape: Shape) -> TensorNode:
 
 
 def _check_order(who: str, results: Sequence[TensorNode], wrt: Sequence[TensorNode]) -> None:
-    """A leaf differentiated by what is made of it: the two were swapped, and every answer would be 0."""
+    """Raise NodeError where output and leaf were swapped: every derivative would be 0."""
     if any(each.sources for each in results) or not all(each.sources for each in wrt):
         return
     behind = {*ancestors(wrt)}

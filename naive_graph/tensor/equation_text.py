@@ -1,4 +1,4 @@
-"""The two sides of a tensor's equation: entries, sums, products, and functions of entries."""
+"""The two sides of a tensor's equation as text: entries, sums, products, and functions of entries."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class EquationWriter:
         self._formula = FORMULAS[style.name]
 
     def left(self, node: TensorNode) -> str:
-        """The entry that the equation gives: `y[i,j]`."""
+        """The left side: the entry that the equation defines, `y[i,j]`."""
         return self.entry(node, self._named(node)[0]).text
 
     def right(self, node: TensorNode) -> str:
-        """What it is equal to."""
+        """The right side: what the entry is equal to."""
         if isinstance(node, TransformNode):
             return self._transform(node)
         if isinstance(node, LinearNode):
@@ -74,7 +74,7 @@ class EquationWriter:
         return number
 
     def _joined(self, indices: Sequence[str]) -> str:
-        """`i,j`; in TeX, letters stand side by side."""
+        """Indices in one text: `i,j`; in TeX, letters stand side by side."""
         return ("" if self.style is TEX and all(len(each) == 1 for each in indices) else ",").join(indices)
 
     # --- indices ---
@@ -90,7 +90,7 @@ class EquationWriter:
         return self._results(node.rank), self._letters(DUMMY_LETTERS, summed)
 
     def _letters(self, alphabet: str, size: int) -> list[str]:
-        """The alphabet without what names a tensor; then i1, i2 and so on."""
+        """Letters for indices: the alphabet without names of tensors; then i1, i2 and so on."""
         numbered = (f"{alphabet[0]}{place}" for place in range(1, size + len(self.taken) + 1))
         free = [each for each in (*alphabet, *numbered) if each not in self.taken][:size]
         return [f"{each[0]}_{{{each[1:]}}}" if self.style is TEX and len(each) > 1 else each for each in free]
@@ -134,7 +134,7 @@ class EquationWriter:
         return f"{word}_{{{self._joined(over)}}} {term.within(PRODUCT + 1)}"
 
     def _factor(self, value: float) -> str:
-        """A number; 1/3 rather than 0.3333333333333333."""
+        """A factor as text: 1/3 rather than 0.3333333333333333."""
         divisor = round(1.0 / value) if 1e-9 < abs(value) < 1.0 else 0
         if len(repr(value)) <= SHORT or not divisor or 1.0 / divisor != value:
             return self._number(value).text
@@ -175,7 +175,7 @@ class EquationWriter:
 
 
 def composed(node: NonlinearNode, entries: Sequence[Text], longest: int | None = LONGEST) -> str | None:
-    """The function of a node with these for its arguments; None once it grows beyond `longest` characters."""
+    """The formula of a node's function with these arguments; None if it is longer than `longest` characters."""
     function, plan = node.function, node.function.plan
     given = dict(zip(function.arguments, entries))
     style = entries[0].style

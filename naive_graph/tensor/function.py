@@ -1,4 +1,4 @@
-"""What an elementwise node computes: a small scalar graph of its own.
+"""The function of an elementwise node: a small scalar graph of its own.
 
 The bottom of the house serves the top. A function of numbers is traced once into
 tables; applied to floats, arrays or blocks of rows it is the same forward sweep;
@@ -131,7 +131,7 @@ class Function:
 
     @cached_property
     def steps(self) -> TracedSteps:
-        """What the function computes, one rule after the other, without the tables."""
+        """The function as a list of rules to apply, one after the other, without its tables."""
         plan, tables = self.plan, self.tables
         rules = [(step, plan.rule(step), tuple(plan.operands(step))) for step in range(len(plan))]
         constants = [None if row in self.arguments else tables.value(row) for row in plan.rows]
@@ -139,7 +139,7 @@ class Function:
         return TracedSteps(constants, arguments, [each for each in rules if each[1] is not None], plan.targets[0])
 
     def derivative(self, position: int) -> Function | float:
-        """The slope along one argument; a bare number if it is one."""
+        """The derivative with respect to one argument, as a Function; a number if it is constant."""
         if position not in self.slopes:
             with self.tables.lock:
                 plan = self.plan
@@ -164,7 +164,7 @@ class Function:
 
 
 def trace(function: Callable[..., Any], arity: int) -> Function:
-    """The graph that a Python function of `arity` numbers draws. Raises OperandError if it is not made of rules."""
+    """Call a Python function with `arity` stand-ins, and keep the graph that it builds. Raises OperandError."""
     tables = Tables()
     arguments = [add_row(tables, PLACEHOLDER, ()) for _ in range(arity)]
     result = function(*[Pencil(tables, row) for row in arguments])

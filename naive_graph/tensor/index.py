@@ -28,7 +28,7 @@ WHOLE = {int, type(None)}
 
 
 def asked_before(question: Question) -> Question:
-    """A question about index arrays and shapes whose answers are kept: a network asks the same few all the time."""
+    """A function of index arrays and shapes that is cached: a network asks the same few questions all the time."""
     kept = lru_cache(4096)(question)
 
     @wraps(question)
@@ -221,7 +221,7 @@ def _check_ids(who: str, ids: Ids) -> None:
 
 
 def _renumbered(ids: Ids, number: Mapping[int, int]) -> Ids:
-    """Positives by `number`, negatives -1, -2, ... in order."""
+    """The ids numbered anew: positive ones by `number`, negative ones -1, -2, ... in order."""
     count, found = 0, []
     for each in ids:
         count -= each < 0

@@ -20,7 +20,7 @@ LARGEST_TABLE = 8  # places that are written out
 
 
 class Meeting(NamedTuple):
-    """A picker, with the indices of its axes in the node that it belongs to."""
+    """A picker of a selection, and which indices of the product its axes have."""
 
     picker: Picker
     one: int
@@ -38,7 +38,7 @@ class Meeting(NamedTuple):
 
 
 class Product(NamedTuple):
-    """What is multiplied, and the indices that are still summed over."""
+    """A product as text: its factors, and the indices that are still summed over."""
 
     conditions: list[str]
     tensors: list[tuple[TensorNode, list[str]]]
@@ -68,7 +68,7 @@ class Factors:
         return Product(conditions, entries, [self.letters[each] for each in self.summed])
 
     def _replace(self, meeting: Meeting, of_tensors: set[int]) -> bool:
-        """Let something else stand for a summed index, if that says the same."""
+        """Replace a summed index by an expression of others, where the sum has one term only."""
         # A place beyond the edge gives 0 as the index of a tensor, but could meet another condition by chance.
         places: list[tuple[int, Meeting | int]] = []
         if meeting.inside or meeting.one in of_tensors:
@@ -83,7 +83,7 @@ class Factors:
         return False
 
     def _behind(self, stand_in: Meeting | int) -> set[int]:
-        """The indices that a stand-in is written with."""
+        """The indices that the expression in place of an index consists of."""
         found: set[int] = set()
         waiting: list[Meeting | int] = [stand_in]
         while waiting:
@@ -97,7 +97,7 @@ class Factors:
         return found
 
     def text(self, index: int) -> str:
-        """The letter of an index, or what stands for it."""
+        """The letter of an index, or the expression in its place."""
         stand_in = self.replaced.get(index, None)
         if stand_in is None:
             return self.letters[index]
@@ -122,7 +122,7 @@ class Factors:
         return f"-{inside}" if stride == -1 else f"{stride}{'' if self.tex else '*'}{inside}"
 
     def _looked_up(self, table: np.ndarray, letters: Sequence[str]) -> str:
-        """A short list of places is written out: `[2,0,1][i]`."""
+        """A short list of places as text: `[2,0,1][i]`."""
         if table.ndim == 1 and table.size <= LARGEST_TABLE:
             places = ",".join(map(str, table.tolist()))
             return f"({places})_{{{letters[0]}}}" if self.tex else f"[{places}][{letters[0]}]"

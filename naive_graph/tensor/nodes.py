@@ -27,7 +27,7 @@ from .index import LinearIndex, Shape, TransformIndex
 
 
 class _Choice(EnumMeta):
-    """An enumeration that says what it has when it is asked for something else."""
+    """An enumeration whose error for an unknown member names the members."""
 
     def __call__(cls, *asked: Any, **more: Any) -> Any:
         try:
@@ -38,7 +38,7 @@ class _Choice(EnumMeta):
 
 
 class LeafType(IntEnum, metaclass=_Choice):
-    """What a leaf is for."""
+    """Whether a leaf is an input, a parameter or a constant."""
 
     INPUT = 0
     PARAMETER = 1

@@ -81,7 +81,7 @@ def below_peak(node: TensorNode, axis: Any) -> TensorNode:
 
 
 def over(node: TensorNode, rule: str, axis: Any, keepdims: bool = False) -> TensorNode:
-    """A ReductionNode over the axes that `axis` names: one, several, or all for None."""
+    """Build a ReductionNode over the axes that `axis` names: one, several, or all for None."""
     src = _signed(node, axis)
     found = ReductionNode(rule, [each for each in src if each > 0], src, node)
     if not keepdims:
@@ -96,12 +96,12 @@ def _signed(node: TensorNode, axis: Any) -> list[int]:
 
 
 def _minus(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
-    """node - other, which lacks the axes."""
+    """The node minus a tensor that lacks the reduced axes."""
     own = range(1, node.rank + 1)
     return LinearNode("sub", own, own, [each for each in _signed(node, axis) if each > 0], node, other)
 
 
 def _beside(node: TensorNode, other: TensorNode, axis: Any) -> TensorNode:
-    """other, which lacks the axes, spread over the shape of node."""
+    """A tensor that lacks the reduced axes, spread over the shape of the node."""
     src = _signed(node, axis)
     return TransformNode(src, [each for each in src if each > 0], other, shape=node.shape)

@@ -103,10 +103,10 @@ class Places(NamedTuple):
         return cls(own, kept, tuple(each for each in own if each not in kept))
 
     def adjoint(self, h: Ids) -> LinearIndex:
-        """Of slope[own] * adjoint[kept, H]."""
+        """The indices of slope[own] * adjoint[kept, H], the product in reverse mode."""
         return LinearIndex(self.own + h, self.kept + h, self.own)
 
     def tangent(self, h: Ids) -> LinearIndex:
-        """Of the sum, over what is reduced, of slope[own] * move[own, H]."""
+        """The indices of the sum over the reduced axes of slope[own] * move[own, H], the product in forward mode."""
         signed = tuple(-each if each in self.dropped else each for each in self.own)
         return LinearIndex(self.kept + h, signed + h, signed)

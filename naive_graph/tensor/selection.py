@@ -61,7 +61,7 @@ class Picker(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _row_major(extents: Shape, strides: tuple[int, ...], size: int) -> bool:
-    """Whether axes of these extents lie row by row along one of this size."""
+    """Whether the picker is a reshape: its axes, row by row, are the whole axis of this size."""
     steps = [size_of(extents[place + 1 :]) for place in range(len(extents))]
     steady = all(step == stride for step, stride, extent in zip(steps, strides, extents) if extent > 1)
     return steady and size_of(extents) == size
@@ -84,7 +84,7 @@ class SelectionNode(LeafNode):
 
     @cached_property
     def moves(self) -> dict[Any, list[Any]]:
-        """What it does to the arrays of a product, once that was found."""
+        """How it moves the entries of arrays in a product, by their ids: a cache."""
         return {}
 
     @property  # type: ignore[misc]

@@ -28,7 +28,7 @@ class SlidingWindow(NamedTuple):
     after: int = 0
 
     def over(self, node: TensorNode, axis: int) -> TensorNode:
-        """The axis replaced by two: where the window stands, and where in it."""
+        """The tensor with the axis replaced by two: the position of the window, and the place in it."""
         return pick(node, axis, (self.out, self.size), (self.stride, self.dilation), -self.before)
 
     def inside(self, extent: int, padding: bool = False) -> np.ndarray:
@@ -55,7 +55,7 @@ def window(
 
 
 def _zeros(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tuple[int, int]:
-    """Zeros before and after one axis."""
+    """The image with zeros before and after one axis."""
     if padding == "VALID":
         return 0, 0
     if padding in SAME:
@@ -77,7 +77,7 @@ def largest(patches: TensorNode, image: TensorNode, rows: SlidingWindow, columns
 
 
 def patched(image: TensorNode, rows: SlidingWindow, columns: SlidingWindow) -> TensorNode:
-    """What each window sees: axes ..., p, i, q, j, c."""
+    """The entries in each window, as axes ..., p, i, q, j, c: window (p, q), place (i, j), channel c."""
     return columns.over(rows.over(image, image.rank - 3), image.rank - 1)
 
 

@@ -1,4 +1,4 @@
-"""How a reduction responds to each of its entries, in any algebra: tensors of the source's shape.
+"""The derivative of a reduction with respect to each entry of its source, as arrays or as nodes.
 
 maximum, minimum    1 / count for those that tie, else 0
 first_maximum       1 for the first that is largest, else 0
@@ -90,7 +90,7 @@ def softmax(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
 
 
 def first_by_place(algebra: Any, index: TransformIndex, x: Any, shape: Shape) -> Any:
-    """1 for the first that is largest, else 0: where the place of the largest is an entry's own."""
+    """1 for the first largest entry, else 0: found by comparing places."""
     places = Places.of(index)
     extents = [shape[each - 1] for each in places.dropped]
     own = algebra.constant(np.arange(float(size_of(extents))).reshape(extents))
@@ -137,7 +137,7 @@ class _Tree:
         return self.algebra.linear(OpType.mul, LinearIndex(out, *signed), x, selection)
 
     def _resized(self, x: Any, before: int, after: int) -> Any:
-        """The axis cut, or grown by zeros."""
+        """The array with an axis cut to an extent, or filled up with zeros."""
         axis, new = self.ids[self.place], self.inner
         out = tuple(new if each == axis else each for each in self.ids)
         return self.moved(x, out, self.ids, (new, axis), SelectionNode((after, before), [Picker((0,), 1, (1,))]))
@@ -166,7 +166,7 @@ class _Tree:
 
 
 def _pairs(size: int) -> SelectionNode:
-    """An axis as pairs, and back."""
+    """A selection that turns an axis into pairs, and pairs into the axis."""
     return SelectionNode((size // 2, 2, size), [Picker((0, 1), 2, (2, 1))])
 
 

@@ -56,7 +56,7 @@ def __iter__(self: TensorNode) -> Iterator[TensorNode]:
 
 
 def _met(node: TensorNode, tables: Mapping[int, Array], apart: bool) -> TensorNode:
-    """One entry, or what the other axes hold of it, for each place where the lists of places meet."""
+    """The entries where lists of places meet, `z[[0, 1], [2, 3]]`: NumPy's pairing of several lists."""
     axes = list(tables)
     try:
         meeting = np.broadcast_arrays(*tables.values())
@@ -84,7 +84,7 @@ def _apart(parts: Sequence[Part]) -> bool:
 
 
 def _spelt_out(node: TensorNode, given: tuple[Any, ...]) -> list[Part]:
-    """The parts as they are meant: whole slices for `...`, and for a mask the places of what it keeps."""
+    """The parts of a subscript, with `...` as whole slices, and masks as the places that they keep."""
     if sum(1 for part in given if part is Ellipsis) > 1:
         raise PlaceError(f"{node.label}[...] has `...` twice: nothing says for how many axes each stands.")
     parts = [part if part is Ellipsis else _meant(node, part) for part in given]
@@ -116,7 +116,7 @@ def _spread(node: TensorNode, part: Any, axis: int, others: int) -> Sequence[Par
 
 
 def _meant(node: TensorNode, part: Any) -> Part:
-    """None, a slice, True or False, a whole number, or an array of whole numbers or of True and False."""
+    """A part of a subscript in its plain form: None, a slice, a bool, an int, or an array of ints or bools."""
     if part is None or isinstance(part, (slice, bool)):
         return part
     if isinstance(part, Arithmetic):

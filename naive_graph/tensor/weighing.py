@@ -1,4 +1,4 @@
-"""How the entries of a loss become a loss: labels and predictions of one shape, weights, and a reduction."""
+"""What all losses share: labels and predictions of one shape, weights for entries, and a reduction."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def of_rows(y: Shape, z: Shape, weights: Shape | None, reduce: str) -> Shape:
 
 
 def weighed(losses: TensorNode, weights: TensorNode | None, reduce: str) -> TensorNode:
-    """Entries times their weights, and then none, a sum, or a mean of them."""
+    """The entries times their weights; then their sum or mean, if the loss is reduced."""
     if weights is None:
         return losses if reduce == "none" else sum(losses) if reduce == "sum" else mean(losses)
     spread = broadcast(weights, losses.shape)

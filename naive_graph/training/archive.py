@@ -21,7 +21,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def check_name(name: object) -> str:
-    """The name, if it can be that of an array in a file. Raises TrainingError."""
+    """The name, if an array in a file can have it. Raises TrainingError."""
     if not isinstance(name, str) or not name.isprintable() or "/" in name or "\\" in name or len(name) > MOST_LETTERS:
         raise TrainingError(
             f"A parameter's name is also its name in a file: up to {MOST_LETTERS} letters that can be printed, without "
@@ -47,7 +47,7 @@ def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[st
 def read(
     path: Path, kind: str, check: Callable[[dict[str, Any], Shapes], None]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings and arrays of a file that `write` made. check: is told settings and shapes before any array is read.
+    """Read the settings and arrays of a file that `write` made. check: called with settings and shapes first.
 
     Raises TrainingError for anything else. What a file claims is never
     believed: its arrays lie in it as they are, so none is larger than the file.
@@ -85,7 +85,7 @@ def _check_finite(np: Any, arrays: Mapping[str, Any], where: str, what: str) -> 
 
 
 def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
-    """Nothing is packed, and nothing lies in the file twice."""
+    """Refuse a file that would unpack to more than its size: its entries are stored as they are, each once."""
     entries = file.infolist()
     packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
     if packed or sum(entry.file_size for entry in entries) > path.stat().st_size:
@@ -95,7 +95,7 @@ def _check_sizes(file: zipfile.ZipFile, path: Path) -> None:
 
 
 def _shape(np: Any, file: zipfile.ZipFile, name: str, dtype: str) -> tuple[int, ...]:
-    """The shape of an array, which must be as large as it says."""
+    """The shape of an array in the file, whose size must agree with it."""
     with file.open(f"{name}.npy") as entry:
         form = np.lib.format
         version = form.read_magic(entry)

@@ -1,4 +1,4 @@
-"""Seven ways downhill, each one a formula.
+"""The update formulas of the seven trainers.
 
 A formula takes a weight, its gradient and what it remembers, and returns the
 new weight and the new memory. It is plain arithmetic, so floats, NumPy arrays
@@ -96,7 +96,7 @@ def cyclical_rate(it: Any, *, low: float = 0.01, high: float = 0.1, step_size: f
 
 
 def root(x: Any) -> Any:
-    """The square root, in whatever arithmetic x is."""
+    """The square root of a number, an array or a node."""
     if isinstance(x, float | int | Arithmetic):
         return sqrt(x)
     import numpy

@@ -1,4 +1,4 @@
-"""What weights are before anything is learned. Source of the formulas: Glorot & Bengio, AISTATS 2010."""
+"""Initialisers: the weights before anything is learned. Source of the formulas: Glorot & Bengio, AISTATS 2010."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop that people expect around a trainer: minibatches, validation, stopping early, and a clean end on Ctrl-C.
+"""`fit`, the training loop: minibatches, validation, stopping early, and a clean end on Ctrl-C.
 
 The loop knows no screen. It tells each step to reporters, functions of named
 numbers: `History().record` is one, `Bar()` of core/progress.py another.
@@ -127,7 +127,7 @@ def run(
     steps: Callable[[int, threading.Event], Iterator[float]], outcome: Outcome, epochs: Iterable[int],
     validate: Callable[[], float] | None = None, patience: int | None = None,
 ) -> Outcome:  # fmt: skip
-    """Epoch by epoch, make its steps; then validate. A Ctrl-C, which sets the event, ends it after the step at hand."""
+    """Run the steps of each epoch, then validate. A Ctrl-C sets the event, and ends the loop after the step at hand."""
     with _polite() as asked:
         for epoch in epochs:
             for _ in steps(epoch, asked):
@@ -184,7 +184,7 @@ def _enough(outcome: Outcome, loss: float, patience: int | None) -> bool:
 
 @contextmanager
 def _polite() -> Iterator[threading.Event]:
-    """Ctrl-C sets the event; a second one interrupts as usual."""
+    """A block in which Ctrl-C only sets the event; a second one interrupts as usual."""
     asked = threading.Event()
 
     def ask(*_: object) -> None:
@@ -197,7 +197,7 @@ def _polite() -> Iterator[threading.Event]:
 
 
 def _check_parts(trainer: Any, loss_of: Any, samples: Any) -> None:
-    """A trainer, a function, and a list."""
+    """Refuse arguments of `fit` that are no trainer, no function, or no list of samples."""
     if isinstance(trainer, type) or not callable(getattr(trainer, "update", None)) or not callable(loss_of):
         raise TrainingError(f"fit takes a trainer and a function of samples, not {trainer!r:.60}, {loss_of!r:.60}.")
     lists = hasattr(samples, "__len__") and hasattr(samples, "__getitem__")
@@ -214,7 +214,7 @@ def _check_functions(**given: Any) -> None:
 
 
 def at_least(value: Any, name: str, least: int = 1) -> int:
-    """The value as an int; a TrainingError where it is no whole number of at least so much."""
+    """The value as an int. Raises TrainingError unless it is a whole number of at least `least`."""
     with suppress(TypeError):
         if not isinstance(value, bool) and index(value) >= least:
             return index(value)

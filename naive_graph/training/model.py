@@ -138,14 +138,14 @@ class Model(Decaying):
         self._take(*read(path_of(path, TrainingError), "model", self._check_fitting))
 
     def _beside(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Settings and arrays that lie in the file beside the parameters."""
+        """Settings and arrays that a kind of model writes beside its parameters."""
         return {}, {}
 
     def _shapes(self) -> Shapes:
         return {each.name: each.shape for each in self.parameters}
 
     def _take(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Have the weights of a file that fits."""
+        """Take over the weights of a file that was checked."""
         loaded = np.concatenate([np.zeros(0), *(arrays[each.name].ravel() for each in self.parameters)])
         with uninterrupted():  # a Ctrl-C comes before or after
             self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
@@ -154,7 +154,7 @@ class Model(Decaying):
                     each.factor = settings["factors"].get(each.name, 1.0)
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
-        """A file's settings and shapes are this model's."""
+        """Raise TrainingError unless a file's settings and shapes are those of this model."""
         factors = settings.get("factors")
         if "decay" not in settings or not isinstance(factors, dict):
             raise TrainingError(f"The file has no settings of a model, decay and factors: {settings!r:.80}.")

@@ -18,7 +18,7 @@ SMALLEST_FACTOR = 0.25  # of a table that decays lazily
 
 
 class Owner(Protocol):
-    """What a parameter is a part of, as a `Model` is: all weights, and all gradients, in one array each."""
+    """The owner of parameters, such as a `Model`: all weights, and all gradients, in one array each."""
 
     held: Any
     gradients: Any
@@ -56,7 +56,7 @@ class Parameter:
         return self.model.held[self.start : self.end].reshape(self.shape)
 
     def settle(self) -> None:
-        """Do to the held weights what was put off; only a table puts something off."""
+        """Multiply the held weights by the factor that is due: a table that decays lazily puts that off."""
 
     @property
     def g(self) -> Any:

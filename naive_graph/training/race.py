@@ -1,4 +1,4 @@
-"""Several trainers from one start: each walks its own way down the same surface."""
+"""Several trainers compared: from one start, each takes its steps down the same surface."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _walked(name: str, make: Make, ground: Ground, start: Sequence[float], steps
 
 
 def _rates(trainer: trainers.Trainer, before: tuple[float, float] | None) -> tuple[float, float] | None:
-    """The span of a trainer's learning rate so far."""
+    """The lowest and the highest learning rate of a trainer so far."""
     takes = getattr(trainer, "takes", None)  # a learner's own trainer may be anything that updates
     rate = getattr(trainer, "learning_rate", None)
     if not isinstance(rate, float) or (takes is not None and "learning_rate" not in takes.parameters):

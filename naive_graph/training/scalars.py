@@ -1,4 +1,4 @@
-"""What a trainer moves: the face that Variables and parameters of a Model share."""
+"""The interface of what a trainer moves: Variables, and the parameters of a Model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..graph.registry import CURRENT
 
 
 def between(least: float, most: float, says: str) -> Callable[[Any, str], float]:
-    """What gives back a number between two bounds, and refuses anything else."""
+    """A function that returns a number between two bounds, and refuses anything else."""
 
     def checked(value: Any, name: str) -> float:
         found = number(value, name)

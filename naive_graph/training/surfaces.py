@@ -1,4 +1,4 @@
-"""Surfaces to walk on: functions of x and y that are hard in different ways.
+"""Test surfaces for trainers: functions of x and y that are hard to minimize in different ways.
 
 Each is plain arithmetic, so it takes numbers and nodes alike.
 """

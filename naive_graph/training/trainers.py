@@ -1,4 +1,4 @@
-"""Trainers: a formula, what it remembers of each weight, and the steps around it."""
+"""Trainers: each applies an update formula to all weights, and keeps what the formula remembers of each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CHECKS: dict[str, Callable[[Any, str], Any]] = {  # a trainer's numbers, which a
 
 
 class Change(NamedTuple):
-    """A new weight and new memory, worked out and not yet written."""
+    """A new weight and new memory that were computed and are not written yet."""
 
     place: int
     weight: Movable
@@ -100,7 +100,7 @@ class Trainer:
         super().__setattr__(name, self._checked(name, value))
 
     def _checked(self, name: str, value: Any) -> Any:
-        """The value as the trainer keeps it. Raises TrainingError, NumberError or OperandError."""
+        """The value of a setting as the trainer keeps it. Raises TrainingError, NumberError or OperandError."""
         check = CHECKS.get(name)
         if check is None:
             ours = name in self.takes.parameters and type(self.takes.parameters[name].default) in (int, float)
@@ -169,7 +169,7 @@ class Trainer:
                     weight.shrink(1 - decay, self.lazy_decay)
 
     def _after(self) -> None:
-        """What a trainer does when a step is over."""
+        """What a kind of trainer does after each step."""
 
     # --- settings ---
 
@@ -225,7 +225,7 @@ class Trainer:
     # --- on disk ---
 
     def settings(self) -> dict[str, Any]:
-        """Every number of the trainer that is not remembered of a weight."""
+        """The trainer's settings and counters: all its numbers but those that it remembers of weights."""
         return {name: value for name, value in vars(self).items() if isinstance(value, (bool, int, float))}
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -268,7 +268,7 @@ class Trainer:
                 weight.updated = at not in about["frozen"]
 
     def _check_fitting(self, settings: dict[str, Any], found: Shapes) -> None:
-        """A file's settings are this trainer's, and its arrays those of the weights that it moves."""
+        """Raise TrainingError unless a file's settings and arrays are those of this trainer and its weights."""
         about, mine = settings.get("more"), self.settings()
         if settings.keys() != {"more", *mine} or not isinstance(about, dict) or about.keys() != {"average", "frozen"}:
             raise TrainingError(f"The file has no settings of this version of {type(self).__name__}.")
@@ -389,13 +389,13 @@ def _norm(slopes: Iterable[Any]) -> float:
 
 
 def _quiet() -> AbstractContextManager[Any]:
-    """No warnings of NumPy's, if it is in use."""
+    """A block without NumPy's warnings, if NumPy is in use."""
     numpy = sys.modules.get("numpy")
     return nullcontext() if numpy is None else numpy.errstate(all="ignore")
 
 
 def _check_finite(weights: Iterable[Any]) -> None:
-    """No new weight is beyond all floats; else nothing is written."""
+    """Raise DivergedError, before anything is written, if a new weight is no finite number."""
     for weight in weights:
         finite = math.isfinite(weight) if isinstance(weight, float) else bool((abs(weight) < math.inf).all())
         if not finite:

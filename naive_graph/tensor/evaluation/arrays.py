@@ -1,4 +1,4 @@
-"""Arrays of any library, and what may become one."""
+"""Arrays of any library: which library it is, and the conversion of values to arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def as_array(value: object, who: str) -> Array:
 
 
 def asked(places: object) -> Array:
-    """What somebody gave for whole numbers, as an array; a ragged list is none, and has no entries."""
+    """A value that should be whole numbers, as an array; an empty one for a ragged list, which the caller refuses."""
     if endless(places):
         return np.zeros(0)
     try:
@@ -52,7 +52,7 @@ def namespace(array: Array) -> Any:
 
 
 def like(array: Array, value: Any) -> Array:
-    """A NumPy array as one of the library, type and place of `array`."""
+    """A NumPy array converted to the library, type and device of `array`."""
     library = _library(array)
     if library == "torch":
         return namespace(array).as_tensor(np.asarray(value, order="C"), dtype=array.dtype, device=array.device)
@@ -60,7 +60,7 @@ def like(array: Array, value: Any) -> Array:
 
 
 def together(arrays: Sequence[Array]) -> list[Array]:
-    """The arrays, those of NumPy as arrays of the library that the others are of."""
+    """The arrays with those of NumPy converted to the library that the others are of."""
     other = next((array for array in arrays if _library(array) != "numpy"), None)
     return [like(other, array) if other is not None and _library(array) == "numpy" else array for array in arrays]
 

@@ -1,4 +1,4 @@
-"""Products of arrays and selections: entries are moved first, and one Einstein sum does the rest."""
+"""Products of arrays and selections: the selections move entries, then one einsum multiplies and sums."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def is_finite(array: Array) -> bool:
 
 
 def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Array:
-    """The sum of the products of entries that are there: finite ones, and a count of each other kind."""
+    """A product in which structural zeros count as missing: finite entries are summed, others counted by kind."""
 
     def total(weigh: Callable[[Array], Array]) -> Array:
         pairs = zip(arrays, masks, strict=True)
@@ -66,7 +66,7 @@ def _of_those_there(arrays: list[Factor], masks: list[Factor], dst: Ids) -> Arra
 
 
 def settled(given: list[Factor], dst: Ids) -> list[Factor]:
-    """The factors that are arrays, their entries moved as the selections among the factors say."""
+    """The factors that are arrays, with their entries moved by the selections among the factors."""
     arrays, moves = _apart(given, dst)
     for move in moves:
         move(arrays)
@@ -91,7 +91,7 @@ Move = Callable[[list[Factor]], None]  # moves entries of one of the arrays, or 
 
 
 def _moves(selections: Sequence[tuple[SelectionNode, Ids]], arrays: Sequence[Ids], dst: Ids) -> list[Move]:
-    """What turns the selections of a product into moved entries. arrays: the ids of each."""
+    """The steps that replace the selections of a product by moved entries. arrays: the ids of each."""
     picks = [
         Pick(selection.shape, picker, [ids[axis] for axis in picker.axes], ids[picker.axis])
         for selection, ids in selections
@@ -121,7 +121,7 @@ class Pick(NamedTuple):
     one: int
 
     def writing(self, lying: list[Ids]) -> Move:
-        """The selection as one array more."""
+        """The step that writes the selection out, as one array more."""
         own = sorted((*self.picker.axes, self.picker.axis))
         names = dict(zip((*self.picker.axes, self.picker.axis), (*self.many, self.one)))
         ids = tuple(names[axis] for axis in own)
@@ -134,7 +134,7 @@ class Pick(NamedTuple):
         return write
 
     def joining(self, lying: list[Ids], kept: set[int]) -> Move | None:
-        """Multiply the arrays that have an axis of this pick, so that one is left to be scattered."""
+        """The step that multiplies the arrays that have an axis of this pick, so that one is left to be scattered."""
         meant = [place for place, ids in enumerate(lying) if not {*self.many, self.one}.isdisjoint(ids)]
         ids = tuple(dict.fromkeys(each for place in meant for each in lying[place]))
         if len(meant) < 2 or self.one in ids or kept.intersection(self.many) or not set(self.many) <= set(ids):
@@ -148,7 +148,7 @@ class Pick(NamedTuple):
         return join
 
     def move(self, lying: list[Ids], kept: set[int]) -> Move | None:
-        """Gather or scatter, if only one array is concerned; None if that cannot be done."""
+        """The step that gathers or scatters, if only one array is concerned; None if that cannot be done."""
         shape, picker, many, one = self
         with_one = [place for place, ids in enumerate(lying) if one in ids]
         with_many = [place for place, ids in enumerate(lying) if any(each in ids for each in many)]

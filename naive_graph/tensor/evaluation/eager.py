@@ -43,7 +43,7 @@ def _complaint(node: TensorNode, value: Array) -> str:
 
 
 def _operands(node: TensorNode, at: tuple[Any, ...]) -> str:
-    """What an elementwise function was given there."""
+    """The operands of an elementwise function where its result is not finite, for the message."""
     if not isinstance(node, NonlinearNode):
         return ""
     entries = [float(written_out(operand(source))[at]) for source in node.sources]

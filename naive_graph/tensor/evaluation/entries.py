@@ -37,7 +37,7 @@ class Entries(Arithmetic):
         return self._own(rule, operands, arrays)
 
     def _own(self, rule: Rule, operands: tuple[Any, ...], arrays: list[Any]) -> Entries:
-        """A learner's operator."""
+        """Apply an operator that a learner defined."""
         try:
             result = rule.value(*operands)
             return result if isinstance(result, Entries) else Entries(full(namespace(self.array), self.array, result))
@@ -55,7 +55,7 @@ class Entries(Arithmetic):
 
 
 def applied(function: Function, arrays: Sequence[Array]) -> Array:
-    """A function, entry by entry."""
+    """Apply a function to arrays, entry by entry."""
     steps = function.steps
     if any(rule.name not in VALUES for _, rule, _ in steps.rules):  # a learner's operator
         result = function(*map(Entries, arrays))

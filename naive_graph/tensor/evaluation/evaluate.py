@@ -35,7 +35,7 @@ from .reducing import first_largest, reduced, softmax
 
 
 class Arrays:
-    """The algebra of arrays: computing is computing."""
+    """Derivatives as arrays: each operation computes one at once."""
 
     def transform(self, index: TransformIndex, source: Any, alpha: float, shape: Shape) -> Array:
         source = written_out(source)
@@ -168,7 +168,7 @@ def computed(recipe: Recipe, value: Callable[[TensorNode], Any]) -> Array:
 
 
 def _multiplied(node: LinearNode, sources: Factors, value: Callable[[TensorNode], Any]) -> Array:
-    """A product of all factors at once; if that is not finite, of two at a time, and of entries that are there."""
+    """A product of all factors at once; if that is not finite, two at a time, without the structural zeros."""
     if len(sources) > 2 or node.index.dummies:
         result = product([(value(source), ids) for source, ids in sources], node.index.dst)
     else:
@@ -179,7 +179,7 @@ def _multiplied(node: LinearNode, sources: Factors, value: Callable[[TensorNode]
 
 
 def _as_written(node: TensorNode, known: set[TensorNode], value: Callable[[TensorNode], Any]) -> Array:
-    """A product that others may have been folded into, in the order in which it stands."""
+    """A product computed two factors at a time, in the order in which it was written."""
     if node in known:
         return value(node)
     assert isinstance(node, LinearNode)
@@ -190,7 +190,7 @@ def _as_written(node: TensorNode, known: set[TensorNode], value: Callable[[Tenso
 
 
 def operand(node: TensorNode) -> Any:
-    """What a node is to the algebra of arrays: a selection itself, or an array."""
+    """The array of a node; a selection stands for itself, unwritten."""
     if isinstance(node, SelectionNode):
         return node
     return node.value if isinstance(node, LeafNode) else node._value
@@ -238,12 +238,12 @@ def backward(node: TensorNode, full: bool = False) -> None:
 
 
 def ones_like(value: Array) -> Array:
-    """Where a backward run begins: a 1 of the value's shape, type and library."""
+    """The derivative that a backward run starts from: ones of the value's shape, type and library."""
     return namespace(value).full_like(value, 1.0)
 
 
 def check_single(node: TensorNode) -> None:
-    """Only a tensor of one entry is differentiated."""
+    """Raise ShapeError unless the tensor has one entry: backward starts from a single number."""
     check_tensors("backward", [node])
     if node.size != 1:
         raise ShapeError(
@@ -284,7 +284,7 @@ def commit(
 
 
 class _Careful(Nodes):
-    """Nodes again; where a branch is not taken, or an entry is beaten, an adjoint has a zero by structure."""
+    """Derivatives as nodes in which what is not taken, or beaten, gives a structural zero, not a product with 0."""
 
     def nonlinear(self, function: Function, sources: Sequence[TensorNode]) -> TensorNode:
         node = super().nonlinear(function, sources)
@@ -294,7 +294,7 @@ class _Careful(Nodes):
 
 
 def _found_again(output: TensorNode, wild: list[TensorNode]) -> dict[TensorNode, Array]:
-    """Derivatives that are not finite, by way of nodes, which know what is a zero by structure."""
+    """Derivatives that were not finite, computed again as nodes, which know structural zeros."""
     if output.home.checks_validity:  # where an infinity is an error, none is written down
         return {}
     with output.home.lock:

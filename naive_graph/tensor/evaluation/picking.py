@@ -1,4 +1,4 @@
-"""Selections at work on arrays: gathering and scattering, with no tensor of zeros and ones in sight."""
+"""Products with selections as gathering and scattering, so that no tensor of zeros and ones is built."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def scatter(x: Array, axes: tuple[int, ...], picker: Picker, shape: Shape) -> Ar
 
 
 def _is_sliding(picker: Picker, extents: Shape) -> bool:
-    """Whether few slices are enough."""
+    """Whether the picker is a window that a few strided slices can cover."""
     return any(picker.strides) and size_of(extents[: len(picker.axes)]) <= MOST * extents[_longest(picker, extents)]
 
 
@@ -81,7 +81,7 @@ def _longest(picker: Picker, extents: Shape) -> int:
 
 
 def _lying_like(x: np.ndarray, count: int, longest: int, size: int) -> np.ndarray:
-    """Zeros for x with its first axes replaced by one, which lies where the longest of them lay."""
+    """Zeros for the result of a scatter, laid out in memory as x is."""
     axes = [longest, *range(count, x.ndim)]
     order = sorted(range(len(axes)), key=lambda at: -abs(x.strides[axes[at]]))
     extents = [size, *x.shape[count:]]
@@ -130,7 +130,7 @@ def _collected(x: Array, picks: Array, size: int) -> Array:
 
 
 def _added(x: np.ndarray, picks: Array, size: int) -> np.ndarray:
-    """The same, in one call. A sum begins at -0.0, which changes no first term, not even one of -0.0."""
+    """The same in one call of NumPy's. A sum begins at -0.0, which changes no first term, not even one of -0.0."""
     total = np.zeros((size, *x.shape[1:]))
     total[picks] = -0.0
     np.add.at(total, picks, x)
@@ -138,7 +138,7 @@ def _added(x: np.ndarray, picks: Array, size: int) -> np.ndarray:
 
 
 def arrivals(picks: Array, size: int) -> Iterator[tuple[Array, Array]]:
-    """First, second, ... of what falls on each place: whether there is one, and from where it comes."""
+    """The first, the second, ... entry that falls on each place: whether there is one, and where it comes from."""
     order = np.argsort(picks, kind="stable")
     order = order[picks[order] >= 0]
     counts = np.bincount(picks[order], minlength=size)

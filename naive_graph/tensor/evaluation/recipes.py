@@ -1,4 +1,4 @@
-"""What evaluating a tensor has to compute, and in which order: known before any array is touched.
+"""What has to be computed to evaluate a tensor, and in which order: planned before any array is touched.
 
 A product that one other product uses, and nobody else, is folded into it: both
 become one contraction, whose order opt_einsum chooses. So each recipe says
@@ -67,7 +67,7 @@ def recipes(nodes: Sequence[TensorNode], target: TensorNode) -> list[Recipe]:
 
 
 def _gathered(nodes: Sequence[TensorNode], target: TensorNode) -> set[TensorNode]:
-    """Products that one other product uses, and nobody else: they become part of its contraction."""
+    """Products used by one other product only, which become part of that one's contraction."""
     users: dict[TensorNode, list[TensorNode]] = {}
     for node in nodes:
         for source in node.sources:

@@ -19,7 +19,7 @@ SMALL = 4096  # entries of an array that is reduced in one call
 
 
 def reduced(rule: str, x: Array, count: int) -> Array:
-    """A reduction over the last `count` axes."""
+    """Reduce an array over its last `count` axes."""
     xp, lead, extents = namespace(x), x.shape[: x.ndim - count], x.shape[x.ndim - count :]
     if prod(extents) <= FEW and (rule == "mul" or prod(x.shape) > SMALL):
         return FOLDS[rule](xp, *(x[(..., *at)] for at in np.ndindex(*extents)))

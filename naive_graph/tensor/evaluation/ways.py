@@ -1,4 +1,4 @@
-"""How NumPy sums one array, or the product of two: found once for each pattern of indices, and then done at once.
+"""Einsums of one or two arrays by plain NumPy calls: chosen once for each pattern of indices, then cached.
 
 Sums over what both have are matrix products; opt_einsum does what is not here.
 """
@@ -19,12 +19,12 @@ Way = Callable[..., Array]
 
 @lru_cache(maxsize=4096)
 def way(ids: tuple[Ids, ...], dst: Ids) -> Way | None:
-    """What computes the Einstein sum of arrays with these indices; None if none of these ways does."""
+    """The function that computes this einsum of arrays; None if no plain NumPy call does."""
     return _alone(ids[0], dst) if len(ids) == 1 else _pair(ids[0], ids[1], dst)
 
 
 def _alone(ids: Ids, dst: Ids) -> Way:
-    """Some axes summed, the others in a new order."""
+    """An einsum of one array: some axes are summed, the others come in a new order."""
     summed = [axis for axis, each in enumerate(ids) if each not in dst]
     rest = [each for each in ids if each in dst]
     order = [rest.index(each) for each in dst]
@@ -57,7 +57,7 @@ def _pair(left: Ids, right: Ids, dst: Ids) -> Way | None:
 
 
 def _product(left: Ids, right: Ids, dst: Ids) -> Way:
-    """Entry by entry."""
+    """An einsum of two arrays that are multiplied entry by entry."""
     spreads = [_spread(own, dst) for own in (left, right)]
     return lambda a, b: spreads[0](a) * spreads[1](b)
 
@@ -72,7 +72,7 @@ def _spread(ids: Ids, dst: Ids) -> Callable[[Array], Array]:
 
 
 def _matrices(left: Ids, right: Ids, dst: Ids, rows: list[int], columns: list[int], summed: list[int]) -> Way:
-    """One matrix product."""
+    """An einsum of two arrays that is one matrix product."""
     straight, turned = [*rows, *columns] == [*dst], [*columns, *rows] == [*dst]
     out, back = _order((*rows, *columns), dst), _order((*columns, *rows), dst)
 
@@ -112,7 +112,7 @@ def _run(a: Array, order: Sequence[int]) -> int:
 def _batched(
     left: Ids, right: Ids, dst: Ids, batch: list[int], rows: list[int], columns: list[int], summed: list[int]
 ) -> Way:
-    """A matrix product for each position of the batch."""
+    """An einsum of two arrays that is a matrix product for each position of a batch."""
     first, second = _order(left, (*batch, *rows, *summed)), _order(right, (*batch, *summed, *columns))
     out = _order((*batch, *rows, *columns), dst)
 

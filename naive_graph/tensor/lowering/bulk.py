@@ -1,4 +1,4 @@
-"""Blocks of scalar nodes: operators applied to whole arrays of rows, with no Python object for each.
+"""Scalar nodes written in blocks: an operator is applied to whole arrays of rows, without an object for each.
 
 An entry of an array of rows is a row of the tables, or one of two numbers that
 need none: `ZERO` and `ONE`, the structural entries of a selection. What they
@@ -38,7 +38,7 @@ class BulkWriter:
         self.scopes: list[tuple[int, Scope]] = []
 
     def begin(self, origin: Origin, scope: Scope | None = None) -> None:
-        """What comes now was written there, and is in that scope, or in the last."""
+        """Begin the nodes of another tensor: they have this origin, and this scope if one is given."""
         self.constants: dict[str, int] = {}  # by repr: -0.0 is not 0.0
         self.origins.append((self.end, origin))
         if scope is not None:
@@ -65,12 +65,12 @@ class BulkWriter:
         return rows
 
     def _fill(self, end: int) -> None:
-        """Up to this row, those without a value have none."""
+        """Fill the values up to this row with none."""
         for column in (self.columns.values, self.columns.stamps):
             column.frombytes(bytes(8 * (end - self.first - len(column))))
 
     def ink(self, check: Callable[[], Any]) -> int:
-        """Append all; gives by how much their numbers have grown. check: as `Tables.add_rows` has it."""
+        """Append all drafts to the tables; returns by how much rows moved meanwhile. check: see `Tables.add_rows`."""
         if self.columns.values:
             self._fill(self.end)
         by = self.tables.add_rows(Bulk(self.columns, self.first, self.origins), check) - self.first
@@ -85,7 +85,7 @@ class BulkWriter:
         return self.constants[key]
 
     def real(self, rows: Rows) -> Rows:
-        """The rows with Constants in place of structural entries."""
+        """The rows with structural zeros and ones replaced by Constants."""
         for code, value in ((ZERO, 0.0), (ONE, 1.0)):
             if (rows == code).any():
                 rows = np.where(rows == code, self.constant(value), rows)

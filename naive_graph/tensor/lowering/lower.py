@@ -42,7 +42,7 @@ WRITTEN = "written out"  # beside a tensor: its rows without structural entries
 
 
 class Overtaken(Exception):
-    """A signal's handler has lowered some of it meanwhile."""
+    """Raised where a signal's handler has lowered part of the same tensor meanwhile."""
 
 
 class Lowered:
@@ -127,7 +127,7 @@ def lower(tensor: TensorNode, budget: int = BUDGET) -> Lowered:
 
 
 def _lower(tensor: TensorNode, tables: Tables) -> None:
-    """Unfold a tensor, and what it depends on, unless a signal's handler has done some of it meanwhile."""
+    """Write the scalar nodes of a tensor and of what it depends on; gives up if a handler did some of it meanwhile."""
     waiting, mark, writer = _waiting(tensor, tables), tables.mark(), BulkWriter(tables)
     known = {node: tables.unfolded[node] for node in ancestors([tensor]) if node in tables.unfolded}
     drafts: dict[Any, Unfolding] = {}

@@ -1,4 +1,4 @@
-"""How the entries of a reduction become scalar nodes: each line of a table of rows, one result."""
+"""Reductions as scalar nodes: each line of a table of rows is reduced to one row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _n_ary(name: str) -> Callable[[BulkWriter, Rows], Rows]:
 
 
 def _held(writer: BulkWriter, table: Rows, rule: Rule = RULES["maximum"]) -> Rows:
-    """The largest, or smallest, as a number."""
+    """The largest, or smallest, without a gradient."""
     top = table[:, 0]
     for each in table.T[1:]:
         top = writer.apply(rule, top, each)

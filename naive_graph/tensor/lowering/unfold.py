@@ -27,7 +27,7 @@ LEAF_KINDS = {LeafType.INPUT: PLACEHOLDER, LeafType.PARAMETER: VARIABLE, LeafTyp
 
 
 class Unfolding:
-    """The rows of one tensor's elements."""
+    """The rows of the scalar nodes that one tensor's elements became."""
 
     def __init__(self, tensor: TensorNode, rows: Rows, first: int, end: int) -> None:
         self.tensor = tensor
@@ -39,7 +39,7 @@ class Unfolding:
         return self.first + self.size
 
     def moved(self, base: int, by: int) -> None:
-        """Number the rows from `base` on anew."""
+        """Add `by` to the rows from `base` on: others were built meanwhile."""
         self.first += by
         if not isinstance(self.rows, _Unwritten):
             self.rows = np.where(self.rows >= base, self.rows + by, self.rows)
@@ -90,7 +90,7 @@ def _leaf(node: LeafNode, writer: BulkWriter) -> Rows:
 
 
 class _Unwritten:
-    """Stands for the rows of a selection, which are only written out when nothing shorter will do."""
+    """The rows of a selection, written out only where no shorter way is found."""
 
     def __init__(self, selection: SelectionNode) -> None:
         self.selection = selection
@@ -149,7 +149,7 @@ def _linear(node: LinearNode, writer: BulkWriter, sources: list[Rows]) -> Rows:
 
 
 def _spread(rows: Rows, ids: Ids, grid: Ids, shape: Shape) -> Rows:
-    """The rows over the whole grid of indices, flattened."""
+    """The rows of a source, spread over all indices of the product, and flattened."""
     present = [each for each in grid if each in ids]
     rows = rows.transpose([ids.index(each) for each in present])
     sizes = iter(rows.shape)

@@ -26,7 +26,7 @@ def _space(x: Extents, block: int, data_format: str, deeper: bool) -> Extents:
 
 
 def _last(x: Extents, data_format: str) -> Any:
-    """Each entry's place, with channels last."""
+    """The place of each entry in the flattened image, with channels last."""
     table = numbered(x)
     return table if data_format == "NHWC" else table.transpose(0, 2, 3, 1)
 

@@ -1,4 +1,4 @@
-"""Is a tensor operator right? One tick for each promise that a row makes, on its examples."""
+"""The check of a tensor operator: one tick for each promise that its row makes, on its examples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_OFF = 1e-6
 
 
 class ExampleCall:
-    """A row applied to the operands of an example, which are parameters."""
+    """A call of a row on an example, with parameters for operands."""
 
     def __init__(self, row: Row, example: Example) -> None:
         self.row = row
@@ -56,7 +56,7 @@ class ExampleCall:
 
 @dataclass
 class CheckedRow:
-    """What a row keeps of its promises; true if it is all of them."""
+    """The result of checking a row: which promises it keeps; true if it keeps all."""
 
     operator: str
     kept: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class CheckedRow:
 
 
 def check_row(row: Row, examples: Iterable[Example] | None = None) -> CheckedRow:
-    """Tick a row's promises, on its own examples or on these."""
+    """Check a row's promises on its own examples, or on these."""
     ticks = CheckedRow(row.name)
     chosen = row.examples if examples is None else listed(examples, "check_operator", "examples: [example((2, 3))]")
     if not chosen or not all(isinstance(each, Example) for each in chosen):

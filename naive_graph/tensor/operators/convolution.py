@@ -158,7 +158,7 @@ def _spread(
 def _landing(
     x: Extents, w: Extents, strides: Any, padding: Any, dilations: Any, data_format: str, more: Any, shape: Any
 ) -> list[tuple[int, int]]:
-    """For rows and columns: how much is cut off before, and the extent of the result."""
+    """For rows and columns of a transposed convolution: how much is cut off before, and the result's extent."""
     found = []
     for at in (0, 1):
         extent, reach = sides(x, data_format)[at], (w[at] - 1) * dilations[at] + 1
@@ -232,7 +232,7 @@ def _expanded(image: TensorNode, w: TensorNode, groups: int) -> TensorNode:
 
 
 def _landed(y: TensorNode, axis: int, picker: Picker, out: int) -> TensorNode:
-    """Two axes, where a window stood and where in it, become the one that it slid along."""
+    """Overlapping windows added up: the axes position and place become the one that the window slid along."""
     ids = [*range(1, axis + 1), -(axis + 1), -(axis + 2), *range(axis + 3, y.rank + 1)]
     new = y.rank + 1
     selection = SelectionNode((y.shape[axis], y.shape[axis + 1], out), [picker])

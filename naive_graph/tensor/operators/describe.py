@@ -1,4 +1,4 @@
-"""What is written of operators: the table, and all that one row says."""
+"""Operators as text: a line for each, and all that one row says."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _columns(lines: Iterable[list[str]], widths: tuple[int, ...]) -> Iterator[st
 
 
 def described(row: Row) -> str:
-    """How it is called, what it means, its properties, formula, derivatives, and who maps to what."""
+    """An operator described: its usage, meaning, properties, formula, derivatives, and names elsewhere."""
     parts = [row.usage(), *(f"  {line}".rstrip() for line in cleandoc(row.__doc__ or "").splitlines())]
     for name in row.property_names:
         kind, default = row.by_name[name].kind, row.by_name[name].default
@@ -77,7 +77,7 @@ def _formulas(row: Row) -> Iterator[str]:
 
 
 def _constants(result: TensorNode) -> Iterator[str]:
-    """What an operator brings along, such as a first state of 0: an equation would leave it out."""
+    """Constants that an operator adds itself, such as a first state of 0, which its equations leave out."""
     nodes = ancestors([result])
     names = names_among(nodes)
     for each in nodes:

@@ -19,12 +19,12 @@ HUGE = 3.4028234663852886e38  # float32's largest, which older files state where
 
 
 def entrywise(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
-    """A row of this kind."""
+    """Define an elementwise operator: a function of numbers, applied entry by entry."""
     return tensor_operator(kind="elementwise", examples=examples, **facts)
 
 
 def kinked(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
-    """A row of this kind whose slope jumps."""
+    """Define an elementwise operator whose slope jumps somewhere."""
     return entrywise(*examples, smooth=False, **facts)
 
 

@@ -1,4 +1,4 @@
-"""Functions of entries inside compositions: each is traced once for what it was closed over."""
+"""Python functions of entries inside compositions, traced once for each set of closed-over values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TRACED: dict[Any, Function] = {}
 
 
 def entry(function: Callable[..., Any], *sources: TensorNode) -> NonlinearNode:
-    """A node of a Python function that is made of rules, of its arguments, and of what it was closed over."""
+    """A nonlinear node for a Python function of rules; what it closes over is part of it."""
     key = (function.__code__, tuple([cell.cell_contents for cell in function.__closure__ or ()]), len(sources))
     found = _TRACED.get(key)
     if found is None:

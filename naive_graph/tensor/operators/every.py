@@ -1,4 +1,4 @@
-"""All rows: importing this file enters them into the table."""
+"""All operators of the package: importing this file enters them into the table."""
 
 # ruff: noqa: F401
 from .. import losses

@@ -1,4 +1,4 @@
-"""What a definition says of a row beside its function, checked; and what its own derivative gives, checked."""
+"""Checks of what a definition states beside its function, and of what its own derivative returns."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_derivative(row: Any, derivative: Callable[..., Any]) -> None:
 
 
 def checked_slopes(who: str, found: Any, operands: Mapping[str, TensorNode | None]) -> list[TensorNode | None]:
-    """What a row's own derivative gave, as tensors; each has its operand's shape. None says: no derivative."""
+    """The results of a row's own derivative as tensors, each of its operand's shape; None means no derivative."""
     given = list(found) if isinstance(found, (list, tuple)) else [found]
     if len(given) != len(operands):
         raise ArityError(

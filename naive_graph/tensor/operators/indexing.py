@@ -29,7 +29,7 @@ from .table import composition
 
 
 def in_reach(table: Any, extent: int, what: str) -> Any:
-    """Whole numbers with those below 0 counted from the end. Raises ShapeError."""
+    """Places along an axis, those below 0 counted from its end. Raises ShapeError."""
     if table.min() < -extent or table.max() >= extent:
         span = f"{table.min()} to {table.max()}"
         raise ShapeError(f"{what} go from {span}; the axis takes from {-extent} to {extent - 1}.")
@@ -85,7 +85,7 @@ def _batched(numbers: Any, table: Any, at: int, batch_dims: int) -> Any:
 
 
 def _gathered_at_run_time(x: TensorNode, places: TensorNode, at: int, batch_dims: int) -> TensorNode:
-    """The sum over the axis of entries times whether they are meant."""
+    """gather where the places are a tensor: the sum over the axis of entries times 1 where chosen, else 0."""
     hot = indicator(places, x.shape[at])
     new = [x.rank + 1 + each for each in range(places.rank - batch_dims)]
     own = [each + 1 if each != at else -(at + 1) for each in range(x.rank)]

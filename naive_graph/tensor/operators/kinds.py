@@ -1,4 +1,4 @@
-"""Kinds of row: what all elementwise operators, all reductions and all windows have in common."""
+"""Kinds of operator: what all elementwise ones, all reductions, all windows and all moves have in common."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Elementwise(Row):
 
 
 class OfRule(Elementwise):
-    """A rule of the scalar catalogue as a row."""
+    """An elementwise operator that is a rule of the scalar catalogue."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -140,7 +140,7 @@ class OfRule(Elementwise):
 
 
 class Reduction(Row):
-    """What becomes of the entries along some axes, or all: a function of (x, axis, keepdims)."""
+    """An operator that reduces entries along some axes, or all: a function of (x, axis, keepdims)."""
 
     kind = "reduction"
 
@@ -166,13 +166,13 @@ class Reduction(Row):
 
 
 class Window(Row):
-    """A window that slides over images (..., rows, columns, channels), or channels first."""
+    """An operator with a window that slides over images (..., rows, columns, channels), or channels first."""
 
     kind = "window"
 
 
 class Move(Row):
-    """Entries put elsewhere, repeated or left out: every entry of the result is one of an operand's, or a constant."""
+    """An operator that moves entries: every entry of the result is one of an operand's, or a constant."""
 
     kind = "move"
 
@@ -206,7 +206,7 @@ def place(axis: int, rank: int, what: str = "axis") -> int:
 
 
 def _broadcasting(count: int) -> list[Example]:
-    """By kind: equal shapes, one number, shapes that broadcast."""
+    """Examples of so many operands: of equal shapes, of single numbers, and of shapes that broadcast."""
     shapes = [(2, 3), (3,), (2, 1), (1, 3)]
     return [example(*[(2, 3)] * count), example(*[()] * count), *([example(*shapes[:count])] if count > 1 else [])]
 

@@ -43,7 +43,7 @@ def _loss(x: Extents, target: Any, weight: Any, ignore_index: Any, reduction: st
 def _likelihood(
     x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, reduction: str, axis: int
 ) -> TensorNode:
-    """The loss of log-probabilities."""
+    """The negative log-likelihood, given log-probabilities."""
     at = place(axis, x.rank)
     if isinstance(target, TensorNode):
         chosen, counts = _at_run_time(x, target, weight, ignore_index, at)
@@ -60,7 +60,7 @@ def _likelihood(
 def _known(
     x: TensorNode, target: Any, weight: TensorNode | None, ignore_index: int | None, at: int
 ) -> tuple[TensorNode, TensorNode | None]:
-    """The entry of each target, and what it weighs (None if all weigh 1)."""
+    """The log-probability at each target, and its weight (None if all weigh 1)."""
     ignored = target == ignore_index if ignore_index is not None else np.zeros(target.shape, dtype=bool)
     table = np.take_along_axis(numbered(x.shape), np.expand_dims(np.where(ignored, 0, target), at), at).squeeze(at)
     chosen = moved(x, np.where(ignored, -1, table))
@@ -72,7 +72,7 @@ def _known(
 def _at_run_time(
     x: TensorNode, target: TensorNode, weight: TensorNode | None, ignore_index: int | None, at: int
 ) -> tuple[TensorNode, TensorNode | None]:
-    """The same for targets that are a tensor: sums over all classes that they could be."""
+    """The same for targets that are a tensor: sums over all classes, with 1 for the right one and 0 elsewhere."""
     own = range(1, x.rank)
     hot = indicator(target, x.shape[at])  # classes last
     last = arithmetic.transpose(x, *[each for each in range(x.rank) if each != at], at)

@@ -1,4 +1,4 @@
-"""What an operator is called elsewhere: names, attributes and inputs in ONNX and TensorFlow, as data.
+"""The names, attributes and inputs of an operator in ONNX and TensorFlow, as data.
 
     Onnx("LeakyRelu", alpha=Attribute("alpha", 0.01))
 
@@ -19,7 +19,7 @@ Adapter = Callable[..., Any]  # (value, attributes) -> the property
 
 
 class Attribute(NamedTuple):
-    """A property that is an attribute there."""
+    """A property that is an attribute in the other framework."""
 
     name: str
     default: Any = REQUIRED
@@ -29,7 +29,7 @@ class Attribute(NamedTuple):
 
 
 class Input(NamedTuple):
-    """A property that is an input there, which must hold constants."""
+    """A property that is an input in the other framework, which must hold constants."""
 
     position: int
     default: Any = REQUIRED
@@ -48,7 +48,7 @@ class Extent(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """A property that always has one value there."""
+    """A property that always has one value in the other framework."""
 
     value: Any
     since: int = 1
@@ -56,7 +56,7 @@ class Fixed(NamedTuple):
 
 
 class Permuted(NamedTuple):
-    """An operand that has its axes in another order there."""
+    """An operand that has its axes in another order in the other framework."""
 
     position: int
     order: tuple[int, ...]
@@ -67,7 +67,7 @@ ALL = -1  # as an operand's position: all the inputs, as a list
 
 
 class Name:
-    """An operator of another framework that is this one.
+    """The name of this operator in another framework, with its properties.
 
     operands: the input that each operand is, in our order; inputs in their order
     if left out. properties: where each is found; one that is not named keeps our
@@ -145,7 +145,7 @@ def _written(home: Home) -> str:
 
 @dataclass(frozen=True)
 class ListElement:
-    """Element i of a list."""
+    """An adapter that takes element `place` of a list."""
 
     place: int
 
@@ -160,7 +160,7 @@ def equals(text: str) -> Adapter:
 
 @dataclass(frozen=True)
 class Called:
-    """What a value is called here, by what it is called there."""
+    """An adapter that translates a value's name from the other framework to ours."""
 
     ours: Mapping[Any, Any]
 
@@ -204,7 +204,7 @@ def image_of(value: Any, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def some(value: Any, attributes: Mapping[str, Any]) -> Any:
-    """A list that says something; None for an empty one."""
+    """The list; None for an empty one, which says nothing."""
     return value or None
 
 

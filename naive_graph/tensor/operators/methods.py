@@ -1,4 +1,4 @@
-"""What a node knows of the operator that made it, and the methods that tensors have beside their rows."""
+"""Attributes of a node that tell which operator made it, and methods of tensors that are no operators."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _operator(node: TensorNode) -> Row | None:
 
 
 def _properties(node: TensorNode) -> Mapping[str, Any]:
-    """The operator's properties by name, as they are meant."""
+    """The operator's properties by name, defaults included."""
     return node.call.properties if node.call else {}
 
 

@@ -1,4 +1,4 @@
-"""Moves: what only puts entries elsewhere, repeats them, or leaves some out."""
+"""Moves: operators that only put entries elsewhere, repeat them, or leave some out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Extents = tuple[int, ...]
 
 
 def move(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
-    """A row of this kind."""
+    """Define a move: an operator whose entries all come from an operand, or are constant."""
     return tensor_operator(kind="move", examples=examples, **facts)
 
 
@@ -40,7 +40,7 @@ def moved(x: TensorNode, table: Any) -> TensorNode:
 
 
 def numbered(shape: Sequence[int]) -> Any:
-    """Each entry's place in the flattened tensor: what a move of NumPy's moves."""
+    """An array of each entry's place in the flattened tensor, to be moved by NumPy."""
     return np.arange(prod(shape)).reshape(shape)
 
 

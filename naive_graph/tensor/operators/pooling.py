@@ -1,4 +1,4 @@
-"""Pooling: what is taken of each window of an image, or of all of it; and dilation, a pooling with weights."""
+"""Pooling: the largest or the mean of each window of an image; and dilation, a pooling with weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of property: what may be given for one, and what it is taken as.
+"""Kinds of property: which values an operator's property may have, and how they are kept.
 
 A kind stands in the signature of an operator: `strides: Pair = 1`. Python's own
 `float`, `int`, `bool` and `str` name the plain ones; `Annotated[float, between(0, 1)]`
@@ -19,7 +19,7 @@ from ..nodes import LeafNode, LeafType
 
 
 class Kind(NamedTuple):
-    """What a property may be. take: its value as it is kept; raises any error if it is wrong."""
+    """A kind of property. take: turns a value into the form that is kept; raises any error if it is wrong."""
 
     what: str
     take: Callable[[Any], Any]
@@ -35,7 +35,7 @@ LARGEST = 2**53  # beyond it a float64, which tensors hold, skips whole numbers
 
 
 class Wrong(Exception):
-    """What a kind raises where no message of its own says more."""
+    """Raised by a kind whose values need no message of their own."""
 
 
 class Operand(NamedTuple):

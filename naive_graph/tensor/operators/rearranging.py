@@ -63,7 +63,7 @@ def _padded(x: Extents, pads: Extents, mode: str, axis: Any) -> Extents:
 
 
 def _turned(value: Any, attributes: Any) -> Any:
-    """Pairs for each axis, as TensorFlow has them, as all befores and all afters."""
+    """TensorFlow's pairs (before, after) for each axis as all befores, then all afters."""
     return [pair[side] for side in (0, 1) for pair in value]
 
 

@@ -94,7 +94,7 @@ def run(
 
 
 def _kept(after: State, before: State, at: int, lengths: Any) -> tuple[TensorNode, State]:
-    """What is seen at a step, and the state: a sequence that is over gives 0, and keeps its state."""
+    """The output and the state after a step: a sequence that is over gives 0, and keeps its state."""
     if lengths is None or min(lengths) > at:
         return after[0], after
     goes_on = LeafNode.constant(np.repeat(np.array(lengths)[:, None] > at, after[0].shape[1], 1).astype(float))
@@ -103,7 +103,7 @@ def _kept(after: State, before: State, at: int, lengths: Any) -> tuple[TensorNod
 
 
 def times(h: TensorNode, recurrent: TensorNode) -> TensorNode:
-    """h (N, H) times r (G H, H)."""
+    """The product of the state h (N, H) and the weights r (G H, H) of all gates."""
     return LinearNode(OpType.mul, (1, 2), (1, -3), (2, -3), h, recurrent)
 
 

@@ -25,7 +25,7 @@ from .table import tensor_operator
 
 
 def reduction(onnx: str, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
-    """A row of this kind."""
+    """Define a reduction: an operator (x, axis, keepdims) over entries along axes."""
     return tensor_operator(kind="reduction", onnx=onnx, **facts)
 
 
@@ -93,7 +93,7 @@ def reduce_log_sum(x: Tensor, axis: Any, keepdims: bool) -> Any:
 
 
 def same_along(x: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    """The shape of what keeps a tensor's, and works along one axis of it."""
+    """The shape rule of an operator along one axis that keeps the tensor's shape."""
     place(axis, len(x))
     return x
 
@@ -133,7 +133,7 @@ def hardmax(x: Tensor, axis: Axis = -1) -> Any:
 
 
 def _counted(x: TensorNode, axis: int) -> TensorNode:
-    """0, 1, 2, ... along one axis."""
+    """A constant 0, 1, 2, ... along one axis."""
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]
     return broadcast(LeafNode.constant(np.arange(float(x.shape[axis])).reshape(shape)), x.shape)
@@ -229,7 +229,7 @@ def top_k(x: Tensor, k: Size, axis: Axis = -1, largest: bool = True) -> Any:
 
 
 def _pairwise(x: TensorNode, axis: int) -> TensorNode:
-    """The entry j along the axis, for each entry i and a last axis j."""
+    """All pairs along an axis: for each entry i, the entries j along a new last axis."""
     last = x.rank + 1
     src = [last if at == axis else at + 1 for at in range(x.rank)]
     dst = [-1 if at == axis else at + 1 for at in range(x.rank)] + [last]

@@ -1,4 +1,4 @@
-"""What a tensor operator is: one row of one table.
+"""`Row`, a tensor operator: one row of the table of operators.
 
 A row is a function. Its parameters without a kind are operands, the others
 properties (properties.py); what it returns is a composition of the four kinds
@@ -129,7 +129,7 @@ class Row:
             raise BudgetError(f"{self.name}: the result does not fit into memory. {error}") from None
 
     def bound(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """The operands as tensors and the properties as they are kept, by name. Raises; builds nothing."""
+        """The arguments checked, by name: operands as tensors, properties as they are kept. Builds nothing."""
         if len(given) > len(self.names) or not named.keys() <= self.by_name.keys():
             raise ArityError(self._misfit(given, named))
         values = dict(zip(self.names, given))
@@ -202,7 +202,7 @@ class Row:
 
     def stamped(self, result: Any, values: dict[str, Any], label: str, name: str | None, first: int, expected: Any
     ) -> Any:  # fmt: skip
-        """The result, with the call written on it."""
+        """The result, with the call noted on its nodes."""
         operands = tuple(values[each] for each in self.operand_names)
         properties = {each: values[each] for each in self.property_names}
         several = isinstance(result, (list, tuple))
@@ -227,7 +227,7 @@ class Row:
         return nodes[0]
 
     def slopes(self, adjoint: Any, result: Any, *operands: Any, **properties: Any) -> list[TensorNode | None]:
-        """What the row's own derivative gives for each operand: a tensor of its shape, or None."""
+        """The derivatives for each operand by the row's own formula: a tensor of its shape, or None."""
         assert self.derivative is not None
         found = self.derivative(adjoint, result, *operands, **properties)
         return checked_slopes(self.name, found, dict(zip(self.operand_names, operands)))
@@ -257,7 +257,7 @@ def _names(given: Name | Sequence[Name]) -> list[Name]:
 
 
 def check_size(who: str, shapes: Any) -> None:
-    """The result, or each of several, has no more entries than memory holds. Raises BudgetError."""
+    """Raise BudgetError if a result has more entries than memory holds."""
     one = not shapes or isinstance(shapes[0], int)
     for shape in [shapes or ()] if one else shapes:
         if size_of(shape) > MOST_ENTRIES:

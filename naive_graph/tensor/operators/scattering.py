@@ -30,7 +30,7 @@ JOIN: dict[str, Any] = {"mul": lambda a, b: a * b, "max": maximum, "min": minimu
 
 
 def _put(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> TensorNode:
-    """Updates put at flattened places of x; of several at one place the last counts, or they are joined."""
+    """x, flattened, with updates put at places; of several at one place the last counts, or they are joined."""
     targets = targets.reshape(-1)
     if reduction == "add":
         return arithmetic.elementwise(OpType.add, x, moved_to(updates, targets, x.shape))
@@ -47,7 +47,7 @@ def _put(x: TensorNode, updates: TensorNode, targets: Any, reduction: str) -> Te
 
 
 def _turns(targets: Any) -> list[Any]:
-    """The positions of the updates, so that no turn has two at one place; a later one has a later turn."""
+    """The updates in rounds: no round has two at one place, and a later update comes in a later round."""
     seen: dict[int, int] = {}
     turns: list[list[int]] = []
     for at, target in enumerate(targets):

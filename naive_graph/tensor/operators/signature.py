@@ -1,4 +1,4 @@
-"""What the signature of a row's function says: its operands, and its properties with kinds and defaults."""
+"""The signature of a row's function, read: its operands, and its properties with kinds and defaults."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parameters_of(who: str, function: Callable[..., Any]) -> list[RowParameter]:
 
 
 def meaning(who: str, name: str, hint: Any) -> tuple[Kind | None, Operand]:
-    """What a parameter's annotation says it is."""
+    """The kind of operand or property that a parameter's annotation means."""
     if get_origin(hint) is Annotated:
         for each in get_args(hint)[1:]:
             if isinstance(each, Kind):
@@ -87,7 +87,7 @@ def _is_tensor_type(hint: Any) -> bool:
 
 
 def taken(who: str, parameter: RowParameter, value: Any) -> Any:
-    """The value as the property keeps it. Raises PropertyError."""
+    """A given value in the form that the property keeps. Raises PropertyError."""
     assert parameter.kind is not None
     try:
         parts = value if isinstance(value, (list, tuple)) and len(value) < MOST_LOOKED_AT else [value]
@@ -102,6 +102,6 @@ def taken(who: str, parameter: RowParameter, value: Any) -> Any:
 
 
 def shortened(value: Any) -> str:
-    """A value in a message."""
+    """A value as text for a message, shortened."""
     text = " ".join(repr(value).split())
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:56] + '...'}"

@@ -92,7 +92,7 @@ class Operators(Mapping[str, Row]):
         self._enter(row)
 
     def forget(self, *names: str) -> None:
-        """Take operators of a learner's own out of the table: their names are free, and a cell may define them again.
+        """Remove a learner's own operators from the table; their names are free again.
 
         A name that is not there is passed over; what was built keeps its operator.
         Raises OperatorNameError for one that is not the learner's.
@@ -185,7 +185,7 @@ def tensor_operator(
 
 
 def composition(*examples: Example, **facts: Any) -> Callable[[Callable[..., Any]], Row]:
-    """A row of no other kind."""
+    """Define an operator that is a composition of others, of no special kind."""
     return tensor_operator(examples=examples, **facts)
 
 

@@ -1,4 +1,4 @@
-"""Forward and backward as a graph of tasks: who needs whose result, before anything is computed.
+"""Forward and backward as a graph of tasks, built before anything is computed: each names whose results it needs.
 
     F(v)     value               needs the values that v is computed from
     B(v,k)   contribution        needs G(v), F(v) and the values of v's sources
@@ -27,7 +27,7 @@ from .work import Contribute, Evaluate, Kept, Override, Total, Work
 
 
 class Key(NamedTuple):
-    """What a task is called: its kind, its node, and for B the position of the source."""
+    """The name of a task: its kind, its node, and for B the position of the source."""
 
     kind: str  # F, G, B or D
     node: TensorNode
@@ -87,7 +87,7 @@ class TaskGraph:
 
     @cached_property
     def names(self) -> dict[TensorNode, str]:
-        """What the tensors are called here."""
+        """The names of the tensors in labels."""
         return names_among(ancestors([self.output]))
 
     def label(self, number: int) -> str:
@@ -128,7 +128,7 @@ def task_graph(output: TensorNode, full: bool = False, kept: bool = False, back:
 
 
 class _Book:
-    """The tasks so far. It asks for values when the simple engine would, and computes none."""
+    """The builder of a task graph: it goes as the simple engine goes, and notes tasks in place of computing."""
 
     def __init__(self, kept: bool) -> None:
         self.kept = kept

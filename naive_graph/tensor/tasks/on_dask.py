@@ -89,7 +89,7 @@ def dask_graph(graph: TaskGraph, mark: str = "") -> dict[str, Any]:
 
 
 class Measured(NamedTuple):
-    """A task's result, and when it was found where: seconds since 1970, process, thread."""
+    """A task's result, when it was computed (seconds since 1970), and where (process, thread)."""
 
     result: Any
     start: float
@@ -97,7 +97,7 @@ class Measured(NamedTuple):
     place: tuple[int, int]
 
     def when(self) -> Measured:
-        """The times alone."""
+        """The times of a `Measured`, without its result."""
         return self._replace(result=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -109,7 +109,7 @@ def _received(data: bytes) -> Measured:
 
 
 class Measure:
-    """A work that measures itself. Takes and gives `Measured`.
+    """A task's work that notes its own time. Takes and gives `Measured`.
 
     It travels as bytes, which only the worker opens: so a work that cannot be
     rebuilt there fails as its task, and the error reaches the learner.
@@ -135,14 +135,14 @@ class Measure:
 
 @cache
 def _blas() -> Any:
-    """The libraries that multiply matrices in this process."""
+    """The BLAS libraries of this process, which multiply matrices."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
 
 
 def _sent(work: Any) -> bytes:
-    """A work as bytes; of a value that is known here, the value."""
+    """A task's work as bytes; of a value that is known here, the value."""
     if isinstance(work, Kept):
         return packed(Given(work()))
     return packed(work, work.recipe.node if isinstance(work, Evaluate) else work.node)
@@ -185,7 +185,7 @@ class LostError(Exception):
 
 @contextmanager
 def said(failure: type[NaiveGraphError]) -> Iterator[None]:
-    """Say in words, as a `failure`, that Dask has lost its workers or its scheduler."""
+    """Raise the error `failure` with a plain message where Dask has lost its workers or its scheduler."""
     from distributed import CancelledError
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker

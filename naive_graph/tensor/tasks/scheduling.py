@@ -74,7 +74,7 @@ def _let_go(graph: TaskGraph, level: Sequence[int], results: list[Any]) -> None:
 
 @contextmanager
 def _crew(workers: int) -> Iterator[Mapped]:
-    """Something like `map`, that may use several threads."""
+    """A function like `map`, which may use several threads."""
     if workers == 1:
         yield map
         return

@@ -1,4 +1,4 @@
-"""Works and results on the way to another process: without the graph around them, with all that is computed with.
+"""Tasks' works and results as bytes for another process: without the graph, with all that they compute with.
 
 A tensor node belongs to its process and cannot be pickled. What is sent is
 plain data: one node, and of those around it the shapes, and which of them are
@@ -116,7 +116,7 @@ def _definition(rule: Rule) -> bytes:
 
 @cache
 def _rule(definition: bytes) -> Rule:
-    """The learner's operator; one of its name that is known here keeps the name."""
+    """Rebuild a learner's operator there; if one of its name is known there, that one keeps the name."""
     name, value, partials, *rest = pickle.loads(definition)
     known = RULES.get(name)
     rule = define(name, value, partials, **dict(zip(DEFINED[3:], rest)))
@@ -128,7 +128,7 @@ def _rule(definition: bytes) -> Rule:
 
 
 def _stretch(array: np.ndarray[Any, Any]) -> Any:
-    """The memory from an array's lowest entry to its highest, and how to look at it."""
+    """The memory from an array's lowest entry to its highest, with the offset and strides of the array in it."""
     steps = [stride // array.itemsize for stride in array.strides]
     if not array.size or any(stride % array.itemsize for stride in array.strides):
         return NotImplemented
@@ -144,6 +144,6 @@ def _looked_at(flat: Array, start: int, shape: Shape, strides: tuple[int, ...]) 
 
 
 def _is_plain(array: np.ndarray[Any, Any]) -> bool:
-    """Whether it lies row by row, as a pickle would lay it."""
+    """Whether an array lies row by row in memory, as it would after a pickle."""
     rows = [prod(array.shape[axis + 1 :]) * array.itemsize for axis in range(array.ndim)]
     return list(array.strides) == rows

@@ -28,7 +28,7 @@ ONE = Adjoint(None)  # the derivative of the result with respect to itself: a 1,
 
 
 class Given(NamedTuple):
-    """F of a value that came from another process."""
+    """The work of F for a value that came from another process."""
 
     value: Any
 
@@ -37,7 +37,7 @@ class Given(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """F of a leaf, or of a node that was evaluated before: its value is there."""
+    """The work of F for a leaf, or a node that was evaluated before: its value is known."""
 
     node: TensorNode
 
@@ -46,7 +46,7 @@ class Kept(NamedTuple):
 
 
 class Evaluate(NamedTuple):
-    """F of a node that is computed."""
+    """The work of F for a node that is computed."""
 
     recipe: Recipe
 
@@ -57,7 +57,7 @@ class Evaluate(NamedTuple):
 
 
 class Contribute(NamedTuple):
-    """B: `values` are those of the `known` nodes, the node itself and its sources."""
+    """The work of B, a contribution to a source. values: of the `known` nodes, the node itself and its sources."""
 
     node: TensorNode
     position: int
@@ -76,7 +76,7 @@ class Contribute(NamedTuple):
 
 
 class Override(NamedTuple):
-    """D: `values` are those of the `known` nodes, the node itself and the operands of the call."""
+    """The work of D, an operator's own derivative. values: of the `known` nodes, the node and the operands."""
 
     node: TensorNode
     place: int
@@ -95,7 +95,7 @@ class Override(NamedTuple):
 
 
 class Total(NamedTuple):
-    """G: contributions are added in their order, which is that of the simple engine."""
+    """The work of G: the sum of a node's contributions, in the order of the simple engine."""
 
     node: TensorNode
 
