@@ -103,9 +103,10 @@ def _network(
     given, named = _given(statement.arguments)
     try:
         streams = Streams(statement.result.text, statement.data.text, statement.labels.text)
-        return Sequential.of(layers, given, named, streams)
+        return Sequential.of(layers, given, named, streams, pipelined=True)
     except SequentialError as error:
-        where: Any = _argument(statement.arguments, error.argument) or statement.result
+        which = 2 if error.argument == "batch_size" and len(given) > 2 else error.argument
+        where: Any = _argument(statement.arguments, which) or statement.result
         if number := error.layer:
             where = statement.layers[number - 1].name
         raise error.at(where.line, where.column) from None

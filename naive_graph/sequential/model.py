@@ -19,11 +19,11 @@ from ..views.plots.history import History
 from .dataflow import Dataflow
 from .fields import fitted
 from .firing import Firing, NetworkMachine, firings
-from .network import BATCH, RATE, WHO, Network, Weights, check_stages
+from .network import BATCH, RATE, WHO, Network, Weights
 from .on_dask import on_dask
 from .processes import in_processes
 from .schemes import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
-from .workers import in_threads
+from .workers import checked, in_threads
 
 RUNNERS = {"threads": in_threads, "processes": in_processes, "dask": on_dask}
 
@@ -80,7 +80,7 @@ class Sequential(Network):
         unless another is given, and the weights have the bits that one worker
         would find. partition: the operators of each worker. shuffle: the samples
         of epoch e in an order that (seed, e) decides. A Ctrl-C ends it with the
-        last whole batch; resume: finish the epoch that one has broken off, as
+        last whole batch, and history.stopped is "interrupt"; resume: finish the epoch that one has broken off, as
         the first of these, with the bits of a run that was not.
         Raises ShapeError, SequentialError, TrainingError.
 
@@ -97,6 +97,8 @@ class Sequential(Network):
         epochs = at_least(epochs, "epochs", 0)
         _check(workers, chosen, partition, trainer)
         network = self._sized(batch_size, chosen)
+        if workers is not None:
+            checked(network, partition)
         mover = self._mover(trainer) if chosen == "serial" else None
         self._seen, self._done = (self._seen, self._done) if resume else (self._seen + self._done, 0)
         history, losses = History(), list[float]()
@@ -128,7 +130,9 @@ class Sequential(Network):
             return 0.0
 
         try:
-            run(steps, Outcome(), progressed(range(epochs), "epochs") if progress else range(epochs), judge)
+            history.stopped = run(
+                steps, Outcome(), progressed(range(epochs), "epochs") if progress else range(epochs), judge
+            ).stopped
         finally:
             if losses:  # of an epoch that was broken off
                 judge()
@@ -140,10 +144,8 @@ class Sequential(Network):
         network._arithmetic = self.arithmetic
         given = self.batch_size if batch_size is None else batch_size
         network.batch_size, _ = fitted(WHO, BATCH, given), fitted(WHO, RATE, self.learning_rate)
-        if policy != "serial":
-            check_stages(network)
-            if self.weight_decay_lambda or not all(each.updated for each in self.parameters):
-                raise TrainingError("A pipeline knows no weight decay and no frozen parameters. Train it serially.")
+        if policy != "serial" and (self.weight_decay_lambda or not all(each.updated for each in self.parameters)):
+            raise TrainingError("A pipeline knows no weight decay and no frozen parameters. Train it serially.")
         return network
 
     def _mover(self, trainer: Trainer | None) -> Trainer:

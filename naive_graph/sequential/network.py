@@ -32,7 +32,7 @@ from ..training.model import Model, parameter
 from .compute import LayerArithmetic, Loss, arithmetic, composed
 from .dataflow import Dataflow, expanded
 from .fields import Field, bind, fitted, initializer, one_of, shape, share, whole
-from .layers import LAYERS, Layer, placed, written
+from .layers import LAYERS, Activation, Dropout, Layer, placed, written
 from .pipeline import schedule
 from .splitjoin import decomposed
 
@@ -73,7 +73,7 @@ class Network(Model):
 
     layers: such as Dense(3) or Activation("relu"). input_shape: of one sample, a
     number or (height, width, channels). learning_rate: over 0, up to 1.
-    batch_size: more than the pipeline's stages; without it one more. loss:
+    batch_size: for a pipeline more than its stages; without it one more. loss:
     "variance" or "crossEntropy". initializer: a number for all weights, or
     "gaussRandom", "uniformRandom", "glorotUniform", alone or as (name, numbers).
     seed: where random numbers begin. Raises SequentialError.
@@ -99,14 +99,19 @@ class Network(Model):
         self._begin(layers, given[:2] if batch_size is None else given[:3], {"loss": loss, "initializer": initializer})
 
     @classmethod
-    def of(cls, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any], streams: Streams) -> Self:
-        """A network from training parameters as the language has them."""
+    def of(
+        cls, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any], streams: Streams,
+        pipelined: bool = False,
+    ) -> Self:  # fmt: skip
+        """A network from training parameters as the language has them. pipelined: its batch has to fit a pipeline."""
         self = cls.__new__(cls)
         self.seed, self.streams = 0, streams
-        self._begin(layers, given, named)
+        self._begin(layers, given, named, pipelined)
         return self
 
-    def _begin(self, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any]) -> None:
+    def _begin(
+        self, layers: Sequence[Layer], given: Sequence[Any], named: Mapping[str, Any], pipelined: bool = False
+    ) -> None:
         values = bind(WHO, TRAINING, given, named)
         self.input_shape: tuple[int, ...] = values["input_shape"]
         self.learning_rate: float = values["learning_rate"]
@@ -114,8 +119,16 @@ class Network(Model):
         self.initializer = values["initializer"]
         self.layers = placed(_checked(layers), self.input_shape)
         size = values["batch_size"]
-        self.batch_size: int = schedule(self.expand()).count + 1 if size is None else size
-        check_stages(self, 2 if len(given) > 2 else "batch_size")
+        stages = schedule(self.expand(), batch_size=size if pipelined else None).count
+        self.batch_size: int = stages + 1 if size is None else size
+        last = [each.layer for each in self.layers if not isinstance(each.layer, Dropout)][-1:]
+        if self.loss == "crossEntropy" and last not in ([Activation("softmax")], [Activation("sigmoid")]):
+            warnings.warn(
+                "crossEntropy takes logarithms of results, so they should lie between 0 and 1, and nothing keeps them "
+                'there. Let the last layer be Activation("softmax") or Activation("sigmoid").',
+                SequentialWarning,
+                stacklevel=4,
+            )
         if self.initializer == 0 and sum(bool(each.weight_shapes) for each in self.layers) > 1:
             warnings.warn(
                 "All weights begin at 0. In a linear or relu stack every gradient of a weight is then 0, for ever. "
@@ -320,15 +333,6 @@ class Network(Model):
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TrainingError(f"{path} holds no sequential network that can be read: {error}") from None
         return network
-
-
-def check_stages(network: Network, argument: int | str = "batch_size") -> None:
-    """A batch is larger than the pipeline is long, so that two buffers suffice. Raises SequentialError."""
-    stages = schedule(network.expand()).count
-    if network.batch_size <= stages:
-        mend = f"Let batch_size be {stages + 1} or more, or leave it out."
-        says = f"{network.batch_size} must exceed {stages} stages of its pipeline. {mend}"
-        raise SequentialError("BATCH_TOO_SMALL", says, argument=argument)
 
 
 def _checked(layers: Any) -> list[Layer]:

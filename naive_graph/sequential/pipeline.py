@@ -201,8 +201,12 @@ def _group_conflicts(layer: int, forward: int, backward: int, iterations: int, s
             holds[group % 2], wrote[group % 2] = group + 2, writer
 
 
-def schedule(dataflow: Dataflow, partition: Any = None) -> Schedule:
-    """The pipeline of a dataflow; `partition`, or lists of names, says who shares a worker, in runs of neighbours."""
+def schedule(dataflow: Dataflow, partition: Any = None, batch_size: int | None = None) -> Schedule:
+    """The pipeline of a dataflow; `partition`, or lists of names, says who shares a worker, in runs of neighbours.
+
+    batch_size: of the groups that are to pass; more than there are stages, so
+    that two buffers suffice. Raises SequentialError.
+    """
     partition = getattr(partition, "parts", partition)
     if not isinstance(dataflow, Dataflow):
         raise SequentialError("BAD_VALUE", f"it is a Dataflow, not {dataflow!r:.60}.", "dataflow")
@@ -218,4 +222,9 @@ def schedule(dataflow: Dataflow, partition: Any = None) -> Schedule:
                 "partition",
             )
     workers = part_of(partition or [[name] for name in dataflow.operators])
-    return Schedule(dataflow, dataflow.stages(partition), workers)
+    found = Schedule(dataflow, dataflow.stages(partition), workers)
+    if batch_size is not None and batch_size <= found.count:
+        mend = f"Let batch_size be {found.count + 1} or more, or leave it out."
+        says = f"{batch_size} must exceed {found.count} stages of its pipeline. {mend}"
+        raise SequentialError("BATCH_TOO_SMALL", says, argument="batch_size")
+    return found

@@ -217,7 +217,7 @@ def checked(network: Network, division: Division | None) -> tuple[Dataflow, list
         division = [names[:middle], names[middle:]]
     else:
         flow = with_operators(flow, division)
-    schedule(flow, division)
+    schedule(flow, division, network.batch_size)
     return flow, [list(names) for names in division]
 
 

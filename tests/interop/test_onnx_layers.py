@@ -24,7 +24,7 @@ from naive_graph.sequential import (  # noqa: E402
 )
 
 NETWORKS = [
-    (4, [Dense(3, use_bias=0), Activation("relu"), Dropout(0.25), Dense(2), Activation("softmax")]),
+    (4, [Dense(3, use_bias=0), Activation("relu"), Dropout(0.3), Dense(2), Activation("softmax")]),
     ((5, 5, 1), [Conv2D(3, (2, 2)), MaxPooling2D(2), Dense(5), Activation("sigmoid")]),
     ((9, 8, 2), [Conv2D(4, 3, strides=(2, 1), padding=(1, 0)), Activation("relu"), Dropout(0.5),
                  AveragePooling2D((2, 3)), Conv2D(2, 1, use_bias=0), Dense(6), Dense(3)]),
@@ -35,7 +35,8 @@ NETWORKS = [
 
 def made(number):
     shape, layers = NETWORKS[number]
-    network = Sequential(layers, shape, 0.05, loss="crossEntropy", initializer="gaussRandom", seed=number)
+    loss = "crossEntropy" if isinstance(layers[-1], Activation) else "variance"
+    network = Sequential(layers, shape, 0.05, loss=loss, initializer="gaussRandom", seed=number)
     for held in network.weights:
         for array in held.values():
             array += 0.1

@@ -106,7 +106,7 @@ def test_batch_size_and_epochs_mean_what_they_mean_in_keras():
 
 @pytest.mark.parametrize("wrong, error, says", [
     ({"batch_size": 0}, SequentialError, "batch_size"), ({"batch_size": "a"}, SequentialError, "batch_size"),
-    ({"batch_size": 5, "workers": "threads"}, SequentialError, "BATCH_TOO_SMALL"),
+    ({"batch_size": 2, "workers": "threads"}, SequentialError, "BATCH_TOO_SMALL: 2 must exceed 2 stages"),
     ({"epochs": "a"}, TrainingError, "epochs"), ({"validation_data": 3}, SequentialError, "validation_data"),
     ({"trainer": "adam"}, TrainingError, "AdamTrainer(network)"), ({"workers": [3]}, SequentialError, "workers"),
     ({"trainer": trainers.AdamTrainer}, TrainingError, "AdamTrainer(network)"),

@@ -1,13 +1,17 @@
 """Sequential, as one uses it: the text and the Python, training, files, and wrong inputs."""
 
+import signal
+import threading
+
 import numpy as np
 import pytest
 from written_networks import V1, V2, same, small
 
-from naive_graph.errors import SequentialError, ShapeError, TrainingError
+from naive_graph.errors import SequentialError, SequentialWarning, ShapeError, TrainingError
 from naive_graph.sequential.language import parse
-from naive_graph.sequential.layers import Activation, Conv2D, Dense
-from naive_graph.sequential.model import Sequential
+from naive_graph.sequential.layers import Activation, Conv2D, Dense, Dropout
+from naive_graph.sequential.model import Sequential, expand
+from naive_graph.sequential.pipeline import schedule
 
 
 def test_the_python_is_the_text():
@@ -105,7 +109,7 @@ def test_biases_begin_at_zero_and_a_number_fills_all():
         (lambda: Sequential([Dense(3)]), SequentialError, "sample: Sequential([Dense(3)], 4), or (28, 28, 1)"),
         (lambda: Sequential(), SequentialError, "it needs input_shape"),
         (lambda: Sequential([Dense(3)], 4, 2.0), SequentialError, "ARG_RANGE learning_rate"),
-        (lambda: Sequential([Dense(3)], 4, 0.1, 4), SequentialError,
+        (lambda: schedule(expand(Sequential([Dense(3)], 4)), batch_size=4), SequentialError,
          "BATCH_TOO_SMALL: 4 must exceed 4 stages of its pipeline. Let batch_size be 5 or more, or leave it out."),
         (lambda: Sequential([Dense(3)], 4, loss="mse"), SequentialError, "BAD_VALUE loss"),
         (lambda: Sequential([Dense(3)], 4, initializer="he"), SequentialError, "BAD_VALUE initializer"),
@@ -132,3 +136,34 @@ def test_wrong_inputs_are_told(make, error, says):
     with pytest.raises(error) as caught:
         make()
     assert says in str(caught.value)
+
+
+def test_one_worker_needs_no_more_samples_than_one():
+    network, x, y = small(batch_size=1)
+    network.fit(x, y, progress=False)
+    network.fit(x, y, policy="delayed", progress=False)
+    with pytest.raises(SequentialError, match="BATCH_TOO_SMALL"):
+        network.fit(x, y, workers="threads", progress=False)
+
+
+@pytest.mark.parametrize("layers", [[Dense(3)], [Dense(3), Activation("relu")], [Activation("softmax"), Dense(3)]])
+def test_cross_entropy_of_what_need_not_lie_between_0_and_1_is_warned_of(layers):
+    with pytest.warns(SequentialWarning, match="crossEntropy takes logarithms"):
+        Sequential(layers, 4, loss="crossEntropy", initializer=0.5)
+    for last in ([Activation("sigmoid")], [Activation("softmax"), Dropout(0.5)]):
+        Sequential([*layers, *last], 4, loss="crossEntropy", initializer=0.5)
+
+
+def test_what_is_one_stream_for_data_and_labels_is_refused_while_reading():
+    with pytest.raises(SequentialError, match="DUPLICATE_NAME d: the network would read data and labels from one"):
+        parse("stream<double x> r, d; r = sequential (d, d) (4, 0.1, 9) { add Dense(4); };")
+
+
+def test_a_fit_says_how_it_ended():
+    network, x, y = small()
+    assert network.fit(x, y, progress=False).stopped == "epochs"
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    history = network.fit(np.tile(x, (999, 1)), np.tile(y, (999, 1)), workers="threads", progress=False)
+    timer.join()
+    assert history.stopped == "interrupt" and network._done % network.batch_size == 0

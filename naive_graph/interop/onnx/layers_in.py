@@ -175,7 +175,9 @@ def _read_activation(reader: LayerReader, step: Application) -> bool:
 
 def _read_dropout(reader: LayerReader, step: Application) -> bool:
     rate = 0.5 if len(step.inputs) < 2 else reader.array(step, 1)
-    return len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(rate))))
+    return (
+        len(step.inputs) < 3 and rate is not None and (rate == 0 or reader.add(Dropout(float(str(rate)))))
+    )  # 0.3 in float32 is 0.3
 
 
 READ: dict[str, Callable[[LayerReader, Application], bool]] = {

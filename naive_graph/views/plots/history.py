@@ -48,6 +48,7 @@ class History(Sequence[dict[str, float]]):
 
     def __init__(self) -> None:
         self.steps: list[dict[str, float]] = []
+        self.stopped = ""  # by a fit: "epochs" if all were made, "interrupt" after a Ctrl-C
         self._followers: dict[Path, EventFile] = {}  # files that grow with the history, by folder
         self._nodes: dict[str, weakref.ref[Node]] = {}  # which node a series was taken from, while somebody holds it
 
