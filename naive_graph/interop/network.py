@@ -14,7 +14,7 @@ from ..tensor.differentiate import ancestors
 from ..tensor.evaluation.arrays import as_array
 from ..tensor.evaluation.evaluate import computed, operand, written_out
 from ..tensor.evaluation.recipes import Recipe, missing, recipes
-from ..tensor.nodes import LeafNode
+from ..tensor.nodes import LeafNode, LeafType
 from ..training.model import Model
 from .compiled import Compiled
 from .weights import StoredWeights, Weight
@@ -57,6 +57,14 @@ def sized(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] 
     return tuple(sizes.get(each, each) if isinstance(each, str) else each for each in slot.extents)
 
 
+class InputLeaf(LeafNode):
+    """An input, of which it is known what NumPy calls the type of its entries in the file."""
+
+    def __init__(self, shape: tuple[int, ...], name: str, dtype: np.dtype[Any]) -> None:
+        super().__init__(LeafType.INPUT, shape, name=name)
+        self.dtype = dtype
+
+
 class ImportedNetwork:
     """What `from_onnx` or `from_tensorflow` gives. Called with arrays, it gives the outputs' arrays.
 
@@ -84,6 +92,10 @@ class ImportedNetwork:
 
     def advice(self, names: Collection[str]) -> str:
         """How to say the shapes of these inputs."""
+        raise NotImplementedError
+
+    def dtype(self, slot: Port) -> np.dtype[Any]:
+        """NumPy's type of an input's entries in the file."""
         raise NotImplementedError
 
     # --- what it is made of ---

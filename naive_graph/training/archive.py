@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ..core.files import write_whole
 from ..core.progress import progress
@@ -16,7 +17,9 @@ from ..errors import MissingToolError, TrainingError
 
 FORMAT = 1
 MOST_SETTINGS = 1_000_000  # bytes
-MOST_LETTERS = 200  # of an array's name; a zip file's names end at 65,535 bytes
+MOST_LETTERS = 200  # of a name that is given here
+LONGEST = 65_000  # bytes of one in a zip file, which end at 65,535
+PLAIN = " !\"#$&'()*+,:;<=>?@[]^`{|}~"  # what stands for itself there, besides letters and numbers
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -28,6 +31,17 @@ def check_name(name: object) -> str:
             f"slashes; not {name!r:.60}."
         )
     return name
+
+
+def filed(name: Any) -> str:
+    """A parameter's name as an array's in a file: what came from elsewhere may be called as paths are."""
+    try:
+        found = quote(name, safe=PLAIN)
+    except (TypeError, UnicodeEncodeError):
+        found = ""
+    if not 0 < len(found) < LONGEST:
+        raise TrainingError(f"A parameter's name is also its name in a file: a text, not {name!r:.60}.")
+    return found
 
 
 def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:

@@ -20,13 +20,14 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import numpy as np
 
 from ..core.files import path_of
 from ..core.imports import uninterrupted
 from ..errors import ShapeError, TrainingError
-from .archive import Shapes, check_name, read, write
+from .archive import Shapes, check_name, filed, read, write
 from .initialisers import Initialiser, glorot
 from .parameters import SMALLEST_FACTOR, LookupParameter, Parameter
 from .scalars import SHARE, Decaying, between
@@ -127,7 +128,7 @@ class Model(Decaying):
         a save changes no bit of what follows.
         """
         path = path_of(path, TrainingError)
-        arrays = {check_name(each.name): each.held for each in self.parameters}
+        arrays = {filed(each.name): each.held for each in self.parameters}
         factors = {each.name: each.factor for each in self.parameters if each.factor != 1.0}
         settings, more = self._beside()
         settings |= {"decay": self.weight_decay_lambda, "factors": factors}
@@ -146,7 +147,7 @@ class Model(Decaying):
 
     def _take(self, settings: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Take over the weights of a file that was checked."""
-        loaded = np.concatenate([np.zeros(0), *(arrays[each.name].ravel() for each in self.parameters)])
+        loaded = np.concatenate([np.zeros(0), *(arrays[filed(each.name)].ravel() for each in self.parameters)])
         with uninterrupted():  # a Ctrl-C comes before or after
             self.held[...], self.weight_decay_lambda = loaded, settings["decay"]
             for each in self.parameters:
@@ -163,7 +164,7 @@ class Model(Decaying):
             FACTOR(factor, f"The file's factor of {name!r}")
             if not any(each.name == name and isinstance(each, LookupParameter) for each in self.parameters):
                 raise TrainingError(f"The file has a factor of {name!r}, which is no table here.")
-        expected, found = self._shapes(), {name: shape for name, shape in found.items() if "/" not in name}
+        expected, found = self._shapes(), {unquote(name): shape for name, shape in found.items() if "/" not in name}
         if expected != found:
             differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
             raise TrainingError(

@@ -563,9 +563,10 @@ def test_a_name_that_no_file_could_hold_is_refused(name):
         Model().add_parameters(2, name=name)
 
 
-def test_a_name_that_was_changed_later_is_refused_when_it_is_saved(tmp_path):
+@pytest.mark.parametrize("name", ["n" * 70_000, 7, "\ud800"])
+def test_a_name_that_was_changed_later_is_refused_when_it_is_saved(name, tmp_path):
     model = small_model()
-    model["W"].name = "a/b"
+    model["W"].name = name
     with pytest.raises(TrainingError, match="name in a file"):
         model.save(tmp_path / "model.npz")
     assert not list(tmp_path.iterdir())

@@ -11,6 +11,7 @@ whole, drawn                as a message when it is written; rules on it
 stated, arranged            a row's mapping read backwards, and what stands otherwise there
 plain, scalars, writer      nodes that no call stands for; scalar nodes; one node after the other
 layers, layers_in           a Sequential by its layers; operators as layers again
+opening                     sizes that are open stay open
 writing                     `to_onnx`
 """
 

@@ -214,7 +214,7 @@ def _function(model_builder: ModelBuilder, rule: Rule, count: int) -> str:
     else:
         result = _composition(rule, [BuilderOperand(each) for each in letters])
     said = told(rule.name, letters, letters, {})
-    return model_builder.enter(function(inside, rule.name, [drawn(inside, result)], said))
+    return model_builder.enter(function(inside, rule.name, [drawn(inside, result)], said), [()] * count)
 
 
 class BuilderOperand(Arithmetic):

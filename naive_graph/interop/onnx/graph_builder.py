@@ -104,20 +104,21 @@ class Turned(Value):
 
 
 class InputValue(Value):
-    """An input. Where it is first asked for says its type, so that places are whole numbers."""
+    """An input. Where it is first asked for says its type, so that places are whole numbers, if it has none yet."""
 
-    def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str) -> None:
+    def __init__(self, builder: GraphBuilder, shape: Iterable[Any], label: str, kind: int | None = None) -> None:
         super().__init__(builder, shape, label)
+        self.kind = kind
         self.info: ValueInfoProto | None = None
         builder.fed.append(self)
 
     def begin(self, kind: int, order: Order) -> None:
-        kind = self.builder.model_builder.real if self.builder.inside else kind
+        kind = self.builder.model_builder.real if self.builder.inside else self.kind or kind
         name = self.forms[kind, self.straight] = self.builder.named(self.label, True)
         self.info = helper.make_tensor_value_info(name, kind, self.shape)
 
     def form(self, kind: int | None = None, order: Order | None = None) -> str:
-        if self.info is not None and self.info.type.tensor_type.elem_type == BOOL != kind:
+        if self.info is not None and self.info.type.tensor_type.elem_type == BOOL != kind and not self.kind:
             self._widen(self.info)
         return super().form(kind, order)
 
@@ -153,6 +154,7 @@ class GraphBuilder:
     def constant(self, value: Any) -> Value:
         """Numbers that have no name."""
         array = np.asarray(value)
+        array = array.astype(np.int64) if array.dtype.kind in "iu" else array
         held = StoredValue(self, array, "sizes" if array.dtype.kind in "iu" else "constant")
         if array.size > SHARED:
             return held
@@ -214,7 +216,8 @@ class GraphBuilder:
     ) -> None:  # fmt: skip
         outputs = [next(iter(each.forms.values())) for each in results]
         label = results[0].label if len(results) == 1 else results[0].label.removesuffix("_0")
-        self.node(operator, inputs, outputs, f"{scope}/{label}" if scope else label, domain=domain, **attributes)
+        inside = not scope or label.startswith(f"{scope}/")  # as TensorFlow's names begin with their scopes
+        self.node(operator, inputs, outputs, label if inside else f"{scope}/{label}", domain=domain, **attributes)
 
     def node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], name: str, **attributes: Any) -> None:
         self.nodes.append(helper.make_node(operator, inputs, outputs, numbered(self.called, name), **attributes))

@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto
+from onnx import ModelProto, helper
 
 from ...errors import ImportModelError
 from ...tensor.base import TensorNode
-from ...tensor.nodes import LeafNode
 from .. import network
 from ..described import Described, described
-from ..network import BuiltGraph, Sizes, sized
+from ..network import BuiltGraph, InputLeaf, Port, Sizes, sized
 from ..weights import StoredWeights
 from .arrays import type_name
 from .building import OnnxBuilder, own_function, unsupported
@@ -38,13 +37,16 @@ class OnnxNetwork(network.ImportedNetwork):
         open_ = {each for slot in slots for each in sized(slot, self.sizes) or () if isinstance(each, str)}
         return f"give sizes: from_onnx(path, sizes={dict.fromkeys(sorted(open_), 1)})"
 
+    def dtype(self, slot: Port) -> np.dtype[Any]:
+        return helper.tensor_dtype_to_np_dtype(slot.type)
+
     def build(self, sizes: Sizes) -> BuiltGraph:
         builder = OnnxBuilder(self.weights)
         for slot, shape in zip(self.slots, sizes):
             check_entries(shape, f"Input {slot.name!r}")
             if 0 in shape:
                 raise ImportModelError(f"Input {slot.name!r} of shape {shape} has no entries. A tensor here has some.")
-            builder.values[slot.name] = LeafNode.input(shape, slot.name)
+            builder.values[slot.name] = InputLeaf(shape, slot.name, self.dtype(slot))
             builder.types[slot.name] = slot.type
         builder.values |= self.known
         builder.types |= {each.name: each.type for each in self.content.inputs if each.name in self.known}

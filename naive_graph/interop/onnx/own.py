@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto
 
+from ...core.rules import RULES, Rule
 from ...errors import NaiveGraphError
 from ...tensor.base import TensorNode
 from ...tensor.operators.kinds import OfRule
@@ -43,7 +44,11 @@ def restored(function: Any, inputs: Sequence[Any], name: str) -> Any:
     operator, operands, properties = _said(function)
     given = [None if at is None else [inputs[each] for each in at] if isinstance(at, list) else inputs[at]
              for at in operands]  # fmt: skip
-    row = TABLE[operator]
+    row = _operator(operator)
+    if isinstance(row, Rule):
+        node = row(*given)
+        node.name = name
+        return node
     if isinstance(row, OfRule):
         return row(*given, name=name)
     return row(**dict(zip(row.operand_names, given)), **properties, name=name)
@@ -55,11 +60,20 @@ def is_ours(function: Any) -> bool:
         return False
     try:
         operator, operands, properties = _said(function)
-        row = TABLE[operator]
+        row = _operator(operator)
         places = {at for each in operands for at in (each if isinstance(each, list) else [each]) if at is not None}
-        return places == set(range(len(function.input))) and properties.keys() <= set(row.property_names)
+        fits = places == set(range(len(function.input)))
+        if isinstance(row, Rule):
+            return fits and not properties and row.arity in (None, len(operands)) and None not in operands
+        return fits and properties.keys() <= set(row.property_names)
     except (NaiveGraphError, KeyError, TypeError, ValueError, RecursionError):
         return False
+
+
+def _operator(name: str) -> Any:
+    """The row, or the rule that stands in derivatives alone, that is called so."""
+    rule = RULES.get(name)
+    return rule if rule is not None and rule.helper else TABLE[name]
 
 
 def learned(said: Mapping[str, str]) -> set[str] | None:

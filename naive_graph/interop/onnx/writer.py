@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
 from ...core.rules import Rule
 from ...errors import ExportError
@@ -23,6 +24,7 @@ from ...tensor.operators.moves import transpose
 from ...tensor.operators.row import Row
 from ...tensor.selection import SelectionNode
 from ...training.model import ParameterLeaf
+from ..network import InputLeaf
 from .arranged import emitted
 from .drawn import applied
 from .graph_builder import GraphBuilder, InputValue, StoredValue, Turned, Value
@@ -158,7 +160,9 @@ class NodeWriter:
             joined = self.builder.emit("Concat", flat, [(len(flat),)], label, axis=0)[0]
             return self.builder.reshape(joined, leaf.shape)
         if leaf.leaf_type == LeafType.INPUT:
-            return InputValue(self.builder, leaf.shape, label)
+            dtype = leaf.dtype if isinstance(leaf, InputLeaf) else np.dtype(float)
+            kind = helper.np_dtype_to_tensor_dtype(dtype) if dtype.kind in "biu" else None
+            return InputValue(self.builder, leaf.shape, label, kind)
         if leaf.value is None:
             raise Refused(f"{leaf.label} has no value. Set it: t.value = an array of shape {leaf.shape}")
         return StoredValue(self.builder, np.asarray(leaf.value), label, leaf.leaf_type == LeafType.PARAMETER)
@@ -203,7 +207,8 @@ class NodeWriter:
         values = writer.put(results)
         self.refused.update(writer.refused)
         said = told(call.operator.name, [*fed], call.operands, call.properties)
-        name = self.builder.model_builder.enter(function(inside, call.operator.name, values, said))
+        taken = [each.shape for each in fed]
+        name = self.builder.model_builder.enter(function(inside, call.operator.name, values, said), taken)
         shapes = [each.shape for each in results]
         return self.builder.call(name, [self.of(each) for each in fed], shapes, label, scope)
 

@@ -11,16 +11,16 @@ from onnx import GraphProto, ModelProto, defs, helper
 
 from ...core.files import path_of, write_whole
 from ...core.version import __version__
-from ...errors import ExportError, NaiveGraphError
+from ...errors import ExportError
 from ...graph.nodes import Node
 from ...sequential.network import Network as Layers
 from ...tensor.base import TensorNode
 from ...training.model import Model
-from ..network import BuiltGraph
+from ..network import ImportedNetwork, Sizes
 from .graph_builder import GraphBuilder, StoredValue
 from .layers import SAID, layered, said
 from .model_builder import DOUBLE, FLOAT, ModelBuilder
-from .network import OnnxNetwork
+from .opening import Written, opened
 from .own import DOMAIN
 from .whole import graph
 from .writer import NodeWriter
@@ -35,7 +35,7 @@ def to_onnx(what: Any, path: str | os.PathLike[str], *, dtype: str = "float32", 
     """Write an ONNX file of what was computed; whole, or not at all.
 
     what: a tensor node, a scalar node, or several, in a list or by name in a dict,
-    which become the results; what from_onnx gave; a Model, whose parameters
+    which become the results; what from_onnx or from_tensorflow gave; a Model, whose parameters
     become results; or a Sequential. dtype: "float32" or
     "float64". opset: from 18 to 26, of which 24 if none is given. Parameters
     leave under their names, inputs stay inputs. Raises ExportError, which names
@@ -68,10 +68,22 @@ def _modelled(what: Any, dtype: str, opset: int | None) -> ModelProto:
         return packed(model_builder, layered(model_builder, what), **{SAID: said(what)})
     if isinstance(what, Model):
         return packed(model_builder, _parameters(model_builder, what))
-    if isinstance(what, OnnxNetwork):
-        present = what.with_sizes()
-        return packed(model_builder, _opened(what, present, dtype, opset, _graph(model_builder, present.outputs)))
+    if isinstance(what, ImportedNetwork):
+        return packed(*_imported(what, model_builder.real, model_builder.opset))
     return packed(model_builder, _graph(model_builder, what))
+
+
+def _imported(network: ImportedNetwork, real: int, opset: int) -> Written:
+    """A network for the sizes that were used last, with its open sizes open."""
+    present = network.with_sizes()
+    shapes = tuple(present.inputs[each.name].shape for each in network.slots)
+
+    def write(sizes: Sizes) -> Written:
+        model_builder = ModelBuilder(real, opset)
+        nodes = present if sizes == shapes else network.build(sizes)
+        return model_builder, _graph(model_builder, nodes.outputs)
+
+    return opened(network, shapes, write)
 
 
 def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
@@ -91,27 +103,6 @@ def _graph(model_builder: ModelBuilder, what: Any) -> GraphProto:
     builder.reserved.update(each.name for each in results if each.name)
     values = writer.results(results)
     return graph(builder, "naive_graph", values, names or [each.name or "" for each in results])
-
-
-def _opened(
-    network: OnnxNetwork, present: BuiltGraph, dtype: str, opset: int | None, written: GraphProto
-) -> GraphProto:
-    """Leaves a dimension open that came open, if all that is written is the same for another size of it."""
-    slots = [(each.extents or (), present.inputs[each.name].shape) for each in network.slots]
-    for name in {each for extents, _ in slots for each in extents if isinstance(each, str)}:
-        sizes = tuple(
-            tuple(size + (name == said) for said, size in zip(extents or shape, shape)) for extents, shape in slots
-        )
-        try:
-            other = _graph(ModelBuilder(*_checked(dtype, opset)), network.build(sizes).outputs)
-        except NaiveGraphError:  # it has meaning for the sizes at hand alone
-            continue
-        if [*written.node] == [*other.node] and [*written.initializer] == [*other.initializer]:
-            for mine, theirs in zip([*written.input, *written.output], [*other.input, *other.output]):
-                for dim, another in zip(mine.type.tensor_type.shape.dim, theirs.type.tensor_type.shape.dim):
-                    if another.dim_value != dim.dim_value:
-                        dim.dim_param = name
-    return written
 
 
 def _checked(dtype: Any, opset: Any) -> tuple[int, int]:

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...errors import ImportModelError
 from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode
@@ -18,7 +20,7 @@ from ..weights import StoredWeights
 from .building import SPECIAL, KnownArray, TensorFlowBuilder, mapping_of
 from .reading import TensorFlowContent, check_known, read
 from .steps import PASSED
-from .values import type_name
+from .values import Type, dtype, type_name
 
 
 class TensorFlowNetwork(network.ImportedNetwork):
@@ -30,6 +32,9 @@ class TensorFlowNetwork(network.ImportedNetwork):
         weights = [name for name, each in content.arrays.items() if each.dtype.kind == "f" and each.ndim and each.size]
         stored = {name: content.arrays.pop(name) for name in weights}
         super().__init__(name, content.slots, StoredWeights(stored, content.learned), sizes)
+
+    def dtype(self, slot: Port) -> np.dtype[Any]:
+        return dtype(Type(slot.type), slot.name)  # type: ignore[no-any-return]
 
     def build(self, sizes: Sizes) -> BuiltGraph:
         shapes = {slot.name: shape for slot, shape in zip(self.slots, sizes)}

@@ -10,8 +10,8 @@ import numpy as np
 from ...core.catalogue import held
 from ...errors import ImportAttributeError, ImportModelError
 from ...tensor.base import TensorNode, size_of
-from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
+from ..network import InputLeaf
 from .building import KnownArray, TensorFlowBuilder, label, special
 from .steps import PASSED, GraphStep
 from .values import MOST_REPEATED, Type, dtype
@@ -28,8 +28,9 @@ def _const(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
 @special("Placeholder")
 def _placeholder(builder: TensorFlowBuilder, step: GraphStep) -> Sequence[Any]:
     builder.count(builder.shapes[step.name], label(step))
-    leaf = builder.inputs[step.name] = LeafNode.input(tuple(builder.shapes[step.name]), step.name)
-    if dtype(step.attributes.get("dtype", Type(1)), label(step)).kind != "f":
+    kind = dtype(step.attributes.get("dtype", Type(1)), label(step))
+    leaf = builder.inputs[step.name] = InputLeaf(tuple(builder.shapes[step.name]), step.name, kind)
+    if kind.kind != "f":
         builder.whole.add(leaf)
     return [leaf]
 
