@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import FeedError, ImportModelError
+from ..program.program import Program
 from ..tensor.base import TensorNode, check_tensors
 from ..tensor.differentiate import ancestors
 from ..tensor.evaluation.arrays import as_array
@@ -16,7 +17,6 @@ from ..tensor.evaluation.evaluate import computed, operand, written_out
 from ..tensor.evaluation.recipes import Recipe, missing, recipes
 from ..tensor.nodes import LeafNode, LeafType
 from ..training.model import Model
-from .compiled import Compiled
 from .weights import StoredWeights, Weight
 
 Sizes = tuple[tuple[int, ...], ...]
@@ -63,6 +63,11 @@ class InputLeaf(LeafNode):
     def __init__(self, shape: tuple[int, ...], name: str, dtype: np.dtype[Any]) -> None:
         super().__init__(LeafType.INPUT, shape, name=name)
         self.dtype = dtype
+
+
+def _one_or_all(found: dict[str, Any]) -> Any:
+    """The output's array; of several outputs, a dict of them by name."""
+    return found if len(found) > 1 else next(iter(found.values()))
 
 
 class ImportedNetwork:
@@ -138,14 +143,20 @@ class ImportedNetwork:
         self.graph  # noqa: B018 - which says what is used
         return self.weights.model()
 
-    def compiled(self, **how: Any) -> Compiled:
-        """The network as machine code, for inputs of the sizes that were used last.
+    def compiled(self, **how: Any) -> Callable[..., Any]:
+        """The network as machine code, for inputs of the sizes that were used last; called as the network is.
 
-        Every entry of every tensor becomes a scalar node, as `lower` does it, and a
-        Program of these runs; how: what that takes (`engine`). It
+        It is a Program of the network's tensors; how: what that takes (`engine`). It
         takes a second to make, and a small network then runs ten times faster.
         """
-        return Compiled(self.graph.inputs, self.graph.computed, self._ordered, how)
+        outputs = self.graph.computed
+        program = Program([*outputs.values()], (), [*self.graph.inputs.values()], **how)
+
+        def run(*arrays: Any, **named: Any) -> Any:
+            values = program(*self._ordered(arrays, named)).value
+            return _one_or_all(dict(zip(outputs, map(np.asarray, values))))
+
+        return run
 
     def with_sizes(self) -> BuiltGraph:
         """The nodes for the sizes that were used last; for 1 in place of each that is open, if there are none yet."""
@@ -177,8 +188,7 @@ class ImportedNetwork:
         graph = self.graph_of(tuple(each.shape for each in given))
         for leaf, array in zip(graph.inputs.values(), given):
             leaf.value = array
-        found = graph.run()
-        return found if len(found) > 1 else next(iter(found.values()))
+        return _one_or_all(graph.run())
 
     def _ordered(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         names = [each.name for each in self.slots]

@@ -136,6 +136,7 @@ class InLeaves(InArray):
         self.together: Any = None  # where those that are moved lie in the Model's array, one after the other
         rows = [int(row) for each in self._leaves for row in lower(each).rows.flat]
         array, places = np.empty(len(rows)), np.arange(len(rows))
+        self._copies = [array[part].reshape(shape) for part, shape in _parts(self._leaves)]
         if self.model is not None:
             array, places = self.model.held, np.concatenate([np.ravel(each.places) for each in self._leaves])
             if not self._tables:
@@ -147,8 +148,8 @@ class InLeaves(InArray):
         for table in self._tables:
             table.settle()
         if self.model is None:
-            for leaf, (part, _) in zip(self._leaves, _parts(self._leaves), strict=True):
-                self.held.array[part] = np.ravel(leaf.value)
+            for leaf, copy in zip(self._leaves, self._copies, strict=True):
+                copy[...] = leaf.value
         elif self.model.held is not self.held.array:  # more parameters were added
             self.hold(self.model.held)
 
