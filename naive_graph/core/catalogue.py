@@ -171,7 +171,7 @@ mean: Rule = define("mean", lambda a: a, [lambda a, y: 1.0], symbol="mean", tex=
 # --- helpers: derivatives that keep their digits ------------------------------
 
 # Guards the domain: 1/a goes on below 0, where log(a) has ended. It reads as `a` itself.
-nonnegative: Rule = define("nonnegative", lambda a: a + 0.0 if a >= 0 else math.nan, [lambda a, y: 1.0],
+nonnegative: Rule = define("nonnegative", ieee.nonnegative, [lambda a, y: 1.0],
     symbol="≥0", reads_as=lambda a: a)
 pow_slope: Rule = define("pow_slope", ieee.pow_slope,
     [lambda a, b, y: where(b, b * pow_slope(a, b - 1.0), 0.0),
@@ -202,15 +202,11 @@ exp_below: Rule = define("exp_below", ieee.exp_below, [lambda a, b, y: y, lambda
     reads_as=lambda a, b: exp(a - b))
 
 
-def _precedence(a: float, b: float) -> float:
-    return math.nan if a != a or b != b else 1.0 if a > b else 0.5 if a == b else 0.0
-
-
 # The operand, taken as a number that does not vary: no gradient flows through.
 held: Rule = define("held", lambda a: a, [None], symbol="=", reads_as=lambda a: a)
 
 # 1 for the larger, 1/2 for each at a tie.
-precedence: Rule = define("precedence", _precedence, [None, None], kink=lambda a, b: a - b,
+precedence: Rule = define("precedence", ieee.precedence, [None, None], kink=lambda a, b: a - b,
     reads_as=lambda a, b: 0.5 * (1.0 + sign(a - b)))
 
 BUILT_IN = len(RULES)  # rules of a larger number are a learner's own

@@ -101,6 +101,11 @@ def relu(a: float) -> float:
     return a if a > 0 or a != a else 0.0
 
 
+def nonnegative(a: float) -> float:
+    """a where it is 0 or more, else NaN: the domain of a logarithm."""
+    return a + 0.0 if a >= 0 else nan
+
+
 def maximum(a: float, b: float) -> float:
     """The larger of two; NaN if either is."""
     return a if a > b or a != a else b
@@ -109,6 +114,11 @@ def maximum(a: float, b: float) -> float:
 def minimum(a: float, b: float) -> float:
     """The smaller of two; NaN if either is."""
     return a if a < b or a != a else b
+
+
+def precedence(a: float, b: float) -> float:
+    """1 if a is the larger, 1/2 at a tie, else 0; NaN if either is."""
+    return nan if a != a or b != b else 1.0 if a > b else 0.5 if a == b else 0.0
 
 
 # --- careful forms ------------------------------------------------------------
@@ -276,7 +286,7 @@ def softmax_share(a: float, *xs: float) -> float:
     The rounding of each difference is carried along: at 600 it alone would cost
     250 units in the last place. An infinite operand takes it all.
     """
-    top = largest((a, *xs))
+    top = maximum(a, largest(xs))
     if top != top:
         return nan
     total = 0.0

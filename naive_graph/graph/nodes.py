@@ -36,6 +36,7 @@ from ..core.tables import (
 from ..errors import ArityError, ForeignNodeError, NodeError, NumberError, OperandError, StaleNodeError, UpdateWarning
 from .printed import Printed, node_html, one_line, printed_tables, write_formula
 from .registry import CURRENT, KINDS, OPERATOR, check_name, grow, handle, learner, leave_unset, register
+from .written_code import written_code
 
 _getframe, _new = sys._getframe, object.__new__  # found quickly
 
@@ -217,6 +218,34 @@ class Node(_Methods):
         log((x - 7)**2 + 10)
         """
         return write_formula(self.tables, plan_for(self._home, [self._row]), style)
+
+    def code(self, language: str = "c", wrt: Iterable[Node] | None = None, name: str = "f") -> Printed:
+        """The node's value and gradient as a function in "c" or "javascript", with the reference engine's bits.
+
+        wrt: the Variables and PlaceHolders that are its inputs, in this order; by
+        default all, as they were made. A Variable that is not among them is written
+        as its value. In C it is `void f(const double *inputs, double *value, double
+        *gradient)`, to be compiled with -ffp-contract=off; in JavaScript
+        `function f(inputs)`, which returns {value, gradient}.
+        Raises NodeError for another language, for what is no leaf, for a
+        PlaceHolder outside `wrt`, and for an operator that computes in Python.
+
+        >>> x = Variable(3.0, name="x")
+        >>> print(((x - 7.0) * x).code("javascript"))
+        function f(inputs) {
+            const x = inputs[0];
+            const t1 = x - 7.0;
+            const d_x = t1 + x;
+            const value = t1 * x;
+            const gradient = [
+                d_x,
+            ];
+            return {value, gradient};
+        }
+        <BLANKLINE>
+        """
+        rows = None if wrt is None else rows_of(wrt, "code")
+        return written_code(self.tables, self.row, language, rows, name)
 
     def table(self) -> Printed:
         """The node and all that it depends on as two tables, of nodes and of edges."""

@@ -2,4 +2,5 @@
 
 dual    numbers that carry a slope along: forward mode
 text    formulas, in plain text and in TeX
+code    programs in C and in JavaScript; `translate` brings the functions that these lack
 """

@@ -1,0 +1,247 @@
+"""Code: applying a rule to parts of a program writes the program down, in C or in JavaScript.
+
+The sweeps run once over parts instead of numbers: the reference engine's
+operations in the reference engine's order, and so its bits. An equal operation
+is written once; what is used once stands where it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ...errors import NodeError
+from ..catalogue import BUILT_IN
+from ..number import number
+from ..plan import Plan
+from ..reference import differentiate, evaluate
+from ..rules import Arithmetic, Rule
+from ..tables import Tables
+from .translate import (
+    ATOM,
+    CHOICE,
+    COMPARISON,
+    LANGUAGES,
+    OR,
+    PRODUCT,
+    SUM,
+    UNARY,
+    Language,
+    Text,
+    is_known,
+    translated,
+    within,
+)
+from .translate import number as literal
+
+LONGEST = 72  # characters, from which an expression has a line of its own
+INFIX = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
+TESTS = {"greater": ">", "less": "<", "greater_equal": ">=", "less_equal": "<=", "equal": "==", "not_equal": "!="}
+WORDS = """inputs value gradient double const static void int float char long short signed unsigned return if else for
+while do switch case default break continue goto sizeof struct union enum typedef extern register volatile auto inline
+restrict var let function new delete class this super import export in of instanceof typeof with yield await async try
+catch finally throw null true false undefined NaN NAN INFINITY Infinity Math Number Object eval arguments main first
+second linux unix asm gamma signgam j0 j1 jn y0 y1 yn"""
+TAKEN = set(WORDS.split())
+
+
+class CodePart(Arithmetic):
+    """A leaf, or what a rule gives for other parts and numbers. text: how it is written where it is used."""
+
+    __slots__ = ("hint", "operands", "program", "row", "rule", "text", "uses")
+
+    def __init__(self, program: CodeParts, rule: Rule | None, operands: tuple[Any, ...], text: Any = None) -> None:
+        self.program, self.rule, self.operands, self.text = program, rule, operands, text
+        self.uses, self.hint = 0, ""
+        self.row: int | None = None  # of the node that it computes
+
+    def apply(self, rule: Rule, *operands: Any) -> Any:
+        return self.program.apply(rule, operands)
+
+
+class CodeParts:
+    """All operations of a program, in the order of computing. Equal ones are one part."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.parts: list[CodePart] = []
+        self.memory: dict[Any, CodePart] = {}
+        self.needed: dict[str, str] = {}  # functions that the language lacks
+
+    def apply(self, rule: Rule, operands: Sequence[Any]) -> Any:
+        """The rule over these operands: as an operation, or as what a rule without a word of its own is made of."""
+        rule.check_arity(len(operands))
+        given = tuple(each if isinstance(each, CodePart) else number(each, f"'{rule.name}'") for each in operands)
+        if rule.name == "mul":  # 1 times x has the bits of x
+            given = tuple(each for each in given if isinstance(each, CodePart) or each != 1.0) or (1.0,)
+            if len(given) == 1:
+                return given[0]
+        if not self._has_words(rule):
+            return _traced(rule, given)
+        key = (rule.number, *(each.hex() if isinstance(each, float) else each for each in given))
+        if key not in self.memory:
+            self.memory[key] = CodePart(self, rule, given, None)
+            self.parts.append(self.memory[key])
+        return self.memory[key]
+
+    def _has_words(self, rule: Rule) -> bool:
+        name = rule.name
+        own = name in INFIX or name in TESTS or name in ("neg", "where") or is_known(name)
+        return rule.number < BUILT_IN and (own or name in self.language.library or name in self.language.own)
+
+    def written(self, rule: Rule, texts: list[Text]) -> Text:
+        """The rule over these texts."""
+        name, c = rule.name, self.language.name == "c"
+        if name in INFIX:
+            sign, binding = INFIX[name]
+            first, *rest = texts
+            return f" {sign} ".join([within(first, binding), *(within(each, binding + 1) for each in rest)]), binding
+        if name in TESTS:
+            asked = f"{within(texts[0], SUM)} {TESTS[name]} {within(texts[1], SUM)}"
+            return f"{asked} ? 1.0 : 0.0", CHOICE
+        if name == "neg":
+            return f"-{within(texts[0], ATOM)}", UNARY
+        if name == "where":
+            return f"{within(texts[0], COMPARISON + 1)} != 0.0 ? {within(texts[1], OR)} : {texts[2][0]}", CHOICE
+        given = [text for text, _ in texts]
+        if rule.arity is None and c:  # all, or all but the first, as an array
+            alone = given[:1] if name == "softmax_share" else []
+            many = given[len(alone) :]
+            given = [*alone, str(len(many)), f"(const double[]){{{', '.join(many)}}}"]
+        if name not in self.language.library:
+            self.needed |= translated(name, self.language)
+        return f"{self.language.library.get(name, f'ng_{name}')}({', '.join(given)})", ATOM
+
+
+def is_name(text: object) -> bool:
+    """Whether both languages take the text for the name of a function."""
+    return (
+        isinstance(text, str)
+        and re.fullmatch(r"[A-Za-z]\w*", text, re.ASCII) is not None
+        and not (text in _Names.reserved() or text.startswith("ng_"))
+    )
+
+
+def _traced(rule: Rule, operands: Sequence[Any]) -> Any:
+    """What the rule's own function does with parts. Raises NodeError where it asks for numbers."""
+    try:
+        return rule.value(*operands)
+    except Exception as error:
+        raise NodeError(
+            f"Operator '{rule.name}' computes in Python, which cannot be written in another language: {error} "
+            "Write its value with naive_graph's functions."
+        ) from error
+
+
+# --- a whole graph ------------------------------------------------------------
+
+
+def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name: str) -> str:
+    """The plan's first target and its gradient, as a function. inputs: rows of leaves, in the order of its inputs."""
+    chosen = LANGUAGES[language]
+    program, names = CodeParts(chosen), _Names(tables)
+    heads = [names.of(row) for row in inputs]
+    leaves = {row: CodePart(program, None, (), (head, ATOM)) for row, head in zip(inputs, heads)}
+    values = [leaves.get(row, tables.values[row]) if kind < 0 else None for row, kind in zip(plan.rows, plan.kinds)]
+    evaluate(plan, values)
+    for row, value in zip(plan.rows, values):
+        if isinstance(value, CodePart) and value.row is None and value.rule is not None:
+            value.row, value.hint = row, tables.name(row) or ""
+    places = {row: step for step, row in enumerate(plan.rows)}
+    target = plan.targets[0]
+    wanted = plan.leads_from([places[row] for row in inputs if row in places])
+    adjoints = differentiate(plan, values, {target: 1.0}, wanted)
+    for row, adjoint in zip(plan.rows, adjoints):
+        if isinstance(adjoint, CodePart) and not adjoint.hint and adjoint.rule is not None and tables.name(row):
+            adjoint.hint = f"d_{tables.name(row)}"
+    results = [values[target], *(adjoints[places[row]] if row in places else 0.0 for row in inputs)]
+    lines = [*_lines(program, names, results)]
+    texts = [_text(each, chosen)[0] for each in results]
+    read = [f"{chosen.real} {head} = inputs[{place}];{_told(tables, row, head)}"
+            for place, (row, head) in enumerate(zip(inputs, heads)) if leaves[row].uses]  # fmt: skip
+    write = _in_c if language == "c" else _in_javascript
+    return "\n\n".join([*write(name, [*read, *lines], texts, program.needed)]) + "\n"
+
+
+def _in_c(name: str, body: list[str], texts: list[str], needed: dict[str, str]) -> Iterator[str]:
+    yield "#include <math.h>"
+    yield from needed.values()
+    body += [f"*value = {texts[0]};", *(f"gradient[{place}] = {text};" for place, text in enumerate(texts[1:]))]
+    head = f"void {name}(const double *inputs, double *value, double *gradient) {{"
+    yield "\n".join([head, *(f"    {line}" for line in body), "}"])
+
+
+def _in_javascript(name: str, body: list[str], texts: list[str], needed: dict[str, str]) -> Iterator[str]:
+    yield from needed.values()
+    body += [f"const value = {texts[0]};", "const gradient = [", *(f"    {text}," for text in texts[1:]), "];"]
+    yield "\n".join(
+        [f"function {name}(inputs) {{", *(f"    {line}" for line in body), "    return {value, gradient};", "}"]
+    )
+
+
+def _lines(program: CodeParts, names: _Names, results: Iterable[Any]) -> Iterator[str]:
+    """A line for each part that is used twice, is long or has a name; the others stand where they are used."""
+    for each in results:
+        if isinstance(each, CodePart):
+            each.uses += 1
+    for part in reversed(program.parts):
+        for operand in part.operands if part.uses else ():
+            if isinstance(operand, CodePart):
+                operand.uses += 1
+    scope, language = None, program.language
+    for part in program.parts:
+        if not part.uses or part.rule is None:
+            continue
+        part.text = program.written(part.rule, [_text(each, language) for each in part.operands])
+        if part.hint or part.uses > 1 or len(part.text[0]) > LONGEST:
+            now = names.tables.scope(part.row) if part.row is not None else None
+            if now is not scope:
+                scope = now
+                yield f"// {_quoted(now.path)}" if now is not None else "//"
+            name = names.fresh(part.hint)
+            yield f"{language.real} {name} = {part.text[0]};"
+            part.text = (name, ATOM)
+
+
+def _text(value: Any, language: Language) -> Text:
+    """A part or a number, as it is written where it is used."""
+    return value.text if isinstance(value, CodePart) else literal(value, language)
+
+
+def _told(tables: Tables, row: int, head: str) -> str:
+    """The learner's name, where a language could not take it as it is."""
+    given = tables.name(row)
+    return f"  // {_quoted(given)}" if given is not None and given != head else ""
+
+
+def _quoted(text: str) -> str:
+    """A learner's text in a comment, which ends with its line and can hold no markup."""
+    return "'" + "".join(each if each.isprintable() and each != "<" else f"\\x{ord(each):x}" for each in text) + "'"
+
+
+class _Names:
+    """Names that either language takes, no two the same."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables, self.taken, self.count = tables, self.reserved(), 0
+
+    @staticmethod
+    def reserved() -> set[str]:
+        """Words of either language, and functions that the texts call."""
+        return TAKEN.union(*([*each.library, *each.library.values()] for each in LANGUAGES.values()))
+
+    def of(self, row: int) -> str:
+        return self._own(self.tables.name(row) or f"v{row}", f"_{row}")
+
+    def fresh(self, hint: str) -> str:
+        self.count += not hint
+        return self._own(hint or f"t{self.count}", f"_{len(self.taken)}")
+
+    def _own(self, name: str, end: str) -> str:
+        name = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "v"
+        name = f"v{name}" if name[0].isdigit() or name.startswith("ng_") else name
+        while name in self.taken:
+            name += end
+        self.taken.add(name)
+        return name

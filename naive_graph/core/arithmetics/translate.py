@@ -1,0 +1,246 @@
+"""The functions of `ieee`, translated from their own Python into C and JavaScript.
+
+Both languages have Python's arithmetic, comparisons and functions under nearly
+the same names, so one walk over the syntax tree writes either. What is not in
+the small subset that `ieee` uses is an error here, found by a test.
+
+>>> print(translated("relu", LANGUAGES["javascript"])["relu"])
+function ng_relu(a) {
+    return a > 0.0 || a != a ? a : 0.0;
+}
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+from functools import cache
+from typing import Any, NamedTuple
+
+from .. import ieee
+
+CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, UNARY, ATOM = range(8)
+SIGNS = {ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT), ast.Div: ("/", PRODUCT)}
+TESTS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+Text = tuple[str, int]  # and how tightly its outermost operator binds
+
+
+class Language(NamedTuple):
+    """How a language differs. library: functions that it has. own: those written here, in it."""
+
+    name: str
+    library: dict[str, str]
+    own: dict[str, str]
+    infinity: str
+    nan: str
+    real: str  # before a local name that is set once
+    local: str  # before local names that are set anywhere
+
+
+# The same in both, also at poles and outside their domains.
+SHARED = "exp expm1 log log1p sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 hypot"
+BOTH = tuple(SHARED.split())
+
+C = Language(
+    "c",
+    {name: name for name in [*BOTH, "pow", "erf", "copysign", "isinf"]} | {"abs": "fabs"},
+    {}, "INFINITY", "NAN", "const double", "double",
+)  # fmt: skip
+
+JAVASCRIPT = Language(
+    "javascript",
+    {name: f"Math.{name}" for name in [*BOTH, "abs"]},
+    {
+        "isinf": "function ng_isinf(a) {\n    return Math.abs(a) == Infinity;\n}",
+        "copysign": "function ng_copysign(a, b) {\n"
+        "    return Math.abs(a) * (b < 0 || Object.is(b, -0) ? -1 : 1);\n}",
+        # 1 to any power is 1 in IEEE 754, and NaN here; so with -1 to an infinite one.
+        "pow": "function ng_pow(a, b) {\n"
+        "    return a == 1 || (a == -1 && Math.abs(b) == Infinity) ? 1 : Math.pow(a, b);\n}",
+        # Below 1.5 the power series; above, 1 minus a continued fraction. Source: Abramowitz & Stegun, 7.1.
+        "erf": "function ng_erf(a) {\n"
+        "    const x = Math.abs(a);\n"
+        "    if (x < 1.5) {\n"
+        "        let sum = 0;\n"
+        "        for (let n = 30; n > 0; n--) sum = (1 / (2 * n + 1) + sum) * (-x * x / n);\n"
+        "        return a + a * (0.12837916709551257 + 1.1283791670955126 * sum);\n"
+        "    }\n"
+        "    if (!(x < 6)) return a != a ? a : Math.sign(a);\n"
+        "    let tail = x;\n"
+        "    for (let n = 120; n > 0; n--) tail = x + n / 2 / tail;\n"
+        "    return Math.sign(a) * (1 - 0.5641895835477563 * Math.exp(-x * x) / tail);\n}",
+    },
+    "Infinity", "NaN", "const", "let",
+)  # fmt: skip
+
+LANGUAGES = {"c": C, "javascript": JAVASCRIPT}
+
+
+def number(value: float, language: Language) -> Text:
+    """The float as a literal that reads as the same float."""
+    if not math.isfinite(value):
+        return (language.nan, ATOM) if value != value else (
+            (language.infinity, ATOM) if value > 0 else (f"-{language.infinity}", UNARY)
+        )  # fmt: skip
+    text = repr(value)
+    return text, UNARY if text.startswith("-") else ATOM
+
+
+def within(text: Text, least: int) -> str:
+    """The text, in brackets unless it binds at least so tightly."""
+    return text[0] if text[1] >= least else f"({text[0]})"
+
+
+def is_known(name: str) -> bool:
+    """Whether `ieee` has a function of the name that can be translated."""
+    return name in _functions()
+
+
+def translated(name: str, language: Language) -> dict[str, str]:
+    """A function of `ieee`, behind those that it calls, by their names."""
+    if name in language.own:
+        return {name: language.own[name]}
+    function = _Function(_functions()[name], language)
+    text = function.text()
+    found: dict[str, str] = {}
+    for each in function.called:
+        found |= translated(each, language)
+    return found | {name: text}
+
+
+@cache
+def _functions() -> dict[str, ast.FunctionDef]:
+    tree = ast.parse(inspect.getsource(ieee))
+    return {
+        each.name: each for each in tree.body if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")
+    }
+
+
+class _Function:
+    """One function on its way into a language."""
+
+    def __init__(self, tree: ast.FunctionDef, language: Language) -> None:
+        self.tree, self.language, self.called = tree, language, dict[str, None]()
+        self.is_c = language.name == "c"
+        self.pair = tree.returns is not None and "tuple" in ast.unparse(tree.returns)
+        self.lists = {each.arg for each in tree.args.args if "tuple" in ast.unparse(each.annotation or each)}
+        if tree.args.vararg:
+            self.lists.add(tree.args.vararg.arg)
+
+    def text(self) -> str:
+        body = [line for each in self.tree.body for line in self._statement(each)]
+        names = dict.fromkeys(
+            each.id for each in ast.walk(self.tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        )
+        loops = {each.target.id for each in ast.walk(self.tree) if isinstance(each, ast.For)}  # type: ignore[attr-defined]
+        if local := [each for each in names if each not in loops]:
+            body.insert(0, f"{self.language.local} {', '.join(local)};")
+        return "\n".join([f"{self._head()} {{", *(f"    {line}" for line in body), "}"])
+
+    def _head(self) -> str:
+        arguments = self.tree.args
+        names = [each.arg for each in arguments.args]
+        if not self.is_c:
+            rest = [f"...{arguments.vararg.arg}"] if arguments.vararg else []
+            return f"function ng_{self.tree.name}({', '.join([*names, *rest])})"
+        given = [f"int n, const double *{name}" if name in self.lists else f"double {name}" for name in names]
+        given += [f"int n, const double *{arguments.vararg.arg}"] if arguments.vararg else []
+        given += ["double *first", "double *second"] if self.pair else []
+        return f"static {'void' if self.pair else 'double'} ng_{self.tree.name}({', '.join(given)})"
+
+    # --- statements ---
+
+    def _statement(self, node: ast.stmt) -> list[str]:
+        match node:
+            case ast.Expr(ast.Constant(str())):
+                return []  # its docstring
+            case ast.Return(ast.Tuple([first, second])) if self.is_c:
+                return [f"*first = {self.plain(first)};", f"*second = {self.plain(second)};"]
+            case ast.Return(ast.Tuple([first, second])):
+                return [f"return [{self.plain(first)}, {self.plain(second)}];"]
+            case ast.Return(value) if value is not None:
+                return [f"return {self.plain(value)};"]
+            case ast.Assign([ast.Tuple([ast.Name(one), ast.Name(two)])], ast.Tuple([first, second])):
+                return [f"{one} = {self.plain(first)};", f"{two} = {self.plain(second)};"]
+            case ast.Assign([ast.Tuple([ast.Name(one), ast.Name(two)])], value) if self.is_c:
+                return [f"{self.plain(value)[:-1]}, &{one}, &{two});"]
+            case ast.Assign([ast.Tuple([ast.Name(one), ast.Name(two)])], value):
+                return [f"[{one}, {two}] = {self.plain(value)};"]
+            case ast.Assign([ast.Name(name)], value):
+                return [f"{name} = {self.plain(value)};"]
+            case ast.AugAssign(ast.Name(name), ast.Add(), value):
+                return [f"{name} += {self.plain(value)};"]
+            case ast.If(test, body, []):
+                return [f"if ({self.plain(test)}) {{", *self._block(body), "}"]
+            case ast.For(ast.Name(name), ast.Name(items), body, []) if self.is_c:
+                head = ["for (int i = 0; i < n; i++) {", f"    const double {name} = {items}[i];"]
+                return [*head, *self._block(body), "}"]
+            case ast.For(ast.Name(name), ast.Name(items), body, []):
+                return [f"for (const {name} of {items}) {{", *self._block(body), "}"]
+        raise NotImplementedError(ast.unparse(node))
+
+    def _block(self, body: list[ast.stmt]) -> list[str]:
+        return [f"    {line}" for each in body for line in self._statement(each)]
+
+    # --- expressions ---
+
+    def plain(self, node: ast.expr) -> str:
+        return self.expression(node)[0]
+
+    def expression(self, node: ast.expr) -> Text:
+        match node:
+            case ast.Constant(bool()) | ast.Constant(str()):
+                pass
+            case ast.Constant(value):
+                return number(float(value), self.language)  # type: ignore[arg-type]
+            case ast.Name(name):
+                value = vars(ieee).get(name)
+                return number(value, self.language) if isinstance(value, float) else (name, ATOM)
+            case ast.BinOp(ast.Constant(left), ast.Pow(), ast.Constant(right)):
+                return number(left**right, self.language)  # type: ignore[operator, arg-type]
+            case ast.BinOp(left, sign, right) if type(sign) in SIGNS:
+                written, binding = SIGNS[type(sign)]
+                one, two = self.expression(left), self.expression(right)
+                return f"{within(one, binding)} {written} {within(two, binding + 1)}", binding
+            case ast.UnaryOp(ast.USub(), operand):
+                return f"-{within(self.expression(operand), ATOM)}", UNARY
+            case ast.UnaryOp(ast.Not(), operand):
+                return f"!{within(self.expression(operand), ATOM)}", UNARY
+            case ast.BoolOp(joint, parts):
+                word, binding = (" && ", AND) if isinstance(joint, ast.And) else (" || ", OR)
+                return word.join(within(self.expression(each), COMPARISON) for each in parts), binding
+            case ast.Compare(left, tests, rights):
+                return self._compared([left, *rights], tests)
+            case ast.IfExp(test, body, other):
+                chosen = within(self.expression(test), OR), within(self.expression(body), OR), self.plain(other)
+                return "{} ? {} : {}".format(*chosen), CHOICE
+            case ast.Call(function, operands):
+                name = ast.unparse(function).removeprefix("math.")
+                return self._call(name, operands), PRODUCT if name == "div" else ATOM
+        raise NotImplementedError(ast.unparse(node))
+
+    def _compared(self, parts: list[ast.expr], tests: list[Any]) -> Text:
+        texts = [within(self.expression(each), SUM) for each in parts]
+        links = [f"{texts[k]} {TESTS[type(test)]} {texts[k + 1]}" for k, test in enumerate(tests)]
+        return (links[0], COMPARISON) if len(links) == 1 else (" && ".join(links), AND)
+
+    def _call(self, name: str, operands: list[ast.expr]) -> str:
+        if name == "len":
+            return "n" if self.is_c else f"{self.plain(operands[0])}.length"
+        if name == "float":
+            return f"{'(double)' if self.is_c else 'Number'}({self.plain(operands[0])})"
+        if name == "div":
+            one, two = (self.expression(each) for each in operands)
+            return f"{within(one, PRODUCT)} / {within(two, UNARY)}"
+        given = [
+            f"n, {self.plain(each)}" if self.is_c and self._is_list(each) else self.plain(each) for each in operands
+        ]
+        if name in self.language.library:
+            return f"{self.language.library[name]}({', '.join(given)})"
+        self.called[name] = None
+        return f"ng_{name}({', '.join(given)})"
+
+    def _is_list(self, node: ast.expr) -> bool:
+        """Whether C is given a length with it."""
+        return self.is_c and isinstance(node, ast.Name) and node.id in self.lists
