@@ -158,3 +158,30 @@ def test_a_setting_of_the_graph_that_is_misspelt_is_refused(graph):
         graph.on_invald = "raise"
     graph.on_invalid = "raise"
     assert Graph.on_invalid == "raise"
+
+
+@pytest.mark.parametrize("at", [[3.0], [[1.0, 2.0]]], ids=["leaf", "operator"])
+def test_an_attribute_of_a_tensor_that_is_misspelt_is_refused(at):
+    t = ng.LeafNode.parameter(at)
+    for tensor in (t, t * 2.0, ng.sin(t), t.sum(), t[0], t.max()):
+        with pytest.raises(AttributeError, match=rf"This {type(tensor).__name__} has no attribute 'valeu'"):
+            tensor.valeu = [4.0]
+        tensor.name = "of the learner"
+
+    class Own(ng.LeafNode):
+        pass
+
+    own = Own(ng.tensor.LeafType.PARAMETER, (1,), [3.0])
+    own.remark = "a learner's own class is his own"
+    assert own.remark and t.value.tolist() == at
+
+
+@pytest.mark.parametrize("masked", [np.ma.masked, np.ma.array([1.0, 2.0], mask=[0, 1]), np.ma.array([1.0, 2.0])])
+@pytest.mark.parametrize("operand", [lambda: Graph.Variable(1.0), lambda: ng.LeafNode.parameter([1.0, 2.0])])
+@pytest.mark.parametrize("call", [lambda m, x: m * x, lambda m, x: m - x, lambda m, x: m / x, lambda m, x: m**x])
+def test_a_masked_array_on_the_left_is_refused_and_nothing_is_built(masked, operand, call):
+    x = operand()
+    before = len(Graph.node_list)
+    with pytest.raises(NaiveGraphError, match=r"values\.filled\(0\.0\)"):
+        call(masked, x)
+    assert len(Graph.node_list) == before

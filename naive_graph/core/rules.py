@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
 from .number import listed, number, truth
@@ -331,6 +331,13 @@ class Arithmetic:
 
     def __le__(self, other: Any) -> Any:
         return RULES["less_equal"](self, other)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name == "_data":  # what numpy.ma asks for first, of an operand beside a masked array
+                raise OperandError("A graph takes no masked arrays. Choose numbers: values.filled(0.0).")
+            raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.", name=name, obj=self)
 
     def __xor__(self, other: Any) -> NoReturn:
         raise OperandError("A power is written with two stars, x ** 2; Python reads ^ as something else.")

@@ -306,6 +306,8 @@ class Node(_Methods):
     if not TYPE_CHECKING:  # for whom there is nothing else
 
         def __getattr__(self, name: str) -> NoReturn:
+            if name == "_data":
+                super().__getattr__(name)
             hint = f" Write {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
             if name in INSTEAD:  # NumPy asks each node of an array for a method of the function's name
                 hint = f" {refusal(name, type(self).__name__)}"

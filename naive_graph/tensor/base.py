@@ -81,6 +81,12 @@ class TensorNode(_Methods):
         if self.sources and self._home.computes_at_once:  # subclasses end with this, so the node is whole
             self.compute_at_once()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__  # a name misspelt would be kept, and nobody would ask for it; a learner's class is his own
+        if name not in own and "_run" in own and not hasattr(type(self), name) and _is_ours(type(self)):
+            raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.", name=name, obj=self)
+        object.__setattr__(self, name, value)
+
     @property
     def rank(self) -> int:
         """The number of dimensions."""
@@ -145,6 +151,10 @@ class TensorNode(_Methods):
 
 
 # --- shared by all ---
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("naive_graph.")
 
 
 def method(function: Method) -> Method:

@@ -66,8 +66,8 @@ class LeafNode(TensorNode):
     _leafIn_, _leafPara_, _leafConst_ = LeafType
 
     def __init__(self, leaf_type: LeafType, shape: Shape, value: object = None, name: str | None = None) -> None:
-        super().__init__(checked_shape(shape), (), name)
         self.leaf_type = LeafType(leaf_type)
+        super().__init__(checked_shape(shape), (), name)
         if value is not None:
             self._value = self._fitting(value)
 

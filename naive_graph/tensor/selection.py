@@ -79,8 +79,8 @@ class SelectionNode(LeafNode):
     structural = True
 
     def __init__(self, shape: Shape, pickers: Sequence[Picker], name: str | None = None) -> None:
-        super().__init__(LeafType.CONSTANT, shape, None, name)
         self.pickers = tuple(pickers)
+        super().__init__(LeafType.CONSTANT, shape, None, name)
 
     @cached_property
     def moves(self) -> dict[Any, list[Any]]:

@@ -31,12 +31,18 @@ class SlidingWindow(NamedTuple):
         """The tensor with the axis replaced by two: the position of the window, and the place in it."""
         return pick(node, axis, (self.out, self.size), (self.stride, self.dilation), -self.before)
 
-    def inside(self, extent: int, padding: bool = False) -> np.ndarray:
-        """For each position and place, whether it lies within the axis (or the axis and its padding)."""
-        spots = np.arange(self.out)[:, None] * self.stride + np.arange(self.size) * self.dilation
-        low, high = (0, self.before + extent + self.after) if padding else (self.before, self.before + extent)
-        found: np.ndarray = (spots >= low) & (spots < high)
+    def inside(self, extent: int) -> np.ndarray:
+        """For each position and place, whether it lies within the axis."""
+        spots = np.arange(self.out)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
+        found: np.ndarray = (spots >= 0) & (spots < extent)
         return found
+
+    def counts(self, extent: int, padding: bool) -> np.ndarray:
+        """For each position, how many places lie within the axis (or the axis and its padding)."""
+        starts = np.arange(self.out) * self.stride - self.before
+        ends = (-self.before, extent + self.after) if padding else (0, extent)
+        below, beyond = (np.clip(-((starts - end) // self.dilation), 0, self.size) for end in ends)
+        return beyond - below
 
 
 def window(

@@ -184,9 +184,9 @@ class ParameterLeaf(tensors.LeafNode):
 
     def __init__(self, source: Parameter, rows: Any = None) -> None:
         part = source.values if rows is None else source.read(rows)
-        super().__init__(tensors.LeafType.PARAMETER, part.shape, part, source.name if rows is None else None)
         self.source = source
         self.rows = rows
+        super().__init__(tensors.LeafType.PARAMETER, part.shape, part, source.name if rows is None else None)
 
     @property  # type: ignore[misc]
     def value(self) -> Any:

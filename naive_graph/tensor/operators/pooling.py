@@ -18,6 +18,7 @@ from .examples import example
 from .mapping import Attribute, Fixed, Onnx, TensorFlow, padded_as, padded_by, spatial, truth
 from .moves import Extents
 from .properties import Layout, MaybePair, Padding, Pair, Positive, Tensor
+from .row import check_size
 from .table import tensor_operator
 
 OF_ONNX: dict[str, Any] = {
@@ -40,7 +41,9 @@ def _windows(
     x: Extents, pool: Any, strides: Any, padding: Any, data_format: str, ceil_mode: bool, dilations: Any
 ) -> list[SlidingWindow]:
     image, steps = sides(x, data_format), pool if strides is None else strides
-    return [window(image[at], pool[at], steps[at], padding, dilations[at], at, ceil_mode) for at in (0, 1)]
+    found = [window(image[at], pool[at], steps[at], padding, dilations[at], at, ceil_mode) for at in (0, 1)]
+    check_size("pooling: all windows side by side", [extent for each in found for extent in each[:2]])  # out, size
+    return found
 
 
 def _pooled(
@@ -107,7 +110,7 @@ def avg_pool2d(
     """The mean of each window; padding counts only if asked for."""
     image = channels_last(x, data_format)
     rows, columns = _windows(x.shape, pool, strides, padding, data_format, ceil_mode, dilations)
-    seen = [each.inside(image.shape[at], count_include_pad).sum(1) for each, at in ((rows, -3), (columns, -2))]
+    seen = [each.counts(image.shape[at], count_include_pad) for each, at in ((rows, -3), (columns, -2))]
     counts, whole = np.maximum(np.outer(*seen), 1), rows.size * columns.size  # of nothing but padding: 0
     if (counts == whole).all():
         return channels_back(_total(image, rows, columns, 1.0 / whole), data_format)

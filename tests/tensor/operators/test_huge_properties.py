@@ -3,7 +3,14 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from naive_graph import LeafNode, operators
+from naive_graph.errors import BudgetError
+from naive_graph.tensor.sliding import SlidingWindow
 
 HUGE = """
 import resource, warnings
@@ -65,3 +72,21 @@ assert asked > 1000
 def test_every_property_of_a_trillion_is_answered_at_once():
     done = subprocess.run([sys.executable, "-c", HUGE], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("name", ["avg_pool2d", "max_pool2d", "lp_pool2d"])
+def test_windows_that_together_do_not_fit_into_memory_are_refused_before_any_is_made(name):
+    x = LeafNode.parameter(np.ones((1, 4, 4, 1)))
+    with pytest.raises(BudgetError, match="all windows side by side"):
+        operators()[name](x, pool=30_000_000, padding="SAME")
+
+
+@settings(deadline=None)
+@given(*[st.integers(1, 6)] * 4, *[st.integers(0, 4)] * 2, st.booleans())
+def test_places_inside_are_counted_without_looking_at_each(extent, size, stride, dilation, before, after, padding):
+    reach = (size - 1) * dilation + 1
+    assume(extent + before + after >= reach)
+    one = SlidingWindow((extent + before + after - reach) // stride + 1, size, stride, dilation, before, after)
+    ends = (0, before + extent + after) if padding else (before, before + extent)
+    due = [sum(ends[0] <= p * stride + k * dilation < ends[1] for k in range(size)) for p in range(one.out)]
+    assert one.counts(extent, padding).tolist() == due
