@@ -7,18 +7,21 @@ import numpy as np
 import pytest
 
 from naive_graph import (
+    AdamTrainer,
     Graph,
     History,
     LeafNode,
     Model,
     PlaceHolder,
     Program,
+    Sequential,
     Variable,
     gradients,
     lower,
     mean,
 )
 from naive_graph.graph.registry import CURRENT
+from naive_graph.sequential.layers import Activation, Dense
 from naive_graph.tensor import conv2d, max_pool2d
 from naive_graph.training import parameter
 
@@ -88,9 +91,19 @@ def lowered_tensors():
     Graph.forward(lower((LeafNode.parameter(np.ones(4)) * 2.0).sum())[()])
 
 
+def sequentials():
+    network = Sequential([Dense(3), Activation("sigmoid"), Dense(2)], 4, initializer="glorotUniform", seed=1)
+    samples, labels = np.ones((12, 4)), np.ones((12, 2))
+    network.fit(samples, labels, 6, epochs=2, progress=False)
+    network.fit(samples, labels, 6, epochs=2, trainer=AdamTrainer(network), progress=False)
+    network.fit(samples, labels, 12, policy="delayed", workers="threads", progress=False)
+    assert network.evaluate(samples, labels) and network.predict(samples).shape == (12, 2)
+    network(samples[0]).sum().backward()
+
+
 KINDS = [
     scalars, scalars_by_every_engine, derivatives, tensors, tensor_gradients, tensor_operators, programs, lowered,
-    lowered_tensors,
+    lowered_tensors, sequentials,
 ]  # fmt: skip
 
 

@@ -51,7 +51,8 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     values: a number for each name. Functions are those of the catalogue, also
     written as methods, `(x + 1).log()`; a function of any number of operands
     takes a list as well, `add([x, y, z])`. Raises ExpressionError, with the place in the
-    text, for anything else, and leaves the graph as it was then.
+    text, for anything else, and leaves the graph as it was then; what a signal's handler or
+    another thread built meanwhile is cut back too.
 
     >>> f = read("log((x - 7)**2 + 10)", {"x": 6})
     >>> print(f.formula())

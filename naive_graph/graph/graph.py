@@ -305,7 +305,10 @@ class Graph(ByName, metaclass=GraphType):
 
     @classmethod
     def revert(cls) -> None:
-        """Cut the graph back to the last checkpoint and forget that checkpoint; without one, do nothing."""
+        """Cut the graph back to the last checkpoint and forget that checkpoint; without one, do nothing.
+
+        Whoever built since then: what a signal's handler or another thread made is cut back too.
+        """
         tables = CURRENT.tables
         with tables.lock:
             if tables.checkpoints:

@@ -2,14 +2,17 @@
 
 import gc
 import opcode
+import signal
 import sys
 import threading
+from fractions import Fraction
 
 import pytest
 from graphs import check_consistent
 
 import naive_graph as ng
 from naive_graph import Graph, PlaceHolder, Variable
+from naive_graph.cli.expression import read
 from naive_graph.errors import StaleGraphError
 from naive_graph.graph.registry import CURRENT
 
@@ -184,3 +187,42 @@ def test_ctrl_c_wherever_python_looks_for_it_leaves_the_graph_right(name):
 @pytest.mark.parametrize("name", [name for name in ACTS if name not in ("scope", "scratch")])
 def test_an_exception_at_any_line_leaves_the_graph_right(name):
     strike_everywhere(name, InterruptAtLine, check_lock=False)
+
+
+def test_ctrl_c_while_a_tensors_gradients_are_written_down_waits_until_all_are():
+    np, handler = pytest.importorskip("numpy"), signal.getsignal(signal.SIGINT)
+    received = []
+
+    class Sent(ng.LeafNode):
+        def receive(self, gradient):
+            signal.raise_signal(signal.SIGINT)
+            received.append(gradient.tolist())
+
+    u, v = (Sent(ng.tensor.LeafType.PARAMETER, (2,), np.array([1.0, k])) for k in (2.0, 3.0))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            (u * v).sum().backward()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert sorted(received) == [[1.0, 2.0], [1.0, 3.0]]
+    assert (u.gradient().tolist(), v.gradient().tolist()) == ([1.0, 3.0], [1.0, 2.0])
+
+
+def test_what_a_handler_built_is_cut_back_with_an_expression_that_cannot_be_read_and_by_revert():
+    built = []
+
+    class Number(Fraction):  # whose conversion comes in the middle of the call
+        def __float__(self):
+            built.append(Variable(1.0))
+            return 1.0
+
+    with pytest.raises(ng.errors.ExpressionError):
+        read("x + lgo(x)", {"x": Number(1)})
+    assert built
+    Graph.checkpoint()
+    built.append(Variable(2.0))
+    Graph.revert()
+    for each in built:
+        with pytest.raises(ng.errors.StaleNodeError, match="was cut back"):
+            each.value

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...core.imports import uninterrupted
 from ...core.tables import Tables
 from ...errors import NoGradientError, PlaceHolderError, ShapeError
 from ...graph.registry import CURRENT
@@ -271,16 +272,15 @@ def commit(
     branched = any(isinstance(each, NonlinearNode) and each.function.branches for each in nodes)  # where NaN may stay
     if not all(is_finite(found[each]) for each in found if branched or not each.sources):
         found = {**found, **_found_again(output, [each for each in found if not is_finite(found[each])])}
-    run = object()
-    for each in nodes:
-        each._run, each._grad = run, found.get(each)
-        if each._grad is None and each in wanted and not isinstance(each, SelectionNode):
-            array = _kept_value(each)
-            each._grad = namespace(array).full_like(array, 0.0)
-    for each in nodes:
-        if isinstance(each, LeafNode) and each in found:
-            each.receive(found[each])
-    _RUNS[output.home] = run
+    blank = {each: _kept_value(each) for each in wanted.difference(found) if not isinstance(each, SelectionNode)}
+    grads = {**found, **{each: namespace(array).full_like(array, 0.0) for each, array in blank.items()}}
+    run, home = object(), output.home
+    with uninterrupted():  # a Ctrl-C comes before or after
+        for each in nodes:
+            each._run, each._grad = run, grads.get(each)
+            if isinstance(each, LeafNode) and each in found:
+                each.receive(found[each])
+        _RUNS[home] = run
 
 
 class _Careful(Nodes):

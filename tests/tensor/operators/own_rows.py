@@ -4,6 +4,7 @@ import pytest
 
 from naive_graph import TensorNode, operators
 from naive_graph.core.reserved_names import TAKEN
+from naive_graph.core.rules import RULES
 from naive_graph.tensor.operators.table import TABLE
 
 
@@ -11,7 +12,7 @@ from naive_graph.tensor.operators.table import TABLE
 def table_apart():
     """The table as it was, when the test ends."""
     list(operators())  # rows of the scalar catalogue are made when they are asked for
-    rows, elsewhere, taken = dict(TABLE.rows), dict(TABLE.elsewhere), set(TAKEN)
+    rows, elsewhere, taken, rules = dict(TABLE.rows), dict(TABLE.elsewhere), set(TAKEN), set(RULES)
     yield
     for name in TABLE.rows.keys() - rows.keys():
         for home in TensorNode.__mro__[:2]:
@@ -19,3 +20,5 @@ def table_apart():
                 delattr(home, name)
     TABLE.rows, TABLE.elsewhere = rows, elsewhere
     TAKEN.intersection_update(taken)
+    for name in RULES.keys() - rules:
+        del RULES[name]
