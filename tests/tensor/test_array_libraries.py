@@ -1,13 +1,20 @@
 """Arrays of torch, JAX and Dask take NumPy's path and give NumPy's numbers."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import naive_graph as ng
-from naive_graph import LeafNode
+from naive_graph import LeafNode, tensor
 from naive_graph.tensor import ReductionNode, conv2d, max_pool2d
+from naive_graph.tensor.evaluation.evaluate import operand
+from naive_graph.tensor.evaluation.recipes import recipes
 from naive_graph.tensor.losses import softmax_cross_entropy
 from naive_graph.tensor.reduction import REDUCTIONS
+from naive_graph.tensor.selection import SelectionNode
+from naive_graph.tensor.tasks.serialization import packed
+from naive_graph.tensor.tasks.work import Evaluate
 
 IMAGES = np.random.default_rng(0).normal(size=(2, 6, 6, 1))
 KERNEL = np.random.default_rng(1).normal(size=(3, 3, 1, 2))
@@ -95,3 +102,28 @@ def test_torch_checks_the_gradients_of_the_network():
     assert float(loss.eval()) == pytest.approx(float(theirs.detach()), rel=1e-12)
     for ours, each in zip(parameters, (kernel, weights)):
         assert ours.gradient() == pytest.approx(each.grad.numpy(), abs=1e-12)
+
+
+def beside_infinity(make):
+    """Entries that a padding has moved, and its zeros by structure, times infinity."""
+    padded = tensor.pad(LeafNode.parameter(make(np.array([1.0, 2.0]))), [1, 0])
+    return padded * LeafNode.constant(make(np.array([np.inf, 3.0, np.inf])))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("make", [torch_array, jax_array, dask_array])
+def test_a_zero_by_structure_beside_infinity_is_kept_by_numpy_alone(make, ignoring_invalid):
+    assert np.asarray(beside_infinity(np.asarray).eval()).tolist() == [0.0, 3.0, np.inf]
+    np.testing.assert_array_equal(np.asarray(beside_infinity(make).eval()), [np.nan, 3.0, np.inf])
+
+
+def test_a_worker_of_dasks_keeps_what_a_selection_leaves_out_and_no_other_zero_by_structure(ignoring_invalid):
+    pytest.importorskip("cloudpickle")
+    x = LeafNode.parameter([[1.0, np.inf], [2.0, 3.0]])
+    for node, due in ((beside_infinity(np.asarray), [np.nan, 3.0, np.inf]), (tensor.einsum([x], "ii->i"), [1.0, 3.0])):
+        (recipe,) = recipes([node], node)
+        for each in recipe.reads:
+            each.eval()
+        values = [operand(each) for each in recipe.reads if not isinstance(each, SelectionNode)]
+        sent = pickle.loads(packed(Evaluate(recipe), node))
+        np.testing.assert_array_equal(sent(*values), due)

@@ -1,7 +1,9 @@
 """Evaluation on arrays: every product is one contraction, in an order that opt_einsum chooses.
 
 Values are kept: `eval()` computes what was not computed yet, `forward()` begins
-again. Arrays of NumPy, torch, JAX and Dask take the same path.
+again. Arrays of NumPy, torch, JAX and Dask take the same path. Only NumPy's are
+asked whether they are finite: elsewhere a zero by structure beside infinity may
+be NaN, as 0 * inf is. A worker of Dask's knows of selections alone.
 """
 
 from __future__ import annotations
