@@ -119,7 +119,7 @@ def is_name(text: object) -> bool:
     return (
         isinstance(text, str)
         and re.fullmatch(r"[A-Za-z]\w*", text, re.ASCII) is not None
-        and not (text in _Names.reserved() or text.startswith("ng_"))
+        and not (text in Identifiers.reserved() or text.startswith("ng_"))
     )
 
 
@@ -140,7 +140,7 @@ def _traced(rule: Rule, operands: Sequence[Any]) -> Any:
 def code(tables: Tables, plan: Plan, inputs: Sequence[int], language: str, name: str) -> str:
     """The plan's first target and its gradient, as a function. inputs: rows of leaves, in the order of its inputs."""
     chosen = LANGUAGES[language]
-    program, names = CodeParts(chosen), _Names(tables)
+    program, names = CodeParts(chosen), Identifiers(tables)
     heads = [names.of(row) for row in inputs]
     leaves = {row: CodePart(program, None, (), (head, ATOM)) for row, head in zip(inputs, heads)}
     values = [leaves.get(row, tables.values[row]) if kind < 0 else None for row, kind in zip(plan.rows, plan.kinds)]
@@ -180,7 +180,7 @@ def _in_javascript(name: str, body: list[str], texts: list[str], needed: dict[st
     )
 
 
-def _lines(program: CodeParts, names: _Names, results: Iterable[Any]) -> Iterator[str]:
+def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> Iterator[str]:
     """A line for each part that is used twice, is long or has a name; the others stand where they are used."""
     for each in results:
         if isinstance(each, CodePart):
@@ -220,7 +220,7 @@ def _quoted(text: str) -> str:
     return "'" + "".join(each if each.isprintable() and each != "<" else f"\\x{ord(each):x}" for each in text) + "'"
 
 
-class _Names:
+class Identifiers:
     """Names that either language takes, no two the same."""
 
     def __init__(self, tables: Tables) -> None:

@@ -43,7 +43,7 @@ class Flow(Protocol):
 
 
 @dataclass(frozen=True)
-class Firing:
+class FiringStep:
     """One step: an operator's firing, and what lies in each stream after it. Step 0 is before the first."""
 
     index: int
@@ -84,7 +84,7 @@ def told(fired: Fired) -> str:
     return f"{fired.operator} fires{times}. It takes {listed(fired.taken)}, and gives {listed(fired.given)}.{loss}"
 
 
-class FiringLog(Sequence[Firing]):
+class FiringLog(Sequence[FiringStep]):
     """All firings of a run, as a sequence."""
 
     def __init__(self, flow: Flow, feed: Any) -> None:
@@ -108,18 +108,18 @@ class FiringLog(Sequence[Firing]):
             return [self[each] for each in chosen]
         return next(each for each in self if each.index == chosen)
 
-    def __iter__(self) -> Iterator[Firing]:
+    def __iter__(self) -> Iterator[FiringStep]:
         streams = {name: deque(self.fed.get(name, ())) for name in self.flow.streams}
         samples = len(next(iter(self.fed.values()), ()))
         begins = f"{samples} sample{'s' * (samples != 1)} in {' and '.join(self.fed)}: nothing has fired."
-        yield Firing(0, "", 0, {}, {}, {}, None, _contents(streams), begins)
+        yield FiringStep(0, "", 0, {}, {}, {}, None, _contents(streams), begins)
         for index, each in enumerate(self.fired, 1):
             for name in each.taken:
                 streams[name].popleft()
             for name, sample in each.given.items():
                 streams[name].append(sample)
             found = (each.operator, each.iteration, each.taken, each.given, each.gradients, each.loss)
-            yield Firing(index, *found, _contents(streams), told(each))
+            yield FiringStep(index, *found, _contents(streams), told(each))
 
     def table(self, first: int = 0, count: int = 60) -> str:
         """The firings as lines of text."""
