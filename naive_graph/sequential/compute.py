@@ -71,12 +71,13 @@ class LayerArithmetic:
     def __init__(self, placed: Placed) -> None:
         self.placed = placed
         self.names = list(placed.weight_shapes)
-        self.made: dict[int, tuple[Calculation, Calculation]] = {}
+        self.made: dict[int, tuple[Calculation, ...]] = {}
 
-    def both(self, count: int) -> tuple[Calculation, Calculation]:
-        """Forward and backward for so many samples; made once."""
+    def calculations(self, count: int) -> tuple[Calculation, ...]:
+        """Forward, backward, and a backward that finds the weights' gradients alone; for so many samples, made once."""
         if count not in self.made:
-            self.made[count] = self._made(count)
+            forward, backward = self._made(count)
+            self.made[count] = forward, backward, Calculation(backward.inputs, backward.outputs[1:])
         return self.made[count]
 
     def _made(self, count: int) -> tuple[Calculation, Calculation]:
@@ -91,13 +92,18 @@ class LayerArithmetic:
 
     def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
         """The results, and what is kept for the backward."""
-        return self.both(len(x))[0](x, *(weights[name] for name in self.names))[0], None
+        return self.calculations(len(x))[0](x, *(weights[name] for name in self.names))[0], None
 
-    def backward(self, delta: Array, held: Array | None, weights: Weights) -> tuple[Array, dict[str, Array]]:
-        """The gradients at the inputs, and the sums of those of the weights. held: the inputs, or what was kept."""
+    def backward(
+        self, delta: Array, held: Array | None, weights: Weights, last: bool = False
+    ) -> tuple[Array, dict[str, Array]]:
+        """The gradients at the inputs, and the sums of those of the weights.
+
+        held: the inputs, or what was kept. last: nobody asks for those at the inputs, so they are None.
+        """
         x = np.empty((len(delta), *self.placed.input_shape)) if held is None else held  # a linear layer looks at none
-        dx, *found = self.both(len(x))[1](delta, x, *(weights[name] for name in self.names))
-        return dx, dict(zip(self.names, found))
+        found = self.calculations(len(x))[1 + last](delta, x, *(weights[name] for name in self.names))
+        return None if last else found.pop(0), dict(zip(self.names, found))
 
 
 class SlopeArithmetic(LayerArithmetic):
@@ -109,11 +115,13 @@ class SlopeArithmetic(LayerArithmetic):
         return Calculation([x], [y, gradients(y.sum(), [x])[0]]), Calculation([delta, slope], [delta * slope])
 
     def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
-        y, kept = self.both(len(x))[0](x)
+        y, kept = self.calculations(len(x))[0](x)
         return y, kept
 
-    def backward(self, delta: Array, held: Array | None, weights: Weights) -> tuple[Array, dict[str, Array]]:
-        return self.both(len(delta))[1](delta, held)[0], {}
+    def backward(
+        self, delta: Array, held: Array | None, weights: Weights, last: bool = False
+    ) -> tuple[Array, dict[str, Array]]:
+        return self.calculations(len(delta))[1](delta, held)[0], {}
 
 
 class SoftmaxArithmetic(SlopeArithmetic):

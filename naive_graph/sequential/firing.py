@@ -38,13 +38,14 @@ class Firing(NamedTuple):
 class NetworkMachine:
     """What the operators of a network do with the samples in their streams."""
 
-    def __init__(self, network: Network, training: bool = True) -> None:
+    def __init__(self, network: Network, training: bool = True, last: str = "") -> None:
         self.arithmetic = network.arithmetic
         self.loss = Loss(network.loss, network.output_shape)
         self.seed = network.seed
         self.layers = network.layers
         self.shares: dict[str, Share] = {}
         self.training = training
+        self.last = last  # a stream that nobody reads, so that nobody writes it
 
     def fire(
         self, operator: StreamOperator, taken: Mapping[str, Array], weights: Mapping[str, Array], iteration: int
@@ -55,6 +56,7 @@ class NetworkMachine:
         gradients: dict[str, Array] = {}
         loss = None
         placed = self.layers[operator.layer - 1]
+        last = operator.outputs == [self.last]
         if operator.kind in ("copy", "duplicate"):
             results = inputs * len(operator.outputs)
         elif operator.kind == "loss":
@@ -68,13 +70,13 @@ class NetworkMachine:
             results = [joined(placed, operator, inputs)] * len(operator.outputs)
         elif operator.share is not None:
             share = self.shares.get(operator.name) or self.shares.setdefault(operator.name, Share(placed, operator))
-            result, gradients = share.fire(inputs, weights)
+            result, gradients = share.fire(inputs, weights, last)
             results = [result]
         elif operator.kind == "forward":
             results = self._forward(operator, inputs[0], weights, iteration)
         else:
             held = inputs[1] if len(inputs) > 1 else None
-            slope, gradients = self.arithmetic[operator.layer - 1].backward(inputs[0], held, weights)
+            slope, gradients = self.arithmetic[operator.layer - 1].backward(inputs[0], held, weights, last)
             results = [slope]
         return Firing(operator.name, iteration, dict(taken), dict(zip(operator.outputs, results)), gradients, loss)
 
@@ -84,6 +86,11 @@ class NetworkMachine:
         result, kept = self.arithmetic[operator.layer - 1].forward(x, weights, chances)
         own = f"F{operator.layer}_B{operator.layer}"  # the stream of what it keeps
         return [kept if name == own else result for name in operator.outputs]
+
+
+def learning(network: Network) -> NetworkMachine:
+    """The machine of a training: nobody reads the gradient at the data."""
+    return NetworkMachine(network, last=network.streams.result)
 
 
 def _of_one(flow: Dataflow, fired: Firing) -> Firing:

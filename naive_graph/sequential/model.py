@@ -12,13 +12,14 @@ import numpy as np
 from ..core.number import switch
 from ..core.progress import progress as progressed
 from ..errors import SequentialError, TrainingError
+from ..tensor.evaluation.contraction import is_finite
 from ..training.archive import Shapes
 from ..training.loop import Outcome, at_least, run
 from ..training.trainers import SimpleSGDTrainer, Trainer
 from ..views.plots.history import History
 from .dataflow import Dataflow
 from .fields import fitted
-from .firing import Firing, NetworkMachine, firings
+from .firing import Firing, NetworkMachine, firings, learning
 from .network import BATCH, RATE, WHO, Network, Weights
 from .on_dask import on_dask
 from .processes import in_processes
@@ -109,7 +110,7 @@ class Sequential(Network):
             order = np.random.default_rng((self.seed, self._seen)).permutation(len(samples)) if shuffle else slice(None)
             x, y = samples[order][self._done :], wanted[order][self._done :]
             if mover is not None:
-                batches = self._by_trainer(mover, x, y, network.batch_size)
+                batches = self._by_trainer(mover, x, y, network.batch_size, trainer is None)
             elif workers is None:
                 batches = self._in_series(network, x, y, chosen)
             else:
@@ -159,17 +160,33 @@ class Sequential(Network):
             )
         return trainer
 
-    def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int) -> Iterator[list[float]]:
+    def _by_trainer(self, trainer: Trainer, samples: Any, labels: Any, size: int, plain: bool) -> Iterator[list[float]]:
         """The losses of each batch; the trainer is given the mean of their gradients."""
-        flow, machine = Network.expand(self), NetworkMachine(self)
+        flow, machine = Network.expand(self), learning(self)
         for members in groups(len(samples), size):
             first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
             totals, losses = passed_group(machine, flow, self.weights, samples, labels, members, first)
-            found = (totals[f"BComp{each.number}"][name] for each in self.layers for name in each.weight_shapes)
-            for each, total in zip(self.parameters, found):
-                each.receive(total / len(members))
-            trainer.update()
+            named = [(f"BComp{each.number}", name) for each in self.layers for name in each.weight_shapes]
+            found = [totals[operator][name] / len(members) for operator, name in named]
+            if not (plain and not self.weight_decay_lambda and self._descended(found)):
+                for each, slope in zip(self.parameters, found):
+                    each.receive(slope)
+                trainer.update()
             yield losses
+
+    def _descended(self, slopes: Sequence[Any]) -> bool:
+        """Plain descent on the weights, without a trainer's bookkeeping; False, and nothing moves, if that is wild."""
+        weights = [each.values for each in self.parameters if each.updated]
+        if len(weights) < len(slopes):
+            return False
+        after = [slope * self.learning_rate for slope in slopes]
+        for weight, new in zip(weights, after):
+            np.subtract(weight, new, out=new)
+        if not all(map(is_finite, after)):
+            return False
+        for weight, new in zip(weights, after):
+            weight[...] = new
+        return True
 
     def _in_series(self, network: Network, samples: Any, labels: Any, policy: str) -> Iterator[list[float]]:
         begun = self._begin_with(policy)

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import MissingToolError, TrainingError
 from ..tensor.tasks.on_dask import gathered, said
 from .dataflow import Dataflow
-from .firing import NetworkMachine
+from .firing import learning
 from .network import Network, Weights
 from .schemes import Gradients, Versions, block_size, blocks, check_policy, groups, passed
 from .splitjoin import owned
@@ -74,7 +74,7 @@ def _part_of_group(
 ) -> tuple[Streams, Gradients, list[float]]:  # fmt: skip
     """The operators of one part, for all blocks of a group: streams to other parts, sums of gradients, losses."""
     network, flow = shared
-    machine, operators = NetworkMachine(network), [flow.operators[name] for name in part]
+    machine, operators = learning(network), [flow.operators[name] for name in part]
     given: Streams = {name: [] for name in between if flow.streams[name].writer in part}
     come: Streams = {name: each for streams, _, _ in arrived for name, each in streams.items()}
     mine = [name for operator in operators for name in operator.inputs if name in come]

@@ -19,9 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import SequentialError
 from .dataflow import Dataflow, StreamOperator
-from .firing import NetworkMachine
+from .firing import NetworkMachine, learning
 from .network import MOST_AT_ONCE, Network, Weights
 from .pipeline import Schedule
 from .splitjoin import owned
@@ -37,12 +39,9 @@ def copied(weights: Weights) -> Weights:
 
 
 def added(total: dict[str, Array], found: Mapping[str, Array]) -> None:
-    """One more block's gradients in a sum, which nobody else holds."""
+    """One more block's gradients in a sum. The first are held as they are: nobody writes into them."""
     for name, array in found.items():
-        if name in total:
-            total[name] += array
-        else:
-            total[name] = array.copy()  # a bias's gradient is the very array of another stream
+        total[name] = total[name] + array if name in total else array
 
 
 def check_policy(policy: object) -> str:
@@ -110,7 +109,9 @@ class Versions:
         """Write U_{g+2} where U_g was, as far as it is mine; nobody reads that any more, if the pipeline is right."""
         base, after = self.of(layer, group + (self.policy == "delayed")), self.of(layer, group)
         for name, index in mine.items():
-            after[name][index] = base[name][index] - self.rate * (total[name] / count)
+            step = total[name] / count
+            step *= self.rate
+            np.subtract(base[name][index], step, out=after[name][index])
 
 
 class GroupEnd(NamedTuple):
@@ -144,7 +145,7 @@ def in_series(
 
     group, first: groups and samples that other runs have seen. block: samples of one firing.
     """
-    flow, machine = flow or Network.expand(network), NetworkMachine(network)
+    flow, machine = flow or Network.expand(network), learning(network)
     versions = Versions([copied(each) for each in buffers], policy, network.learning_rate)
     for number, members in enumerate(groups(len(samples), network.batch_size), group):
         held = versions.buffers[number % 2]
@@ -180,7 +181,7 @@ def by_cycles(
     changes a bit; in another they meet in the memory, and this is who comes first.
     """
     size, count = network.batch_size if policy else 1, len(samples)
-    flow, machine = schedule.dataflow, NetworkMachine(network)
+    flow, machine = schedule.dataflow, learning(network)
     start = doubled(weights)
     versions = Versions(start if policy else start[:1] * 2, policy or "delayed", network.learning_rate)
     waiting: dict[tuple[str, int], Array] = {}  # what lies in each stream, by iteration

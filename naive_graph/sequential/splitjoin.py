@@ -212,15 +212,15 @@ class Share:
         spread = isinstance(placed.layer, Conv2D) and not self.forwards
         self.arithmetic = SpreadArithmetic(part) if spread else arithmetic(part)
 
-    def fire(self, inputs: list[Array], whole: Mapping[str, Array]) -> tuple[Array, dict[str, Array]]:
-        """The results, and the gradients of this part of the weights."""
+    def fire(self, inputs: list[Array], whole: Mapping[str, Array], last: bool) -> tuple[Array, dict[str, Array]]:
+        """The results, and the gradients of this part of the weights. last: what `LayerArithmetic.backward` says."""
         mine = {name: whole[name][index] for name, index in self.index.items()}
         if self.forwards:
             return self.arithmetic.forward(inputs[0], mine)[0], {}
         held = inputs[1] if len(inputs) > 1 else None
         if isinstance(self.arithmetic, SpreadArithmetic) and held is not None:
             held = held[..., self.channels]
-        return self.arithmetic.backward(inputs[0], held, mine)
+        return self.arithmetic.backward(inputs[0], held, mine, last)
 
 
 class SpreadArithmetic(LayerArithmetic):
@@ -235,12 +235,12 @@ class SpreadArithmetic(LayerArithmetic):
         turned = kernel[:, :, ::-1, ::-1].transpose(2, 3, 0, 1)  # (kh, kw, filters, channels)
         whole: Any = conv2d(spread, turned)
         dx = whole[:, ph : ph + height, pw : pw + width]
-        return Calculation([spread, kernel], [dx]), Calculation(learned.inputs, learned.outputs[1:])
+        return Calculation([spread, kernel], [dx]), learned
 
     def backward(
-        self, delta: Array, held: Array | None, weights: Mapping[str, Array]
+        self, delta: Array, held: Array | None, weights: Mapping[str, Array], last: bool = False
     ) -> tuple[Array, dict[str, Array]]:
-        correlated, learned = self.both(len(delta))
-        (dx,) = correlated(delta, weights["W"])
+        correlated, _, learned = self.calculations(len(delta))
+        (dx,) = [None] if last else correlated(delta, weights["W"])
         found = learned(delta[:, *_places(self.placed)], held, *(weights[name] for name in self.names))
         return dx, dict(zip(self.names, found))

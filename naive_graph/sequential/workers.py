@@ -19,7 +19,7 @@ import numpy as np
 from ..core.imports import interrupts_to
 from ..errors import TrainingError
 from .dataflow import Dataflow, StreamOperator
-from .firing import NetworkMachine
+from .firing import learning
 from .network import Network, Weights
 from .partitioning import Partition
 from .pipeline import schedule
@@ -115,7 +115,7 @@ class Part:
         self, network: Network, names: Sequence[str], worker: int, channels: Mapping[str, Any], store: Store,
         desk: Desk, course: PipelineInput,
     ) -> None:  # fmt: skip
-        self.machine, self.worker, self.channels = NetworkMachine(network), worker, channels
+        self.machine, self.worker, self.channels = learning(network), worker, channels
         self.store, self.desk, self.course = store, desk, course
         self.outside = {network.streams.data: course.samples, network.streams.labels: course.labels}
         self.operators = [course.flow.operators[name] for name in names]
