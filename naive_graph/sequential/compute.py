@@ -16,7 +16,8 @@ import numpy as np
 from ..core.catalogue import log as logarithm
 from ..core.catalogue import maximum, relu, sigmoid, square
 from ..tensor.base import TensorNode
-from ..tensor.differentiate import gradients
+from ..tensor.calculus import Calculus, Nodes
+from ..tensor.differentiate import gradients, reverse
 from ..tensor.evaluation.evaluate import computed, operand
 from ..tensor.evaluation.recipes import missing, recipes
 from ..tensor.nodes import LeafNode
@@ -87,8 +88,9 @@ class LayerArithmetic:
         )
         weights = [LeafNode.input(shape, name) for name, shape in self.placed.weight_shapes.items()]
         result = composed(self.placed.layer, x, dict(zip(self.names, weights)))
-        found = gradients((result * delta).sum(), [x, *weights])
-        return Calculation([x, *weights], [result]), Calculation([delta, x, *weights], found)
+        found = reverse(Calculus(Nodes(), (), lambda node: node), result, delta, [x, *weights])
+        slopes = [found[each] for each in (x, *weights)]
+        return Calculation([x, *weights], [result]), Calculation([delta, x, *weights], slopes)
 
     def forward(self, x: Array, weights: Weights, chances: Chances = None) -> tuple[Array, Array | None]:
         """The results, and what is kept for the backward."""

@@ -166,26 +166,25 @@ class Sequential(Network):
         for members in groups(len(samples), size):
             first = self._seen + self._done - members.start  # what a Dropout drops depends on the sample's number
             totals, losses = passed_group(machine, flow, self.weights, samples, labels, members, first)
-            named = [(f"BComp{each.number}", name) for each in self.layers for name in each.weight_shapes]
-            found = [totals[operator][name] / len(members) for operator, name in named]
-            if not (plain and not self.weight_decay_lambda and self._descended(found)):
-                for each, slope in zip(self.parameters, found):
-                    each.receive(slope)
+            sums = [totals[f"BComp{each.number}"][name] for each in self.layers for name in each.weight_shapes]
+            if not (plain and self._descended(sums, len(members))):
+                for each, total in zip(self.parameters, sums):
+                    each.receive(total / len(members))
                 trainer.update()
             yield losses
 
-    def _descended(self, slopes: Sequence[Any]) -> bool:
+    def _descended(self, sums: Sequence[Any], count: int) -> bool:
         """Plain descent on the weights, without a trainer's bookkeeping; False, and nothing moves, if that is wild."""
-        weights = [each.values for each in self.parameters if each.updated]
-        if len(weights) < len(slopes):
+        if self.weight_decay_lambda or not all(each.updated for each in self.parameters):
             return False
-        after = [slope * self.learning_rate for slope in slopes]
-        for weight, new in zip(weights, after):
-            np.subtract(weight, new, out=new)
+        after = [total / count for total in sums]
+        for each, new in zip(self.parameters, after):
+            new *= self.learning_rate
+            np.subtract(each.values, new, out=new)
         if not all(map(is_finite, after)):
             return False
-        for weight, new in zip(weights, after):
-            weight[...] = new
+        for each, new in zip(self.parameters, after):
+            each.values[...] = new
         return True
 
     def _in_series(self, network: Network, samples: Any, labels: Any, policy: str) -> Iterator[list[float]]:
