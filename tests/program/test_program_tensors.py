@@ -265,6 +265,7 @@ def test_minimize_moves_a_model():
         (lambda w, x: Program(w.sum()).backward(), r"parameters of a Model\. The derivatives .* are in its answer"),
         (lambda w, x: Program(lower(w)[0], wrt=[lower(w)[0]]).backward(), "is for a tensor's loss"),
         (lambda w, x: Program(w.sum(), weights=np.ones(2)), "Leave weights= out"),
+        (lambda w, x: Program(w.sum()).hold(np.ones(2)), "its tensors' leaves"),
     ],
 )
 def test_what_is_no_question_about_tensors_is_refused(make, message):
