@@ -21,10 +21,14 @@ from .recipes import missing
 
 def holed(node: TensorNode) -> bool:
     """Whether some entries may be zeros by structure: found once for each node."""
+    return node.structural or _has_holes(node)
+
+
+def _has_holes(node: TensorNode) -> bool:
     if node.holes is None:
         for each in missing(node, lambda known: known.holes is not None):
             each.holes = _holed(each)
-    return bool(node.holes) or node.structural
+    return bool(node.holes)  # what chooses at run time has none: a product with its zeros is a number, 0
 
 
 def _holed(node: TensorNode) -> bool:
@@ -62,7 +66,7 @@ def there(target: TensorNode, array: Array, algebra: Any) -> Any:
     def read(node: TensorNode) -> Any:
         return node if isinstance(node, SelectionNode) else found.get(node, np.broadcast_to(1.0, node.shape))
 
-    for each in missing(target, lambda node: isinstance(node, SelectionNode) or not holed(node)):
+    for each in missing(target, lambda node: isinstance(node, SelectionNode) or not _has_holes(node)):
         found[each] = (_there(each, read, algebra) != 0.0).astype(np.float64)
     return read(target)
 

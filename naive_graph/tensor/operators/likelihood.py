@@ -73,11 +73,10 @@ def _at_run_time(
     x: TensorNode, target: TensorNode, weight: TensorNode | None, ignore_index: int | None, at: int
 ) -> tuple[TensorNode, TensorNode | None]:
     """The same for targets that are a tensor: sums over all classes, with 1 for the right one and 0 elsewhere."""
-    own = range(1, x.rank)
+    own, of_class = tuple(range(1, x.rank)), -x.rank
     hot = indicator(target, x.shape[at])  # classes last
-    last = arithmetic.transpose(x, *[each for each in range(x.rank) if each != at], at)
-    chosen = reduce.sum(entry(lambda h, v: where(h, v, 0.0), hot, last), -1)
-    counts = None if weight is None else LinearNode("mul", own, (*own, -x.rank), (-x.rank,), hot, weight)
+    chosen = LinearNode("mul", own, (*own[:at], of_class, *own[at:]), (*own, of_class), x, hot)
+    counts = None if weight is None else LinearNode("mul", own, (*own, of_class), (of_class,), hot, weight)
     if ignore_index is not None:
         kept = not_equal(target, float(ignore_index))
         counts = kept if counts is None else counts * kept

@@ -225,3 +225,15 @@ def test_places_known_at_run_time_give_what_known_ones_give_beside_nasty_numbers
             found.append(answers(operators()[name](leaves[0], **{**properties, **more}), leaves))
         for one, other in zip(*found, strict=True):
             np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name, axis", [("gather", 0), ("gather_elements", 0)])
+def test_places_at_run_time_choose_alike_on_arrays_and_scalars_among_zeros_by_structure(name, axis, ignoring_invalid):
+    at = LeafNode.input((3,))
+    at.value = [0.0, 1.0, 3.0]
+    padded = operators()["pad"](LeafNode.parameter([2.0, INF]), [1, 1])
+    chosen = operators()[name](padded, at, axis=axis)
+    y = chosen * LeafNode.constant([INF, 3.0, NAN])
+    scalars = y.lower()
+    Graph.forward()
+    np.testing.assert_array_equal(y.eval(), scalars.values)
