@@ -21,6 +21,7 @@ from .weights import StoredWeights, Weight
 
 Sizes = tuple[tuple[int, ...], ...]
 FEW = 8  # names in a message
+MOST = 2 * 10**9  # bytes that may be made of a file besides its weights
 
 
 class Port(NamedTuple):
@@ -84,7 +85,12 @@ class ImportedNetwork:
     size = 0  # how many operators it is made of
     said = ""  # what the file holds
 
-    def __init__(self, name: str, slots: Sequence[Port], weights: StoredWeights, sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, name: str, slots: Sequence[Port], weights: StoredWeights, sizes: Mapping[str, int], most: int = MOST
+    ) -> None:
+        if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+            raise ImportModelError(f"most is a number of bytes, a whole one, not {most!r:.60}.")
+        self.most = most
         self.name, self.slots, self.weights, self.sizes = name, [*map(named, slots)], weights, dict(sizes)
         check_sizes(self.slots, sizes)
         self.built: dict[Sizes, BuiltGraph] = {}
@@ -134,13 +140,13 @@ class ImportedNetwork:
 
     @property
     def parameters(self) -> dict[str, Weight]:
-        self.graph  # noqa: B018 - which says what is used
+        self.with_sizes()  # which says what is used
         return self.weights.learned()
 
     @cached_property
     def model(self) -> Model:
         """A Model that owns the parameters: `AdamTrainer(network.model)`, `network.model.save(path)`."""
-        self.graph  # noqa: B018 - which says what is used
+        self.with_sizes()  # which says what is used
         return self.weights.model()
 
     def compiled(self, **how: Any) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from .nodes import LeafNode, OpType
 from .picks import pick
 from .reduction import ReductionNode
 
+MOST_ZEROS = 2**24  # around an image, along an axis
 SAME = ("SAME", "SAME_UPPER", "SAME_LOWER")
 
 
@@ -66,6 +67,10 @@ def _zeros(padding: Any, axis: int, extent: int, reach: int, stride: int) -> tup
         return 0, 0
     if padding in SAME:
         total = max((math.ceil(extent / stride) - 1) * stride + reach - extent, 0)
+        if total > MOST_ZEROS:
+            raise ShapeError(
+                f"a window that reaches {reach:,} needs {total:,} zeros around {extent}. Let it reach less."
+            )
         less = total // 2
         return (total - less, less) if padding == "SAME_LOWER" else (less, total - less)
     return padding[axis], padding[axis + 2]

@@ -331,3 +331,42 @@ def test_a_file_with_any_bytes_changed_is_read_or_refused():
             changed[place] = rng.integers(256)
         with contextlib.suppress(ImportModelError):
             from_onnx(bytes(changed))
+
+
+# --- words that nothing means -------------------------------------------------
+
+CLASSES = [("x", (2, 3)), ("l", (2,), INT64)]
+
+
+@pytest.mark.parametrize(("op", "attribute", "inputs", "opset"), [
+    ("Pad", "mode", [("x", (2, 3))], 17), ("Gelu", "approximate", [("x", (2, 3))], 20),
+    ("SoftmaxCrossEntropyLoss", "reduction", CLASSES, 17), ("NegativeLogLikelihoodLoss", "reduction", CLASSES, 17),
+    ("DepthToSpace", "mode", [("x", (1, 4, 2, 2))], 17), ("ScatterElements", "reduction", [("x", (2, 3))], 18),
+])  # fmt: skip
+def test_a_word_that_an_attribute_does_not_know_is_refused_by_its_name(op, attribute, inputs, opset):
+    more = {"blocksize": 2} if op == "DepthToSpace" else {}
+    names = " ".join([each[0] for each in inputs] + {"Pad": ["p"], "ScatterElements": ["p", "x"]}.get(op, []))
+    nodes = [node(op, names, "y", **{attribute: "odd"}, **more)]
+    places = stored("p", [0, 0, 1, 1] if op == "Pad" else [[0, 1, 2]], np.int64)
+    with refused(f"{op} 'y': {attribute}='odd'"):
+        from_onnx(model_of(nodes, inputs, [("y", None)], [places], opset=opset))
+
+
+@pytest.mark.parametrize("op", ["Conv", "MaxPool"])
+def test_a_window_that_reaches_beyond_all_images_is_refused(op):
+    given = {"kernel_shape": [3, 3], "auto_pad": "SAME_UPPER", "dilations": [2**40, 2**40]}
+    nodes = [node(op, "x w" if op == "Conv" else "x", "y", **given)]
+    with refused("reaches 2,199,023,255,553"):
+        from_onnx(model_of(nodes, [("x", (1, 1, 4, 4))], [("y", None)], [stored("w", np.ones((1, 1, 3, 3)))]))
+
+
+def test_what_a_file_makes_of_its_constants_is_bounded_in_all():
+    nodes = [node("ConstantOfShape", "s", f"c{place}") for place in range(20)]
+    model = model_of([*nodes, node("Add", "x c0", "y")], [("x", (1,))], [("y", None)], [stored("s", [2**17], np.int64)])
+    with refused("'c3' would bring what the file's constants make to 2_097_152 bytes, and most is 2_000_000"):
+        from_onnx(model, most=2_000_000)
+    assert from_onnx(model, most=12_000_000).outputs["y"].shape == (2**17,)  # with the one that is added, in float64
+    with refused("constants make to 11_534_336 bytes"):
+        from_onnx(model, most=11_000_000)
+    with refused("most is a number"):
+        from_onnx(model, most="much")

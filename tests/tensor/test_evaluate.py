@@ -1,5 +1,7 @@
 """Evaluation on arrays: lazy, incremental and full; the simple engine's gradients; size."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -279,3 +281,17 @@ def test_two_arrays_under_one_selection_are_multiplied_before_their_entries_move
     tiled = x.tile([7, 6, 4, 2])  # its selection, written out, would take 900 GiB
     slope = gradients((tiled * np.ones(tiled.shape)).sum(), x)
     assert (slope.eval() == 7 * 6 * 4 * 2).all()
+
+
+def test_joining_many_tensors_takes_memory_in_proportion():
+    def peak(count):
+        parts = [LeafNode.parameter(np.full(8, float(each))) for each in range(count)]
+        joined = ng.tensor.concat(parts)
+        tracemalloc.start()
+        joined.sum().backward()
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert (parts[-1].gradient() == 1.0).all() and (joined.eval() == np.repeat(np.arange(float(count)), 8)).all()
+        return found
+
+    assert peak(1600) < 6 * peak(400)  # of sums of all, one by one, 16 times as much

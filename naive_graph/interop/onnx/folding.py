@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -40,13 +40,16 @@ def is_foldable(step: Application) -> bool:
     return step.op not in ("Constant", "Bernoulli", "Dropout") and not flattened
 
 
-def folded(step: Application, arrays: Sequence[Any]) -> list[Any]:
-    """The arrays that an operator gives for arrays. Raises ImportModelError, before anything large is made."""
+def folded(step: Application, arrays: Sequence[Any], hold: Callable[[int, str], None]) -> list[Any]:
+    """The arrays that an operator gives for arrays. Raises ImportModelError, before anything large is made.
+
+    hold: is told how many bytes are made.
+    """
     node = helper.make_node(step.op, step.inputs, step.outputs)
     node.attribute.extend(bound(step.attributes))
     given = {name: array for name, array in zip(step.inputs, arrays) if name}
     if step.op in GROWING or sum(each.size for each in given.values()) > FEW:
-        _check_size(step, node, given)
+        hold(_checked_size(step, node, given), step.label)
     opsets = [helper.make_opsetid("", step.opset)]
     inputs, outputs = ([ValueInfoProto(name=each) for each in names if each] for names in (given, step.outputs))
     model = helper.make_model(helper.make_graph([node], step.op, inputs, outputs), opset_imports=opsets)
@@ -69,7 +72,8 @@ def bound(attributes: Mapping[str, Any]) -> Any:
         yield each
 
 
-def _check_size(step: Application, node: NodeProto, given: Mapping[str, Any]) -> None:
+def _checked_size(step: Application, node: NodeProto, given: Mapping[str, Any]) -> int:
+    """How many bytes a step makes."""
     types = {
         name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
         for name, each in given.items()
@@ -80,8 +84,12 @@ def _check_size(step: Application, node: NodeProto, given: Mapping[str, Any]) ->
         found = infer_node_outputs(schema_of(step.op, step.opset), node, types, data, opset_imports=opsets)
     except Exception as error:  # onnx raises what it likes
         raise ImportModelError(f"{step.label} has no result: {error}".rstrip(".") + ".") from None
+    size = 0
     for kind in found.values():
-        check_entries([each.dim_value for each in kind.tensor_type.shape.dim], step.label)
+        shape = [each.dim_value for each in kind.tensor_type.shape.dim]
+        check_entries(shape, step.label)
+        size += prod(shape) * helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type).itemsize
+    return size
 
 
 def check_entries(shape: Sequence[int], label: str) -> None:

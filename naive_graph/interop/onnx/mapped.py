@@ -96,7 +96,10 @@ def _property(
         value = home.default if given is None else _numbers(given)
     if isinstance(value, str) and value == REQUIRED and label not in attributes:
         raise ImportAttributeError(step.label, label, None, "It must be there.")
-    return label, value if home.adapt is None or value is None else home.adapt(value, attributes)
+    try:
+        return label, value if home.adapt is None or value is None else home.adapt(value, attributes)
+    except (KeyError, IndexError, TypeError, ValueError):  # an adapter meets what the file says
+        raise ImportAttributeError(step.label, label, value) from None
 
 
 def check_attributes(step: Application, schema: Any) -> None:

@@ -26,11 +26,11 @@ from .reading import OnnxContent, read
 class OnnxNetwork(network.ImportedNetwork):
     """What `from_onnx` gives."""
 
-    def __init__(self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any]) -> None:
+    def __init__(self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int) -> None:
         self.content, self.size, self.known = content, len(content.steps), dict(known)
         self.said = described_as(content, content.name)  # while the weights are still there
         slots = [each for each in content.inputs if each.name not in self.known]
-        super().__init__(content.name, slots, StoredWeights(content.weights, content.learned), sizes)
+        super().__init__(content.name, slots, StoredWeights(content.weights, content.learned), sizes, most)
 
     def advice(self, names: Collection[str]) -> str:
         slots = [each for each in self.slots if each.name in names]
@@ -41,7 +41,7 @@ class OnnxNetwork(network.ImportedNetwork):
         return helper.tensor_dtype_to_np_dtype(slot.type)
 
     def build(self, sizes: Sizes) -> BuiltGraph:
-        builder = OnnxBuilder(self.weights)
+        builder = OnnxBuilder(self.weights, self.most)
         for slot, shape in zip(self.slots, sizes):
             check_entries(shape, f"Input {slot.name!r}")
             if 0 in shape:
@@ -92,6 +92,7 @@ def from_onnx(
     inputs: str | Sequence[str] | None = None,
     outputs: str | Sequence[str] | None = None,
     parameters: Iterable[str] | None = None,
+    most: int = network.MOST,
 ) -> OnnxNetwork:
     """A network from an ONNX file of opset 7 on, as tensor nodes: to look at, differentiate, train and run.
 
@@ -104,7 +105,8 @@ def from_onnx(
     what lies outside is not looked at. parameters: names of the weights that are
     learned; without it those that the file says, or else the weights of products,
     convolutions, recurrent rows, normalisations and embeddings, but not masks,
-    angles, scales and running means: `network.summary()` lists both.
+    angles, scales and running means: `network.summary()` lists both. most: how
+    many bytes the file's constants may make in all, besides its weights.
 
     Weights keep the type that they have in the file until they are used, and
     are float64 from then on, as is all arithmetic. What the file
@@ -121,17 +123,19 @@ def from_onnx(
     for what, given in (("sizes", sizes), ("known", known)):
         if given is not None and not isinstance(given, Mapping):
             raise ImportModelError(f"from_onnx takes {what}={{name: ...}}, a dict, not {given!r:.60}.")
-    return network_of(read(source, inputs, outputs, parameters), sizes or {}, known or {})
+    return network_of(read(source, inputs, outputs, parameters), sizes or {}, known or {}, most)
 
 
-def network_of(content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any]) -> OnnxNetwork:
+def network_of(
+    content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST
+) -> OnnxNetwork:
     """The network that a file's content describes, as from_onnx gives it."""
     check_known(content.steps, unsupported)
     names = [each.name for each in content.inputs]
     for name in known:
         if name not in names:
             raise ImportModelError(f"known={{{name!r}: ...}}: there is no such input. There are {', '.join(names)}.")
-    return OnnxNetwork(content, sizes, {name: as_known(each, name) for name, each in known.items()})
+    return OnnxNetwork(content, sizes, {name: as_known(each, name) for name, each in known.items()}, most)
 
 
 def as_known(value: Any, name: str) -> Any:

@@ -17,8 +17,8 @@ from .inlining import Application
 class Values:
     """The values of a graph, by name: arrays that are known, weights, and tensor nodes."""
 
-    def __init__(self, weights: StoredWeights) -> None:
-        self.weights = weights
+    def __init__(self, weights: StoredWeights, most: int) -> None:
+        self.weights, self.most, self.made = weights, most, 0
         self.values: dict[str, Any] = {}
         self.types: dict[str, int] = {}
         self.nodes: dict[str, Any] = {}  # by the names of steps
@@ -31,6 +31,15 @@ class Values:
         if name not in self.values:
             raise ImportModelError(f"{name!r} is a further result of its operator, which is not given here.")
         return self.values[name]
+
+    def hold(self, size: int, what: str) -> None:
+        """Count bytes that are made of the file. Raises ImportModelError if they are too many."""
+        self.made += size
+        if self.made > self.most:
+            raise ImportModelError(
+                f"{what} would bring what the file's constants make to {self.made:_} bytes, and most is {self.most:_}. "
+                f"If that is meant, say most={2 * self.made:_}."
+            )
 
     def input(self, step: Application, place: int) -> Any:
         """One input; None if it is left out."""
@@ -51,6 +60,7 @@ class Values:
                 raise ImportModelError(
                     f"{name!r} of shape {array.shape} and type {array.dtype} is no tensor of numbers."
                 )
+            self.hold(8 * array.size, repr(name))
             self.constants[name] = LeafNode.constant(array.astype(np.float64), name)
         return self.constants[name]
 

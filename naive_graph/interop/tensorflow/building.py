@@ -21,7 +21,7 @@ from .steps import GraphStep
 from .values import Type
 
 LONGEST, DEEPEST = 1000, 50  # a path of scopes
-MOST_ENTRIES, MOST_IN_ALL = 2**25, 2**28  # of a tensor, and of all: 2 gigabytes of float64
+MOST_ENTRIES = 2**25  # of a tensor
 Special = Callable[["TensorFlowBuilder", GraphStep], Sequence[Any]]
 SPECIAL: dict[str, Special] = {}  # operators that are no row, or more than one; see special.py
 
@@ -56,8 +56,9 @@ class TensorFlowBuilder:
     """The results of steps, by name: constants that are known, and tensor nodes."""
 
     def __init__(
-        self, weights: StoredWeights, constants: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]
+        self, weights: StoredWeights, constants: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], most: int
     ) -> None:
+        self.most = most // 8  # entries of all tensors
         self.weights, self.constants, self.shapes = weights, constants, shapes
         self.results: dict[str, Sequence[Any]] = {}
         self.inputs: dict[str, LeafNode] = {}
@@ -179,10 +180,10 @@ class TensorFlowBuilder:
         """Raises ImportModelError if there would be too many entries in all."""
         size = size_of(shape)
         self.entries += size
-        if size > MOST_ENTRIES or self.entries > MOST_IN_ALL:
+        if size > MOST_ENTRIES or self.entries > self.most:
             raise ImportModelError(
                 f"{what} would have the shape {tuple(shape)}, which is too large: a tensor has up to "
-                f"{MOST_ENTRIES:,} entries, and all have up to {MOST_IN_ALL:,}. Give it smaller arrays, or shapes."
+                f"{MOST_ENTRIES:,} entries, and all have up to {self.most:,}. Give smaller arrays or shapes, or most=."
             )
 
     # --- operands and properties ---

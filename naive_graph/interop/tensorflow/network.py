@@ -26,19 +26,22 @@ from .values import Type, dtype, type_name
 class TensorFlowNetwork(network.ImportedNetwork):
     """What `from_tensorflow` gives."""
 
-    def __init__(self, name: str, content: TensorFlowContent, sizes: Mapping[str, int]) -> None:
+    def __init__(self, name: str, content: TensorFlowContent, sizes: Mapping[str, int], most: int) -> None:
         self.content, self.size = content, len(content.steps)
         self.said = described_as(content, name)  # while the weights are still there
         weights = [name for name, each in content.arrays.items() if each.dtype.kind == "f" and each.ndim and each.size]
         stored = {name: content.arrays.pop(name) for name in weights}
-        super().__init__(name, content.slots, StoredWeights(stored, content.learned), sizes)
+        super().__init__(name, content.slots, StoredWeights(stored, content.learned), sizes, most)
 
     def dtype(self, slot: Port) -> np.dtype[Any]:
         return dtype(Type(slot.type), slot.name)  # type: ignore[no-any-return]
 
     def build(self, sizes: Sizes) -> BuiltGraph:
         shapes = {slot.name: shape for slot, shape in zip(self.slots, sizes)}
-        builder, outer = TensorFlowBuilder(self.weights, self.content.arrays, shapes), CURRENT.tables.scope_now
+        builder, outer = (
+            TensorFlowBuilder(self.weights, self.content.arrays, shapes, self.most),
+            CURRENT.tables.scope_now,
+        )
         try:
             for step in self.content.steps:
                 builder.take(step)
@@ -90,6 +93,7 @@ def from_tensorflow(
     outputs: str | Sequence[str] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     parameters: Iterable[str] | None = None,
+    most: int = network.MOST,
 ) -> TensorFlowNetwork:
     """Read a frozen graph: a .pb file, a .pbtxt in text, bytes, or a GraphDef.
 
@@ -100,7 +104,8 @@ def from_tensorflow(
     made anew for arrays of another shape; the parameters stay the same.
     parameters: the names of the Consts that are learned; without it the weights of
     products, convolutions, recurrent rows, normalisations and embeddings, but not
-    masks, angles, scales and running means.
+    masks, angles, scales and running means. most: how many bytes its tensors may
+    have in all, besides the weights.
 
     Nodes keep their names, and stand in the scopes that these name. What is
     computed from shapes alone is computed now; a PlaceholderWithDefault is its
@@ -108,10 +113,12 @@ def from_tensorflow(
     UnknownOperatorError, which names all operators that are missing.
     """
     name = Path(source).stem if isinstance(source, (str, os.PathLike)) else "graph"
-    return network_of(read(source, outputs, shapes, parameters), name, {})
+    return network_of(read(source, outputs, shapes, parameters), name, {}, most)
 
 
-def network_of(content: TensorFlowContent, name: str, sizes: Mapping[str, int]) -> TensorFlowNetwork:
+def network_of(
+    content: TensorFlowContent, name: str, sizes: Mapping[str, int], most: int = network.MOST
+) -> TensorFlowNetwork:
     """The network that a file's content describes, as from_tensorflow gives it."""
     check_known(content.steps)
-    return TensorFlowNetwork(name, content, sizes)
+    return TensorFlowNetwork(name, content, sizes, most)

@@ -14,6 +14,8 @@ from .mapping import ALL, Attribute, Fixed, Input, Onnx, TensorFlow
 from .moves import Extents, move
 from .properties import Axes, Axis, MaybeSize, MaybeWholes, Tensor, Tensors, Wholes
 
+TOGETHER = 64  # tensors that are joined at once
+
 
 def _joined(tensors: list[Extents], axis: int) -> Extents:
     xs = tensors
@@ -33,13 +35,20 @@ def _joined(tensors: list[Extents], axis: int) -> Extents:
 def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     """Tensors one after the other along an axis."""
     at = place(axis, tensors[0].rank)
+    while len(tensors) > TOGETHER:  # so that no number is moved as often as there are tensors
+        tensors = [_added(tensors[first : first + TOGETHER], at) for first in range(0, len(tensors), TOGETHER)]
+    return _added(tensors, at)
+
+
+def _added(tensors: list[TensorNode], at: int) -> TensorNode:
+    """The sum of the tensors, each with zeros where the others lie."""
     total, start = sum(each.shape[at] for each in tensors), 0
     result: TensorNode | None = None
     for each in tensors:
         part = picks.pick(each, at, (total,), (1,), -start)
         result = part if result is None else result + part
         start += each.shape[at]
-    return result
+    return result  # type: ignore[return-value]
 
 
 def _stacked(tensors: list[Extents], axis: int) -> Extents:
