@@ -75,7 +75,7 @@ def _at_run_time(
     """The same for targets that are a tensor: sums over all classes, with 1 for the right one and 0 elsewhere."""
     own, of_class = tuple(range(1, x.rank)), -x.rank
     hot = indicator(target, x.shape[at])  # classes last
-    chosen = LinearNode("mul", own, (*own[:at], of_class, *own[at:]), (*own, of_class), x, hot)
+    chosen: TensorNode = LinearNode("mul", own, (*own[:at], of_class, *own[at:]), (*own, of_class), x, hot)
     counts = None if weight is None else LinearNode("mul", own, (*own, of_class), (of_class,), hot, weight)
     if ignore_index is not None:
         kept = not_equal(target, float(ignore_index))
