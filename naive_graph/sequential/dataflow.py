@@ -112,14 +112,31 @@ class Dataflow:
         return found
 
     def text(self) -> str:
-        """The composite as COStream would write it: streams, then one call for each operator."""
-        inner = [name for name, each in self.streams.items() if each.writer and each.reader]
-        lines = [f"  stream<double x> {', '.join(inner)};"]
-        lines += [
-            f"  ({', '.join(each.outputs)}) = {each.name}({', '.join(each.inputs)});"
+        """The composite that stands for the network, as COStream would write it: its streams and weights, then calls.
+
+        Beside streams stands how many numbers each firing pushes into one and pops from it.
+        """
+        ends = {True: [], False: []}  # type: dict[bool, list[str]]
+        rates: dict[int, list[str]] = {}
+        for each in self.streams.values():
+            if each.writer and each.reader:
+                rates.setdefault(each.rate, []).append(each.name)
+            else:
+                ends[not each.writer].append(f"stream<double x> {each.name}")
+        name = "_".join(each.name for each in self.streams.values() if not each.reader)
+        weights = [
+            f"  double {kind}{placed.number}{''.join(f'[{extent}]' for extent in shape)};"
+            for placed in self.layers
+            for kind, shape in placed.weight_shapes.items()
+        ]
+        streams = [f"  stream<double x> {', '.join(names)};  // {rate} a firing" for rate, names in rates.items()]
+        kinds = {"duplicate": "duplicate ", "roundrobin": "roundrobin ", "join": "roundrobin "}
+        calls = [
+            f"  ({', '.join(each.outputs)}) = {kinds.get(each.kind, '')}{each.name}({', '.join(each.inputs)});"
             for each in self.operators.values()
         ]
-        return "\n".join(["composite {", *lines, "}"])
+        head = f"composite sequential_{name}(output {', '.join(ends[False])}; input {', '.join(ends[True])}) {{"
+        return "\n".join([head, *weights, *streams, *calls, "}"])
 
 
 def expanded(layers: Sequence[Placed], data: str = "data", labels: str = "label", result: str = "res") -> Dataflow:

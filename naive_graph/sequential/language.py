@@ -117,7 +117,8 @@ def _layer(statement: LayerStatement) -> Layer:
     if name.text not in LAYERS:
         near = get_close_matches(name.text, LAYERS, 1)
         meant = f" (did you mean {near[0]})" if near else ""
-        raise _wrong("UNKNOWN_LAYER", f"there are {', '.join(LAYERS)}.", name, f"{name}{meant}")
+        alone = " Dense lays what it is given in a row by itself." * (name.text == "Flatten")
+        raise _wrong("UNKNOWN_LAYER", f"there are {', '.join(LAYERS)}.{alone}", name, f"{name}{meant}")
     given, named = _given(statement.arguments)
     try:
         return LAYERS[name.text](*given, **named)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from os import cpu_count
 from threading import Event
 from typing import Any, NamedTuple
 
@@ -22,9 +24,11 @@ from .fields import fitted
 from .firing import Firing, NetworkMachine, firings, learning
 from .network import BATCH, RATE, WHO, Network, Weights
 from .on_dask import on_dask
+from .partitioning import Partition, measured
+from .partitioning import partition as divide
 from .processes import in_processes
 from .schemes import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
-from .workers import checked, in_threads
+from .workers import Division, checked, in_threads
 
 RUNNERS = {"threads": in_threads, "processes": in_processes, "dask": on_dask}
 
@@ -63,7 +67,7 @@ class Sequential(Network):
         trainer: Trainer | None = None,
         policy: str | None = None,
         workers: str | None = None,
-        partition: Sequence[Sequence[str]] | None = None,
+        partition: Division | None = None,
         shuffle: bool = True,
         resume: bool = False,
         progress: bool = True,
@@ -79,7 +83,8 @@ class Sequential(Network):
         "delayed" and "alternate" are what a pipeline does. workers: None,
         "threads", "processes" or "dask"; with workers the policy is "delayed"
         unless another is given, and the weights have the bits that one worker
-        would find. partition: the operators of each worker. shuffle: the samples
+        would find. partition: the operators of each worker; without it the costs
+        are measured and divided, for one worker alone if that is as fast. shuffle: the samples
         of epoch e in an order that (seed, e) decides. A Ctrl-C ends it with the
         last whole batch, and history.stopped is "interrupt"; resume: finish the epoch that one has broken off, as
         the first of these, with the bits of a run that was not.
@@ -98,6 +103,10 @@ class Sequential(Network):
         epochs = at_least(epochs, "epochs", 0)
         _check(workers, chosen, partition, trainer)
         network = self._sized(batch_size, chosen)
+        runner = RUNNERS.get(workers or "")
+        if partition is None and workers in ("threads", "processes"):
+            found = _division(network, workers, progress)
+            partition, runner = found, runner if len(found.parts) > 1 else in_threads
         if workers is not None:
             checked(network, partition)
         mover = self._mover(trainer) if chosen == "serial" else None
@@ -114,7 +123,7 @@ class Sequential(Network):
             elif workers is None:
                 batches = self._in_series(network, x, y, chosen)
             else:
-                batches = self._by_workers(RUNNERS[workers], network, x, y, chosen, partition)
+                batches = self._by_workers(runner, network, x, y, chosen, partition)
             for found in batches:
                 losses.extend(found)
                 self._done += len(found)
@@ -279,6 +288,18 @@ def expand(network: Network, decompose: bool = False, grain: int = 1) -> Dataflo
 
 def _same(one: Weights, other: Weights) -> bool:
     return all(np.array_equal(a[name], b[name]) for a, b in zip(one, other) for name in a)
+
+
+def _division(network: Network, workers: str, told: bool) -> Partition:
+    """What each worker does, by costs that are measured now."""
+    costs = measured(network, repeats=3, processes=workers == "processes")
+    found = divide(Network.expand(network), max(1, min(cpu_count() or 1, network.batch_size - 1)), costs)
+    if len(found.parts) == 1 and told:
+        print(
+            "One worker alone is as fast as several here, so one runs. partition= divides all the same.",
+            file=sys.stderr,
+        )
+    return found
 
 
 def _pair(validation: Any) -> tuple[Any, Any]:

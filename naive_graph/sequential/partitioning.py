@@ -8,7 +8,9 @@ best division has the least slowest worker; runs of neighbours are tried, exactl
 from __future__ import annotations
 
 import pickle
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -19,19 +21,23 @@ import numpy as np
 from ..errors import SequentialError
 from .dataflow import Dataflow, part_of
 from .fields import is_whole
-from .firing import NetworkMachine, firings
+from .firing import learning
 from .network import Network
-from .schemes import added, groups
+from .schemes import Gradients, block_size, blocks, groups, passed
 
-MESSAGE = 20e-6  # seconds to hand one sample to another thread, measured; a process also packs and unpacks it
+MESSAGE = 20e-6  # seconds to hand a block to another thread, measured; a process also packs and unpacks it
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds: of one firing of each operator, and of one sample in each stream between workers."""
+    """Seconds for one sample: of each operator, and of each stream between workers.
+
+    lock: by what share a second thread slows the first; Python lets one of them at a time through its own lines.
+    """
 
     work: Mapping[str, float]
     stream: Mapping[str, float]
+    lock: float = 0.0
 
     @property
     def serial(self) -> float:
@@ -40,27 +46,49 @@ class Costs:
 
 
 def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, processes: bool = False) -> Costs:
-    """The costs on this machine: medians of firings of a random sample. processes: streams between processes."""
-    flow = flow or network.expand()
-    random = np.random.default_rng(0)
-    sample, label = random.random(network.input_shape), random.random(network.output_shape)
-    machine = NetworkMachine(network)
-    times: dict[str, list[float]] = {name: [] for name in flow.operators}
-    streams: dict[str, list[float]] = {name: [] for name in flow.streams}
-    totals: dict[str, dict[str, Any]] = {name: {} for name in flow.operators}
-    for _ in range(repeats):
-        running = firings(
-            flow, machine, network.weights, {network.streams.data: [sample], network.streams.labels: [label]}
-        )
+    """The costs on this machine: medians of firings of a random block. processes: streams between processes."""
+    flow = flow or Network.expand(network)
+    size = block_size(network)
+    times: dict[str, list[float]] = {name: [] for name in (*flow.operators, *flow.streams)}
+    for _ in range(1 + repeats):
+        _fire_all(network, flow, times, processes)
+    per_sample = {name: median(taken[1:] or [0.0]) / size for name, taken in times.items()}
+    streams = {name: MESSAGE / size + per_sample[name] for name in flow.streams}
+    return Costs(
+        {name: per_sample[name] for name in flow.operators}, streams, 0.0 if processes else _lock(network, flow)
+    )
+
+
+def _fire_all(network: Network, flow: Dataflow, times: dict[str, list[float]], packed: bool = False) -> None:
+    """Fire every operator for a random block, and note the seconds; of streams those to pack and unpack."""
+    random, size, machine = np.random.default_rng(0), block_size(network), learning(network)
+    shapes = {network.streams.data: network.input_shape, network.streams.labels: network.output_shape}
+    streams = {name: random.random((size, *shape)) for name, shape in shapes.items()}
+    totals: Gradients = {}
+    for operator in flow.operators.values():
         start = time.perf_counter()
-        for fired in running:
-            added(totals[fired.operator], fired.gradients)
-            times[fired.operator].append(time.perf_counter() - start)
-            for name, array in fired.given.items():
-                streams[name].append(_passing(array) if processes else 0.0)
-            start = time.perf_counter()
-    message = {name: MESSAGE + median(taken or [0.0]) for name, taken in streams.items()}
-    return Costs({name: median(taken) for name, taken in times.items()}, message)
+        passed(machine, [operator], network.weights, streams, totals, 1)
+        times[operator.name].append(time.perf_counter() - start)
+        for each in operator.outputs if packed else ():
+            times[each].append(_passing(streams[each]))
+
+
+def _lock(network: Network, flow: Dataflow, repeats: int = 3) -> float:
+    """How much longer two threads take for the same, side by side, than one."""
+
+    def work() -> None:
+        for _ in range(repeats):
+            _fire_all(network, flow, defaultdict(list))
+
+    def seconds(count: int) -> float:
+        start, threads = time.perf_counter(), [threading.Thread(target=work) for _ in range(count)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        return time.perf_counter() - start
+
+    return min(1.0, max(0.0, seconds(2) / seconds(1) - 1.0))
 
 
 def _passing(array: Any) -> float:
@@ -115,12 +143,15 @@ def partition(flow: Dataflow, workers: int, costs: Costs) -> Partition:
         slower = np.maximum(best[-1][:, None], cost)  # [i, j]: the last run is i to j
         cuts.append(slower.argmin(0))
         best.append(slower.min(0))
-    used = min(range(len(best)), key=lambda number: best[number][count])
+    stretch = [1.0 + costs.lock * others for others in range(len(best))]
+    used = min(range(len(best)), key=lambda number: best[number][count] * stretch[number])
     ends = [count]
     for number in range(used, 0, -1):
         ends.insert(0, int(cuts[number - 1][ends[0]]))
     bounds = list(zip([0, *ends], ends))
-    return Partition([names[start:end] for start, end in bounds], [float(cost[each]) for each in bounds], flow)
+    return Partition(
+        [names[start:end] for start, end in bounds], [float(cost[each]) * stretch[used] for each in bounds], flow
+    )
 
 
 def run_costs(flow: Dataflow, costs: Costs) -> Any:
@@ -162,7 +193,7 @@ class Simulated:
 
 
 def simulate(network: Network, flow: Dataflow, chosen: Partition, costs: Costs, samples: int) -> Simulated:
-    """When each worker would end each sample: it waits for its own last one, its sources, and its weights U_g."""
+    """When each worker would end each block: it waits for its own last one, its sources, and its weights U_g."""
     part = part_of(chosen.parts)
     sources: list[set[int]] = [set() for _ in chosen.parts]
     for each in flow.crossing(chosen.parts):
@@ -177,14 +208,14 @@ def simulate(network: Network, flow: Dataflow, chosen: Partition, costs: Costs, 
     ended: list[list[float]] = []  # of each group, by worker
     for number, members in enumerate(groups(samples, network.batch_size)):
         ready = ended[number - 2] if number > 1 else [0.0] * len(done)
-        for _ in members:
+        for block in blocks(members, block_size(network)):
             for worker, seconds in enumerate(chosen.seconds):
                 waits = [
                     done[worker],
                     *(done[each] for each in sources[worker]),
                     *(ready[each] for each in teachers[worker]),
                 ]
-                done[worker] = max(waits) + seconds
+                done[worker] = max(waits) + seconds * len(block)
         ended.append(list(done))
     memory = 3 * 8 * network.size
     return Simulated(len(chosen.parts), max(done), samples * costs.serial, memory)

@@ -131,6 +131,11 @@ class Schedule:
         flow = self.dataflow
         return {name for name, each in flow.operators.items() if owned(flow.layers[each.layer - 1], each)}
 
+    def writes(self, name: str, iteration: int, iterations: int, group_size: int) -> bool:
+        """Whether an operator writes weights with an iteration: a backward with the last one of a group."""
+        ends = iteration % group_size == 0 or iteration == iterations
+        return ends and self.dataflow.operators[name].kind == "backward" and name in self.users
+
     @property
     def least_group(self) -> int:
         """The least group size with which no read meets a foreign version: the largest distance b - f."""

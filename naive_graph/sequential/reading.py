@@ -84,12 +84,27 @@ def _parser() -> lark.Lark:
 
 def _unexpected(text: str, error: lark.UnexpectedToken) -> SequentialError:
     wanted = sorted(error.interactive_parser.accepts())  # type: ignore[no-untyped-call]
+    token, stack = error.token, error.interactive_parser.parser_state.value_stack
+    start = len(text) if token.type == "$END" else token.start_pos
+    if text.startswith("/*", start):
+        says = "a comment begins here and does not end. Close it: */"
+        return placed_in(text, SequentialError("SyntaxError", says), error.line, error.column)
+    word = stack[-1] if wanted == ["EQUAL"] and stack else token
+    if getattr(word, "type", "") == "ID" and (word is not token or "STRING" in wanted):
+        one = {"True": "1", "False": "0"}.get(str(word))
+        says = f"{one} is meant: flags are 0 or 1." if one else f'a word stands in quotes: "{word}".'
+        return placed_in(text, SequentialError("SyntaxError", says, str(word)), word.line, word.column)
     named = [WORDS.get(each) or f"`{SIGNS.get(each, each.lower())}`" for each in wanted]
     expected = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     ended = error.token.type == "$END"
     got = "the end of the text" if ended else f"`{str(error.token)[:30]}`"
+    if text[start:].partition("(")[0].endswith(".add"):
+        got += ". In Python: Sequential([Dense(3), Dense(2)], 4)"
     lines = text.split("\n")
     place = (len(lines), len(lines[-1]) + 1) if ended else (error.line, error.column)
+    if wanted == ["SEMICOLON"]:  # it is missing behind what stands before
+        before = text[:start].rstrip().split("\n")
+        place = len(before), len(before[-1]) + 1
     return placed_in(text, SequentialError("SyntaxError", f"expected {expected}, got {got}"), *place)
 
 
@@ -98,6 +113,8 @@ def _strange(error: lark.UnexpectedCharacters) -> SequentialError:
     name = unicodedata.name(error.char, "a control character").lower()
     if plain != error.char and plain.isascii():
         return SequentialError("SyntaxError", f"expected `{plain}`, got `{error.char}` ({name}). Type the plain sign.")
+    if error.char in "“”„‟«»‘’‚‛":
+        return SequentialError("SyntaxError", f"a text stands in plain quotes, \" or ', not in {error.char}.")
     if error.char in "\"'":
         return SequentialError("SyntaxError", f"a text that begins with {error.char} does not end on its line.")
     file = " A program is its text, not the name of its file." * (error.char in ".~\\")

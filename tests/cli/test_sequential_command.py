@@ -59,7 +59,9 @@ def test_a_text_without_a_network_is_told_so_and_shown_the_smallest(ask, text, o
 
 def test_without_check_operators_and_streams_are_printed_too(ask):
     code, said, _ = ask(GOOD)
-    assert code == 0 and said.startswith(f"net.seq: ok, 1 network\n{SUMMARY}\ncomposite {{\n")
+    assert code == 0 and said.startswith(
+        f"net.seq: ok, 1 network\n{SUMMARY}\ncomposite sequential_res(output stream<double x> res; "
+    )
     assert "  (B2_B1) = BComp2(_Loss, F1_B2);\n" in said
 
 

@@ -19,6 +19,7 @@ from naive_graph.sequential.layers import Activation, Conv2D, Dense, MaxPooling2
 from naive_graph.sequential.model import Sequential
 from naive_graph.training import trainers
 
+HALVES = [["copy", "FComp1", "FComp2", "FComp3", "lossComp"], ["BComp3", "BComp2", "BComp1"]]  # of `plain`
 SEVEN = [
     trainers.SimpleSGDTrainer, trainers.CyclicalSGDTrainer, trainers.MomentumSGDTrainer, trainers.AdagradTrainer,
     trainers.AdadeltaTrainer, trainers.RMSPropTrainer, trainers.AdamTrainer,
@@ -106,7 +107,8 @@ def test_batch_size_and_epochs_mean_what_they_mean_in_keras():
 
 @pytest.mark.parametrize("wrong, error, says", [
     ({"batch_size": 0}, SequentialError, "batch_size"), ({"batch_size": "a"}, SequentialError, "batch_size"),
-    ({"batch_size": 2, "workers": "threads"}, SequentialError, "BATCH_TOO_SMALL: 2 must exceed 2 stages"),
+    ({"batch_size": 1, "workers": "threads"}, SequentialError, "BATCH_TOO_SMALL: 1 must exceed 1 stages"),
+    ({"batch_size": 2, "workers": "threads", "partition": HALVES}, SequentialError, "BATCH_TOO_SMALL: 2 must exceed 2"),
     ({"epochs": "a"}, TrainingError, "epochs"), ({"validation_data": 3}, SequentialError, "validation_data"),
     ({"trainer": "adam"}, TrainingError, "AdamTrainer(network)"), ({"workers": [3]}, SequentialError, "workers"),
     ({"trainer": trainers.AdamTrainer}, TrainingError, "AdamTrainer(network)"),

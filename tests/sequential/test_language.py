@@ -37,7 +37,7 @@ def test_arguments_are_calculated_and_named():
 @pytest.mark.parametrize(
     "text, message, column",
     [
-        ("r = sequential (d,l) (4,0.1,7) { add Dense(3) };", "SyntaxError: expected `;`, got `}`", 47),
+        ("r = sequential (d,l) (4,0.1,7) { add Dense(3) };", "SyntaxError: expected `;`, got `}`", 46),
         ("r = sequential (d,l) (4,0.1,7) { };", "SyntaxError: expected `add`", 34),
         ("r = sequential (d) (4,0.1,7) { add Dense(3); };", "SyntaxError: expected `,`", 18),
         ("r = sequential (d,l) (4,0.1,7) { add Dence(3); };", "UNKNOWN_LAYER Dence (did you mean Dense)", 38),
@@ -168,3 +168,26 @@ def test_a_calculation_has_pythons_value_and_prints_as_itself(text):
     assert value.value == eval(text)
     assert tree_of(str(tree)) == tree
     assert eval(str(value)) == value.value
+
+
+@pytest.mark.parametrize("layers, says, at", [
+    ("add Activation(relu);", 'SyntaxError relu: a word stands in quotes: "relu".', "relu"),
+    ("add Dense(3, use_bias=True);", "SyntaxError True: 1 is meant: flags are 0 or 1.", "True"),
+    ("add Dense(3, False);", "SyntaxError False: 0 is meant", "False"),
+    ("add Activation(“relu”);", "plain quotes", "“"),
+    ("add Dense(3); /* the rest", "a comment begins here and does not end", "/*"),
+    ("add Dense(3)  add Dense(2);", "expected `;`, got `add`", "  add Dense(2)"),
+    ("add Flatten();", "Dense lays what it is given in a row by itself", "Flatten"),
+    ("model.add(Dense(3));", "In Python: Sequential([", "model"),
+])  # fmt: skip
+def test_what_is_often_written_is_told_how_it_is_meant(layers, says, at):
+    head = "r = sequential (d, l) (4, 0.1, 9) {"
+    with pytest.raises(SequentialError) as caught:
+        parse(f"stream<double x> r, d, l;\n{head}{layers} }};")
+    assert says in str(caught.value)
+    assert (caught.value.line, caught.value.column) == (2, len(head) + 1 + layers.index(at))
+
+
+def test_loss_without_quotes_is_told():
+    with pytest.raises(SequentialError, match='variance: a word stands in quotes: "variance"'):
+        parse("stream<double x> r, d, l; r = sequential (d, l) (4, 0.1, 9, variance) { add Dense(3); };")

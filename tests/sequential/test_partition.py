@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from written_networks import small
+from written_networks import same, small
 
 from naive_graph.errors import SequentialError
+from naive_graph.sequential import model
 from naive_graph.sequential.partitioning import Costs, curves, measured, partition, run_costs, table
 
 NETWORK = small()[0]
@@ -47,11 +48,11 @@ def test_one_worker_gains_nothing_and_even_costs_gain_all():
     assert table([one, twelve]).splitlines()[1].split()[:2] == ["1", "1.00"]
 
 
-def test_the_simulated_pipeline_fills_and_then_gives_one_sample_a_beat():
+def test_the_simulated_pipeline_fills_and_then_gives_one_block_a_beat():
     even = Costs(dict.fromkeys(FLOW.operators, 1.0), dict.fromkeys(FLOW.streams, 0.0))
-    network = small(batch_size=10_000)[0]  # one group: nobody waits for weights
-    (found,) = curves(network, FLOW, even, [12], 100)
-    assert found.seconds == pytest.approx(100 + 12 - 1)
+    network = small(batch_size=1024)[0]  # one group, in four blocks: nobody waits for weights
+    (found,) = curves(network, FLOW, even, [12], 1024)
+    assert found.seconds == pytest.approx(256 * (4 + 12 - 1))
     assert found.memory == 3 * 8 * network.size
 
 
@@ -64,3 +65,25 @@ def test_a_wrong_number_of_workers_is_refused(workers):
 
 def test_costs_of_the_parts_of_splitjoins_are_measured_too():
     assert np.isfinite(list(measured(NETWORK, NETWORK.expand(True, 2), 1).work.values())).all()
+
+
+def test_threads_that_wait_for_one_lock_are_not_worth_a_second_worker():
+    for lock, workers in ((0.0, 2), (0.5, 2), (1.0, 1)):
+        costs = Costs(dict.fromkeys(FLOW.operators, 1.0), dict.fromkeys(FLOW.streams, 0.01), lock)
+        found = partition(FLOW, 2, costs)
+        assert len(found.parts) == workers
+        assert found.slowest == pytest.approx({0.0: 6.05, 0.5: 9.07, 1.0: 12.0}[lock], rel=0.01)
+
+
+@pytest.mark.parametrize("workers", ["threads", "processes"])
+def test_a_fit_divides_by_itself_and_says_where_one_worker_is_as_fast(workers, monkeypatch, capsys):
+    monkeypatch.setattr(model, "cpu_count", lambda: 2)
+    serial, x, y = small()
+    serial.fit(x, y, policy="delayed", progress=False)
+    for lock in (0.0, 1.0):
+        costs = Costs(dict.fromkeys(FLOW.operators, 1.0), dict.fromkeys(FLOW.streams, 0.01), lock)
+        monkeypatch.setattr(model, "measured", lambda *given, costs=costs, **named: costs)  # a machine that is quiet
+        network, _, _ = small()
+        network.fit(x, y, workers=workers)
+        assert same(network.weights, serial.weights)
+        assert ("One worker alone is as fast" in capsys.readouterr().err) == (lock == 1.0)

@@ -100,3 +100,12 @@ def test_data_parallelism_is_written_and_drawn_as_operators():
     kinds = {name: each.kind for name, each in flow.operators.items()}
     assert kinds["FComp1.split_x"] == "duplicate" and kinds["BComp2.split_x"] == "roundrobin"
     assert kinds["BComp1.dilate"] == "dilate" and kinds["BComp1.split_delta"] == "duplicate"
+
+
+def test_the_text_is_the_composite_with_its_streams_rates_and_weights():
+    text = Sequential([Dense(3), Dense(2, 0)], 4, initializer=0.5).expand().text().splitlines()
+    assert text[0].startswith("composite sequential_res(output stream<double x> res; input stream<double x> data, ")
+    assert text[1:4] == ["  double W1[4][3];", "  double b1[3];", "  double W2[3][2];"]
+    assert "  stream<double x> copy_1, copy_2;  // 4 a firing" in text
+    apart = Sequential([Dense(3)], 4, initializer=0.5).expand(decompose=True, grain=2).text()
+    assert " = duplicate FComp1.split_x(copy_1);" in apart and " = roundrobin BComp1.split_x(copy_2);" in apart

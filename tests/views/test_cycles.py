@@ -38,6 +38,20 @@ def test_conflicts_are_hatched():
     assert hatched == len(PIPELINE.naive(10))
 
 
+def test_writes_are_marked_where_they_are():
+    """The golden cycles of two layers in groups of 7: 11 and 12, then 18 and 19."""
+    rows = {name: row for row, name in enumerate(PIPELINE.stages)}
+    marks = {tuple(map(round, each.get_xydata()[0])) for each in cycles(PIPELINE, 21, 7).axes[0].lines}
+    ends = {(last + PIPELINE.stages[name], rows[name]) for name in ("BComp1", "BComp2") for last in (7, 14, 21)}
+    assert marks == ends and {(11, rows["BComp2"]), (12, rows["BComp1"]), (18, 4), (19, 5)} <= marks
+
+
+def test_each_version_has_a_texture():
+    plot = cycles(PIPELINE, 28, 7)
+    hatches = [patch.get_hatch() or "" for patch in plot.axes[0].patches if patch.get_fill()]
+    assert {"", "//", "..", "\\\\"} <= set(hatches)
+
+
 def test_what_nobody_can_read_is_refused():
     with pytest.raises(DrawingError, match="fewer iterations"):
         cycles(PIPELINE, 100)

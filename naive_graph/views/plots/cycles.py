@@ -8,6 +8,7 @@ from .figure import Plot, Save, add_legend, dressed, finished, hatched, label_ax
 # isort: split
 from typing import Any
 
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from ...errors import DrawingError
@@ -25,7 +26,9 @@ def cycles(
     """A pipeline's table: operators down, cycles across, the iteration in every cell.
 
     group_size: of the scheme with two buffers, whose groups alternate; without
-    it the naive scheme, in which most reads mix two versions of the weights.
+    it the naive scheme, in which most reads mix two versions of the weights. A
+    triangle marks a firing that writes weights; with groups the hatching is of
+    the version that is read, U0 and so on.
     Clean iterations, which meet no conflict, have a bold frame. Raises
     DrawingError for a table too wide to be read.
     """
@@ -50,7 +53,10 @@ def cycles(
                 if iteration is not None:
                     colour = _colour(schedule, name, iteration, met, group_size)
                     used[colour] = None
-                    _draw_cell(panel, (cycle, row), iteration, colour, str(iteration) not in dirty)
+                    hatch = _hatch(colour, iteration, group_size)
+                    _draw_cell(panel, (cycle, row), iteration, colour, hatch, str(iteration) not in dirty)
+                    if schedule.writes(name, iteration, iterations, group_size or 1):
+                        panel.plot([cycle + 0.33], [row + 0.3], marker="v", markersize=4, color=LIGHT["ink"], zorder=5)
         for phase, span in schedule.phases(iterations).items():
             if span:
                 panel.text((span[0] + span[-1]) / 2, -1.1, phase, ha="center", va="center", color=LIGHT["ink"])
@@ -72,10 +78,17 @@ def _colour(schedule: Any, name: str, iteration: int, met: set[str], group_size:
     return ODD if group_size and (iteration - 1) // group_size % 2 else EVEN
 
 
-def _draw_cell(panel: Any, at: tuple[int, int], iteration: int, colour: str, clean: bool) -> None:
+def _hatch(colour: str, iteration: int, group_size: int | None) -> str:
+    """By the version that is read: four textures, in turns."""
+    if group_size and colour in (EVEN, ODD):
+        return ("", "//", "..", "\\\\")[(iteration - 1) // group_size % 4]
+    return HATCHES[colour]
+
+
+def _draw_cell(panel: Any, at: tuple[int, int], iteration: int, colour: str, hatch: str, clean: bool) -> None:
     across, down = at
     place = (across - 0.46, down - 0.44), 0.92, 0.88
-    panel.add_patch(Rectangle(*place, **dressed(colour, HATCHES[colour]), linewidth=0.5))
+    panel.add_patch(Rectangle(*place, **dressed(colour, hatch), linewidth=0.5))
     if clean:
         panel.add_patch(Rectangle(*place, fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, zorder=3))
     ground = {
@@ -97,5 +110,6 @@ def _explain(figure: Plot, used: Any, group_size: int | None) -> None:
     handles = [
         *(hatched(each, HATCHES[each]) for each in kinds),
         Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6),
+        Line2D([], [], marker="v", markersize=4, color=LIGHT["ink"], linestyle=""),
     ]
-    add_legend(figure, handles, [*(words[each] for each in kinds), "clean iteration"])
+    add_legend(figure, handles, [*(words[each] for each in kinds), "clean iteration", "writes weights"])
