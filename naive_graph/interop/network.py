@@ -61,6 +61,8 @@ def sized(slot: Port, sizes: Mapping[str, int]) -> tuple[int | str | None, ...] 
 class InputLeaf(LeafNode):
     """An input, of which it is known what NumPy calls the type of its entries in the file."""
 
+    dtype: np.dtype[Any] = np.dtype(float)
+
     def __init__(self, shape: tuple[int, ...], name: str, dtype: np.dtype[Any]) -> None:
         super().__init__(LeafType.INPUT, shape, name=name)
         self.dtype = dtype

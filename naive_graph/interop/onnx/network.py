@@ -26,7 +26,9 @@ from .reading import OnnxContent, read
 class OnnxNetwork(network.ImportedNetwork):
     """What `from_onnx` gives."""
 
-    def __init__(self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int) -> None:
+    def __init__(
+        self, content: OnnxContent, sizes: Mapping[str, int], known: Mapping[str, Any], most: int = network.MOST
+    ) -> None:
         self.content, self.size, self.known = content, len(content.steps), dict(known)
         self.said = described_as(content, content.name)  # while the weights are still there
         slots = [each for each in content.inputs if each.name not in self.known]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ShapeError
@@ -40,7 +41,7 @@ def concat(tensors: Tensors, axis: Axis = 0) -> Any:
     return _added(tensors, at)
 
 
-def _added(tensors: list[TensorNode], at: int) -> TensorNode:
+def _added(tensors: Sequence[TensorNode], at: int) -> TensorNode:
     """The sum of the tensors, each with zeros where the others lie."""
     total, start = sum(each.shape[at] for each in tensors), 0
     result: TensorNode | None = None
