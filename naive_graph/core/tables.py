@@ -394,8 +394,8 @@ class Tables:
             *((self.names, row) for row in list(self.names) if row >= rows),
             *((self.handles, row) for row in list(self.handles) if row >= rows),
             *((self.counters, key) for key in list(self.counters) if key[1] >= rows),
-            *((self.unfolded, key) for key, found in list(self.unfolded.items()) if found.end > rows),
-        ]
+            *((self.unfolded, key) for key, found in self.unfolded.copy().items() if found.end > rows),
+        ]  # a copy is made in one step; a list of items is not, for each item may wake the collector
         gone = [(known, key, known.get(key)) for known, key in keys]
         self.unset.difference_update([row for row in list(self.unset) if row >= rows])
         self._cache = {}

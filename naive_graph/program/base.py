@@ -241,7 +241,10 @@ class ProgramBase:
     def hold(self, array: Any) -> None:
         """Read the weights from this array from now on. It is laid out as the one that `weights=` was given."""
         if type(self._kept) is not InArray:
-            raise FeedError("This Program reads its Variables, or its tensors' leaves. Give it an array when you make it: weights=array.")
+            raise FeedError(
+                "This Program reads its Variables, or its tensors' leaves. "
+                "Give it an array when you make it: weights=array."
+            )
         self._kept.hold(array)
 
     def minimize(self, rule: Any = 0.1, steps: int = 100, *inputs: Any, feed: Feed | None = None) -> Any:

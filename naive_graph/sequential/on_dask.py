@@ -35,14 +35,14 @@ def on_dask(
         client, own = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None), True  # type: ignore[no-untyped-call]
     try:
         with said(TrainingError):
-            return _run(client, network, buffers, samples, labels, policy, flow, parts, before)
+            return _run(client, network, buffers, samples, labels, policy, flow=flow, parts=parts, before=before)
     finally:
         if own:
             client.close()
 
 
 def _run(
-    client: Any, network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str,
+    client: Any, network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str, *,
     flow: Dataflow, parts: list[list[str]], before: tuple[int, int],
 ) -> Ran:  # fmt: skip
     between = [each.name for each in flow.crossing(parts)]

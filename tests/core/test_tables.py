@@ -1,6 +1,6 @@
 """The graph is two tables: columns that grow and shrink together."""
 
-from types import CodeType
+from types import CodeType, SimpleNamespace
 
 import pytest
 from graphs import any_graph, build, check_consistent, snapshot
@@ -174,3 +174,29 @@ def test_what_is_packed_keeps_its_order_within_a_key():
 
 def test_nothing_packed_is_nothing():
     assert [list(column) for column in packed([], [], 2)] == [[0, 0, 0], []]
+
+
+def test_a_finalizer_may_unfold_a_tensor_while_the_graph_is_cut_back():
+    """The collector runs while a list of pairs is made, and whatever it frees may add to what is looked through."""
+    import gc
+
+    tables = Tables()
+    for key in range(3000):
+        tables.unfolded[key] = SimpleNamespace(end=0)
+
+    class Waiting:
+        def __del__(self):
+            tables.unfolded[object()] = SimpleNamespace(end=0)
+
+    thresholds = gc.get_threshold()
+    try:
+        gc.set_threshold(50)
+        for _ in range(20):
+            mark = tables.mark()
+            for _ in range(60):
+                waiting = Waiting()
+                waiting.self = waiting
+            tables.cut(mark)
+    finally:
+        gc.set_threshold(*thresholds)
+    assert len(tables.unfolded) > 3000
