@@ -6,6 +6,7 @@ learned      which of it is learned, by what is done with it
 asked        what a caller asks for by name
 described    what is in a file, in words
 onnx/        `from_onnx`, `to_onnx`
+scopes       where its nodes stand, by their names
 tensorflow/  `from_tensorflow`
 """
 

@@ -17,6 +17,7 @@ from ..tensor.evaluation.evaluate import computed, operand, written_out
 from ..tensor.evaluation.recipes import Recipe, missing, recipes
 from ..tensor.nodes import LeafNode, LeafType
 from ..training.model import Model
+from .scopes import NamedScopes
 from .weights import StoredWeights, Weight
 
 Sizes = tuple[tuple[int, ...], ...]
@@ -95,7 +96,7 @@ class ImportedNetwork:
         self.most = most
         self.name, self.slots, self.weights, self.sizes = name, [*map(named, slots)], weights, dict(sizes)
         check_sizes(self.slots, sizes)
-        self.built: dict[Sizes, BuiltGraph] = {}
+        self.scopes, self.built = NamedScopes(), dict[Sizes, BuiltGraph]()
         if all(map(self._is_sized, self.slots)):
             self.graph_of(tuple(self._shape(each) for each in self.slots))
 

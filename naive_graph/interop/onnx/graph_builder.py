@@ -216,7 +216,8 @@ class GraphBuilder:
     ) -> None:  # fmt: skip
         outputs = [next(iter(each.forms.values())) for each in results]
         label = results[0].label if len(results) == 1 else results[0].label.removesuffix("_0")
-        inside = not scope or label.startswith(f"{scope}/")  # as TensorFlow's names begin with their scopes
+        # Names of imported networks begin with their scopes.
+        inside = not scope or label.removeprefix("/").startswith((f"{scope}/", f"{scope.replace('/', '.')}."))
         self.node(operator, inputs, outputs, label if inside else f"{scope}/{label}", domain=domain, **attributes)
 
     def node(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], name: str, **attributes: Any) -> None:

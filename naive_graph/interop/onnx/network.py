@@ -52,8 +52,10 @@ class OnnxNetwork(network.ImportedNetwork):
             builder.types[slot.name] = slot.type
         builder.values |= self.known
         builder.types |= {each.name: each.type for each in self.content.inputs if each.name in self.known}
-        for step in self.content.steps:
-            builder.take(step)
+        with self.scopes.building():
+            for step in self.content.steps:
+                self.scopes.enter(step.name)
+                builder.take(step)
         values = {each.name: builder.value(each.name) for each in self.content.outputs}
         outputs = {
             name: builder.node(name, value) if isinstance(value, np.ndarray) else value

@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ...core.records import Scope
 from ...errors import ImportAttributeError, ImportModelError, NaiveGraphError
-from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode, size_of
 from ...tensor.nodes import LeafNode, LeafType
 from ...tensor.operators.mapping import ALL, REQUIRED, Attribute, Fixed, Input, Name
 from ...tensor.operators.row import Row
 from ...tensor.operators.table import TABLE
+from ..scopes import NamedScopes
 from ..weights import StoredWeights, Weight
 from .folding import folded, small
 from .steps import GraphStep
 from .values import Type
 
-LONGEST, DEEPEST = 1000, 50  # a path of scopes
 MOST_ENTRIES = 2**25  # of a tensor
 Special = Callable[["TensorFlowBuilder", GraphStep], Sequence[Any]]
 SPECIAL: dict[str, Special] = {}  # operators that are no row, or more than one; see special.py
@@ -56,14 +54,14 @@ class TensorFlowBuilder:
     """The results of steps, by name: constants that are known, and tensor nodes."""
 
     def __init__(
-        self, weights: StoredWeights, constants: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], most: int
-    ) -> None:
+        self, weights: StoredWeights, scopes: NamedScopes, constants: Mapping[str, Any],
+        shapes: Mapping[str, Sequence[int]], most: int,
+    ) -> None:  # fmt: skip
         self.most = most // 8  # entries of all tensors
-        self.weights, self.constants, self.shapes = weights, constants, shapes
+        self.weights, self.scopes, self.constants, self.shapes = weights, scopes, constants, shapes
         self.results: dict[str, Sequence[Any]] = {}
         self.inputs: dict[str, LeafNode] = {}
         self.whole: set[TensorNode] = set()  # what is a whole number or a truth value to TensorFlow
-        self.scopes: dict[str, Scope | None] = {"": CURRENT.tables.scope_now}
         self.entries = 0
 
     # --- what a step reads ---
@@ -110,7 +108,7 @@ class TensorFlowBuilder:
 
     def take(self, step: GraphStep) -> None:
         """Give a step its results. Raises ImportModelError, which names it."""
-        self.enter(step.name)
+        self.scopes.enter(step.name)
         try:
             found = SPECIAL[step.op](self, step) if step.op in SPECIAL else self.by_row(step)
         except ImportModelError:
@@ -118,23 +116,6 @@ class TensorFlowBuilder:
         except (NaiveGraphError, MemoryError) as error:
             raise ImportModelError(f"{label(step)}: {error}") from None
         self.results[step.name] = found
-
-    def enter(self, name: str) -> None:
-        """What is made next stands in the scope of a name: `dense/MatMul` in `dense`."""
-        path = name.rpartition("/")[0]
-        if len(path) > LONGEST or path.count("/") > DEEPEST:
-            path = ""
-        if path not in self.scopes:
-            at, outer = 0, self.scopes[""]
-            while at < len(path):
-                end = path.find("/", at)
-                end = len(path) if end < 0 else end
-                inner = path[:end]
-                if inner not in self.scopes:
-                    self.scopes[inner] = Scope(path[at:end] or "/", outer)
-                at, outer = end + 1, self.scopes[inner]
-        if CURRENT.tables.scope_now is not self.scopes[path]:
-            CURRENT.tables.enter(self.scopes[path])
 
     def by_row(self, step: GraphStep) -> Sequence[Any]:
         """The results of the row that stands for a step."""

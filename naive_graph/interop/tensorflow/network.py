@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import ImportModelError
-from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode
 from ...tensor.operators import every  # noqa: F401 - all rows
 from .. import network
@@ -38,16 +37,11 @@ class TensorFlowNetwork(network.ImportedNetwork):
 
     def build(self, sizes: Sizes) -> BuiltGraph:
         shapes = {slot.name: shape for slot, shape in zip(self.slots, sizes)}
-        builder, outer = (
-            TensorFlowBuilder(self.weights, self.content.arrays, shapes, self.most),
-            CURRENT.tables.scope_now,
-        )
-        try:
+        builder = TensorFlowBuilder(self.weights, self.scopes, self.content.arrays, shapes, self.most)
+        with self.scopes.building():
             for step in self.content.steps:
                 builder.take(step)
             outputs = {written: _output(builder, *place) for written, place in self.content.outputs.items()}
-        finally:
-            CURRENT.tables.enter(outer)
         found = {step.name: _known_by(builder.results[step.name]) for step in self.content.steps}
         inputs = {slot.name: builder.inputs[slot.name] for slot in self.slots}
         return BuiltGraph(inputs, outputs, {name: each for name, each in found.items() if each is not None})
