@@ -9,9 +9,10 @@ import pytest
 from measured import Measured
 from pictures import both
 
-from naive_graph import LeafNode, Variable, draw, gradients, linear, lower
+from naive_graph import Graph, LeafNode, Variable, draw, gradients, linear, lower, step
 from naive_graph.errors import DrawingError, NodeError
 from naive_graph.tensor import conv2d
+from naive_graph.training import Model
 
 
 def leaf(name, *shape):
@@ -21,6 +22,49 @@ def leaf(name, *shape):
 @pytest.fixture
 def y():
     return linear("ij,j->i", leaf("W", 2, 3), leaf("x", 3), name="y")
+
+
+def test_the_weights_of_a_convolution_are_pictures_of_its_windows():
+    image, kernel = leaf("x", 1, 4, 4, 2), leaf("k", 2, 2, 2, 3)
+    y = conv2d(image, kernel)
+    y.eval()
+    grid = next(box.grid for box in draw(y).scene.boxes if box.lines[0].startswith("k "))
+    assert not any(cell.text for cell in grid.cells)
+    where = {cell.said.partition(" = ")[0]: (cell.row, cell.column) for cell in grid.cells}
+    (up, left), (down, right) = where["k[0,0,1,2]"], where["k[1,1,1,2]"]  # of one window, from one channel to another
+    assert (down - up, right - left) == (1, 1)
+    assert where["k[0,0,1,2]"][0] == where["k[0,0,1,0]"][0] and where["k[0,0,1,2]"][1] == where["k[0,0,0,2]"][1]
+
+
+def test_what_was_computed_is_never_called_not_computed():
+    x = leaf("x", 1, 4, 4, 1)
+    y = (conv2d(x, leaf("k", 2, 2, 1, 1)).tanh() * 2.0).sum()
+    assert "not computed" in lines(draw(y))
+    y.eval()
+    assert "not computed" not in lines(draw(y))
+    z = (leaf("v", 3) * 2.0).sum()
+    lower(z)
+    Graph.forward()
+    assert "not computed" not in lines(draw(z)) and "12" in lines(draw(z))
+
+
+def test_a_network_is_drawn_by_its_outputs_and_a_model_by_its_weights():
+    class Network:  # as imported ones are
+        def __init__(self, **outputs):
+            self.outputs = outputs
+
+        def graph_of(self): ...
+
+    y = leaf("x", 2).tanh()
+    assert lines(draw(Network(y=y))) == lines(draw([y]))
+    assert len(step(Network(y=y))) == len(step(y))
+    with pytest.raises(NodeError, match=r"several outputs. Give one: step\(network.outputs\['y'\]\)"):
+        step(Network(y=y, z=y * 2))
+    model = Model(seed=1)
+    model.add_parameters((2, 3), name="W")
+    assert lines(draw(model)) == ["W  (2 × 3)"]
+    with pytest.raises(NodeError, match="step takes a node, a tensor or a network"):
+        step(model)
 
 
 def lines(picture):
@@ -127,7 +171,7 @@ def test_an_opened_tensor_shows_its_scalars(y):
     scene = draw(y, open=y).scene
     inside = [box for box in scene.boxes if box.scope]
     assert [box.lines[0] for box in inside].count("×") == 6
-    assert {"+  y[0]", "+  y[1]"} < {box.lines[0] for box in inside}
+    assert {"y[0]: +", "y[1]: +"} < {box.lines[0] for box in inside}
     assert set(scene.scope_names.values()) == {"y  (2)"}
     assert {"tensor-0", "tensor-1"} < {box.id for box in scene.boxes}
 
@@ -137,7 +181,7 @@ def test_an_opened_tensor_stands_in_the_order_of_its_entries(y):
     picture = draw(y, open=True)
     boxes, tops = Measured(picture.svg).boxes, {}
     for box in picture.scene.boxes:
-        tops[box.lines[0].removeprefix("+  ")] = boxes[box.id][1]
+        tops[box.lines[0].removesuffix(": +")] = boxes[box.id][1]
     for names in ([f"W[{i},{j}]" for i in (0, 1) for j in (0, 1, 2)], ["x[0]", "x[1]", "x[2]"], ["y[0]", "y[1]"]):
         assert names == sorted(names, key=tops.__getitem__)
 

@@ -61,6 +61,7 @@ def draw(
     to show as their scalars, once they were lowered: one, several, or True. The
     tasks of a tensor, `DAGExecutionEngine().tasks(t)`, are drawn by their levels.
     A Sequential, or its dataflow, shows operators and streams; splitjoins fold.
+    Of an imported network the outputs are drawn; of a Model its weights.
 
     Of the report of a gradcheck the worst entries are drawn, as a plot.
 
@@ -95,8 +96,7 @@ def draw(
         raise DrawingError("after and feed are for a Program: draw(Program(y), after='dots').")
     tables = CURRENT.tables
     wishes = Wishes(values, grads, partials, fold, most, bundle=True)
-    if hasattr(type(what), "expand"):  # a sequential network
-        what = what.expand()
+    what = _expression(what)
     with tables.lock, Lasting(tables):
         describe, count = _describer(what, absorbed, most, open)
         described, whole, name = describe(wishes), None, _name(what, count)
@@ -107,6 +107,19 @@ def draw(
     less = ({"fold": True}, {"most": None, "fold": None}, {"most": NEAREST})
     fewer = [partial(describe, replace(wishes, **each)) for each in less]
     return Picture(described, direction, whole, name, fewer)
+
+
+def _expression(what: Any) -> Any:
+    """What a network computes: a Sequential's dataflow, an imported network's outputs; of a Model its weights."""
+    if hasattr(type(what), "expand"):
+        return what.expand()
+    if hasattr(type(what), "graph_of"):
+        return list(what.outputs.values())
+    if hasattr(type(what), "add_parameters"):
+        from ...training.model import parameter  # brings NumPy
+
+        return [parameter(each) for each in what.parameters]
+    return what
 
 
 def _name(what: Any, count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -72,7 +73,7 @@ class Folder:
 
     def names(self) -> dict[str, str]:
         """What is written on each scope."""
-        return {name: visible(scope.name) for scope, name in self._ids.items()}
+        return {name: visible(short(scope.name, scope.parent)) for scope, name in self._ids.items()}
 
     def _is_folded(self, scope: Scope, depth: int) -> bool:
         if self.fold is None or isinstance(self.fold, bool):
@@ -103,6 +104,18 @@ def around(scope: Scope | None) -> list[Scope]:
 
 def path(scope: Scope) -> str:
     return "/".join(each.name for each in around(scope))
+
+
+def short(name: str, scope: Scope | None) -> str:
+    """A name without the path that it stands in, which names of imported networks begin with.
+
+    >>> short("/encoder/layer/MatMul", Scope("layer", Scope("encoder"))), short("b", Scope("a"))
+    ('MatMul', 'b')
+    """
+    plain = name.removeprefix("/")
+    paths = [f"{path(each)}/" for each in around(scope)] if re.search("[./]", plain) else []
+    known = [len(each) for each in paths if plain.startswith((each, each.replace("/", ".")))]
+    return plain[max(known) :] or name if known else name
 
 
 def _paths(fold: object) -> tuple[str, ...]:

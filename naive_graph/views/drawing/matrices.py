@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor.base import TensorNode, entry_name
-from ...tensor.nodes import NonlinearNode
+from ...tensor.nodes import LeafNode, LeafType, NonlinearNode
 from ...tensor.selection import SelectionNode
 from ..look import shown
 from .scene import Cell, Grid
@@ -24,9 +24,10 @@ APART = 0.4  # cells between the matrices that a tensor of three axes or more is
 
 def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
     """The tensor as a matrix, or as several below each other; None if it is a number, or too large to be drawn."""
-    extents = [extent for extent in node.shape if extent > 1] or [1] * bool(node.rank)
-    if not extents or node.size > MOST_CELLS:
+    if not node.rank or node.size > MOST_CELLS:
         return None
+    order = _kernel_first(node)
+    extents = [node.shape[axis] for axis in order if node.shape[axis] > 1 or _is_kernel(node)] or [1]
     high, wide = extents[-2] if len(extents) > 1 else 1, extents[-1]
     beside = extents[-3] if len(extents) > 3 else 1  # matrices in a row; of three axes they stand below each other
     below = prod(extents[:-2]) // beside
@@ -34,18 +35,30 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
     if columns > LONGEST or rows > LONGEST:
         return None
     numbers = None if value is None else np.asarray(value, dtype=float).reshape(-1)
-    written = numbers is not None and wide <= WIDEST and node.size <= MOST_WRITTEN
+    # Kernels are looked at, not read.
+    written = numbers is not None and wide <= WIDEST and node.size <= MOST_WRITTEN and not _is_kernel(node)
     largest = 0.0 if numbers is None else float(np.max(np.abs(numbers), initial=0.0, where=np.isfinite(numbers)))
     cells = []
-    for place in range(node.size):
-        block, row = divmod(place // wide, high)
-        at = block // beside * (high + APART) + row, block % beside * (wide + APART) + place % wide
+    for place, at in enumerate(np.argsort(np.arange(node.size).reshape(node.shape).transpose(order), axis=None)):
+        block, row = divmod(int(at) // wide, high)
+        spot = block // beside * (high + APART) + row, block % beside * (wide + APART) + int(at) % wide
         number = None if numbers is None else float(numbers[place])
         said = entry_name(name, node.shape, place) + ("" if number is None else f" = {shown(number, 6)}")
         text = _short(number) if written and number is not None else ""
         share = None if number is None or not np.isfinite(number) else number / largest if largest else 0.0
-        cells.append(Cell(*at, text, said, share, number is not None))
+        cells.append(Cell(*spot, text, said, share, number is not None))
     return Grid(columns, rows, cells)
+
+
+def _is_kernel(node: TensorNode) -> bool:
+    """Whether these are weights of a convolution: windows of so many rows and columns, from channels to channels."""
+    return isinstance(node, LeafNode) and node.leaf_type != LeafType.INPUT and node.rank == 4 and node.size > 1
+
+
+def _kernel_first(node: TensorNode) -> list[int]:
+    """The axes so that the last two are a window's: conv2d has those in front, other frameworks at the end."""
+    axes = [*range(node.rank)]
+    return [2, 3, 0, 1] if _is_kernel(node) and node.shape[0] == node.shape[1] else axes
 
 
 def _short(number: float) -> str:

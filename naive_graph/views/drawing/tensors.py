@@ -10,19 +10,22 @@ from itertools import islice
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from ...core.tables import Scope, Tables
 from ...errors import DrawingError
 from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
 from ...tensor.equation_text import TEXT, EquationWriter
+from ...tensor.lowering.bulk import ONE
 from ...tensor.nodes import LeafNode, LeafType, LinearNode, OpType
 from ...tensor.notation import names_among
 from ...tensor.selection import SelectionNode
 from ..look import shown
-from .folding import Folder
+from .folding import Folder, short
 from .lettering import visible
-from .matrices import MOST_CELLS, feeds, grid_of
+from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of
 from .scene import (
     NEAREST,
     READABLE,
@@ -47,19 +50,23 @@ class Drawn:
     def __init__(self, results: Sequence[TensorNode], wishes: Wishes, opened: Any) -> None:
         self.wishes, self.most = wishes, wishes.most or READABLE
         everything = ancestors(results)
-        self.names = names_among(everything)
-        visible_nodes = [node for node in everything if not isinstance(node, SelectionNode)]
-        self.left_out = max(0, len(visible_nodes) - self.most)
-        if self.left_out:
-            near = nearest_first(results, lambda node: (each for each in node.sources if each in visible_nodes))
-            visible_nodes = sorted(islice(near, self.most), key=lambda node: node.serial)
-        self.nodes = visible_nodes
-        self.place = {node: place for place, node in enumerate(self.nodes)}
-        self.scopes: list[tuple[int, Scope | None]] = [(place, node.scope) for node, place in self.place.items()]
-        many = len(self.nodes) > NEAREST and wishes.fold is None
-        self.folder = Folder(self, True if many and any(scope for _, scope in self.scopes) else wishes.fold, "tensor")
+        self.names = {node: short(name, node.scope) for node, name in names_among(everything).items()}
+        there = [node for node in everything if not isinstance(node, SelectionNode)]
+        self.reached = _reached(there)
+        many = len(there) > NEAREST and wishes.fold is None and any(node.scope for node in there)
+        self._hold(there, True if many else wishes.fold)
+        self.left_out = 0
+        if len(self.folder.grouped(range(len(there)))) > self.most:
+            near = islice(nearest_first(results, lambda node: filter(self.place.__contains__, node.sources)), self.most)
+            self._hold(sorted(near, key=lambda node: node.serial), True if many else wishes.fold)
+            self.left_out = len(there) - len(self.nodes)
         self.rows, self.said = self._open_rows(self._opened(opened))
         self.box_of = {row: f"row-{row}" for rows in self.rows.values() for row in rows}
+
+    def _hold(self, nodes: list[TensorNode], fold: object) -> None:
+        self.nodes, self.place = nodes, {node: place for place, node in enumerate(nodes)}
+        self.scopes: list[tuple[int, Scope | None]] = [(place, node.scope) for place, node in enumerate(nodes)]
+        self.folder = Folder(self, fold, "tensor")
 
     def scope(self, row: int) -> Scope | None:
         return self.nodes[row].scope
@@ -78,19 +85,21 @@ class Drawn:
             scalars = [node_box(CURRENT.tables, row, self.wishes, plain) for row in self.rows[node]]
             return [replace(box, scope=(*around, self.frame(node))) for box in scalars]
         kind = LEAF_BOXES[node.leaf_type] if isinstance(node, LeafNode) else "operator"
-        value = None if not self.wishes.values else node.value if isinstance(node, LeafNode) else node._value
+        value = _value(node) if self.wishes.values else None
         lines, formula = [f"{visible(self.names[node])}  {_shape(node)}"], self._formula(node)
         grid = grid_of(node, visible(self.names[node]), value)
+        if value is None and not node.name and node in self.reached and node.size > MOST_WRITTEN:
+            grid = None  # nothing is to be seen in it
         if formula:
             lines.append(visible(formula, MOST_LETTERS))
-        if value is None and self.wishes.values:
+        if value is None and self.wishes.values and node not in self.reached:
             lines.append("not fed" if kind == "placeholder" else "not computed")
         elif value is not None and not node.rank:
             lines.append(shown(float(value)))
         elif value is not None and grid is None:
             lines.append(f"from {shown(float(value.min()))} to {shown(float(value.max()))}")
         known = {each: f"tensor-{place}" for each, place in self.place.items()}
-        facts = {"feeds": feeds(node, known) if grid else "", "formula": formula, "through": "" if node.name else "yes"}
+        facts = {"feeds": feeds(node, known), "formula": formula, "through": "" if node.name else "yes"}
         wrong = value is not None and not all(map(isfinite, value.reshape(-1)[:MOST_CELLS]))
         facts = {what: fact for what, fact in facts.items() if fact}
         told = ", ".join([*lines, *(cell.text for cell in grid.cells if cell.text)]) if grid else ""
@@ -200,6 +209,27 @@ def described(node: TensorNode, most: int) -> str:
     if equation and len(equation) <= most:
         return visible(equation)
     return visible(f"a tensor {_shape(node)}" + (f" of {', '.join(named)}" if named else ""), most)
+
+
+def _value(node: TensorNode) -> Any:
+    """The entries as they are known: those that were kept, or those of its scalars; None if some are not."""
+    if isinstance(node, LeafNode):
+        return node.value
+    unfolding = CURRENT.tables.unfolded.get(node) if node._value is None else None
+    if unfolding is None or node.size > MOST_CELLS:
+        return node._value
+    values = [CURRENT.tables.value(row) if row >= 0 else float(row == ONE) for row in unfolding.rows.flat]
+    return None if None in values else np.array(values, dtype=float).reshape(node.shape)
+
+
+def _reached(nodes: Sequence[TensorNode]) -> set[TensorNode]:
+    """What was computed, though its entries may not have been kept: something that has a value stands on it."""
+    tables, reached = CURRENT.tables, {node for node in nodes if node._value is not None and node.sources}
+    for node in reversed(nodes):
+        last = tables.unfolded[node].end - 1 if node in tables.unfolded else -1
+        if node in reached or (node.sources and last >= 0 and tables.value(last) is not None):
+            reached.update((node, *node.sources))
+    return reached
 
 
 def _over(found: re.Match[str]) -> str:
