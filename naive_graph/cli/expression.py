@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
+import linecache
 import re
 import unicodedata
 import warnings
@@ -24,7 +25,8 @@ from ..errors import ExpressionError, NaiveGraphError
 from ..graph.nodes import Constant, Node, Variable
 from ..graph.registry import CURRENT, cut_back
 
-MOST_CHARACTERS = 100_000
+MOST_CHARACTERS, MOST_LOCATED = 100_000, 2_000
+WRITTEN = "the expression"  # as a file that it stands in
 OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.Gt: "greater", ast.Lt: "less",
     ast.GtE: "greater_equal", ast.LtE: "less_equal", ast.Eq: "equal", ast.NotEq: "not_equal",
@@ -62,6 +64,7 @@ def read(text: str, values: Mapping[str, float] | None = None) -> Node:
     naive_graph.errors.ExpressionError: There is no function 'lgo' (character 1). Did you mean 'log'?
     """
     text = _on_one_line(text)
+    linecache.cache[WRITTEN] = len(text), None, [f"{text}\n"], WRITTEN
     for name in values or ():
         if not isinstance(name, str):
             raise ExpressionError(f"A value is given to a name, a text, not to {name!r}. Write {{'x': 6.0}}.")
@@ -162,8 +165,17 @@ class ExpressionReader:
                 waiting.extend((None, 0, each) for each in reversed(inner))
             else:
                 first = len(results) - count
-                results[first:] = [make(results[first:])]
+                results[first:] = [self._made(part, make, results[first:])]
         return results[0]
+
+    def _made(self, part: ast.expr, make: Make, inner: list[Any]) -> Any:
+        """What a part is, made by a call that stands where the part does: so a node says where it was written."""
+        if len(self.text) > MOST_LOCATED:
+            return make(inner)
+        call = ast.parse("make(inner)", mode="eval")
+        for each in ast.walk(call):
+            ast.copy_location(each, part)
+        return eval(compile(call, WRITTEN, "eval"), {"make": make, "inner": inner})
 
     def _read(self, part: ast.expr) -> tuple[list[ast.expr], Make]:
         """The parts that must be made first, and what makes the whole of them; a refusal of what has no meaning."""

@@ -12,6 +12,7 @@ from ..graph.graph import Graph
 from ..graph.nodes import Constant
 from ..graph.printed import wrapped
 from ..views.steps.record import step
+from ..views.steps.run import Cast
 from ..views.steps.shown import Steps
 from ..views.steps.step import Step
 from .draw import check_suffix, numbers, written
@@ -40,17 +41,26 @@ def step_expression(
         if save is not None:
             written(steps.save(save, text), opened)
         elif listing or not sys.stdin.isatty() or not sys.stdout.isatty():
-            print(wrapped(steps.table(0, len(steps))))
+            events = told(steps)
+            print(wrapped("\n".join(f"{place:5}  {_sentence(each)}" for place, each in enumerate(events))))
         else:
             walk(steps, one_key, lambda text: print(wrapped(text)))
     return 0
 
 
+def told(steps: Steps) -> list[Step]:
+    """The steps as a page counts them when it opens: without the queue, and without the values of Constants."""
+    return [
+        each for each in steps
+        if each.kind != "enqueued" and not (each.kind == "read" and each.row in _cast(steps, each.row).constants)
+    ]  # fmt: skip
+
+
 def walk(steps: Steps, key: Callable[[], str], say: Callable[[str], object]) -> None:
     """Show steps as keys are pressed, until `q`."""
-    place, typed = 0, ""
+    place, typed, events = 0, "", told(steps)
     say(HELP)
-    say(shown(steps, steps[0]))
+    say(shown(steps, events, 0))
     while True:
         pressed = key()
         if pressed.isdigit():
@@ -61,38 +71,42 @@ def walk(steps: Steps, key: Callable[[], str], say: Callable[[str], object]) -> 
             return
         if wish == "help":
             say(HELP)
-        if wish == "jump" and int(typed) >= len(steps):
-            say(f"There is no step {typed}: the last is {len(steps) - 1}.")
-        target, typed = _target(steps, place, wish, typed), ""
+        if wish == "jump" and int(typed) >= len(events):
+            say(f"There is no step {typed}: the last is {len(events) - 1}.")
+        target, typed = _target(events, place, wish, typed), ""
         if target != place:
             place = target
-            say(shown(steps, steps[place]))
+            say(shown(steps, events, place))
 
 
-def _target(steps: Steps, place: int, wish: str, typed: str) -> int:
+def _target(events: Sequence[Step], place: int, wish: str, typed: str) -> int:
     """Where a wish leads; beyond an end, the end."""
     if wish == "contribution":
-        later = [step.index for step in steps.find(kind="contributed") if step.index > place]
-        return later[0] if later else place
-    wanted = {"next": place + 1, "back": place - 1, "first": 0, "last": len(steps) - 1}.get(wish, place)
+        return next((at for at in range(place + 1, len(events)) if events[at].kind == "contributed"), place)
+    wanted = {"next": place + 1, "back": place - 1, "first": 0, "last": len(events) - 1}.get(wish, place)
     if wish == "jump":
         wanted = int(typed)
-    return max(0, min(len(steps) - 1, wanted))
+    return max(0, min(len(events) - 1, wanted))
 
 
-def shown(steps: Steps, step: Step) -> str:
+def shown(steps: Steps, events: Sequence[Step], place: int) -> str:
     """A step as a few lines."""
-    queue = ", ".join(_called(steps, step, row) for row in step.queue[:10])
-    lines = [f"\n[{step.index}/{len(steps) - 1}] {step.phase}: {step.sentence}"]
-    lines += [f"    {step.running}"] if step.running else []
+    step = events[place]
+    queue = ", ".join(_cast(steps, row).called(row) for row in step.queue[:10])
+    lines = [f"\n[{place}/{len(events) - 1}] {step.phase}: {_sentence(step)}"]
     lines += [f"    ready: {queue}"] if queue else []
-    lines += [f"    waits for: {_called(steps, step, row)} {count}" for row, count in list(step.degrees.items())[:6]]
+    counts = list(step.degrees.items())[:6]
+    lines += [f"    waits for: {_cast(steps, row).called(row)} {count}" for row, count in counts]
     return "\n".join(lines)
 
 
-def _called(steps: Steps, step: Step, row: int) -> str:
-    cast = next(run.cast for run in steps.runs if row in run.cast.step_of)
-    return cast.called(row)
+def _sentence(step: Step) -> str:
+    """What happens, and the sum as it has grown by it."""
+    return f"{step.sentence} So far {step.running}." if step.running else step.sentence
+
+
+def _cast(steps: Steps, row: int) -> Cast:
+    return next(run.cast for run in steps.runs if row in run.cast.step_of)
 
 
 def one_key() -> str:

@@ -281,8 +281,9 @@ def test_step_lists_every_event_where_nobody_can_press_keys():
     done = run("step", "x*x - x", "x=3")
     assert done.returncode == 0
     assert done.stdout.splitlines()[0].split(maxsplit=1) == ["0", "Forward begins."]
-    assert "'mul' (row 1) is computed: 3.0 * 3.0 = 9.0." in done.stdout
-    assert done.stdout.rstrip().endswith("Variable 'x' is done: df/dx = 5.0.")
+    assert "x*x is computed: 3 * 3 = 9." in done.stdout
+    assert "So far df/dx = −1 (right of f) + 3 (left of x*x)" in " ".join(done.stdout.split())  # the sum as it grows
+    assert done.stdout.rstrip().endswith("x is done: df/dx = 5.")
 
 
 def test_step_saves_a_page(tmp_path):
@@ -309,19 +310,20 @@ def test_step_refuses_what_cannot_be_read(refuses):
 
 def test_step_goes_on_and_back_by_keys():
     from naive_graph import Variable, step
-    from naive_graph.cli.step import walk
+    from naive_graph.cli.step import told, walk
 
     x = Variable(3.0, name="x")
     f = x * x
     f.name = "f"
     steps, said = step(f), []
-    keys = iter(["\x1b[C", "\n", "\x1b[D", "\x1b[F", "\x1b[H", "b", "b", "5", "\n", "9", "9", "\n", "?", "z", "q"])
+    keys = iter(["\x1b[C", "\n", "\x1b[D", "\x1b[F", "\x1b[H", "b", "b", "4", "\n", "9", "9", "\n", "?", "z", "q"])
     walk(steps, lambda: next(keys), said.append)
     places = [line.split("]")[0].strip().lstrip("[") for line in said if "[" in line and "]" in line]
-    last = len(steps) - 1
-    first, second = (each.index for each in steps.find(kind="contributed"))
-    assert places == [f"{place}/{last}" for place in (0, 1, 2, 1, last, 0, first, second, 5, last)]
-    assert steps.table(5, 1).split() == ["5", *said[-4].split("] ")[1].split(": ", 1)[1].split("\n")[0].split()]
+    events = told(steps)  # as the page counts them
+    last = len(events) - 1
+    first, second = (at for at, each in enumerate(events) if each.kind == "contributed")
+    assert places == [f"{place}/{last}" for place in (0, 1, 2, 1, last, 0, first, second, 4, last)]
+    assert f"[4/{last}] {events[4].phase}: {events[4].sentence} So far {events[4].running}." in said[-4]
     assert said[-3] == f"There is no step 99: the last is {last}."
     assert sum("Enter: next" in line for line in said) == 2
 

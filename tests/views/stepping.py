@@ -45,7 +45,7 @@ class Seen:
             "[Number(g.id.slice(4)), g.querySelector(kind)?.textContent ?? ''])",
             f".ng-{kind}",
         )
-        return {row: text.replace("−", "-") for row, text in found if text}
+        return {row: text for row, text in found if text}
 
     def marked(self, name: str) -> set[str]:
         return set(self.view.evaluate(f"[...document.querySelectorAll('.ng-drawing .ng-{name}')].map(g => g.id)"))

@@ -33,22 +33,22 @@ def unrolled(samples=10):
 def test_a_plan_is_drawn_row_by_row():
     _, f = minimum_problem()
     picture = Program(f).draw(after="plan")
-    assert lines(picture) == [["x"], ["7"], ["−  r2"], ["2"], ["^  r4"], ["10"], ["+  r6"], ["log  result"]]
+    assert lines(picture) == [["x"], ["7"], ["r2: −"], ["2"], ["r4: ^"], ["10"], ["r6: +"], ["result: log"]]
     assert [box.kind for box in picture.scene.boxes][:3] == ["variable", "constant", "operator"]
 
 
 def test_a_dot_shows_its_terms_and_an_arrow_for_each_factor():
     _, f = minimum_problem()
     picture = Program(f).draw(after="dots")
-    dot = boxes(picture)["dot  r5"]
-    assert (dot.kind, dot.lines) == ("dot", ["dot  r5", "r2·r2 + 10"])
+    dot = boxes(picture)["r5: dot"]
+    assert (dot.kind, dot.lines) == ("dot", ["r5: dot", "r2·r2 + 10"])
     assert [arrow.source for arrow in picture.scene.arrows if arrow.target == "row-5"] == ["row-2", "row-2", "row-4"]
 
 
 def test_a_negative_factor_stands_in_brackets():
     x = Variable(1.0, name="x")
     y = x * -2.0 + 1.0
-    assert ["dot  result", "x·(−2) + 1"] in lines(Program(y).draw(after="dots"))
+    assert ["result: dot", "x·(−2) + 1"] in lines(Program(y).draw(after="dots"))
 
 
 def test_a_long_sum_shows_its_first_terms():
@@ -56,7 +56,7 @@ def test_a_long_sum_shows_its_first_terms():
     y = 0.0 + xs[0]
     for x in xs[1:]:
         y = y + x
-    assert lines(Program(y).draw(after="dots"))[-1] == ["dot  result", "0 + x0 + x1 + x2 + (4 more)"]
+    assert lines(Program(y).draw(after="dots"))[-1] == ["result: dot", "0 + x0 + x1 + x2 + (4 more)"]
 
 
 def test_operands_are_counted_where_their_order_matters():
@@ -76,14 +76,14 @@ def test_results_are_called_by_their_names_and_derivatives_by_theirs():
     x, f = minimum_problem()
     f.name = "f"
     picture = Program(f, wrt=[x]).draw()
-    assert {"log  f", "dot  df/dx"} <= boxes(picture).keys()
+    assert {"f: log", "df/dx: dot"} <= boxes(picture).keys()
 
 
 def test_a_row_that_is_two_results_has_both_names():
     x = Variable(1.0, name="x")
     y, z = x.sin(), x.sin()
     y.name, z.name = "y", "z"
-    assert "sin  y, z" in boxes(Program([y, z]).draw())
+    assert "y, z: sin" in boxes(Program([y, z]).draw())
 
 
 def test_a_leaf_that_is_a_result_keeps_its_own_name():
@@ -95,8 +95,8 @@ def test_a_leaf_that_is_a_result_keeps_its_own_name():
 
 def test_a_leaf_without_a_name_is_called_by_its_row():
     x = Variable(1.0)
-    assert lines(Program(x.sin(), wrt=[x]).draw(after="plan")) == [["r0", "Variable (row 0)"], ["sin  result"]]
-    assert "cos  d/d(row 0)" in boxes(Program(x.sin(), wrt=[x]).draw())
+    assert lines(Program(x.sin(), wrt=[x]).draw(after="plan")) == [["r0", "Variable (row 0)"], ["result: sin"]]
+    assert "d/d(row 0): cos" in boxes(Program(x.sin(), wrt=[x]).draw())
 
 
 def test_found_samples_stand_in_a_frame():
@@ -104,7 +104,7 @@ def test_found_samples_stand_in_a_frame():
     picture = Program(loss).draw(after="lanes")
     inside = [box for box in picture.scene.boxes if box.scope == ("samples-1",)]
     assert picture.scene.scope_names == {"samples-1": "10 samples"}
-    assert [box.lines[0].split()[0] for box in inside if box.kind not in ("constant", "variable")] == [
+    assert [box.lines[0].split()[1] for box in inside if box.kind not in ("constant", "variable")] == [
         "×", "−", "tanh"
     ]  # fmt: skip
     assert boxes(picture)["w"].scope == ()
@@ -129,7 +129,7 @@ def test_a_leaf_of_samples_shows_the_first_names():
 def test_a_total_says_over_how_many_samples():
     w, loss = unrolled()
     totals = [box.lines for box in Program(loss, wrt=[w]).draw().scene.boxes if box.kind == "total"]
-    assert [(each[0].split()[0], each[2]) for each in totals] == [
+    assert [(each[0].split()[1], each[2]) for each in totals] == [
         ("total", "over 10 samples"),
         ("reduce", "over 10 samples"),
     ]
@@ -142,13 +142,13 @@ def test_a_batch_is_drawn_for_every_sample():
     assert picture.scene.scope_names == {"samples-1": "every sample"}
     assert boxes(picture)["p"].scope == ("samples-1",)
     assert ["number of", "samples"] in lines(picture)
-    assert ["total  r5", "r4", "over every sample"] in lines(picture)
+    assert ["r5: total", "r4", "over every sample"] in lines(picture)
 
 
 def test_the_pieces_of_a_softmax_have_names():
     shares = softmax([Variable(1.0, name="p"), Variable(2.0, name="q")])
     picture = Program(shares).draw()
-    assert {"largest  r2", "exp_below  r3", "÷  result"} <= boxes(picture).keys()
+    assert {"r2: largest", "r3: exp_below", "result: ÷"} <= boxes(picture).keys()
 
 
 def test_every_pass_of_a_program_can_be_drawn_in_both_layouts():
@@ -180,7 +180,7 @@ def test_of_many_results_the_output_is_shown_with_what_it_is_made_of():
         y = (y * x).sin()
     y.name = "y"
     shown = [box.lines[0] for box in Program(y, wrt=xs).draw(most=30).scene.boxes]
-    assert {"sin  y", "dot  dy/dx0"} <= set(shown) and any(line.startswith("×") for line in shown)
+    assert {"y: sin", "dy/dx0: dot"} <= set(shown) and any(line.endswith("×") for line in shown)
     assert not any("dy/dx20" in line for line in shown)
 
 

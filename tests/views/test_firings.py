@@ -66,7 +66,7 @@ def test_the_browser_is_given_every_firing_and_every_sample():
     steps = step(NETWORK, feed=FEED)
     flow = unpacked(steps.walk().blob)[0]["flow"]
     assert [each["text"] for each in flow["fired"]] == [each.sentence for each in steps[1:]]
-    assert flow["fed"]["data"] == ["[1, 2, 3, 4]", "[0, 1, 0, -1]"]
+    assert flow["fed"]["data"] == ["[1, 2, 3, 4]", "[0, 1, 0, −1]"]
 
 
 @pytest.mark.parametrize("feed", [None, 3, {"data": [[1, 2, 3, 4]]}, {"x": 1}])

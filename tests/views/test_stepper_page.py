@@ -11,7 +11,7 @@ from test_stepper import CONTRAST, layers, small
 
 from naive_graph import Graph, Sequential, Variable, record, step
 from naive_graph.sequential import Activation, Conv2D, Dense
-from naive_graph.views.steps.describe import figure
+from naive_graph.views.look import shown
 
 SIZES = [(1280, 800), (768, 1024), (390, 844)]
 
@@ -178,7 +178,7 @@ def test_a_step_is_typed_and_linked(opened: Any) -> None:
 @pytest.mark.browser
 def test_the_next_change_of_a_gradient_is_found(opened: Any) -> None:
     steps = step(small())
-    changes = [each.index for each in steps.find(kind="contributed") if each.label == "Variable 'x'"]
+    changes = [each.index for each in steps.find(kind="contributed") if each.label == "x"]
     assert len(changes) == 3
     seen = opened(steps)
     seen.press("/")
@@ -284,8 +284,8 @@ id => {
   window.watched = [];
   const look = () => {
     const token = document.querySelector('.ng-token');
-    const grad = document.querySelector(`[id="${id}"] .ng-grad`).textContent.replaceAll('−', '-');
-    const said = token?.querySelector('text').textContent.replaceAll('−', '-') ?? null;
+    const grad = document.querySelector(`[id="${id}"] .ng-grad`).textContent;
+    const said = token?.querySelector('text').textContent ?? null;
     window.watched.push([token?.getBoundingClientRect().x ?? null, said, grad]);
     requestAnimationFrame(look);
   };
@@ -298,7 +298,7 @@ id => {
 def test_a_gradient_travels_to_who_receives_it_and_is_added(opened: Any) -> None:
     steps = step(small())
     seen = opened(steps, reduced_motion="no-preference")
-    last = [each for each in steps.find(kind="contributed") if each.label == "Variable 'x'"][-1]
+    last = [each for each in steps.find(kind="contributed") if each.label == "x"][-1]
     seen.go(last.index - 1)
     seen.view.evaluate(WATCH, f"row-{last.row}")
     seen.press("ArrowRight")
@@ -306,8 +306,8 @@ def test_a_gradient_travels_to_who_receives_it_and_is_added(opened: Any) -> None
     watched = seen.view.evaluate("watched")
     way = [x for x, _, _ in watched if x is not None]
     assert len(way) > 2 and way == sorted(way, reverse=True) and way[-1] < way[0]  # to the left, against the arrow
-    assert {text for _, text, _ in watched} - {None} == {figure(last.contribution)}
-    before, share, total = (figure(each) for each in (last.total - last.contribution, last.contribution, last.total))
+    assert {text for _, text, _ in watched} - {None} == {shown(last.contribution)}
+    before, share, total = (shown(each) for each in (last.total - last.contribution, last.contribution, last.total))
     grads = list(dict.fromkeys(grad for _, _, grad in watched))
     assert grads[-3:] == [f"grad {before}", f"{before} + {share}", f"grad {total}"]
 
@@ -365,7 +365,7 @@ def test_the_curve_and_the_contour_move_with_the_walk(opened: Any) -> None:
     assert len({tuple(place) for place in places}) == len(steps.iterations)
     value = steps.find(iteration=2, operator="add", kind="evaluated")[-1].value
     seen.go(steps.iterations[2])
-    assert seen.root.locator(".ng-charts > span").inner_text() == f"iteration 2: {figure(value)}"
+    assert seen.root.locator(".ng-charts > span").inner_text() == f"iteration 2: {shown(value)}"
 
 
 @pytest.mark.browser

@@ -4,7 +4,8 @@ scene                    boxes and arrows
 folding, alike           scopes that open and close; parts that are alike, as one
 tensors, matrices        tensors as what they hold
 tasks, flows, plans      the scenes of other things
-lettering, shapes        what a label may hold; how large a box is, and its outline
+lettering, names         what a label may hold; what a node is called everywhere
+shapes                   how large a box is, and its outline
 dot, engine              the text that dot lays out, and dot itself; engine.js runs it in a page
 layout                   the page: where dot put everything
 ink, raster              the page as SVG; PNG and PDF made from that

@@ -10,7 +10,8 @@ from ..look import COLOURS, FONT, LIGHT, LINE, SMALL, TEXT, TITLE, heat, svg_sty
 from .dot import heading
 from .layout import MARGIN, Page
 from .lettering import text_width
-from .scene import Arrow, Box, Cell, Scene, ordinal
+from .names import ordinal
+from .scene import Arrow, Box, Cell, Scene
 from .shapes import box_size, outline, placed
 
 DASHES = {"dashed": ' stroke-dasharray="4 3"', "dotted": ' stroke-dasharray="1 3"', "solid": ""}

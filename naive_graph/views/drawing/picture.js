@@ -5,12 +5,7 @@
   const HIGH = 640;  // pixels, in a notebook
   const FEW = 100;  // nodes, beyond which scopes begin closed
   const PATHS = 3, FACTORS = 8;  // that are written out
-  const number = (value) => {
-    if (Number.isNaN(value)) return "not a number";
-    if (!Number.isFinite(value)) return value > 0 ? "infinite" : "−infinite";
-    return String(Number(value.toPrecision(5))).replace("e+", "e").replaceAll("-", "−");
-  };
-  const factor = (value) => (value < 0 ? `(${number(value)})` : number(value));
+  const factor = (value) => (value < 0 ? `(${figure(value)})` : figure(value));
   const parse = (text) => JSON.parse(text ?? "{}");
   const open = (text) => new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
 
@@ -47,7 +42,7 @@
     const all = (selector) => [...svg.querySelectorAll(selector)];
     const stage = staging(view, svg, text, dot, root.dataset.wish);
     const { nodes, frames, edges, shut, path, holder, shown } = stage;
-    const called = (id) => (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
+    const called = (id) => nodes.get(id)?.dataset.name ?? (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
     const tell = (words) => (said.textContent = words);
     const caption = written.join(" ");
 
@@ -162,12 +157,12 @@
       }
       if (!counts.get(id)) return words;
       const product = (factors) => factors.filter((each) => each !== 1).map(factor).join("·") || "1";
-      const paths = [], name = (each, other) => nodes.get(each)?.dataset.name ?? other;  // else there may be many like it
+      const paths = [], [top, bottom] = [ends[0], id].map(called), short = [top, bottom].every((each) => [...each].length === 1);
       const walk = (at, factors) => {
         if (at === ends[0]) return void paths.push(product(factors));
         for (const edge of ways(at).filter(reaches)) walk(edge.dataset.to, [...factors, slope(edge)]);
       };
-      const result = number(sums.get(id)), head = `d ${name(ends[0], "result")} / d ${name(id, `this ${called(id)}`)}  =  `;
+      const result = figure(sums.get(id)), head = `${short ? `d${top}/d${bottom}` : `d(${top})/d(${bottom})`} = `;
       if (counts.get(id) <= PATHS) walk(id, []);
       if (paths.length && Math.max(...paths.map((each) => each.split("·").length)) <= FACTORS) {
         const sum = paths.join("  +  ");

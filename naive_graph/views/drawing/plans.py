@@ -147,10 +147,10 @@ def _lines(flat: Flat, row: int, names: dict[int, str]) -> list[str]:
     """An operator's symbol and what its row is called; a sum's terms."""
     kind = int(flat.kinds[row])
     if kind not in BOX_KINDS:
-        return [f"{NAMES.get(kind) or sign(BY_NUMBER[kind])}  {names[row]}"]
+        return [f"{names[row]}: {NAMES.get(kind) or sign(BY_NUMBER[kind])}"]
     below = flat.samples[max(int(flat.groups[each]) for each in flat.of(row) if each != NONE)]
     over = [] if kind == DOT else [f"over {_samples(below)}"]
-    return [f"{NAMES[kind]}  {names[row]}", _terms(flat.of(row), names.__getitem__), *over]
+    return [f"{names[row]}: {NAMES[kind]}", _terms(flat.of(row), names.__getitem__), *over]
 
 
 def _terms(pairs: Sequence[int], name: Callable[[int], str]) -> str:

@@ -12,8 +12,9 @@ from ...core.rules import BY_NUMBER, RULES, Rule
 from ...core.tables import CONSTANT, PLACEHOLDER, VARIABLE, Tables
 from ...errors import DrawingError
 from ..look import LOOKS, SMALL, Look, shown
-from .folding import Folder
+from .folding import Folder, short
 from .lettering import text_width, visible
+from .names import names_of
 
 Item = TypeVar("Item")
 KIND_NAMES = {CONSTANT: "constant", VARIABLE: "variable", PLACEHOLDER: "placeholder"}
@@ -136,8 +137,9 @@ def scene(tables: Tables, rows: Sequence[int], results: Sequence[int], wishes: W
     described = Scene(caption=" ".join(part for part in (said, more) if part))
     if wishes.bundle and folder.folds:
         boxes = _leaves_bundled(tables, folder, boxes)
+    names = names_of(tables, rows) if len(rows) <= FOLLOWED else {}
     for name, members in boxes.items():
-        box = scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder)
+        box = scope_box(folder, name, members) or node_box(tables, members[0], wishes, folder, names)
         described.boxes.append(leaves_box(tables, box, members) if name in folder.bundles.values() else box)
     described.arrows = _arrows(tables, folder, boxes, wishes)
     described.boxes += stubs(described)
@@ -250,18 +252,18 @@ def scope_box(folder: Folder, name: str, members: Sequence[int], what: str = "no
     scope = folder.scopes().get(name) if name.startswith("scope-") else None
     if scope is None:
         return None
-    size = f"{len(members):,} {what}{'s' if len(members) > 1 else ''}"
+    size, title = f"{len(members):,} {what}{'s' if len(members) > 1 else ''}", short(scope.name, scope.parent)
     first = {"first": f"{folder.prefix}-{members[0]}"}  # it finds the scope where that is open
-    return Box(name, "scope", [visible(scope.name), size], folder.open_path(scope.parent), facts=first)
+    return Box(name, "scope", [visible(title), size], folder.open_path(scope.parent), facts=first)
 
 
-def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
-    """A node as its symbol or name, its value, and its gradient; blank where not computed."""
+def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Mapping[int, str] | None = None) -> Box:
+    """A node as its symbol or name, its value, and its gradient; blank where not computed. names: for its facts."""
     kind = KIND_NAMES.get(tables.operators[row], "operator")
     name, value, grad = tables.name(row), tables.value(row), tables.grad(row)
     lines = [visible(name)] if name else []
     if kind == "operator":
-        lines = [sign(BY_NUMBER[tables.operators[row]]) + (f"  {visible(name)}" if name else "")]
+        lines = [(f"{visible(name)}: " if name else "") + sign(BY_NUMBER[tables.operators[row]])]
     value = value if wishes.values or kind == "constant" else None  # a Constant is its value
     grad = grad if wishes.grads and not tables.grads_are_blank else None
     lines += [shown(value)] if value is not None else []
@@ -271,7 +273,8 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder) -> Box:
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
     if kind == "operator" and tables.is_absorbed(row):
         kind = "absorbed"
-    facts = {"name": visible(name)} if name else {}
+    called = names[row] if names else visible(name or "")
+    facts = {"name": called} if called else {}
     scope = folder.open_path(tables.scope(row))
     return Box(f"row-{row}", kind, lines or ["?"], scope, wrong, ", ".join(said), facts=facts)
 
@@ -328,11 +331,6 @@ def node_arrows(
             label = shown(partial) if wishes.partials and partial is not None else ""
             at = place if ordered else None
             yield Arrow(f"edge-{operand}-{row}-{place}", source, f"row-{row}", label, at, partial)
-
-
-def ordinal(place: int) -> str:
-    """Which operand it is in words: a is the 1st of a - b."""
-    return ("1st", "2nd", "3rd")[place] if place < 3 else f"{place + 1}th"
 
 
 def _partials(tables: Tables, row: int, operands: Iterable[int]) -> Sequence[float | None]:

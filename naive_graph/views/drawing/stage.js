@@ -18,6 +18,15 @@ function make(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+/** A number as Python writes it (views/look.py), whose ties go to the even digit. */
+function figure(value) {
+  if (Number.isNaN(value)) return "not a number";
+  if (!Number.isFinite(value)) return value > 0 ? "infinite" : "−infinite";
+  const [digits, power] = value.toExponential(4).split("e"), [exact] = value.toExponential(40).split("e"), at = Number(power);
+  const five = /^-?\d\.\d{3}[02468]50*$/.test(exact) ? exact.slice(0, exact.indexOf(".") + 5) : digits;
+  const text = at < -4 || at > 4 ? `${five.replace(/\.?0+$/, "")}e${at}` : Object.is(value, -0) ? "-0" : String(Number(`${five}e${at}`));
+  return text.replaceAll("-", "−");
+}
 const facts = (element, named) => { for (const [name, fact] of Object.entries(named)) element.setAttribute(name, fact); };
 const within = (low, value, high) => Math.max(low, Math.min(high, value));
 

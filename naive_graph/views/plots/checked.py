@@ -17,11 +17,12 @@ def plot_check(report: Report, title: str = "") -> Plot:
     entries = report.worst_entries()
     if not entries:
         raise DrawingError("This gradient check compared nothing: there is nothing to draw.")
+    failed = set(report.failures)
     labels = [
-        f"{fitted(each.leaf, 120)}, {each.mode}: {shown(each.derivative, 6)}, not {shown(each.difference, 6)}"
+        f"{fitted(each.leaf, 120)}, {each.mode}: {shown(each.derivative)}, "
+        f"{'not' if each in failed else 'equal to'} {shown(each.difference)}"
         for each in entries
     ]
-    failed = set(report.failures)
     with our_style():
         figure = Plot(figsize=(7.6, 1.2 + 0.27 * len(entries)), layout="constrained")
         panel: Any = figure.subplots()
@@ -36,4 +37,11 @@ def plot_check(report: Report, title: str = "") -> Plot:
             label.set_parse_math(False)
         panel.invert_yaxis()
         label_axes(panel, "relative error (dashed: the tolerance)", "")
-        return finished(figure, title or f"{report.failed} of {report.count} derivatives fail", None)
+        return finished(
+            figure,
+            title
+            or (
+                f"{report.failed} of {report.count} derivatives fail" if report.failed else "All derivatives are equal"
+            ),
+            None,
+        )

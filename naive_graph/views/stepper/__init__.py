@@ -1,6 +1,6 @@
 """The stepper on a screen: one module of JavaScript behind a notebook's widget and a saved page.
 
-figures.js     elements, figures as Python writes them, and a walk out of its bytes
+figures.js     elements, and a walk out of its bytes
 columns.js     the columns of sweeps, and what is known after each event
 words.js       an event in words
 sweeps.js      the events of sweeps: what is lit, told and found

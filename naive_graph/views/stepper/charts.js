@@ -7,13 +7,14 @@ function charting(walk, teller, go) {
   const surface = walk.surface, { losses, path } = teller.course(surface?.rows ?? []);
   if (losses.length < 2) return null;
   const box = make("div", { class: "ng-charts" }), marks = [];
-  const chart = (title, wide, high, ...shapes) => {
-    const svg = make("svg:svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title }, ...shapes);
+  const chart = (title, wide, high, [[left, right], [low, top]], ...shapes) => {
+    const ends = [[3, 16, top], [3, high - 22, low], [3, high - 4, left], [wide - 3, high - 4, right, "end"]];
+    const scales = ends.map(([x, y, value, anchor = "start"]) => make("svg:text", { class: "ng-scale", x, y, "text-anchor": anchor }, figure(value)));
+    const svg = make("svg:svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": title }, ...shapes, ...scales);
     box.append(make("figure", {}, svg, make("figcaption", {}, title)));
     return svg;
   };
-  const finite = losses.map(({ loss }) => loss).filter(Number.isFinite), low = Math.min(...finite),
-    high = Math.max(...finite);
+  const finite = losses.map(({ loss }) => loss).filter(Number.isFinite), low = Math.min(...finite), high = Math.max(...finite);
   const x = (at) => ROOM + ((WIDE - 2 * ROOM) * at) / (losses.length - 1);
   const y = (loss) => TALL - ROOM - ((TALL - 2 * ROOM) * (loss - low)) / (high - low || 1);
   const every = Math.ceil(losses.length / MOST_POINTS);
@@ -21,10 +22,9 @@ function charting(walk, teller, go) {
     && (at % every === 0 || at === losses.length - 1));
   const begins = losses.map((each) => each.index);
   const dot = make("svg:circle", { r: 5, class: "ng-here" }), said = make("span", {});
-  const svg = chart(`the result by iteration, from ${figure(losses[0].loss)} to ${figure(losses.at(-1).loss)}`, WIDE,
-    TALL,
-    make("svg:polyline", { class: "ng-course",
-      points: line.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ") }), dot);
+  const svg = chart(`the result by iteration, from ${figure(losses[0].loss)} to ${figure(losses.at(-1).loss)}`, WIDE, TALL,
+    [[losses[0].iteration, losses.at(-1).iteration], [low, high]],
+    make("svg:polyline", { class: "ng-course", points: line.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ") }), dot);
   svg.addEventListener("click", (event) => {
     const frame = svg.getBoundingClientRect(), share = ((event.clientX - frame.left) / frame.width) * WIDE;
     const at = Math.round(((share - ROOM) / (WIDE - 2 * ROOM)) * (losses.length - 1));
@@ -47,8 +47,7 @@ function charting(walk, teller, go) {
 
 function place(dot, x, y) {
   dot.setAttribute("visibility", Number.isFinite(x + y) ? "visible" : "hidden");
-  if (Number.isFinite(x + y)) for (const [name, value] of [["cx", x], ["cy", y]]) dot.setAttribute(name,
-    value.toFixed(1));
+  if (Number.isFinite(x + y)) for (const [name, value] of [["cx", x], ["cy", y]]) dot.setAttribute(name, value.toFixed(1));
 }
 
 /** Lines of equal height by marching squares, and the way of the two weights over them. */
@@ -77,11 +76,9 @@ function contour({ ends, size, heights, levels, names }, path, chart) {
     lines.push(make("svg:path", { class: "ng-level", d: way }, make("svg:title", {}, figure(level))));
   }
   const every = Math.ceil(path.length / MOST_POINTS), walked = path.map(([a, b], at) => [across(a), up(b), at]);
-  const points = walked.filter(([a, b, at]) => Number.isFinite(a + b) && (at % every === 0
-    || at === walked.length - 1));
+  const points = walked.filter(([a, b, at]) => Number.isFinite(a + b) && (at % every === 0 || at === walked.length - 1));
   const dot = make("svg:circle", { r: 5, class: "ng-here" });
-  chart(`the way over ${names[0]} (to the right) and ${names[1]} (up)`, SQUARE, SQUARE, ...lines,
-    make("svg:polyline", { class: "ng-course",
+  chart(`the way over ${names[0]} (to the right) and ${names[1]} (up)`, SQUARE, SQUARE, ends, ...lines, make("svg:polyline", { class: "ng-course",
       points: points.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ") }), dot);
   return (at) => place(dot, walked[at][0], walked[at][1]);
 }

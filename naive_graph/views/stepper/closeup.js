@@ -33,10 +33,8 @@ function closeUp(near, lit, most) {
     if (!pairs.has(pair)) pairs.set(pair, { ends: ends.map((end) => places.get(end)), twins: [] });
     pairs.get(pair).twins.push([id, position]);
   }
-  const arrows = [...pairs].flatMap(([pair, { ends, twins }]) => (twins.length > MOST_TWINS
-    ? [drawnEdge(...ends, pair, 0, twins[0][1])]
-    : twins.map(([id, position], nth) => drawnEdge(...ends, id, twins.length > 8 ? 0 : nth - (twins.length - 1) / 2,
-      position))));
+  const arrows = [...pairs].flatMap(([pair, { ends, twins }]) => (twins.length > MOST_TWINS ? [drawnEdge(...ends, pair, 0, twins[0][1])]
+    : twins.map(([id, position], nth) => drawnEdge(...ends, id, twins.length > 8 ? 0 : nth - (twins.length - 1) / 2, position))));
   const box = `0 0 ${x - BETWEEN + 6} ${high + 24}`;
   return make("svg:svg", { viewBox: box, "data-near": true, role: "img",
     "aria-label": "the node at hand with its neighbours" }, make("svg:g", {}, ...arrows, ...shapes));
@@ -46,27 +44,21 @@ function closeUp(near, lit, most) {
 function chosen(boxes, lit, most, side) {
   if (boxes.length <= most) return boxes;
   const first = new Set([...boxes.filter((box) => lit.has(box.row)), ...boxes].slice(0, most - 1));
-  return [...boxes.filter((box) => first.has(box)), { row: `rest-${side}`, kind: "rest",
-    rest: boxes.length - first.size }];
+  return [...boxes.filter((box) => first.has(box)), { row: `rest-${side}`, kind: "rest", rest: boxes.length - first.size }];
 }
 
 function title(box) {
   if (box.rest) return `… ${box.rest} more`;
-  const whole = typeof box.row === "string" || LEAVES.includes(box.kind) ? box.name ?? box.row
-    : `${box.name}: ${box.kind}`;
-  return clipped(box.name === undefined && box.kind ? `${box.kind}_${box.row}` : whole);
+  return clipped(box.title ?? box.name ?? box.row);
 }
 
 function drawnBox(box, x, y, wide) {
-  const text = (name, at, words) => make("svg:text", { class: name, x: x + wide / 2, y: y + at,
-    "text-anchor": "middle" }, words);
+  const text = (name, at, words) => make("svg:text", { class: name, x: x + wide / 2, y: y + at, "text-anchor": "middle" }, words);
   const round = { Variable: HIGH / 2, Constant: 0, PlaceHolder: 10 }[box.kind] ?? 7;
-  return make("svg:g", { id: typeof box.row === "number" ? `row-${box.row}` : box.row,
-    class: `node ng-kind-${box.kind}` },
-    make("svg:title", {}, String(box.name ?? `${box.kind}_${box.row}`)),
+  return make("svg:g", { id: typeof box.row === "number" ? `row-${box.row}` : box.row, class: `node ng-kind-${box.kind}` },
+    make("svg:title", {}, String(box.name ?? box.row)),
     make("svg:rect", { x, y, width: wide, height: HIGH, rx: round }),
-    text("", typeof box.row === "string" || box.kind === "Constant" ? 33 : 18, title(box)), text("ng-value", 34, ""),
-      text("ng-grad", 50, ""));
+    text("", typeof box.row === "string" || box.kind === "Constant" ? 33 : 18, title(box)), text("ng-value", 34, ""), text("ng-grad", 50, ""));
 }
 
 function drawnEdge(from, to, id, shift, position) {

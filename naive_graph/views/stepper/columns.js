@@ -1,6 +1,7 @@
 // The columns of sweeps (see views/steps/columns.py), and what is known after each of their events.
 
 const LEAVES = ["Variable", "Constant", "PlaceHolder"];
+const NOUNS = { add: "sum", sub: "difference", mul: "product", div: "quotient", pow: "power" };
 const LEVELS = ["values", "contributions", "queue"];  // of detail: how much is told
 const LEVEL_OF = { started: 0, enqueued: 2, read: 0, evaluated: 0, contributed: 1, finished: 0, moved: 0 };
 
@@ -10,18 +11,23 @@ const levelOf = (kind, isFixed) => (kind === "read" && isFixed ? 2 : LEVEL_OF[ki
 /** The nodes of a plan, each known by its step in the plan. */
 function readCast(walk, found) {
   const ints = (name) => walk.column(Int32Array, found[name]);
-  const cast = { ...found, rows: ints("rows"), kindOf: ints("kinds"), starts: ints("starts"),
-    operands: ints("operands"),
-    origins: ints("origins"), stepOf: new Map() };
+  const cast = { ...found, rows: ints("rows"), kindOf: ints("kinds"), starts: ints("starts"), operands: ints("operands"),
+    origins: ints("origins"), stepOf: new Map() }, alike = new Map(), line = (step) => walk.origins[cast.origins[step]][1];
   cast.rows.forEach((row, step) => cast.stepOf.set(row, step));
   cast.kind = (step) => walk.kinds[cast.kindOf[step]];
   cast.fed = (step) => [...cast.operands.subarray(cast.starts[step], cast.starts[step + 1])];
-  cast.called = (step) => cast.names[step] ?? `${cast.kind(step)}_${cast.rows[step]}`;
-  cast.label = (step) => {
-    const kind = LEAVES.includes(cast.kind(step)) ? cast.kind(step) : `'${cast.kind(step)}'`;
-    return cast.names[step] === undefined ? `${kind} (row ${cast.rows[step]})`
-      : `${kind} ${cast.quoted[step] ?? `'${cast.names[step]}'`}`;
-  };
+  cast.called = (step) => cast.titles[step] ?? cast.names[step] ?? byLine(step);
+  /** As drawing/names.py calls it, where the graph is too large for formulas. */
+  function byLine(step) {
+    if (!(step < cast.rows.length)) return "";  // of an empty graph
+    if (!alike.size) for (const each of [...cast.rows.keys()].sort((a, b) => cast.rows[a] - cast.rows[b])) {
+      const key = `${cast.kind(each)} ${line(each)}`;
+      if (!alike.has(key)) alike.set(key, []);
+      alike.get(key).push(each);
+    }
+    const kind = cast.kind(step), all = alike.get(`${kind} ${line(step)}`);
+    return `the ${all.length > 1 ? `${ordinal(all.indexOf(step))} ` : ""}${NOUNS[kind] ?? kind} in line ${line(step)}`;
+  }
   cast.rule = (step) => cast.rules[`${cast.kind(step)}/${cast.starts[step + 1] - cast.starts[step]}`];
   const ends = new Int32Array(cast.rows.length + 1);  // who uses each step, one entry for each operand position
   for (const operand of cast.operands) ends[operand + 1] += 1;
@@ -55,8 +61,7 @@ function readPattern(walk, casts, found) {
       takers[at] = cast.operands[cast.starts[steps[at]] + positions[at]];
     }
     const valued = kind === READ || kind === EVALUATED;
-    floats[at + 1] = floats[at] + (kind === CONTRIBUTED ? 1 : kind === MOVED ? 2 : valued
-      ? 1 + (found.phase === "tangent") : 0);
+    floats[at + 1] = floats[at] + (kind === CONTRIBUTED ? 1 : kind === MOVED ? 2 : valued ? 1 + (found.phase === "tangent") : 0);
   }
   return { cast, phase: found.phase, kinds, steps, takers, positions, floats, told, count };
 }
@@ -97,13 +102,10 @@ function replaying(walk) {
   /** The state before the first event of a run; an update goes on from the run before it. */
   function begun(run, before) {
     const pattern = patternOf(run), { cast, phase } = pattern, size = cast.rows.length;
-    const fresh = () => ({ values: new Float64Array(size), has: new Uint8Array(size), grads: new Float64Array(size),
-      graded: new Uint8Array(size) });
+    const fresh = () => ({ values: new Float64Array(size), has: new Uint8Array(size), grads: new Float64Array(size), graded: new Uint8Array(size) });
     const kept = phase === "update" && before?.cast === cast ? before : fresh();
-    const state = { run, cast, pattern, place: -1, values: kept.values, has: kept.has, grads: kept.grads,
-      graded: kept.graded,
-      queue: new Set(), shares: null, untaken: new Set(walk.untaken[run] ?? []),
-        still: new Set(walk.still[run] ?? []) };
+    const state = { run, cast, pattern, place: -1, values: kept.values, has: kept.has, grads: kept.grads, graded: kept.graded,
+      queue: new Set(), shares: null, untaken: new Set(walk.untaken[run] ?? []), still: new Set(walk.still[run] ?? []) };
     if (phase === "backward") {
       state.shares = new Float64Array(pattern.count);
       fill(state, run);
@@ -146,8 +148,7 @@ function replaying(walk) {
       const taker = takers[at], share = state.untaken.has(at) ? 0 : incoming(state, step) * numbers[first];
       state.before = state.graded[taker] ? state.grads[taker] : null;
       state.shares[at] = share;
-      state.grads[taker] = state.graded[taker] ? state.grads[taker] + share : state.cast.isTarget.has(taker)
-        ? 1 + share : share;
+      state.grads[taker] = state.graded[taker] ? state.grads[taker] + share : state.cast.isTarget.has(taker) ? 1 + share : share;
       state.graded[taker] = 1;
     } else if (kind === FINISHED) {
       state.grads[step] = incoming(state, step);

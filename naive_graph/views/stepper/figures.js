@@ -1,4 +1,4 @@
-// What every part of the stepper needs: buttons, figures as Python writes them, and the walk out of its bytes.
+// What every part of the stepper needs: buttons, and the walk out of its bytes.
 // Every text of the learner's is put in as text, never as markup.
 
 function button(text, label, act, more = {}) {
@@ -13,24 +13,6 @@ function parsed(text, type) {
     for (const name of each.getAttributeNames()) if (/^on|href|^style$/i.test(name)) each.removeAttribute(name);
   }
   return document.importNode(root, true);
-}
-
-/** A number as Python writes it, shortened to six digits where that is long. */
-function figure(value) {
-  if (Number.isNaN(value)) return "nan";
-  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
-  const scientific = (text) => {  // 1.5e-7 as 1.5e-07
-    const [digits, power] = text.split("e");
-    const short = digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits;
-    return `${short}e${power[0]}${power.slice(1).padStart(2, "0")}`;
-  };
-  const power = value === 0 ? 0 : Number(value.toExponential().split("e")[1]);
-  let text = Object.is(value, -0) ? "-0" : power < -4 || power >= 16 ? scientific(value.toExponential())
-    : String(value);
-  if (/^-?\d+$/.test(text)) text += ".0";
-  if (text.length <= 8) return text;
-  const short = value.toExponential(5), rounded = Number(short.split("e")[1]);
-  return rounded < -4 || rounded >= 6 ? scientific(short) : String(Number(short));
 }
 
 /** Words with their blanks filled in. */

@@ -53,13 +53,11 @@ function firings(walk) {
       const [shown, more] = some(samples, held);
       return [`${name}: ${samples.length}`, [...shown, ...(more ? [`… ${more} more`] : [])]];
     });
-    parts.push([`what lies in the streams: ${full.length} of ${Object.keys(streams).length} hold samples`,
-      [list(told)]]);
+    parts.push([`what lies in the streams: ${full.length} of ${Object.keys(streams).length} hold samples`, [list(told)]]);
     return parts;
   }
 
-  const table = (lies) => Object.entries(lies).map(([name, samples]) => [name, String(samples.length),
-    samples[0] ?? ""]);
+  const table = (lies) => Object.entries(lies).map(([name, samples]) => [name, String(samples.length), samples[0] ?? ""]);
 
   /** An operator with those that it reads from and that read from it. */
   function neighbourhood(name) {
@@ -74,15 +72,13 @@ function firings(walk) {
   function meaning(wish) {
     const text = wish.trim();
     if (!operators[text] && !streams[text]) return null;
-    return (index) => index > 0 && (fired[index - 1].operator === text || fired[index - 1].taken.includes(text)
-      || text in fired[index - 1].given);
+    return (index) => index > 0 && (fired[index - 1].operator === text || fired[index - 1].taken.includes(text) || text in fired[index - 1].given);
   }
 
   return {
     count, at, meaning, levels: null, iterations: [0], level: () => 0, numbered: (index) => index,
     unnumbered: (number) => number, turn: (_, index) => index, course: null,
-    called: (name) => name, wishes: [...Object.keys(operators), ...Object.keys(streams)],
-      near: ({ acting }) => neighbourhood(acting),
+    called: (name) => name, wishes: [...Object.keys(operators), ...Object.keys(streams)], near: ({ acting }) => neighbourhood(acting),
     around: (_, name) => { const { left, right } = neighbourhood(name);
       return [...left, ...right].map((box) => box.row); },
     kindOf: () => "operator", box: (name) => operators[name]?.[0] ?? name, bundle: (id) => streams[id.slice(7)]?.[2],

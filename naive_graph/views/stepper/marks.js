@@ -2,11 +2,11 @@
 
 const TRAVEL = 700;   // milliseconds that a value is on its way
 
-/** A number in a box, with a true minus sign; what is no number stands out. */
+/** A number in a box; what is no number stands out. */
 function say(text, words) {
   if (!text) return;
-  text.textContent = words.replaceAll("-", "−");
-  text.classList.toggle("ng-bad", /nan|inf/.test(words));
+  text.textContent = words;
+  text.classList.toggle("ng-bad", /not a|infinite/.test(words));
 }
 
 /** An arrowhead at the other end, for what travels against the arrow. */
@@ -14,10 +14,8 @@ function turned(edge) {
   const path = edge?.querySelector("path");
   if (!path) return;
   edge.classList.add("ng-back");
-  const tip = path.getPointAtLength(0), after = path.getPointAtLength(10),
-    angle = Math.atan2(after.y - tip.y, after.x - tip.x) * 180 / Math.PI;
-  edge.append(make("svg:path", { class: "ng-turned", d: "M0 0 l10 -5 v10 z",
-    transform: `translate(${tip.x} ${tip.y}) rotate(${angle})` }));
+  const tip = path.getPointAtLength(0), after = path.getPointAtLength(10), angle = Math.atan2(after.y - tip.y, after.x - tip.x) * 180 / Math.PI;
+  edge.append(make("svg:path", { class: "ng-turned", d: "M0 0 l10 -5 v10 z", transform: `translate(${tip.x} ${tip.y}) rotate(${angle})` }));
 }
 
 function sign(group, name, outline) {  // a shape at a node's upper side: colour is not the only sign
@@ -30,14 +28,13 @@ function pill(at, text, name, title = text) {
   const wide = 7.8 * [...text].length + 10;
   return make("svg:g", { class: name, transform: `translate(${at.x} ${at.y})` }, make("svg:title", {}, title),
     make("svg:rect", { x: -wide / 2, y: -9, width: wide, height: 18, rx: 9 }),
-    make("svg:text", { x: 0, y: 4, "text-anchor": "middle" }, text.replaceAll("-", "−")));
+    make("svg:text", { x: 0, y: 4, "text-anchor": "middle" }, text));
 }
 
 /** Values travel along the arrows, gradients against them; where one arrives it is added to what was there: `grads`. */
 function travel(view, edgeOf, grads, pace, goesOn) {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const under = view.carried.slice(0, 12).map(([id, text]) => [edgeOf(id)?.querySelector("path"),
-    text]).filter(([path]) => path);
+  const under = view.carried.slice(0, 12).map(([id, text]) => [edgeOf(id)?.querySelector("path"), text]).filter(([path]) => path);
   if (!under.length || pace < 300) return;
   const tokens = [], end = under.map(([path, text]) => {
     const token = pill(path.getPointAtLength(0), text, "ng-token");

@@ -5,19 +5,16 @@ const MANY_CHIPS = 24;
 function paneling(walk, teller, go) {
   let view = null;
   const steps = make("div", { class: "ng-now-panel" }), program = make("div", { class: "ng-program" });
-  const queue = make("ol", { class: "ng-queue" }), ready = make("h3", {}),
-    queued = make("div", { hidden: true }, ready, queue);
+  const queue = make("ol", { class: "ng-queue" }), ready = make("h3", {}), queued = make("div", { hidden: true }, ready, queue);
   const table = make("div", { tabindex: 0, role: "group", "aria-label": "values and gradients" });
-  const all = make("details", { class: "ng-all", ontoggle: () => view && list() },
-    make("summary", {}, "all values as a table"), table);
+  const all = make("details", { class: "ng-all", ontoggle: () => view && list() }, make("summary", {}, "all values as a table"), table);
   const charts = charting(walk, teller, go);
   const box = make("div", { class: "ng-panel", tabindex: 0, role: "group", "aria-label": "the step in figures" },
     steps, queued, ...(charts ? [charts.box] : []), program, all);
 
   function show(now, level) {
     view = now;
-    steps.replaceChildren(...view.panel(level).map(([title, children]) => make("div", {}, make("h3", {}, title),
-      ...children)));
+    steps.replaceChildren(...view.panel(level).map(([title, children]) => make("div", {}, make("h3", {}, title),...children)));
     line(view.place());
     wait(level);
     charts?.show(view.index);
@@ -45,8 +42,7 @@ function paneling(walk, teller, go) {
     if (written !== file) {
       written = file;
       const lines = make("ol", { start: file.first }, ...file.lines.map((text) => make("li", {}, text)));
-      program.replaceChildren(make("h3", {}, "the program"),
-        make("div", { tabindex: 0, role: "group", "aria-label": "the program" }, lines));
+      program.replaceChildren(make("h3", {}, "the program"), make("div", { tabindex: 0, role: "group", "aria-label": "the program" }, lines));
     }
     for (const each of program.querySelectorAll("li[aria-current]")) {
       each.removeAttribute("aria-current");
@@ -57,8 +53,7 @@ function paneling(walk, teller, go) {
     const letters = [...item.textContent];  // as Python counts them
     const [start, end] = place[2].length ? place[2] : [0, letters.length];
     item.setAttribute("aria-current", "true");
-    item.replaceChildren(letters.slice(0, start).join(""), make("mark", {}, letters.slice(start, end).join("")),
-      letters.slice(end).join(""));
+    item.replaceChildren(letters.slice(0, start).join(""), make("mark", {}, letters.slice(start, end).join("")), letters.slice(end).join(""));
     const box = item.parentNode.parentNode, top = item.offsetTop;
     const seen = top >= box.scrollTop && top + item.offsetHeight <= box.scrollTop + box.clientHeight;
     if (!seen) box.scrollTop = top - box.clientHeight / 2;

@@ -15,8 +15,7 @@ const COUNTED = "Steps are counted as they are shown: more detail has more steps
 const SOON = 250;  // milliseconds after which the address follows the step
 
 export function mount(el, walk, state, alone = false) {
-  const teller = walk.flow ? firings(walk) : sweeps(walk), last = teller.count - 1,
-    iterations = teller.iterations.length;
+  const teller = walk.flow ? firings(walk) : sweeps(walk), last = teller.count - 1, iterations = teller.iterations.length;
   let view = null;      // the step that is shown
   let timer = null;     // of playing
   let level = 1;        // values, contributions, queue: how much is told, and so how steps are counted
@@ -29,45 +28,36 @@ export function mount(el, walk, state, alone = false) {
   const play = button("▶ play", "play", toggle);
   const next = button("▶", "next step", () => move(1));
   const final = button("▶|", "last step", () => goTo(most()));
-  const slider = make("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": "step",
-    oninput: () => goTo(Number(slider.value)) });
-  const typed = make("input", { type: "number", min: 0, "aria-label": "go to step",
-    onchange: () => jump(Number(typed.value)) });
+  const slider = make("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": "step", oninput: () => goTo(Number(slider.value)) });
+  const typed = make("input", { type: "number", min: 0, "aria-label": "go to step", onchange: () => jump(Number(typed.value)) });
   const total = make("span", {}), inPython = make("code", { class: "ng-spare" });
   const speed = make("select", { "aria-label": "speed" }, ...Object.keys(SPEEDS).map((name) => make("option",
     { value: name, selected: name === "normal" }, name)));
   const iteration = make("input", { type: "number", min: 0, max: iterations - 1, "aria-label": "iteration",
     onchange: () => toIteration(Number(iteration.value)) });
   const levels = (teller.levels ?? []).map((name, at) => button(name, `show ${name} (${at + 1})`, () => choose(at)));
-  const wish = make("input", { type: "search", list: "", "aria-label": "find",
-    placeholder: `find ${teller.wishes[1] ?? ""}`,
+  const wish = make("input", { type: "search", list: "", "aria-label": "find", placeholder: `find ${teller.wishes[1] ?? ""}`,
     oninput: () => { picture.stops.clear(); understood(); }, onchange: () => understood() });
-  const offers = make("datalist", { id: `ng-${Math.random().toString(36).slice(2)}` },
-    ...teller.wishes.map((value) => make("option", { value })));
+  const offers = make("datalist", { id: `ng-${Math.random().toString(36).slice(2)}` },...teller.wishes.map((value) => make("option", { value })));
   wish.setAttribute("list", offers.id);
   const sentence = make("p", { class: "ng-sentence", "aria-live": "polite", role: "status" });
-  const picture = picturing(walk, teller, { clicked, level: () => level,
-    pace: () => (timer === null ? 2000 : SPEEDS[speed.value]) });
+  const picture = picturing(walk, teller, { clicked, level: () => level, pace: () => (timer === null ? 2000 : SPEEDS[speed.value]) });
   const panel = paneling(walk, teller, go);
-  const help = make("div", { class: "ng-help", hidden: true, tabindex: 0, role: "group",
-    "aria-label": "keys and colours" }, make("dl", {},
+  const help = make("div", { class: "ng-help", hidden: true, tabindex: 0, role: "group", "aria-label": "keys and colours" }, make("dl", {},
     ...KEYS.flatMap(([keys, says]) => [make("dt", {}, keys), make("dd", {}, says)])),
-    make("p", {}, "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. "
-      + "Dashed: ready, in the queue. "
+    make("p", {}, "Red and thick, under a pointer: who acts. Blue: what it takes from. Green: what it gives to. " + "Dashed: ready, in the queue. "
       + "Click a node to stop wherever it takes part; a folded box to open it."), make("p", {}, COUNTED));
   const more = button("⋯ more", "more controls", () => showTools(more.getAttribute("aria-expanded") === "false"),
     { class: "ng-more", "aria-expanded": "false" });
   const tools = make("div", { class: "ng-bar ng-tools" },
-    ...(levels.length ? [make("span", { class: "ng-levels", role: "group", "aria-label": "how much is told" },
-      ...levels)] : []),
+    ...(levels.length ? [make("span", { class: "ng-levels", role: "group", "aria-label": "how much is told" },...levels)] : []),
     make("label", {}, "speed", speed), ...(iterations > 1 ? [make("label", {}, "iteration", iteration)] : []),
     wish, offers, button("◁", "previous found (B)", () => search(-1)), button("▷", "next found (b)", () => search(1)),
     button("◎", "the whole drawing or the node at hand (w)", () => picture.toggle()),
     button("+", "zoom in", () => picture.zoomBy(1.25)), button("−", "zoom out", () => picture.zoomBy(1 / 1.25)),
     button("fit", "fit the drawing", () => picture.fitted()), button("?", "list of keys", toggleHelp));
   const heading = walk.heading ? parsed(walk.heading, "application/xml") : walk.title;
-  const root = make("section", { class: "ng-stepper", "aria-label": walk.title, tabindex: -1 },
-    make("h2", { class: "ng-heading" }, heading),
+  const root = make("section", { class: "ng-stepper", "aria-label": walk.title, tabindex: -1 }, make("h2", { class: "ng-heading" }, heading),
     make("div", { class: "ng-bar", role: "toolbar", "aria-label": "Walk" }, first, previous, play, next, final, more,
       slider, make("label", {}, "step", typed, total), inPython),
     tools, sentence, help, make("div", { class: "ng-main" }, picture.frame, panel.box));
@@ -101,8 +91,7 @@ export function mount(el, walk, state, alone = false) {
   /** Go to a number that was written: where the page has fewer steps, that is said. */
   function jump(wanted) {
     goTo(wanted);
-    if (wanted > most()) sentence.textContent = `There is no step ${wanted} here: this is the last, ${most()}. `
-      + view.sentence;
+    if (wanted > most()) sentence.textContent = `There is no step ${wanted} here: this is the last, ${most()}. ` + view.sentence;
   }
 
   const isTold = () => teller.level(view.index) <= level;
@@ -146,8 +135,7 @@ export function mount(el, walk, state, alone = false) {
   }
 
   function key(event) {
-    const target = event.target, typing = ["SELECT", "TEXTAREA"].includes(target.tagName)
-      || (target.tagName === "INPUT" && target.type !== "range");
+    const target = event.target, typing = ["SELECT", "TEXTAREA"].includes(target.tagName) || (target.tagName === "INPUT" && target.type !== "range");
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (typing && target !== wish && target !== typed) return;
     if (typing) {
@@ -157,15 +145,13 @@ export function mount(el, walk, state, alone = false) {
       if (target === wish) return search(event.shiftKey ? -1 : 1);
       return root.focus({ preventScroll: true });  // the field hears its change; the next arrow is a step again
     }
-    const onButton = ["BUTTON", "SUMMARY"].includes(target.tagName) || target.getAttribute?.("role") === "button",
-      onSlider = target === slider;
+    const onButton = ["BUTTON", "SUMMARY"].includes(target.tagName) || target.getAttribute?.("role") === "button", onSlider = target === slider;
     const acts = {
       ArrowRight: () => !onSlider && move(1), ArrowLeft: () => !onSlider && move(-1), Home: () => !onSlider && go(0),
         End: () => !onSlider && goTo(most()),
       " ": () => !onButton && toggle(), b: () => search(1), B: () => search(-1), s: findThis, g: () => typed.select(),
         "/": () => { showTools(true); wish.select(); },
-      PageDown: () => !onSlider && toIteration(iterationAt(view.index) + 1),
-        PageUp: () => !onSlider && toIteration(iterationAt(view.index) - 1),
+      PageDown: () => !onSlider && toIteration(iterationAt(view.index) + 1), PageUp: () => !onSlider && toIteration(iterationAt(view.index) - 1),
       "+": () => picture.zoomBy(1.25), "-": () => picture.zoomBy(1 / 1.25), "0": () => picture.fitted(),
         w: () => picture.toggle(), "?": toggleHelp, Escape: () => !help.hidden && toggleHelp(),
       ...Object.fromEntries(levels.map((_, at) => [String(at + 1), () => choose(at)])),
@@ -193,8 +179,7 @@ export function mount(el, walk, state, alone = false) {
 
   /** What the learner looks for, as a question to events; several wishes stand between commas. */
   function understood() {
-    const parts = wish.value.split(",").map((each) => each.trim()).filter(Boolean),
-      meanings = parts.map((each) => teller.meaning(each));
+    const parts = wish.value.split(/,(?![^(]*\))/).map((each) => each.trim()).filter(Boolean), meanings = parts.map((each) => teller.meaning(each));
     found = parts.length && meanings.every(Boolean) ? (index) => meanings.some((each) => each(index)) : null;
     wish.setAttribute("aria-invalid", String(parts.length > 0 && !found && !/^\d+$/.test(wish.value.trim())));
     return found;
@@ -225,8 +210,7 @@ export function mount(el, walk, state, alone = false) {
     if (view.acting === null) return;
     const row = view.taker ?? view.acting;
     clicked(row);
-    sentence.textContent = picture.stops.has(row) ? `The walk stops at ${view.name}.`
-      : `The walk no longer stops at ${view.name}.`;
+    sentence.textContent = picture.stops.has(row) ? `The walk stops at ${view.name}.` : `The walk no longer stops at ${view.name}.`;
   }
 
   // --- showing ---
@@ -316,6 +300,5 @@ export async function start() {
   const text = atob(document.getElementById("walk").textContent), bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
   let index = 0;
-  mount(root, await unpacked(bytes), { get: () => index, set: (to) => { index = to; } },
-    true);
+  mount(root, await unpacked(bytes), { get: () => index, set: (to) => { index = to; } }, true);
 }

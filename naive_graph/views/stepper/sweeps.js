@@ -83,8 +83,7 @@ function sweeps(walk) {
     const { cast, pattern, place } = state, kind = KINDS[pattern.kinds[place]], step = pattern.steps[place], parts = [];
     const add = (title, ...children) => parts.push([title, children]);
     const text = arithmetic(state), rule = cast.rule(step);
-    if (text) add(kind === "contributed" ? "incoming × local partial" : "arithmetic",
-      make("p", { class: "ng-sum" }, text));
+    if (text) add(kind === "contributed" ? "incoming × local partial" : "arithmetic", make("p", { class: "ng-sum" }, text));
     if (kind === "contributed") add("arrived so far", make("p", { class: "ng-sum ng-running" }, running(state)));
     if (rule && (kind === "evaluated" || kind === "contributed")) {
       const shown = kind === "evaluated" ? rule.value : rule.partials[pattern.positions[place]];
@@ -143,7 +142,7 @@ function sweeps(walk) {
     if (/^(bad|nan|inf|not finite|a number that is not finite)$/i.test(text)) return (index) => bad(index);
     const kind = walk.kinds.find((each) => each === text.replace(/^operator\s+/i, "") && !LEAVES.includes(each));
     const [, name, , what] = text.match(/^(.*?)(\.(grad|value))?$/);
-    const isCalled = (cast, step) => [name, text].includes(cast.called(step)) || `#${cast.rows[step]}` === name;
+    const isCalled = (cast, step) => [name, text, wish.trim()].includes(cast.called(step));
     const isIt = casts.map((cast) => new Set([...cast.rows.keys()].filter((step) => isCalled(cast, step))));
     if (isIt.some((steps) => steps.size)) {
       return (index) => {
@@ -219,8 +218,10 @@ function sweeps(walk) {
   /** A node with what feeds it and what it feeds: all that a close-up draws. */
   function neighbourhood(cast, row) {
     const step = cast.stepOf.get(row);
-    const name = (each) => cast.names[each] ?? (cast.varies(each) ? undefined : figure(constants(cast)[each]));
-    const box = (each) => ({ row: cast.rows[each], kind: cast.kind(each), name: name(each) });
+    const name = (each) => (cast.varies(each) ? cast.called(each) : figure(constants(cast)[each]));
+    const own = (each) => (LEAVES.includes(cast.kind(each)) ? name(each)
+      : `${cast.names[each] ? `${cast.names[each]}: ` : ""}${walk.signs[cast.kind(each)]}`);
+    const box = (each) => ({ row: cast.rows[each], kind: cast.kind(each), name: name(each), title: own(each) });
     const edge = (source, target, position) => [cast.rows[source], cast.rows[target], position,
       `edge-${cast.rows[source]}-${cast.rows[target]}-${position}`];
     const edges = cast.fed(step).map((each, position) => edge(each, step, position));

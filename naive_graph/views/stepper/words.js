@@ -15,7 +15,7 @@ function wording(walk, { KINDS, numbers, floatStarts, iterationOf, incoming }) {
   function computed(cast, step, operands, value) {
     const rule = cast.rule(step), texts = operands.map(figure);
     if (rule.infix && texts.length > 1) {
-      const inside = texts.map((text, at) => (at && text.startsWith("-") ? `(${text})` : text));
+      const inside = texts.map((text, at) => ((at || rule.infix === "**") && text.startsWith("−") ? `(${text})` : text));
       return `${shortened(inside).join(` ${rule.infix} `)} = ${figure(value)}`;
     }
     return `${cast.kind(step)}(${shortened(texts).join(", ")}) = ${figure(value)}`;
@@ -27,11 +27,11 @@ function wording(walk, { KINDS, numbers, floatStarts, iterationOf, incoming }) {
   }
 
   function arithmetic(state) {
-    const { cast, pattern, place: at } = state, step = pattern.steps[at],
-      first = floatStarts[state.run] + pattern.floats[at];
+    const { cast, pattern, place: at } = state, step = pattern.steps[at], first = floatStarts[state.run] + pattern.floats[at];
     switch (pattern.kinds[at]) {
       case READ: case EVALUATED: {
-        const text = pattern.kinds[at] === READ ? `${cast.called(step)} = ${figure(state.values[step])}`
+        const name = cast.called(step), value = figure(state.values[step]);
+        const text = pattern.kinds[at] === READ ? (name === value ? value : `${name} = ${value}`)
           : computed(cast, step, cast.fed(step).map((each) => state.values[each]), state.values[step]);
         return state.graded[step] ? `${text}, slope ${figure(state.grads[step])}` : text;
       }
@@ -49,8 +49,7 @@ function wording(walk, { KINDS, numbers, floatStarts, iterationOf, incoming }) {
   /** Everything that has arrived at a node; the middle of many is left out. */
   function running(state) {
     const { cast, pattern, place, shares, untaken } = state, taker = pattern.takers[place], all = [];
-    for (let at = 0; at <= place; at += 1) if (pattern.kinds[at] === CONTRIBUTED
-      && pattern.takers[at] === taker) all.push(at);
+    for (let at = 0; at <= place; at += 1) if (pattern.kinds[at] === CONTRIBUTED && pattern.takers[at] === taker) all.push(at);
     const many = all.length > MOST_TERMS, chosen = many ? [all[0], ...all.slice(2 - MOST_TERMS)] : all;
     const one = new Set(chosen.map((at) => pattern.steps[at])).size === 1;
     const texts = chosen.map((at) => {
@@ -64,9 +63,11 @@ function wording(walk, { KINDS, numbers, floatStarts, iterationOf, incoming }) {
     return `${slopeName(cast, taker)} = ${texts.join(" + ")}${sum}`;
   }
 
-  function sentence(state) {
+  const sentence = (state) => sentenceOf(state).replace(/^the /, "The ");
+
+  function sentenceOf(state) {
     const { cast, pattern, place: at } = state, kind = pattern.kinds[at], step = pattern.steps[at], words = walk.words;
-    const who = cast.label(pattern.takers[at]), said = arithmetic(state), back = pattern.phase === "backward";
+    const who = cast.called(pattern.takers[at]), said = arithmetic(state), back = pattern.phase === "backward";
     if (kind === STARTED) {
       const number = iterationOf[state.run];
       return filled(words.started, { phase: pattern.phase[0].toUpperCase() + pattern.phase.slice(1),
@@ -78,8 +79,7 @@ function wording(walk, { KINDS, numbers, floatStarts, iterationOf, incoming }) {
     }
     if (kind === CONTRIBUTED) {
       const place = placeOf(cast, step, pattern.positions[at]), side = place ? filled(words.side, { place }) : "";
-      return filled(words[state.untaken.has(at) ? "untaken" : "contributed"],
-        { giver: cast.label(step), who, side, said });
+      return filled(words[state.untaken.has(at) ? "untaken" : "contributed"], { giver: cast.called(step), who, side, said });
     }
     return filled(words[KINDS[kind]], { who, said });
   }

@@ -18,12 +18,13 @@ from itertools import compress, pairwise
 from typing import Any
 
 from ...core.progress import many
+from ...core.rules import RULES
 from ..drawing.alike import alike_scene
 from ..drawing.dot import dot_text
 from ..drawing.draw import LARGEST
 from ..drawing.ink import unplaced
 from ..drawing.picture import Picture
-from ..drawing.scene import READABLE
+from ..drawing.scene import READABLE, sign
 from . import describe
 from .landscape import VALUED, surface_of
 from .mathml import mathml
@@ -54,6 +55,7 @@ class Columns:
         header: dict[str, Any] = {"title": self.title, "sweeps": True, "phases": [], "words": describe.WORDS}
         header["casts"] = list(map(self._cast, self.casts))
         header |= self._runs()
+        header["signs"] = {name: sign(RULES[name]) for name in self.kinds if name in RULES}
         header |= {"kinds": list(self.kinds), "kind_names": KINDS, "origins": self.places, "files": self._files()}
         header["heading"] = heading_of(self.casts)
         header["surface"] = surface_of(self.log)
@@ -129,7 +131,7 @@ class Columns:
             "operands": self.packed.add(array("i", plan.operand_steps)),
             "origins": self.packed.add(array("i", map(self._origin, (then.origin(row) for row in cast.rows)))),
             "names": names,
-            "quoted": {step: repr(name) for step, name in names.items() if repr(name) != f"'{name}'"},
+            "titles": {step: cast.names[row] for step, row in enumerate(cast.rows) if row in cast.names},
             "targets": list(plan.targets),
             "tensors": [] if not then.blocks else self._tensors(cast),
             "rules": _rules(cast, "".join(letters)),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from ...core.arithmetics.text import TEX, Text
 from ...core.rules import Rule
-from ..drawing.scene import ordinal
+from ..drawing.names import ordinal
+from ..look import MINUS, shown
 from .run import BACKWARD, CONTRIBUTED, ENQUEUED, EVALUATED, FINISHED, KINDS, MOVED, READ, STARTED, Cast, Entry, Run
 
 MOST_TERMS = 6  # of a running sum
@@ -18,26 +18,16 @@ WORDS = {
     "free": "{who} is ready. It waits for nothing: it joins the queue.",
     "enqueued": "{who} is ready. Its operands are known: it joins the queue.",
     "enqueued back": "{who} is ready. All that use it have passed on their share: it joins the queue.",
-    "read": "{who} has its value: {said}.",
+    "read": "{said} is given.",
     "evaluated": "{who} is computed: {said}.",
     "finished": "{who} is done: {said}.",
     "moved": "{who} moves: {said}.",
-    "contributed": "{giver} hands to {who}{side}: incoming gradient times local partial, {said}.",
-    "untaken": "{giver} hands nothing to {who}{side}: {said}.",
+    "contributed": "{giver} gives {who}{side} incoming gradient times local partial: {said}.",
+    "untaken": "{giver} gives {who}{side} nothing: {said}.",
     "branch": "branch not taken: {share}",
     "product": "{incoming} * {partial} = {share}",
-    "side": " as its {place} operand",
+    "side": ", its {place} operand,",
 }
-
-
-def figure(value: float) -> str:
-    """A number as Python writes it, shortened to six digits where that is long.
-
-    >>> figure(2.0), figure(-0.18181818), figure(1e300)
-    ('2.0', '-0.181818', '1e+300')
-    """
-    text = repr(float(value))
-    return text if len(text) <= 8 or not math.isfinite(value) else f"{value:.6g}"
 
 
 def place_of(cast: Cast, consumer: int, position: int) -> str:
@@ -48,13 +38,18 @@ def place_of(cast: Cast, consumer: int, position: int) -> str:
 
 def computed(rule: Rule, operands: Sequence[float], value: float) -> str:
     """`2.0 * 3.0 = 6.0`, or `exp(0.0) = 1.0`."""
-    texts = [figure(operand) for operand in operands]
+    texts = [shown(operand) for operand in operands]
     if rule.infix is not None and len(texts) > 1:
-        inside = [f"({text})" if text.startswith("-") and place else text for place, text in enumerate(texts)]
-        shown = inside if len(inside) <= MOST_TERMS else [*inside[:3], "...", *inside[-2:]]
-        return f"{f' {rule.infix} '.join(shown)} = {figure(value)}"
-    shown = texts if len(texts) <= MOST_TERMS else [*texts[:3], "...", *texts[-2:]]
-    return f"{rule.name}({', '.join(shown)}) = {figure(value)}"
+        inside = [
+            f"({text})" if text.startswith(MINUS) and (place or rule.infix == "**") else text
+            for place, text in enumerate(texts)
+        ]
+        return f"{f' {rule.infix} '.join(_shortened(inside))} = {shown(value)}"
+    return f"{rule.name}({', '.join(_shortened(texts))}) = {shown(value)}"
+
+
+def _shortened(texts: list[str]) -> list[str]:
+    return texts if len(texts) <= MOST_TERMS else [*texts[:3], "...", *texts[-2:]]
 
 
 def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
@@ -62,18 +57,19 @@ def arithmetic(run: Run, entry: Entry, known: dict[int, float]) -> str:
     cast = run.cast
     if entry.kind in (EVALUATED, READ):
         rule, slope = cast.rule(entry.row), run.slopes.get(entry.row)
-        text = f"{cast.called(entry.row)} = {figure(entry.value)}"
+        name, value = cast.called(entry.row), shown(entry.value)
+        text = value if name == value else f"{name} = {value}"  # a Constant is called by its value
         if rule is not None:
             text = computed(rule, run.operands_values(entry.row, known), entry.value)
-        return text if slope is None else f"{text}, slope {figure(slope)}"
+        return text if slope is None else f"{text}, slope {shown(slope)}"
     if entry.kind == CONTRIBUTED:
         words = WORDS["product" if entry.taken else "branch"]  # whatever the partial of no branch is, even infinite
-        incoming, partial, share = map(figure, (entry.incoming, entry.partial, entry.contribution))
+        incoming, partial, share = map(shown, (entry.incoming, entry.partial, entry.contribution))
         return words.format(incoming=incoming, partial=partial, share=share)
     if entry.kind == FINISHED:
-        return f"{slope_name(run, entry.row)} = {figure(entry.value)}"
+        return f"{slope_name(run, entry.row)} = {shown(entry.value)}"
     if entry.kind == MOVED:
-        return f"{cast.called(entry.row)}: {figure(run.before[entry.row])} -> {figure(entry.value)}"
+        return f"{cast.called(entry.row)}: {shown(run.before[entry.row])} -> {shown(entry.value)}"
     return ""
 
 
@@ -99,17 +95,22 @@ def running(run: Run, row: int, places: Sequence[int], total: float) -> str:
         place = place_of(cast, term.consumer, term.position)
         origin = place if from_one else " of ".join(part for part in (place, cast.called(term.consumer)) if part)
         origin = origin if term.taken else f"{origin}, not taken".lstrip(", ")
-        texts.append(f"{figure(term.contribution)} ({origin})" if origin else figure(term.contribution))
+        texts.append(f"{shown(term.contribution)} ({origin})" if origin else shown(term.contribution))
     if many:
         texts.insert(1, f"... {len(places) - len(terms)} more ...")
-    summed = f" = {figure(total)}" if len(places) > 1 else ""
+    summed = f" = {shown(total)}" if len(places) > 1 else ""
     return f"{slope_name(run, row)} = {' + '.join(texts)}{summed}"
 
 
 def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
     """The step in one plain sentence."""
+    said = _sentence(run, entry, known)
+    return said[0].upper() + said[1:] if said.startswith("the ") else said
+
+
+def _sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
     cast, said = run.cast, arithmetic(run, entry, known)
-    who = cast.label(entry.row)
+    who = cast.called(entry.row)
     if entry.kind == STARTED:
         iteration = f", iteration {run.iteration}" if run.iteration else ""
         return WORDS["started"].format(phase=run.phase.capitalize(), iteration=iteration)
@@ -119,7 +120,7 @@ def sentence(run: Run, entry: Entry, known: dict[int, float]) -> str:
         return WORDS["free" if first else "enqueued back" if back else "enqueued"].format(who=who)
     if entry.kind == CONTRIBUTED:
         place = place_of(cast, entry.consumer, entry.position)
-        side, giver = WORDS["side"].format(place=place) if place else "", cast.label(entry.consumer)
+        side, giver = WORDS["side"].format(place=place) if place else "", cast.called(entry.consumer)
         return WORDS["contributed" if entry.taken else "untaken"].format(giver=giver, who=who, side=side, said=said)
     return WORDS[KINDS[entry.kind]].format(who=who, said=said)
 
@@ -142,7 +143,7 @@ def rule_tex(rule: Rule, count: int, letters: str = "abcdefgh", y: str = "y") ->
     whole = rule(*symbols)
     try:
         partials = rule.partials_at(symbols, result, [True] * count)
-        short = [figure(each).removesuffix(".0") if isinstance(each, float) else each for each in partials]
+        short = [shown(each) if isinstance(each, float) else each for each in partials]
         written = ["0" if each is None else str(each) for each in short]
     except Exception:  # whatever a learner's function does when it meets letters
         written = [rf"\frac{{d {y}}}{{d {name}}}" for name in names]

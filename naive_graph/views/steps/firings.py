@@ -13,7 +13,8 @@ from ..drawing.dot import dot_text
 from ..drawing.draw import draw
 from ..drawing.flows import layers_of
 from ..drawing.ink import unplaced
-from ..drawing.scene import ordinal
+from ..drawing.names import ordinal
+from ..look import shown
 from .naming import LONG
 from .packing import Packed, PackedWalk, undressed
 
@@ -64,10 +65,10 @@ def brief(array: Array) -> str:
     """A sample in a few figures.
 
     >>> import numpy as np
-    >>> brief(np.array([1.0, 2.5])), brief(np.zeros((8, 8)))
-    ('[1, 2.5]', '[0, 0, 0, 0, 0, 0, ...] (8 x 8)')
+    >>> brief(np.array([1.0, -2.5])), brief(np.zeros((8, 8)))
+    ('[1, −2.5]', '[0, 0, 0, 0, 0, 0, ...] (8 x 8)')
     """
-    numbers = [f"{float(each):.5g}" for each in array.reshape(-1)[:FEW]]
+    numbers = [shown(float(each)) for each in array.reshape(-1)[:FEW]]
     short = array.size > FEW
     extents = " x ".join(map(str, array.shape))
     return f"[{', '.join([*numbers, *['...'] * short])}]" + (f" ({extents})" if short or array.ndim > 1 else "")
@@ -79,7 +80,7 @@ def told(fired: Fired) -> str:
     def listed(samples: Mapping[str, Array]) -> str:
         return " and ".join(f"{name} = {brief(sample)}" for name, sample in samples.items()) or "nothing"
 
-    loss = "" if fired.loss is None else f" The loss is {fired.loss:.6g}."
+    loss = "" if fired.loss is None else f" The loss is {shown(fired.loss)}."
     times = f" for the {ordinal(fired.iteration - 1)} time" if fired.iteration > 1 else ""
     return f"{fired.operator} fires{times}. It takes {listed(fired.taken)}, and gives {listed(fired.given)}.{loss}"
 
@@ -173,6 +174,6 @@ def _fired(fired: Fired) -> dict[str, Any]:
         "taken": list(fired.taken),
         "given": {name: brief(sample) for name, sample in fired.given.items()},
         "gradients": {name: brief(each) for name, each in fired.gradients.items()},
-        "loss": None if fired.loss is None else f"{fired.loss:.6g}",
+        "loss": None if fired.loss is None else shown(fired.loss),
         "text": told(fired),
     }

@@ -169,7 +169,8 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
     A tensor is lowered first, and its elements are walked through together;
     what flows back is the gradient of their sum.
 
-    Of a Sequential, or its dataflow, each step is the firing of an operator.
+    Of an imported network its output is walked through. Of a Sequential, or its
+    dataflow, each step is the firing of an operator.
     feed: samples for the streams from outside, {"data": ..., "label": ...}.
 
     >>> from naive_graph import Variable
@@ -178,14 +179,16 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
     >>> y.name = "y"
     >>> steps = step(y)
     >>> print(steps[4].arithmetic)
-    3.0 * 3.0 = 9.0
+    3 * 3 = 9
     >>> print(steps.find(kind="contributed")[-1].running)
-    dy/dx = 3.0 (left) + 3.0 (right) = 6.0
+    dy/dx = 3 (left) + 3 (right) = 6
     """
     if not isinstance(mode, str) or mode not in MODES:
         raise NodeError(f"step runs in mode {', '.join(map(repr, MODES))}, not {mode!r}.")
     if hasattr(type(f), "expand"):  # a sequential network
         f = f.expand()
+    elif hasattr(type(f), "graph_of"):  # an imported network
+        f = _only(f)
     if hasattr(f, "streams"):
         return Firings(f, feed)
     title = ""
@@ -197,7 +200,7 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         rows = list(dict.fromkeys(map(int, lower(tensor).rows.flat)))
     elif not isinstance(f, Node):
         given = f"{type(f).__name__} {f!r:.60}"
-        raise NodeError(f"step takes a node, a tensor or a Sequential, not {given}. Give what is computed: step(loss).")
+        raise NodeError(f"step takes a node, a tensor or a network, not {given}. Give what is computed: step(loss).")
     else:
         rows = rows_of([f], "step")
     if mode != "forward" and all(CURRENT.tables.operators[row] == CONSTANT for row in rows):
@@ -216,6 +219,14 @@ def step(f: Any, mode: str = "both", wrt: Node | None = None, feed: Any = None) 
         if mode == "backward":
             del recorder.runs[0]
         return Steps(recorder.runs, title)
+
+
+def _only(network: Any) -> Any:
+    """The output of a network. Raises NodeError if there are several."""
+    first, *others = network.outputs
+    if others:
+        raise NodeError(f"step: the network has several outputs. Give one: step(network.outputs[{first!r}]).")
+    return network.outputs[first]
 
 
 def _set_off(plan: Plan, values: list[Any], wrt: Node | None) -> None:

@@ -14,7 +14,8 @@ from ...core.rules import Rule
 from ...core.sweep import Contributed, Enqueued, Event, Finished
 from ...core.tables import Scope, Tables, packed
 from ...graph.registry import CURRENT
-from ..drawing.scene import Scene, Wishes, scene
+from ..drawing.names import Alike, alike_of, by_line, names_of
+from ..drawing.scene import READABLE, Scene, Wishes, scene
 
 FORWARD, BACKWARD, TANGENT, UPDATE = "forward", "backward", "tangent", "update"
 VALUE_ROOM, GRAD_ROOM = "0000value", "00000000000grad"  # lines that keep room in a box for what becomes known
@@ -30,6 +31,7 @@ class Cast:
         self.then = remembered(tables)
         self.plan = plan
         self.rows = plan.rows
+        self.names = names_of(tables, plan.rows) if len(plan) <= READABLE else {}  # of more there is no room
         self.step_of = {row: step for step, row in enumerate(plan.rows)}
         self.targets = [plan.rows[step] for step in plan.targets]
 
@@ -40,13 +42,16 @@ class Cast:
         """The rows that feed this one, one for each operand position."""
         return [self.rows[step] for step in self.plan.operands(self.step_of[row])]
 
-    def label(self, row: int) -> str:
-        """How messages speak of the node; nothing for -1, which is no node."""
-        return "" if row < 0 else self.then.label(row)
-
     def called(self, row: int) -> str:
-        """The node's name, or its operator and row: short enough for d(...)/d(...)."""
-        return self.then.name(row) or f"{self.then.kind(row)}_{row}"
+        """The node's name, as drawings have it; nothing for -1, which is no node."""
+        if row < 0:
+            return ""
+        return self.names.get(row) or self.then.name(row) or by_line(self.then, row, self.alike)
+
+    @cached_property
+    def alike(self) -> Alike:
+        """The rows by what they are and where they were written."""
+        return alike_of(self.then, self.rows)
 
     def origin(self, row: int) -> Origin | None:
         """The line of Python that made the node."""
@@ -88,12 +93,10 @@ class Cast:
 
 
 def with_lines(scene: Scene) -> Scene:
-    """The scene with room in its boxes for what becomes known, and `a: sin` for `sin  a`, which reads as sin(a)."""
+    """The scene with room in its boxes for what becomes known."""
     scene.caption = ""  # how `draw` would show more
     for box in scene.boxes:
         if box.id.startswith("row-") and box.kind != "constant":
-            symbol, _, name = box.lines[0].partition("  ")
-            box.lines[0] = f"{name}: {symbol}" if name else symbol
             box.said = box.said or box.lines[0]
             box.lines += [VALUE_ROOM, GRAD_ROOM]
     return scene

@@ -75,7 +75,7 @@ def make_step(index: int, run: Run, entry: Entry, state: State, changed: Sequenc
         sentence=describe.sentence(run, entry, state.values),
         queue=tuple(state.ready),
         degrees={row: state.waiting[row] for row in changed},
-        label=cast.label(entry.row),
+        label=cast.called(entry.row),
         origin=cast.origin(entry.row),
         taken=entry.taken,
         finite=all(map(math.isfinite, entry)),

@@ -1,0 +1,75 @@
+"""One name for each node, wherever it is shown: its own, its formula if that is short, or `the product in line 4`."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...core.arithmetics.text import ATOM, PLAIN, Text, plain_number
+from ...core.rules import BY_NUMBER
+from ...core.tables import CONSTANT, Tables
+from ..look import shown
+from .lettering import visible
+
+SHORT = 24  # letters of a formula that serves as a name
+NOUNS = {"add": "sum", "sub": "difference", "mul": "product", "div": "quotient", "pow": "power"}
+Alike = Mapping[tuple[str, int], list[int]]  # the rows of each kind of node in each line, in their order
+
+
+def names_of(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
+    """What each of these rows is called; all differ but those of Constants. Operands come first among the rows."""
+    rows = list(rows)
+    formulas = _formulas(tables, rows)
+    counts, alike = Counter(formulas.values()), alike_of(tables, rows)
+    found: dict[int, str] = {}
+    for row in rows:
+        own, formula = tables.name(row), formulas.get(row, "")
+        if own:
+            found[row] = visible(own)
+        elif tables.operators[row] == CONSTANT:
+            found[row] = shown(tables.values[row])
+        else:
+            found[row] = formula if counts[formula] == 1 and formula else by_line(tables, row, alike)
+    return found
+
+
+def _formulas(tables: Tables, rows: Iterable[int]) -> dict[int, str]:
+    """The short formulas."""
+    texts: dict[int, Text] = {}
+    for row in rows:
+        name, kind = tables.name(row), tables.operators[row]
+        if name or kind == CONSTANT:
+            texts[row] = Text(name, ATOM, PLAIN) if name else plain_number(tables.values[row], PLAIN)
+        elif kind >= 0:
+            operands = [texts.get(each) for each in tables.operands(row)]
+            if operands and None not in operands and sum(len(str(each)) for each in operands) < SHORT:
+                texts[row] = BY_NUMBER[kind](*operands)
+    return {row: visible(str(text)) for row, text in texts.items() if len(str(text)) <= SHORT}
+
+
+def alike_of(tables: Tables, rows: Iterable[int]) -> Alike:
+    """The rows by what they are and where they were written."""
+    lines: dict[Any, int] = {}
+    found: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for row in sorted(rows):
+        origin = tables.origin(row)
+        key = id(origin.code), origin.instruction
+        if key not in lines:
+            lines[key] = origin.line
+        found[tables.kind(row), lines[key]].append(row)
+    return found
+
+
+def by_line(tables: Tables, row: int, alike: Alike) -> str:
+    """`the product in line 4`, `the 2nd product in line 4`."""
+    kind, line = tables.kind(row), tables.origin(row).line
+    rows = alike[kind, line]
+    place = f"{ordinal(bisect_left(rows, row))} " if len(rows) > 1 else ""
+    return f"the {place}{NOUNS.get(kind, kind)} in line {line}"
+
+
+def ordinal(place: int) -> str:
+    """Which of several it is in words, counted from 0: a is the 1st of a - b."""
+    return ("1st", "2nd", "3rd")[place] if place < 3 else f"{place + 1}th"
