@@ -115,7 +115,7 @@ def short(name: str, scope: Scope | None) -> str:
     plain = name.removeprefix("/")
     paths = [f"{path(each)}/" for each in around(scope)] if re.search("[./]", plain) else []
     known = [len(each) for each in paths if plain.startswith((each, each.replace("/", ".")))]
-    return plain[max(known) :] or name if known else name
+    return plain[max(known, default=0) :] or name
 
 
 def _paths(fold: object) -> tuple[str, ...]:

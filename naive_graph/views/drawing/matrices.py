@@ -27,7 +27,7 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
     if not node.rank or node.size > MOST_CELLS:
         return None
     order = _kernel_first(node)
-    extents = [node.shape[axis] for axis in order if node.shape[axis] > 1 or _is_kernel(node)] or [1]
+    extents = [node.shape[axis] for axis in order if node.shape[axis] > 1 or is_kernel(node)] or [1]
     high, wide = extents[-2] if len(extents) > 1 else 1, extents[-1]
     beside = extents[-3] if len(extents) > 3 else 1  # matrices in a row; of three axes they stand below each other
     below = prod(extents[:-2]) // beside
@@ -36,7 +36,7 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
         return None
     numbers = None if value is None else np.asarray(value, dtype=float).reshape(-1)
     # Kernels are looked at, not read.
-    written = numbers is not None and wide <= WIDEST and node.size <= MOST_WRITTEN and not _is_kernel(node)
+    written = numbers is not None and wide <= WIDEST and node.size <= MOST_WRITTEN and not is_kernel(node)
     largest = 0.0 if numbers is None else float(np.max(np.abs(numbers), initial=0.0, where=np.isfinite(numbers)))
     cells = []
     for place, at in enumerate(np.argsort(np.arange(node.size).reshape(node.shape).transpose(order), axis=None)):
@@ -50,7 +50,7 @@ def grid_of(node: TensorNode, name: str, value: Any) -> Grid | None:
     return Grid(columns, rows, cells)
 
 
-def _is_kernel(node: TensorNode) -> bool:
+def is_kernel(node: TensorNode) -> bool:
     """Whether these are weights of a convolution: windows of so many rows and columns, from channels to channels."""
     return isinstance(node, LeafNode) and node.leaf_type != LeafType.INPUT and node.rank == 4 and node.size > 1
 
@@ -58,7 +58,7 @@ def _is_kernel(node: TensorNode) -> bool:
 def _kernel_first(node: TensorNode) -> list[int]:
     """The axes so that the last two are a window's: conv2d has those in front, other frameworks at the end."""
     axes = [*range(node.rank)]
-    return [2, 3, 0, 1] if _is_kernel(node) and node.shape[0] == node.shape[1] else axes
+    return [2, 3, 0, 1] if is_kernel(node) and node.shape[0] == node.shape[1] else axes
 
 
 def _short(number: float) -> str:

@@ -42,9 +42,10 @@
     const all = (selector) => [...svg.querySelectorAll(selector)];
     const stage = staging(view, svg, text, dot, root.dataset.wish);
     const { nodes, frames, edges, shut, path, holder, shown } = stage;
-    const called = (id) => nodes.get(id)?.dataset.name ?? (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
+    const label = (id) => (nodes.get(id)?.getAttribute("aria-label") ?? id).split(", ")[0].replace(/^(variable|placeholder|constant) /, "");
+    const called = (id) => nodes.get(id)?.dataset.name ?? label(id);
     const tell = (words) => (said.textContent = words);
-    const caption = written.join(" ");
+    const caption = written.filter((each) => !isOwn || each !== document.title).join(" ");
 
     function begin(id) {
       const isWhole = stage.begin(id ?? end());
@@ -103,7 +104,7 @@
     function search(wish) {
       const words = wish.trim().toLowerCase().replace(/\.(grad|value)$/, "").replaceAll(" ", "");
       if (name === "parts" && words) return show("whole", (whole) => whole.type(wish));
-      const named = (each) => (nodes.has(each.id) ? called(each.id) : each.querySelector("title").textContent.split(" = ")[0]).toLowerCase().replaceAll(" ", "");
+      const named = (each) => (nodes.has(each.id) ? label(each.id) : each.querySelector("title").textContent.split(" = ")[0]).toLowerCase().replaceAll(" ", "");
       const hits = words ? [...nodes.values(), ...all("g.cell")].filter((each) => named(each).includes(words)) : [];
       hits.sort((a, b) => (named(a) !== words) - (named(b) !== words));  // the name itself before those that hold it
       for (const each of all(".ng-found")) each.classList.remove("ng-found");

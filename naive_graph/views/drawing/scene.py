@@ -273,7 +273,7 @@ def node_box(tables: Tables, row: int, wishes: Wishes, folder: Folder, names: Ma
     wrong = any(number is not None and not isfinite(number) for number in (value, grad))
     if kind == "operator" and tables.is_absorbed(row):
         kind = "absorbed"
-    called = names[row] if names else visible(name or "")
+    called = (names or {}).get(row) or visible(name or "")
     facts = {"name": called} if called else {}
     scope = folder.open_path(tables.scope(row))
     return Box(f"row-{row}", kind, lines or ["?"], scope, wrong, ", ".join(said), facts=facts)

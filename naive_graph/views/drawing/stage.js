@@ -155,13 +155,15 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
   /** The places in the first of the ways that shows all; else in the one that shows most. */
   function best(told) {
     const down = view.clientWidth < NARROW ? ["TB", "BT"] : null, many = count() > 150;
-    const ways = WAYS.map(([each, ...flat]) => [wish || each, ...flat]).filter(([each], at) => wish ? at % 2 === 0 : !down || down.includes(each));
+    const ways = WAYS.map(([each, ...flat]) => [wish || each, ...flat]).filter((_, at) => !wish || at % 2 === 0);
+    if (down) ways.sort(([one], [other]) => down.includes(other) - down.includes(one));
     let found = null;
     for (const way of ways.filter((_, at) => !many || at % 2 === 0)) {
       const text = told(way), free = placesOf(dot(text.replace(/^subgraph .*\n|^graph \[label=.*\n|^\}\n(?=.)/gm, "")), way[1]);
       const made = framed(free) ? free : placesOf(dot(text), way[1]);
       const seen = Math.min(1, (view.clientWidth * least) / READ / made.wide) * Math.min(1, (view.clientHeight * least) / READ / made.high);
-      if (!found || seen > found.seen + 0.05) found = { ...made, way, seen };
+      const isDown = !down || wish || down.includes(way[0]);  // where little room is across, others must show far more
+      if (!found || seen > found.seen * (isDown ? 1 : 1.5) + 0.05) found = { ...made, way, seen };
       if (seen === 1) break;
     }
     return found;
@@ -347,7 +349,7 @@ function staging(view, svg, text, dot, wish = "", told = () => {}) {
     overview.style.display = isWhole && !always ? "none" : "";
     here.style.display = always ? "none" : "";
     if (isWhole && !always) return;
-    const share = Math.min(180 / wide, 140 / high);
+    const share = Math.min(Math.min(180, view.clientWidth * 0.3) / wide, 140 / high);
     facts(overview, { viewBox: `0 0 ${wide} ${high}`, width: Math.max(24, wide * share), height: Math.max(24, high * share) });
     every.setAttribute("d", [...spots].filter(([id]) => shown(id) && (nodes.has(id) || shut.has(id))).map(([, box]) => outline(box)).join(""));
     if (!overview.style.left) settle();

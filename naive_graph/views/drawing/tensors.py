@@ -25,7 +25,7 @@ from ...tensor.selection import SelectionNode
 from ..look import shown
 from .folding import Folder, short
 from .lettering import visible
-from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of
+from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of, is_kernel
 from .scene import (
     NEAREST,
     READABLE,
@@ -88,8 +88,10 @@ class Drawn:
         value = _value(node) if self.wishes.values else None
         lines, formula = [f"{visible(self.names[node])}  {_shape(node)}"], self._formula(node)
         grid = grid_of(node, visible(self.names[node]), value)
-        if value is None and not node.name and node in self.reached and node.size > MOST_WRITTEN:
-            grid = None  # nothing is to be seen in it
+        empty = value is None and not node.name and node in self.reached
+        crowded = len(self.nodes) > NEAREST and not is_kernel(node)
+        if (empty or crowded) and node.size > MOST_WRITTEN:
+            grid = None
         if formula:
             lines.append(visible(formula, MOST_LETTERS))
         if value is None and self.wishes.values and node not in self.reached:
@@ -99,7 +101,11 @@ class Drawn:
         elif value is not None and grid is None:
             lines.append(f"from {shown(float(value.min()))} to {shown(float(value.max()))}")
         known = {each: f"tensor-{place}" for each, place in self.place.items()}
-        facts = {"feeds": feeds(node, known), "formula": formula, "through": "" if node.name else "yes"}
+        facts = {
+            "feeds": feeds(node, known) if grid or not crowded else "",
+            "formula": formula,
+            "through": "" if node.name else "yes",
+        }
         wrong = value is not None and not all(map(isfinite, value.reshape(-1)[:MOST_CELLS]))
         facts = {what: fact for what, fact in facts.items() if fact}
         told = ", ".join([*lines, *(cell.text for cell in grid.cells if cell.text)]) if grid else ""

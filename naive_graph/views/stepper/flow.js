@@ -78,7 +78,7 @@ function firings(walk) {
   return {
     count, at, meaning, levels: null, iterations: [0], level: () => 0, numbered: (index) => index,
     unnumbered: (number) => number, turn: (_, index) => index, course: null,
-    called: (name) => name, wishes: [...Object.keys(operators), ...Object.keys(streams)], near: ({ acting }) => neighbourhood(acting),
+    called: (name) => name, wishes: [...Object.keys(operators), ...Object.keys(streams)], near: ({ acting, focus }) => neighbourhood(acting ?? focus),
     around: (_, name) => { const { left, right } = neighbourhood(name);
       return [...left, ...right].map((box) => box.row); },
     kindOf: () => "operator", box: (name) => operators[name]?.[0] ?? name, bundle: (id) => streams[id.slice(7)]?.[2],
