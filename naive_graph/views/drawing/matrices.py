@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode, entry_name
+from ...tensor.lowering.bulk import ONE
 from ...tensor.nodes import LeafNode, LeafType, NonlinearNode
 from ...tensor.selection import SelectionNode
 from ..look import shown
@@ -59,6 +61,17 @@ def _kernel_first(node: TensorNode) -> list[int]:
     """The axes so that the last two are a window's: conv2d has those in front, other frameworks at the end."""
     axes = [*range(node.rank)]
     return [2, 3, 0, 1] if is_kernel(node) and node.shape[0] == node.shape[1] else axes
+
+
+def value_of(node: TensorNode) -> Any:
+    """The entries as they are known: those that were kept, or those of its scalars; None if some are not."""
+    if isinstance(node, LeafNode):
+        return node.value
+    unfolding = CURRENT.tables.unfolded.get(node) if node._value is None else None
+    if unfolding is None or node.size > MOST_CELLS:
+        return node._value
+    values = [CURRENT.tables.value(row) if row >= 0 else float(row == ONE) for row in unfolding.rows.flat]
+    return None if None in values else np.array(values, dtype=float).reshape(node.shape)
 
 
 def _short(number: float) -> str:

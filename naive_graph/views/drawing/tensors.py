@@ -10,22 +10,19 @@ from itertools import islice
 from math import isfinite
 from typing import Any
 
-import numpy as np
-
 from ...core.tables import Scope, Tables
 from ...errors import DrawingError
 from ...graph.registry import CURRENT
 from ...tensor.base import TensorNode, check_tensors
 from ...tensor.differentiate import ancestors
 from ...tensor.equation_text import TEXT, EquationWriter
-from ...tensor.lowering.bulk import ONE
 from ...tensor.nodes import LeafNode, LeafType, LinearNode, OpType
 from ...tensor.notation import names_among
 from ...tensor.selection import SelectionNode
 from ..look import shown
 from .folding import Folder, short
 from .lettering import visible
-from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of, is_kernel
+from .matrices import MOST_CELLS, MOST_WRITTEN, feeds, grid_of, is_kernel, value_of
 from .scene import (
     NEAREST,
     READABLE,
@@ -85,7 +82,7 @@ class Drawn:
             scalars = [node_box(CURRENT.tables, row, self.wishes, plain) for row in self.rows[node]]
             return [replace(box, scope=(*around, self.frame(node))) for box in scalars]
         kind = LEAF_BOXES[node.leaf_type] if isinstance(node, LeafNode) else "operator"
-        value = _value(node) if self.wishes.values else None
+        value = value_of(node) if self.wishes.values else None
         lines, formula = [f"{visible(self.names[node])}  {_shape(node)}"], self._formula(node)
         grid = grid_of(node, visible(self.names[node]), value)
         empty = value is None and not node.name and node in self.reached
@@ -215,17 +212,6 @@ def described(node: TensorNode, most: int) -> str:
     if equation and len(equation) <= most:
         return visible(equation)
     return visible(f"a tensor {_shape(node)}" + (f" of {', '.join(named)}" if named else ""), most)
-
-
-def _value(node: TensorNode) -> Any:
-    """The entries as they are known: those that were kept, or those of its scalars; None if some are not."""
-    if isinstance(node, LeafNode):
-        return node.value
-    unfolding = CURRENT.tables.unfolded.get(node) if node._value is None else None
-    if unfolding is None or node.size > MOST_CELLS:
-        return node._value
-    values = [CURRENT.tables.value(row) if row >= 0 else float(row == ONE) for row in unfolding.rows.flat]
-    return None if None in values else np.array(values, dtype=float).reshape(node.shape)
 
 
 def _reached(nodes: Sequence[TensorNode]) -> set[TensorNode]:
