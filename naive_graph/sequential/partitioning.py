@@ -23,7 +23,8 @@ from .dataflow import Dataflow, part_of
 from .fields import is_whole
 from .firing import learning
 from .network import Network
-from .schemes import Gradients, block_size, blocks, groups, passed
+from .schemes import Gradients, Versions, block_size, blocks, doubled, groups, passed
+from .splitjoin import owned
 
 MESSAGE = 20e-6  # seconds to hand a block to another thread, measured; a process also packs and unpacks it
 
@@ -50,8 +51,9 @@ def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, 
     flow = flow or Network.expand(network)
     size = block_size(network)
     times: dict[str, list[float]] = {name: [] for name in (*flow.operators, *flow.streams)}
+    versions = Versions(doubled(network.weights), "delayed", network.learning_rate)
     for _ in range(1 + repeats):
-        _fire_all(network, flow, times, processes)
+        _fire_all(network, flow, versions, times, processes)
     per_sample = {name: median(taken[1:] or [0.0]) / size for name, taken in times.items()}
     streams = {name: MESSAGE / size + per_sample[name] for name in flow.streams}
     return Costs(
@@ -59,8 +61,11 @@ def measured(network: Network, flow: Dataflow | None = None, repeats: int = 20, 
     )
 
 
-def _fire_all(network: Network, flow: Dataflow, times: dict[str, list[float]], packed: bool = False) -> None:
-    """Fire every operator for a random block, and note the seconds; of streams those to pack and unpack."""
+def _fire_all(
+    network: Network, flow: Dataflow, versions: Versions, times: dict[str, list[float]], packed: bool = False
+) -> None:
+    """Fire every operator for a random block, and note the seconds, with its part of a group's step on the weights;
+    of streams those to pack and unpack."""
     random, size, machine = np.random.default_rng(0), block_size(network), learning(network)
     shapes = {network.streams.data: network.input_shape, network.streams.labels: network.output_shape}
     streams = {name: random.random((size, *shape)) for name, shape in shapes.items()}
@@ -68,7 +73,12 @@ def _fire_all(network: Network, flow: Dataflow, times: dict[str, list[float]], p
     for operator in flow.operators.values():
         start = time.perf_counter()
         passed(machine, [operator], network.weights, streams, totals, 1)
-        times[operator.name].append(time.perf_counter() - start)
+        fired = time.perf_counter() - start
+        if operator.name in totals:
+            mine = owned(network.layers[operator.layer - 1], operator)
+            versions.learn(operator.layer - 1, 0, mine, totals[operator.name], network.batch_size)
+        learned = time.perf_counter() - start - fired
+        times[operator.name].append(fired + learned * size / network.batch_size)
         for each in operator.outputs if packed else ():
             times[each].append(_passing(streams[each]))
 
@@ -77,8 +87,9 @@ def _lock(network: Network, flow: Dataflow, repeats: int = 3) -> float:
     """How much longer two threads take for the same, side by side, than one."""
 
     def work() -> None:
+        versions = Versions(doubled(network.weights), "delayed", network.learning_rate)
         for _ in range(repeats):
-            _fire_all(network, flow, defaultdict(list))
+            _fire_all(network, flow, versions, defaultdict(list))
 
     def seconds(count: int) -> float:
         start, threads = time.perf_counter(), [threading.Thread(target=work) for _ in range(count)]

@@ -2,6 +2,7 @@
 
     python tests/benchmarks/sequential.py digits [SEEDS] [--plot FILE]
     python tests/benchmarks/sequential.py pipeline
+    python tests/benchmarks/sequential.py torch
 
 digits: one convolution, pooling and two dense layers on scikit-learn's 8 x 8
 digits: a fifth, drawn by the seed, is the test; pixels are divided by 16;
@@ -9,14 +10,17 @@ rate 0.2, groups of 16, 10 epochs; serial, and as a pipeline on two threads. The
 the median of all seeds after each epoch, and the range.
 pipeline: a network large enough for two workers, serial and on two workers, and
 what was predicted; seconds are the least of three runs.
+torch: an epoch of fit, predict and evaluate beside torch's eager mode in float64 at
+the same batch on one core: processor time, the least of nine runs by turns.
 """
 
 import os
 import sys
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: a worker is one core
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a worker is one core
 
 import numpy as np
 
@@ -61,7 +65,7 @@ def learn(seeds):
         found[name] = rows = np.array(rows)
         print(
             f"{name:30} median {median(rows[:, -1]):.1%}, {min(rows[:, -1]):.1%} to {max(rows[:, -1]):.1%}; "
-            f"{median(seconds):.0f} s"
+            f"{median(seconds):.1f} s"
         )
         print("  medians after each epoch:", " ".join(f"{each:.1%}" for each in np.median(rows, axis=0)))
         print(f"  95 % are first reached in epoch {np.median((rows >= 0.95).argmax(1)) + 1:g}, by the median")
@@ -123,6 +127,60 @@ def pipeline(plot=None):
     print(table(curves(large, fine, measured(large, fine, 3), (2, 4, 8, 16, 100, 1000), 160)))
 
 
+def beside_torch():
+    import torch
+
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    n = torch.nn
+    dense = [Dense(512), Activation("relu"), Dense(10), Activation("softmax")]
+    theirs = [n.Linear(1024, 512), n.ReLU(), n.Linear(512, 10)]
+    pictures = [Conv2D(8, 3), MaxPooling2D(2), Dense(32), Activation("relu"), Dense(10), Activation("softmax")]
+    of_pictures = [n.Conv2d(1, 8, 3), n.MaxPool2d(2), n.Flatten(), n.Linear(72, 32), n.ReLU(), n.Linear(32, 10)]
+    for batch in (16, 32):
+        compare("Dense 1024, 512, 10", dense, (1024,), n.Sequential(*theirs), 640, batch)
+        compare("digits", pictures, (8, 8, 1), n.Sequential(*of_pictures), 1437, batch)
+
+
+def compare(name, layers, shape, theirs, count, batch):
+    import torch
+
+    random = np.random.default_rng(0)
+    x, y = random.random((count, *shape)), random.integers(0, 10, count)
+    large = Sequential(layers, shape, 0.05, batch, "crossEntropy", "glorotUniform")
+    there, labels = torch.tensor(np.moveaxis(x, -1, 1) if len(shape) > 1 else x), torch.tensor(y)
+    trainer, loss = torch.optim.SGD(theirs.parameters(), lr=0.05), torch.nn.CrossEntropyLoss()
+
+    def fit():
+        order = torch.randperm(count)
+        for start in range(0, count, batch):
+            chosen = order[start : start + batch]
+            trainer.zero_grad()
+            loss(theirs(there[chosen]), labels[chosen]).backward()
+            trainer.step()
+
+    def predict():
+        with torch.no_grad():
+            return torch.cat([theirs(there[start : start + 256]) for start in range(0, count, 256)])
+
+    runs = {
+        "fit": (lambda: large.fit(x, y, progress=False), fit),
+        "predict": (lambda: large.predict(x), predict),
+        "evaluate": (lambda: large.evaluate(x, y), lambda: loss(predict(), labels)),
+    }
+    said = []
+    for what, pair in runs.items():
+        ours, others = (min(each) for each in zip(*[[spent(run) for run in pair] for _ in range(9)]))
+        said.append(f"{what} {ours / others:.2f}")
+    print(f"{name}, batches of {batch}: {', '.join(said)} times torch's time")
+
+
+def spent(run):
+    start = process_time()
+    run()
+    return process_time() - start
+
+
 if __name__ == "__main__":
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     plot = sys.argv[sys.argv.index("--plot") + 1] if "--plot" in sys.argv else None
@@ -130,5 +188,7 @@ if __name__ == "__main__":
         found = learn(int(words[1]) if len(words) > 1 and words[1].isdecimal() else 10)
         if plot:
             draw_curves(found, plot)
+    elif words[:1] == ["torch"]:
+        beside_torch()
     else:
         pipeline(plot)
