@@ -26,7 +26,7 @@ from .network import BATCH, RATE, WHO, Network, Weights
 from .on_dask import on_dask
 from .partitioning import Partition, measured
 from .partitioning import partition as divide
-from .processes import in_processes
+from .processes import in_processes, staying
 from .schemes import POLICIES, check_policy, copied, doubled, groups, in_series, newest, passed_group
 from .workers import Division, checked, in_threads
 
@@ -139,10 +139,11 @@ class Sequential(Network):
             losses.clear()
             return 0.0
 
+        rounds = progressed(range(epochs), "epochs") if progress else range(epochs)
         try:
-            history.stopped = run(
-                steps, Outcome(), progressed(range(epochs), "epochs") if progress else range(epochs), judge
-            ).stopped
+            with staying(network) as on_processes:
+                runner = on_processes if runner is in_processes else runner
+                history.stopped = run(steps, Outcome(), rounds, judge).stopped
         finally:
             if losses:  # of an epoch that was broken off
                 judge()

@@ -8,8 +8,8 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import TrainingError
 from .network import Network, Weights
+from .schemes import check_policy
 from .workers import (
     CAPACITY,
     PATIENCE,
@@ -59,45 +60,84 @@ def in_processes(
     In a script it must stand under `if __name__ == "__main__":`, as everything
     that starts processes.
     """
-    flow, parts = checked(network, partition)
-    context = multiprocessing.get_context("spawn")  # a fork beside threads may hang
-    with _shared(buffers[0]) as (memory, shared_buffers):
-        for shared_half, half in zip(shared_buffers, buffers):
-            for mine, given in zip(shared_half, half):
-                for name, array in mine.items():
-                    array[...] = given[name]
-        ended, changed = context.Array("q", [before[0]] * len(writers(flow)), lock=False), context.Condition()
-        store = Store(shared_buffers, ended, changed, policy, network.learning_rate)
+    with staying(network) as run:
+        return run(network, buffers, samples, labels, policy, partition, before, timed)
+
+
+@contextmanager
+def staying(network: Network) -> Iterator[Callable[..., Ran]]:
+    """What runs a network's pipeline, as `in_processes` does, on processes that the first run starts and that stay."""
+    team: list[Team] = []
+
+    def run(
+        network: Network, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str, partition: Any,
+        before: tuple[int, int], timed: bool = False,
+    ) -> Ran:  # fmt: skip
+        if not team:
+            team.append(Team(network, partition, stack))
+        return team[0].run(buffers, samples, labels, check_policy(policy), before, timed)
+
+    with ExitStack() as stack:
+        yield run
+
+
+class Team:
+    """Processes, one for each part, and the memory that they share."""
+
+    def __init__(self, network: Network, partition: Any, stack: ExitStack) -> None:
+        self.network = network
+        self.flow, self.parts = checked(network, partition)
+        context = multiprocessing.get_context("spawn")  # a fork beside threads may hang
+        memory, self.buffers = stack.enter_context(_shared(network.weights))
+        self.ended = context.Array("q", [0] * len(writers(self.flow)), lock=False)
+        self.changed = context.Condition()
         # Plain numbers, without locks: one that a killed worker held would never be free.
-        limit, failed = context.Value("q", len(samples), lock=False), context.Value("b", 0, lock=False)
-        desk = Desk(limit, Flag(failed), time.time())
-        course = PipelineInput(flow, samples, labels, before, timed)
-        channels = {each.name: context.Queue(CAPACITY) for each in flow.crossing(parts)}
-        answers: Any = context.Queue()
-        shared = (ended, changed, policy, memory.name, limit, failed, desk.started)
-        people = [
+        self.limit, self.failed = context.Value("q", 0, lock=False), context.Value("b", 0, lock=False)
+        channels = {each.name: context.Queue(CAPACITY) for each in self.flow.crossing(self.parts)}
+        self.answers: Any = context.Queue()
+        self.courses: list[Any] = [context.Queue() for _ in self.parts]
+        shared = self.ended, self.changed, memory.name, self.limit, self.failed
+        self.people = [
             context.Process(
                 target=_worker,
-                args=(network, part, number, channels, shared, course, answers),
+                args=(network, part, number, channels, shared, self.courses[number], self.answers),
                 daemon=True,
             )
-            for number, part in enumerate(parts)
+            for number, part in enumerate(self.parts)
         ]
-        for each in people:
+        stack.callback(self._end, [*channels.values(), *self.courses, self.answers])
+        for each in self.people:
             each.start()
-        try:
-            with ends_a_group(network, store, desk, len(samples), before[0]):
-                found = _heard(people, parts, answers, desk)
-            return collected(store, desk, network, found)
-        finally:
-            for each in people:
+
+    def run(
+        self, buffers: Sequence[Weights], samples: Array, labels: Array, policy: str, before: tuple[int, int],
+        timed: bool,
+    ) -> Ran:  # fmt: skip
+        """One run, from these weights on."""
+        for mine, given in zip(self.buffers, buffers):
+            for held, layer in zip(mine, given):
+                for name, array in held.items():
+                    array[...] = layer[name]
+        self.ended[:] = [before[0]] * len(self.ended)
+        self.limit.value, started = len(samples), time.time()
+        store = Store(self.buffers, self.ended, self.changed, policy, self.network.learning_rate)
+        desk = Desk(self.limit, Flag(self.failed), started)
+        course = PipelineInput(self.flow, samples, labels, before, timed)
+        for each in self.courses:
+            each.put((policy, started, course))
+        with ends_a_group(self.network, store, desk, len(samples), before[0]):
+            found = _heard(self.people, self.parts, self.answers, desk)
+        return collected(store, desk, self.network, found)
+
+    def _end(self, channels: Sequence[Any]) -> None:
+        for each in self.people:
+            if each.pid:
                 each.kill()
                 each.join()
-            for channel in (*channels.values(), answers):
-                channel.close()
-                channel.cancel_join_thread()
-            shared_buffers.clear()  # views into the memory that is given back
-            store.buffers = []
+        for channel in channels:
+            channel.close()
+            channel.cancel_join_thread()
+        self.buffers.clear()  # views into the memory that is given back
 
 
 def _heard(people: Sequence[Any], parts: Sequence[Sequence[str]], answers: Any, desk: Desk) -> dict[int, Any]:
@@ -161,22 +201,23 @@ def _end_with_the_parent() -> None:
 
 
 def _worker(
-    network: Network, part: Sequence[str], number: int, channels: Any, shared: Any, course: PipelineInput, answers: Any
+    network: Network, part: Sequence[str], number: int, channels: Any, shared: Any, courses: Any, answers: Any
 ) -> None:
-    """A process: run the part, and say how it went."""
+    """A process: run the part for each course that comes, and say how it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what a Ctrl-C ends
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    ended, changed, policy, name, limit, failed, started = shared
+    ended, changed, name, limit, failed = shared
     memory = SharedMemory(name)
-    desk = Desk(limit, Flag(failed), time.perf_counter() - (time.time() - started))
-    try:
-        store = Store(_views(memory, network.weights), ended, changed, policy, network.learning_rate)
-        answer: Any = Part(network, part, number, channels, store, desk, course).run()
-        del store
-    except BaseException as error:
-        answer = (
-            error if isinstance(error, (TrainingError, WorkerStopped)) else TrainingError(f"Worker {number}: {error!r}")
-        )
-        answer.__cause__ = None  # may be anything, which need not pass through a queue
-        desk.failed.set()
-    answers.put((number, answer))
+    views = _views(memory, network.weights)
+    while True:
+        policy, started, course = courses.get()
+        desk = Desk(limit, Flag(failed), time.perf_counter() - (time.time() - started))
+        try:
+            store = Store(views, ended, changed, policy, network.learning_rate)
+            answer: Any = Part(network, part, number, channels, store, desk, course).run()
+        except BaseException as error:
+            known = isinstance(error, (TrainingError, WorkerStopped))
+            answer = error if known else TrainingError(f"Worker {number}: {error!r}")
+            answer.__cause__ = None  # may be anything, which need not pass through a queue
+            desk.failed.set()
+        answers.put((number, answer))

@@ -1,5 +1,6 @@
 """The recurrence of weights: golden numbers, and every way to run it with the same bits."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 from written_networks import same, small
 
 from naive_graph.errors import TrainingError
-from naive_graph.sequential import firing, workers
+from naive_graph.sequential import firing, processes, workers
 from naive_graph.sequential.layers import Dense
 from naive_graph.sequential.model import Sequential
 from naive_graph.sequential.on_dask import on_dask
@@ -89,6 +90,23 @@ def test_processes_find_the_bits_of_the_recurrence():
     *_, last = in_series(network, doubled(network.weights), x, y, "delayed")
     ran = in_processes(network, doubled(network.weights), x, y, "delayed")
     assert all(map(same, ran.buffers, last.buffers)) and len(ran.losses) == 30
+
+
+def test_processes_start_once_for_all_epochs(monkeypatch):
+    started = []
+
+    class Counted(processes.Team):
+        def __init__(self, *given):
+            super().__init__(*given)
+            started.extend(each.pid for each in self.people)
+
+    monkeypatch.setattr(processes, "Team", Counted)
+    network, x, y = small()
+    serial, _, _ = small()
+    history = network.fit(x, y, epochs=3, workers="processes", partition=parts(network, 2), progress=False)
+    serial.fit(x, y, epochs=3, policy="delayed", progress=False)
+    assert same(network.weights, serial.weights) and len(history) == 3 and len(started) == 2
+    assert not any(each.is_alive() for each in multiprocessing.active_children())
 
 
 def test_dask_finds_the_bits_of_the_recurrence():
@@ -176,7 +194,9 @@ from naive_graph.sequential import Dense
 
 if __name__ == "__main__":
     network = Sequential([Dense(2), Dense(1)], 2, initializer=0.5, learning_rate=1e-6)
-    network.fit(np.ones((10_000_000, 2)), np.ones((10_000_000, 1)), workers="processes", progress=False)
+    halves = [["copy", "FComp1", "FComp2", "lossComp"], ["BComp2", "BComp1"]]
+    many = 10_000_000
+    network.fit(np.ones((many, 2)), np.ones((many, 1)), workers="processes", partition=halves, progress=False)
 """
 
 
