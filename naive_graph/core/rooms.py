@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from ..errors import MissingToolError
+from .guesses import OF_PACKAGE
 from .imports import Missing, door
 
 Found = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -64,4 +65,7 @@ def moved(package: str, rooms: Iterable[str], name: str) -> NoReturn:
                 if sys._getframe(2).f_code.co_name == "_handle_fromlist":
                     raise ImportError(said, name=package)  # `from naive_graph import name` hides the other error
                 break
+    else:
+        if name in OF_PACKAGE:
+            raise AttributeError(f"{said} Write {OF_PACKAGE[name]}.", name=name)
     raise AttributeError(said, name=name, obj=sys.modules[package])

@@ -227,6 +227,7 @@ def operator(
                 f"Operator '{name}': partial {position} must be a function of the operands "
                 f"and the result, or None, not {partial!r}."
             )
+        _check_takes(partial, len(partials) + 1, f"Operator '{name}': partial {position}")
     checked = [partial and _giving_numbers(partial, f"A partial of operator '{name}'") for partial in partials]
     value = _giving_numbers(value, f"The value of operator '{name}'")
     rule = define(name, value, checked, domain=domain, kink=kink, symbol=symbol, tex=tex)
@@ -243,6 +244,16 @@ def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any
         return result if isinstance(result, Arithmetic) else number(result, who)
 
     return checked
+
+
+def _check_takes(function: Any, count: int, who: str) -> None:
+    """A function of Python's takes so many operands; of others it is not known."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & 0x04:  # *args
+        return
+    least = code.co_argcount - len(getattr(function, "__defaults__", None) or ()) - hasattr(function, "__self__")
+    if not least <= count <= code.co_argcount - hasattr(function, "__self__"):
+        raise OperandError(f"{who} takes the operands and then the result, {count} in all, not {code.co_argcount}.")
 
 
 def _check_name(name: object) -> None:

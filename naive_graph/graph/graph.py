@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..core.guesses import OF_GRAPH, refuse
 from ..core.number import switch
 from ..core.plan import plan_for
 from ..core.tables import Scope, Tables
@@ -79,6 +80,11 @@ class GraphType(type):
         if choice not in ON_INVALID:
             raise NodeError(f'Graph.on_invalid is "warn", "raise" or "ignore", not {choice!r}.')
         GraphType._on_invalid = choice
+
+    if not TYPE_CHECKING:  # so that checkers see what is not there
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            refuse("Graph", name, OF_GRAPH, cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         if not hasattr(cls, name):  # a setting misspelt would be kept, and nobody would ask for it

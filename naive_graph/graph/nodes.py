@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from ..core.catalogue import UNARY
+from ..core.guesses import FIRST, STOP
 from ..core.number import listed, number
 from ..core.numpy_protocol import INSTEAD, refusal
 from ..core.origin import Origin
@@ -43,10 +44,10 @@ _getframe, _new = sys._getframe, object.__new__  # found quickly
 # What other toolkits' nodes have, and where it is here.
 _ELSEWHERE = {
     "backward": "Graph.backward(node)", "forward": "Graph.forward(node)", "eval": "Graph.forward(node)",
-    "gradient": "node.grad", "data": "node.value", "item": "node.value", "zero_grad": "Graph.kill_grad()",
+    "gradient": "node.grad, after Graph.backward(y)", "data": FIRST, "item": FIRST, "zero_grad": "Graph.kill_grad()",
     "sum": "total(x), over the samples of a batch, or Graph.sum([x, y])",
     "max": "maximum(x, y)", "min": "minimum(x, y)",
-    "minimize": "Program(node, wrt=[x]).minimize(0.1)", "numpy": "node.value", "detach": "node.value",
+    "minimize": "Program(node, wrt=[x]).minimize(0.1)", "numpy": FIRST, "detach": STOP,
     "dtype": "node.value, or one of naive_graph's functions: this one of NumPy's takes arrays",
 }  # fmt: skip
 
@@ -607,6 +608,7 @@ def rows_of(nodes: Iterable[Any], who: str) -> list[int]:
         nodes = [nodes] if isinstance(nodes, Node) else listed(nodes, who, "a node or a list of nodes")
     for node in nodes:
         if not isinstance(node, Node):
-            raise NodeError(f"{who} takes nodes, not {type(node).__name__} {node!r}.")
+            more = " Of tensors write y.gradients(x)." if isinstance(node, Arithmetic) else ""
+            raise NodeError(f"{who} takes nodes of single numbers, not {type(node).__name__} {node!r}.{more}")
         rows.append(_row_in(node, home))
     return rows

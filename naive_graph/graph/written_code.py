@@ -16,7 +16,7 @@ def written_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | N
     """The row's value and gradient as code. wrt: rows of leaves; None: all that it depends on."""
     from ..core.arithmetics.code import code, is_name
 
-    if language not in LANGUAGES:
+    if not isinstance(language, str) or language not in LANGUAGES:
         raise NodeError(f'Code is written in "c" or "javascript", not {language!r}.')
     if not is_name(name):
         raise NodeError(f"The function's name must be one that C and JavaScript take, such as 'f', not {name!r}.")

@@ -200,7 +200,13 @@ class Network(Model):
         >>> network.predict([1.0, 2.0]).round(3).tolist()
         [3.2]
         """
-        y: TensorNode = x if isinstance(x, TensorNode) else LeafNode.constant(self._samples(x)[0][0])
+        samples = None if isinstance(x, TensorNode) else self._samples(x)[0]
+        if samples is not None and len(samples) > 1:
+            raise ShapeError(
+                f"network(x) is of one sample, {written(self.input_shape)}, not of {len(samples)}. For many write "
+                "network.predict(data) or network.fit(data, labels), or add up the losses of network(x) for x in data."
+            )
+        y: TensorNode = x if samples is None else LeafNode.constant(samples[0])
         if y.shape != self.input_shape:
             raise ShapeError(f"A network of tensors takes one sample, {written(self.input_shape)}, not {y.shape}.")
         parameters = iter(self.parameters)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
+from ..core.guesses import OF_TENSOR, refuse
 from ..core.number import listed
 from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
@@ -80,6 +81,13 @@ class TensorNode(_Methods):
         self._run: object = None  # what stands for the backward that reached it last
         if self.sources and self._home.computes_at_once:  # subclasses end with this, so the node is whole
             self.compute_at_once()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name == "_data":
+                super().__getattr__(name)
+            refuse(f"This {type(self).__name__}", name, OF_TENSOR, self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__  # a name misspelt would be kept, and nobody would ask for it; a learner's class is his own

@@ -18,6 +18,7 @@ from ..errors import MissingToolError, TrainingError
 FORMAT = 1
 MOST_SETTINGS = 1_000_000  # bytes
 MOST_LETTERS = 200  # of a name that is given here
+OF_OTHERS = (".keras", ".h5", ".hdf5", ".pt", ".pth", ".onnx")  # what these promise is another form
 LONGEST = 65_000  # bytes of one in a zip file, which end at 65,535
 PLAIN = " !\"#$&'()*+,:;<=>?@[]^`{|}~"  # what stands for itself there, besides letters and numbers
 Shapes = dict[str, tuple[int, ...]]
@@ -46,8 +47,9 @@ def filed(name: Any) -> str:
 
 def write(path: Path, kind: str, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> Path:
     """Write settings and arrays. The file appears whole or not at all."""
-    if not path.suffix and (path.is_file() or not path.exists()):
-        raise TrainingError(f'A {kind} is written as .npz. Write save("{path}.npz").')
+    if path.suffix.lower() in OF_OTHERS or (not path.suffix and (path.is_file() or not path.exists())):
+        path = path.with_suffix(".npz")
+        raise TrainingError(f'A {kind} is written as .npz. Write save("{path}").')
     np = _numpy()
     head = json.dumps({"naive_graph": FORMAT, "kind": kind, "settings": settings}, allow_nan=True)
     named = {f"array/{name}": np.asarray(array, dtype=np.float64) for name, array in arrays.items()}

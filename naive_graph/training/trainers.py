@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 from ..core.files import path_of
+from ..core.guesses import OF_TRAINER, refuse
 from ..core.imports import uninterrupted
 from ..core.number import listed, switch, whole
-from ..errors import DivergedError, TrainingError
+from ..errors import ArityError, DivergedError, TrainingError
 from ..graph.nodes import Variable
 from ..program.update import memories_of
 from . import formulas
@@ -85,7 +86,12 @@ class Trainer:
                 "program.minimize(formulas.adam), which needs no trainer."
             )
         self.model: Any = model if isinstance(model, Decaying) else Scalars(_listed(model))
-        given = self.takes.bind(*settings, **named)
+        try:
+            given = self.takes.bind(*settings, **named)
+        except TypeError as error:
+            raise ArityError(
+                f"{type(self).__name__}: {error}. Its settings: {', '.join(self.takes.parameters)}."
+            ) from None
         given.apply_defaults()
         for name, value in given.arguments.items():
             setattr(self, name, value)
@@ -95,6 +101,11 @@ class Trainer:
         self.sparse_updates, self.lazy_decay = True, False
         self.memory: dict[int, list[Any]] = {}  # by the weight's place in the model
         self.average: Average | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse(f"This {type(self).__name__}", name, OF_TRAINER, self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, self._checked(name, value))

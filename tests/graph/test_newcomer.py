@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
+import naive_graph as ng
 from naive_graph import (
     AdamTrainer,
     Graph,
@@ -440,3 +441,32 @@ def test_a_comparison_of_trainers_shows_itself_in_one_line():
     assert repr(compare([SimpleSGDTrainer, AdamTrainer], steps=3)) == (
         "<Comparison of SimpleSGD, Adam on rosenbrock, 3 steps>"
     )
+
+
+@pytest.mark.parametrize(
+    ("guess", "says"),
+    [
+        (lambda x, w, t: ng.Tensor([1.0]), "LeafNode.parameter"),
+        (lambda x, w, t: ng.randn(3), "numpy.random.randn"),
+        (lambda x, w, t: ng.grad(x, x), "gradients(y, x)"),
+        (lambda x, w, t: ng.SGD([x]), "SimpleSGDTrainer"),
+        (lambda x, w, t: Graph.zero_grad(), "Graph.kill_grad()"),
+        (lambda x, w, t: x.item(), "Graph.forward(y) first"),
+        (lambda x, w, t: (w * w).numpy(), "t.eval()"),
+        (lambda x, w, t: w.grad, "t.gradient()"),
+        (lambda x, w, t: t.step(), "update()"),
+        (lambda x, w, t: t.zero_grad(), "update() clears"),
+        (lambda x, w, t: type(t)([x], lr=0.1), "learning_rate"),
+        (lambda x, w, t: ng.gradcheck(x * x, [x]), "gradcheck(y)"),
+        (lambda x, w, t: ng.gradcheck(lambda a: a, (x,)), "gradcheck(y)"),
+        (lambda x, w, t: ng.jacobian([w], [w]), "y.gradients(x)"),
+        (lambda x, w, t: ng.operator("guess", lambda a: a, [lambda a: 1.0]), "2 in all, not 1"),
+        (lambda x, w, t: ng.Sequential([ng.sequential.Dense(1)], 2)([[1.0, 2.0]] * 3), "network.predict"),
+        (lambda x, w, t: ng.Model().save("weights.keras"), "weights.npz"),
+    ],
+)
+def test_what_other_libraries_call_it_is_answered_by_what_to_write(guess, says):
+    x = Variable(1.0)
+    with pytest.raises(Exception) as found:
+        guess(x, ng.LeafNode.parameter([1.0, 2.0]), ng.AdamTrainer([x]))
+    assert says in str(found.value) and isinstance(found.value, (ng.NaiveGraphError, AttributeError))

@@ -240,7 +240,7 @@ def test_what_is_recorded_stays(tmp_path):
             fit(SimpleSGDTrainer([mean], 0.1), lambda batch: (mean - batch[0][0]) ** 2, POINTS, epochs=1, batch_size=1)
         steps.save(tmp_path / "walk.html")
         cast = steps.runs[0].cast
-        assert mean.row in cast.rows and "sub" in " ".join(cast.called(row) for row in cast.rows)
+        assert mean.row in cast.rows and "difference" in " ".join(cast.called(row) for row in cast.rows)
 
 
 def test_nodes_that_somebody_holds_stay():

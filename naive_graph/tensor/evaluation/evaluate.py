@@ -121,6 +121,9 @@ def factors(index: LinearIndex, left: Any, right: Any) -> list[Factor]:
 def eval(node: TensorNode) -> Array:
     """The tensor's array; what was not computed before is computed now.
 
+    What was computed stays as it is, also when leaves have other values since:
+    `forward()` computes everything anew.
+
     Raises PlaceHolderError if an input that it needs holds no value.
 
     >>> a = LeafNode.parameter([[1.0, 2.0], [3.0, 4.0]])
