@@ -64,6 +64,7 @@ def known_inputs(content: OnnxContent) -> set[str]:
         homes = match[1].homes(step.opset).values() if match else ()
         found |= {step.inputs[each.position] for each in homes
                   if isinstance(each, Input) and each.position < len(step.inputs)}  # fmt: skip
+        found |= set(step.inputs[1:]) if step.op in ("Resize", "Upsample") else set()
     return found - {""}
 
 

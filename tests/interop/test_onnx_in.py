@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 pytest.importorskip("onnx")
+import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx_models import FLOAT, INT64, mlp, model_of, node, stored
 
 from naive_graph import AdamTrainer, LeafNode, gradcheck, lower, operators
-from naive_graph.errors import FeedError, ImportModelError, StaleNodeError
+from naive_graph.errors import FeedError, ImportAttributeError, ImportModelError, StaleNodeError
 from naive_graph.graph.graph import Graph
 from naive_graph.interop import from_onnx
 
@@ -233,3 +234,60 @@ def test_what_is_drawn_at_random_is_not_computed_beforehand():
     nodes = [node("Constant", "", "p", value=stored("p", [0.5])), node("Bernoulli", "p", "r"), node("Add", "x r", "y")]
     with pytest.raises(ImportModelError, match="RandomUniformLike, of which ONNX makes Bernoulli 'r'"):
         from_onnx(model_of(nodes, [("x", [1])], [("y", None)]))
+
+
+def test_a_branch_is_chosen_by_what_is_known():
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[n, 1, 3] x) => (float y)
+              <int64[1] second = {1}, int64[1] one = {1}> {
+                  shape = Shape(x)  extent = Gather(shape, second)  small = Equal(extent, one)
+                  y = If(small) <
+                      then_branch = short () => (float a) <int64[1] axis = {1}> { a = Squeeze(x, axis) },
+                      else_branch = long () => (float b) { b = Neg(x) }
+                  >
+              }"""
+    network = from_onnx(onnx.parser.parse_model(text.replace("  ", "\n")))
+    x = np.arange(6.0).reshape(2, 1, 3)
+    assert network(x).tolist() == x[:, 0].tolist()
+
+
+@pytest.mark.parametrize(("axis", "due"), [(1, [[0.0, 2.0], [3.0, 5.0]]), (None, [0.0, 2.0])])
+def test_entries_are_taken_where_a_known_condition_holds(axis, due):
+    said = {} if axis is None else {"axis": axis}
+    keep = stored("keep", [True, False, True], bool)
+    network = from_onnx(model_of([node("Compress", "x keep", "y", **said)], [("x", (2, 3))], [("y", None)], [keep]))
+    assert network(np.arange(6.0).reshape(2, 3)).tolist() == due
+
+
+def test_what_is_wild_is_told_apart():
+    nodes = [node("IsNaN", "x", "a"), node("IsInf", "x", "b"), node("IsInf", "x", "c", detect_negative=0)]
+    network = from_onnx(model_of(nodes, [("x", (4,))], [(name, None) for name in "abc"], opset=20))
+    found = network(np.array([1.0, np.nan, np.inf, -np.inf]))
+    assert {name: each.tolist() for name, each in found.items()} == {
+        "a": [0.0, 1.0, 0.0, 0.0], "b": [0.0, 0.0, 1.0, 1.0], "c": [0.0, 0.0, 1.0, 0.0],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_a_resized_image_has_torchs_numbers_and_gradients(mode):
+    torch = pytest.importorskip("torch")
+    way = {"nearest": "asymmetric"}.get(mode, "half_pixel")
+    nodes = [node("Resize", "x none scales", "y", mode=mode, coordinate_transformation_mode=way, nearest_mode="floor")]
+    nodes[0].input[1] = ""
+    weights = [stored("scales", [1.0, 1.0, 2.0, 1.5])]
+    network = from_onnx(model_of(nodes, [("x", (1, 2, 4, 6))], [("y", None)], weights, opset=18))
+    x = np.random.default_rng(3).normal(size=(1, 2, 4, 6))
+    given = torch.tensor(x, requires_grad=True)
+    called = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
+    due = torch.nn.functional.interpolate(given, scale_factor=(2.0, 1.5), mode=called)
+    (due**2).sum().backward()
+    assert np.allclose(network(x), due.detach(), atol=1e-12)
+    (leaf,), (y,) = network.inputs.values(), network.outputs.values()
+    (y * y).sum().backward(full=True)
+    assert np.allclose(leaf.gradient(), given.grad, atol=1e-12)
+
+
+def test_a_word_that_resizing_does_not_know_is_refused():
+    weights = [stored("scales", [1.0, 2.0]), stored("part", [], np.float32)]
+    nodes = [node("Resize", "x part scales", "y", mode="odd")]
+    with pytest.raises(ImportAttributeError, match=r"mode='odd'.*nearest, linear, cubic"):
+        from_onnx(model_of(nodes, [("x", (1, 2))], [("y", None)], weights))

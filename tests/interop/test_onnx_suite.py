@@ -63,7 +63,10 @@ def test_the_cases_without_a_slope_have_none():
 # Attributes of operators that no row stands for, and of those that are prepared: all are looked at.
 LOOKED_AT = {
     "Cast": {"to", "saturate", "round_mode"}, "CastLike": {"saturate", "round_mode"}, "Size": set(),
-    "Shape": {"start", "end"},
+    "Shape": {"start", "end"}, "If": {"then_branch", "else_branch"}, "IsInf": {"detect_positive", "detect_negative"},
+    "Compress": {"axis"}, "Upsample": {"mode", "scales"}, "Resize": {
+        "mode", "coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a", "exclude_outside", "antialias",
+        "extrapolation_value", "axes", "keep_aspect_ratio_policy"},
     "Constant": {"value", "value_int", "value_ints", "value_float", "value_floats", "value_string", "value_strings",
                  "sparse_value"},
 }  # fmt: skip

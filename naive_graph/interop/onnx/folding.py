@@ -37,7 +37,15 @@ def schema_of(op: str, opset: int) -> Any:
 def is_foldable(step: Application) -> bool:
     """Whether onnx computes a step right: not by chance, and not as in another opset than the step's."""
     flattened = step.opset < 13 and step.op in ("Softmax", "LogSoftmax", "Hardmax")  # of which it has the present form
-    return step.op not in ("Constant", "Bernoulli", "Dropout") and not flattened
+    return step.op not in ("Constant", "Bernoulli", "Dropout") and not flattened and not _reads_outside(step)
+
+
+def _reads_outside(step: Application) -> bool:
+    """Whether a graph that a step has takes more than it makes, from the graph around."""
+    graphs = [each.g for each in step.attributes.values()]
+    made = {name for graph in graphs for node in (*graph.node, *graph.initializer) for name in
+            (node.output if isinstance(node, NodeProto) else [node.name])}  # fmt: skip
+    return any(name and name not in made for graph in graphs for node in graph.node for name in node.input)
 
 
 def folded(step: Application, arrays: Sequence[Any], hold: Callable[[int, str], None]) -> list[Any]:

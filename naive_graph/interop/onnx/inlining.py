@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import ImportModelError, UnknownOperatorError
@@ -111,7 +111,7 @@ def _step(node: Any, body: _Body) -> Application:
         if each.ref_attr_name:
             given = body.attributes.get(each.ref_attr_name)
         if given is not None:
-            attributes[text(each.name)] = _apart(given)
+            attributes[text(each.name)] = _apart(given, called)
     outputs = tuple(map(called, node.output))
     name = body.prefix + text(node.name or next(filter(None, node.output), node.op_type))
     domain = "" if node.domain in OWN else text(node.domain)
@@ -119,10 +119,16 @@ def _step(node: Any, body: _Body) -> Application:
     return Application(text(node.op_type), domain, name, tuple(map(called, node.input)), outputs, attributes, opset)
 
 
-def _apart(attribute: Any) -> Any:
-    """A copy of an attribute: as a part of the file's message it would keep all of that, weights and all, alive."""
+def _apart(attribute: Any, called: Callable[[str], str]) -> Any:
+    """A copy of an attribute: as a part of the file's message it would keep all of that, weights and all, alive.
+
+    A graph in it calls what is outside as `called` says.
+    """
     copied = type(attribute)()
     copied.CopyFrom(attribute)
+    inside = {name for node in copied.g.node for name in node.output} | {each.name for each in copied.g.initializer}
+    for node in copied.g.node:
+        node.input[:] = [name if name in inside else called(name) for name in node.input]
     return copied
 
 

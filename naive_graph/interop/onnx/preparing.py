@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from ...errors import ImportAttributeError
+from ...errors import ImportAttributeError, UnknownOperatorError
 from ...tensor import arithmetic, reduce
 from ...tensor.base import TensorNode
 from ...tensor.nodes import LeafNode
 from ...tensor.operators.table import TABLE
 from .arrays import REFUSED, array_of, type_name
-from .building import OnnxBuilder, cast_to, prepared
-from .inlining import Application
+from .building import OnnxBuilder, cast_to, prepared, unsupported
+from .inlining import Application, inlined
 from .mapped import plain
 
 FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
@@ -196,3 +196,39 @@ def attention(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
     masked = builder.input(step, 3) is not None
     plain_ = q.rank == 4 and q.shape[1] == k.shape[1] and not (masked and builder.type(step, 3) == TensorProto.BOOL)
     return builder.by_row(step) if plain_ and not any(step.inputs[4:]) else builder.by_body(step)
+
+
+# --- what is known beforehand of a part ---------------------------------------
+
+
+@prepared("IsNaN", "IsInf")
+def wild(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    """What is not itself, or is infinite on a side that counts."""
+    x, said = builder.operand(step, 0), attributes_of(step)
+    if step.op == "IsNaN":
+        return [TABLE["not_equal"](x, x, name=step.name)]
+    signs = [sign for sign, name in ((1.0, "positive"), (-1.0, "negative")) if said.get(f"detect_{name}", 1)]
+    found = [TABLE["equal"](x, sign * np.inf) for sign in signs] or [TABLE["less"](x, x)]
+    return [found[0] if len(found) == 1 else found[0] + found[1]]
+
+
+@prepared("Compress")
+def compress(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    """The entries where a known condition holds."""
+    x, axis = builder.operand(step, 0), attributes_of(step).get("axis")
+    flat, at = (TABLE["reshape"](x, [-1]), 0) if axis is None else (x, axis)
+    return builder.applied(
+        step, TABLE["gather"], {"x": flat, "places": builder.known(step, 1).nonzero()[0], "axis": at}
+    )
+
+
+@prepared("If")
+def branch(builder: OnnxBuilder, step: Application) -> Sequence[Any]:
+    """The branch that a known condition chooses."""
+    chosen = step.attributes["then_branch" if builder.known(step, 0).all() else "else_branch"].g
+    builder.values |= {each.name: array_of(each) for each in chosen.initializer}
+    for each in inlined(chosen.node, (), {"": step.opset}):
+        if unsupported(each):
+            raise UnknownOperatorError(f"There is nothing here for {each.op}, in a branch of {step.label}.")
+        builder.take(each)
+    return [builder.value(each.name) for each in chosen.output]
