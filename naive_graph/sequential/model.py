@@ -106,7 +106,7 @@ class Sequential(Network):
         runner = RUNNERS.get(workers or "")
         if partition is None and workers in ("threads", "processes"):
             found = _division(network, workers, progress)
-            partition, runner = found, runner if len(found.parts) > 1 else in_threads
+            partition, runner = found, runner if len(found.parts) > 1 else None
         if workers is not None:
             checked(network, partition)
         mover = self._mover(trainer) if chosen == "serial" else None
@@ -120,7 +120,7 @@ class Sequential(Network):
             x, y = samples[order][self._done :], wanted[order][self._done :]
             if mover is not None:
                 batches = self._by_trainer(mover, x, y, network.batch_size, trainer is None)
-            elif workers is None:
+            elif runner is None:
                 batches = self._in_series(network, x, y, chosen)
             else:
                 batches = self._by_workers(runner, network, x, y, chosen, partition)

@@ -142,7 +142,7 @@ def test_a_failing_operator_is_named(monkeypatch):
     monkeypatch.setattr(firing.NetworkMachine, "fire", failing)  # a fault that is put in
     before = copied(network.weights)
     with pytest.raises(TrainingError, match="BComp4 failed at sample 9: ZeroDivisionError: no reason"):
-        network.fit(x, y, workers="threads", shuffle=False, progress=False)
+        network.fit(x, y, workers="threads", partition=parts(network, 2), shuffle=False, progress=False)
     assert same(network.weights, before)
 
 
