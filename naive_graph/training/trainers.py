@@ -114,6 +114,8 @@ class Trainer:
         """The value of a setting as the trainer keeps it. Raises TrainingError, NumberError or OperandError."""
         check = CHECKS.get(name)
         if check is None:
+            if name in OF_TRAINER:  # it would be kept, and nobody would ask for it
+                refuse(f"This {type(self).__name__}", name, OF_TRAINER, self)
             ours = name in self.takes.parameters and type(self.takes.parameters[name].default) in (int, float)
             return FINITE(value, name) if ours else value
         return check(value, name)

@@ -457,6 +457,7 @@ def test_a_comparison_of_trainers_shows_itself_in_one_line():
         (lambda x, w, t: t.step(), "update()"),
         (lambda x, w, t: t.zero_grad(), "update() clears"),
         (lambda x, w, t: type(t)([x], lr=0.1), "learning_rate"),
+        (lambda x, w, t: setattr(t, "lr", 0.1), "Write learning_rate"),
         (lambda x, w, t: ng.gradcheck(x * x, [x]), "gradcheck(y)"),
         (lambda x, w, t: ng.gradcheck(lambda a: a, (x,)), "gradcheck(y)"),
         (lambda x, w, t: ng.jacobian([w], [w]), "y.gradients(x)"),
