@@ -23,6 +23,7 @@ x = Variable(3.0, name="x")
 y = x
 for _ in range(150):
     y = y.sin()
+y.name = "y"
 step(y)"""
 
 
@@ -142,4 +143,5 @@ def chain() -> Any:
     y: Any = Variable(3.0, name="x")
     for _ in range(150):
         y = y.sin()
+    y.name = "y"
     return y
