@@ -22,3 +22,10 @@ def test_where_ctrl_c_is_ignored_and_nothing_is_kept_the_tests_run_as_well():
     ran = subprocess.run([sys.executable, "-c", BEGIN, *chosen], cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0 and "1 passed" in ran.stdout, ran.stdout + ran.stderr
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_no_two_files_of_tests_have_one_name():
+    """They are imported by their names alone, and one would stand for the other."""
+    names = [each.name for each in (ROOT / "tests").rglob("*.py")]
+    assert len(names) > 100
+    assert sorted({name for name in names if names.count(name) > 1}) == []

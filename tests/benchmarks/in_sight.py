@@ -1,6 +1,6 @@
 """How much of a hard graph one sees when its page opens, and how much room it takes beside dot's own layout.
 
-    python tests/benchmarks/pictures.py [--size 1280x800] [--photographs DIR]
+    python tests/benchmarks/in_sight.py [--size 1280x800] [--photographs DIR]
 
 Needs chromium and playwright. "seen": whole boxes whose text is at least 10
 pixels high, of all. "cover": the share of the window that boxes take. "area":
