@@ -15,7 +15,7 @@ from torch_says import KEYWORDS, TORCH, of_rule  # noqa: E402
 
 from naive_graph import Graph, LeafNode, operators  # noqa: E402
 from naive_graph.errors import ShapeError  # noqa: E402
-from naive_graph.tensor.operators.check import Case  # noqa: E402
+from naive_graph.tensor.operators.check import ExampleCall  # noqa: E402
 from naive_graph.tensor.operators.examples import numbers  # noqa: E402
 from naive_graph.tensor.operators.table import OfRule  # noqa: E402
 
@@ -86,7 +86,7 @@ def test_a_row_agrees_with_torch_beside_nasty_numbers(name, seed, share, data):
     wild = [value for value in WILD[: -1 if name in NO_DENORMALS else None] if value not in bounds]
     with Graph.scratch(), np.errstate(all="ignore"):
         Graph.on_invalid = "ignore"
-        case = Case(row, each)
+        case = ExampleCall(row, each)
         for leaf in case.leaves:
             usual = dice.uniform(0.2, 1.5, leaf.shape)
             leaf.value = np.where(dice.random(leaf.shape) < share, dice.choice(wild, leaf.shape), usual)
@@ -129,7 +129,7 @@ def test_a_row_of_no_axes_takes_each_entry_by_itself_as_numpy_does(name, ignorin
 @pytest.mark.parametrize("name", ROWS)
 def test_an_axis_without_entries_is_refused_and_nothing_is_built(name):
     row = operators()[name]
-    case = Case(row, row.examples[0])
+    case = ExampleCall(row, row.examples[0])
     for which in row.operand_names:
         given = case.given.get(which)
         if given is None or not np.ndim(getattr(given, "value", 0.0)):
