@@ -22,6 +22,7 @@ import resource
 import subprocess
 import sys
 import time
+from array import array
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,17 +47,18 @@ def columns(sources: Any, firsts: Any, kinds: Any, degrees: Any = None) -> Any:
 
     degrees: where rows take over others' operands, how many each has, all told.
     """
-    from naive_graph.core.tables import Columns
+    from naive_graph.core.origin import Origin
+    from naive_graph.core.tables import Bulk, Unpacked
     from naive_graph.graph.registry import CURRENT
 
-    own = np.diff(firsts).astype(np.int32)
-    rows = len(CURRENT.tables) + np.arange(len(kinds), dtype=np.int32)
-    code = sys._getframe().f_code
-    made = Columns(
-        kinds.astype(np.int16).tobytes(), (own if degrees is None else degrees).astype(np.int32).tobytes(),
-        sources.astype(np.int32).tobytes(), np.repeat(rows, own).tobytes(),
-    )  # fmt: skip
-    CURRENT.tables.add_rows(made, code, 0)
+    def column(kind: str, numbers: Any) -> Any:
+        return array(kind, np.asarray(numbers).astype(kind).tobytes())
+
+    own, first, frame = np.diff(firsts), len(CURRENT.tables), sys._getframe()
+    targets = column("i", np.repeat(first + np.arange(len(kinds)), own))
+    counts = column("i", own if degrees is None else degrees)
+    made = Unpacked(column("h", kinds), counts, column("i", sources), targets, array("d"), array("q"))
+    CURRENT.tables.add_rows(Bulk(made, first, [(first, Origin(frame.f_code, frame.f_lasti))]))
 
 
 def repeated(pattern: str, count: int) -> tuple[Any, Any]:
