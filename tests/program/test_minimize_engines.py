@@ -15,7 +15,7 @@ from naive_graph.training.formulas import cyclical_rate
 def ways(monkeypatch):
     """The names of the ways that minimize goes from now on."""
     gone = []
-    for name in ("Tape", "StraightLine", "_ByReference"):
+    for name in ("Tape", "StraightLine", "_ReferenceDescent"):
         way = getattr(descent, name)
         monkeypatch.setattr(
             descent, name, lambda *given, way=way, name=name, **rest: gone.append(name) or way(*given, **rest)
@@ -25,7 +25,7 @@ def ways(monkeypatch):
 
 @pytest.mark.parametrize(
     ("engine", "way"),
-    [("tape", "Tape"), ("native", "StraightLine"), ("reference", "_ByReference"), (None, "StraightLine")],
+    [("tape", "Tape"), ("native", "StraightLine"), ("reference", "_ReferenceDescent"), (None, "StraightLine")],
 )
 def test_minimize_runs_on_the_engine_that_was_asked_for(engine, way, monkeypatch):
     x = Graph.Variable(6.0)

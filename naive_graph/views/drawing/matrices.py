@@ -101,10 +101,11 @@ def _met(node: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
     extents: dict[object, int] = {}
     for ids, shape in zip((dst, *sources), (node.shape, *(each.shape for each in node.sources))):
         extents |= dict(zip(ids, shape))
-    if prod(extents.values()) > MOST_TERMS:
+    terms = prod(extents.values())
+    if terms > MOST_TERMS:
         return None
-    places = dict(zip(extents, np.indices(list(extents.values())).reshape(len(extents), -1)))
-    kept = np.ones(prod(extents.values()), dtype=bool)
+    places = dict(zip(extents, np.indices(list(extents.values())).reshape(len(extents), terms)))
+    kept = np.ones(terms, dtype=bool)
     for ids, source in zip(sources, node.sources):
         if isinstance(source, SelectionNode) and source.size <= MOST_TERMS:
             kept &= source.dense()[tuple(places[each] for each in ids)] != 0

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from naive_graph import LeafNode, operators
-from naive_graph.errors import BudgetError
+from naive_graph.errors import BudgetError, ShapeError
 from naive_graph.tensor.sliding import SlidingWindow
 
 HUGE = """
@@ -77,8 +77,11 @@ def test_every_property_of_a_trillion_is_answered_at_once():
 @pytest.mark.parametrize("name", ["avg_pool2d", "max_pool2d", "lp_pool2d"])
 def test_windows_that_together_do_not_fit_into_memory_are_refused_before_any_is_made(name):
     x = LeafNode.parameter(np.ones((1, 4, 4, 1)))
-    with pytest.raises(BudgetError, match="all windows side by side"):
+    with pytest.raises(ShapeError, match="Let it reach less"):
         operators()[name](x, pool=30_000_000, padding="SAME")
+    wide = LeafNode.parameter(np.ones((1, 4000, 4000, 1)))
+    with pytest.raises(BudgetError, match="all windows side by side"):
+        operators()[name](wide, pool=3_000, strides=1, padding="SAME")
 
 
 @settings(deadline=None)
