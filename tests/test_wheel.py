@@ -69,7 +69,7 @@ def test_an_installed_source_has_the_files_of_the_wheel(tmp_path):
     told = subprocess.run([scripts / "python", "-c", code], capture_output=True, text=True, check=True).stdout.split()
     ours = {name for name in told if name.startswith("naive_graph/") and "__pycache__" not in name}
     assert ours == {name for name in zipfile.ZipFile(WHEEL).namelist() if "dist-info" not in name}
-    assert run(scripts, "draw", "x*x", "x=3", cwd=tmp_path).returncode == 0
+    assert run(scripts, "step", "x*x", "x=3", cwd=tmp_path).returncode == 0
 
 
 # --- what is said of installing -----------------------------------------------

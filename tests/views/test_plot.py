@@ -278,7 +278,7 @@ def test_a_path_moves_leaves_of_f_only():
         history.plot_path(f, Variable(1.0))
     with pytest.raises(NodeError, match="two different leaves"):
         history.plot_path(f, x, x)
-    with pytest.raises(NodeError, match="takes nodes, not int"):
+    with pytest.raises(NodeError, match="takes nodes of single numbers, not int"):
         history.plot_path(3, 4)
 
 
