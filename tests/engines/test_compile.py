@@ -2,6 +2,7 @@
 
 import ctypes
 import signal
+import subprocess
 import sys
 
 import llvmlite
@@ -146,3 +147,29 @@ def test_a_ctrl_c_while_code_is_compiled_comes_after_it(monkeypatch):
         compiled(HALF)
     (made,) = compile._LIBRARIES.values()
     assert made.address("half") != 0
+
+
+COMPILES = """
+import sys
+from pathlib import Path
+from naive_graph.engines.llvm.compile import object_code
+
+def megabytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+def text(k):
+    sums = "".join(f"%a{j + 1} = fadd double %a{j}, {1000 * j + k}.5 " for j in range(40))
+    return f"define double @f(double %a0) {{ {sums} ret double %a40 }}"
+
+sizes = []
+for k in range(401):
+    object_code(text(k), optimised=True)
+    if k % 200 == 0:
+        sizes.append(megabytes())
+assert sizes[2] - sizes[1] < 5.0, sizes  # 13 where llvmlite's passes and constants are kept
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the size of a process is read as Linux says it")
+def test_compiling_again_and_again_takes_no_more_and_more_memory():
+    subprocess.run([sys.executable, "-c", COMPILES], check=True)

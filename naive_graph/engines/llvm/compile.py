@@ -10,8 +10,9 @@ on disk under a name that says which one, so that the next process loads it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache as once
 from hashlib import sha256
 from threading import RLock
@@ -106,20 +107,32 @@ def object_code(ir_text: str, optimised: bool = False) -> bytes:
     llvm = llvmlite()
     check(ir_text)
     optimised = optimised and can_be_optimised(ir_text)
-    module = llvm.parse_assembly(ir_text)
+    module = llvm.parse_assembly(ir_text, llvm.create_context())  # a shared one keeps every constant for ever
     module.verify()
     if optimised:
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
         passes = llvm.create_pass_builder(_machine(True), options)
-        passes.getModulePassManager().run(module, passes)
+        with _freed(passes.getModulePassManager()) as manager:
+            manager.run(module, passes)
     elif "alwaysinline" in ir_text:
-        inlining = llvm.create_new_module_pass_manager()
-        with suppress(AttributeError):  # of older versions: then calls stay calls
-            inlining.add_always_inliner_pass()
-        inlining.run(module, llvm.create_pass_builder(_machine(False), llvm.create_pipeline_tuning_options()))
+        with _freed(llvm.create_new_module_pass_manager()) as inlining:
+            with suppress(AttributeError):  # of older versions: then calls stay calls
+                inlining.add_always_inliner_pass()
+            inlining.run(module, llvm.create_pass_builder(_machine(False), llvm.create_pipeline_tuning_options()))
     code: bytes = _machine(optimised).emit_object(module)
     return code
+
+
+@contextmanager
+def _freed(manager: Any) -> Iterator[Any]:
+    """Free a manager of passes at the end: llvmlite's own way is hidden by another class's, which does nothing."""
+    yield manager
+    hidden = getattr(sys.modules[type(manager).__module__], "NewPassManager", None)
+    dispose = getattr(hidden, "_dispose", None)
+    if dispose is not None and type(manager)._dispose is not dispose:
+        dispose(manager)
+    manager.close()
 
 
 def assembly(ir_text: str) -> str:
