@@ -36,7 +36,7 @@ def given(monkeypatch, tmp_path):
     texts, llvm, real = [], compile.llvmlite(), compile.llvmlite().parse_assembly
     monkeypatch.setenv("NAIVE_GRAPH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(compile, "_LIBRARIES", {})
-    monkeypatch.setattr(llvm, "parse_assembly", lambda text: (texts.append([text, False]), real(text))[1])
+    monkeypatch.setattr(llvm, "parse_assembly", lambda text, *rest: (texts.append([text, False]), real(text, *rest))[1])
     builder = llvm.create_pipeline_tuning_options
     monkeypatch.setattr(
         llvm, "create_pipeline_tuning_options",
