@@ -107,8 +107,7 @@ def object_code(ir_text: str, optimised: bool = False) -> bytes:
     llvm = llvmlite()
     check(ir_text)
     optimised = optimised and can_be_optimised(ir_text)
-    module = llvm.parse_assembly(ir_text, llvm.create_context())  # a shared one keeps every constant for ever
-    module.verify()
+    module = _parsed(ir_text)
     if optimised:
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
@@ -124,23 +123,31 @@ def object_code(ir_text: str, optimised: bool = False) -> bytes:
     return code
 
 
+def _parsed(ir_text: str) -> Any:
+    """The text as a module, in a context of its own: a shared one would keep every constant for ever."""
+    llvm = llvmlite()
+    module = llvm.parse_assembly(ir_text, llvm.create_context())
+    module.verify()
+    return module
+
+
 @contextmanager
 def _freed(manager: Any) -> Iterator[Any]:
     """Free a manager of passes at the end: llvmlite's own way is hidden by another class's, which does nothing."""
-    yield manager
-    hidden = getattr(sys.modules[type(manager).__module__], "NewPassManager", None)
-    dispose = getattr(hidden, "_dispose", None)
-    if dispose is not None and type(manager)._dispose is not dispose:
-        dispose(manager)
-    manager.close()
+    try:
+        yield manager
+    finally:
+        hidden = getattr(sys.modules[type(manager).__module__], "NewPassManager", None)
+        dispose = getattr(hidden, "_dispose", None)
+        if dispose is not None and type(manager)._dispose is not dispose:
+            dispose(manager)
+        manager.close()
 
 
 def assembly(ir_text: str) -> str:
     """The text as instructions that a person can read."""
     with _LOCK:
-        module = llvmlite().parse_assembly(ir_text)
-        module.verify()
-        text: str = _machine(False).emit_assembly(module)
+        text: str = _machine(False).emit_assembly(_parsed(ir_text))
     return text
 
 
