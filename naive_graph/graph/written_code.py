@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.plan import Plan, check_complete, check_set
+from ..core.plan import check_set, plan_for
 from ..core.tables import PLACEHOLDER, VARIABLE, Lasting, Tables
 from ..errors import NodeError, PlaceHolderError
 from .printed import Printed
-
-LANGUAGES = ("c", "javascript")
 
 
 def written_code(tables: Tables, row: int, language: str, wrt: Sequence[int] | None, name: str) -> Printed:
     """The row's value and gradient as code. wrt: rows of leaves; None: all that it depends on."""
     from ..core.arithmetics.code import code, is_name
+    from ..core.arithmetics.translate import LANGUAGES
 
     if not isinstance(language, str) or language not in LANGUAGES:
         raise NodeError(f'Code is written in "c" or "javascript", not {language!r}.')
     if not is_name(name):
         raise NodeError(f"The function's name must be one that C and JavaScript take, such as 'f', not {name!r}.")
     with tables.lock, Lasting(tables):
-        plan = Plan(tables, [row])
-        check_complete(tables, plan.rows)
+        plan = plan_for(tables, [row])
+        plan.check_complete(tables)
         leaves = [each for each, kind in zip(plan.rows, plan.kinds) if kind in (VARIABLE, PLACEHOLDER)]
         inputs = sorted(leaves) if wrt is None else list(wrt)
         _check_inputs(tables, inputs)

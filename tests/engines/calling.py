@@ -12,6 +12,16 @@ from naive_graph.engines.llvm.functions import Module
 from naive_graph.engines.llvm.python import LANES
 from naive_graph.engines.tape.operators import Shape, kernels
 
+EXACT = {
+    "add", "sub", "mul", "div", "neg", "square", "sqrt", "reciprocal", "abs", "sign", "heaviside", "relu", "maximum",
+    "minimum", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "where",
+    "total", "mean", "nonnegative", "held", "precedence",
+}  # fmt: skip
+NASTY = [
+    0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324, 2.2250738585072014e-308,
+    1.7976931348623157e308, -1e308, 709.78, 710.0, -708.5, -745.1, -746.0, 22.0, 28.0, 0.625, -1.0000000000000002,
+    1e5, 1e22, 2.0**53, 2.0**53 + 2,
+]  # fmt: skip
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 1, ctypes.c_void_p, *[ctypes.c_int64] * 2)
 
 

@@ -7,7 +7,7 @@ import struct
 import mpmath
 import numpy as np
 import pytest
-from calling import at_once, one_by_one, units_apart
+from calling import EXACT, NASTY, at_once, one_by_one, units_apart
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -17,17 +17,7 @@ from naive_graph.engines.llvm.mathematics import LARGEST_ANGLE
 from naive_graph.engines.llvm.python import LANES
 from naive_graph.engines.tape.operators import Shape, kernels
 
-EXACT = {
-    "add", "sub", "mul", "div", "neg", "square", "sqrt", "reciprocal", "abs", "sign", "heaviside", "relu", "maximum",
-    "minimum", "greater", "less", "greater_equal", "less_equal", "equal", "not_equal", "where",
-    "total", "mean", "nonnegative", "held", "precedence",
-}  # fmt: skip
 CASES = [(rule.name, arity) for rule in BY_NUMBER[:BUILT_IN] for arity in ([rule.arity] if rule.arity else range(1, 6))]
-NASTY = [
-    0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324, 2.2250738585072014e-308,
-    1.7976931348623157e308, -1e308, 709.78, 710.0, -708.5, -745.1, -746.0, 22.0, 28.0, 0.625, -1.0000000000000002,
-    1e5, 1e22, 2.0**53, 2.0**53 + 2,
-]  # fmt: skip
 OVER_ROWS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)
 
 

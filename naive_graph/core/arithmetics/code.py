@@ -51,7 +51,7 @@ class CodePart(Arithmetic):
 
     __slots__ = ("hint", "operands", "program", "row", "rule", "text", "uses")
 
-    def __init__(self, program: CodeParts, rule: Rule | None, operands: tuple[Any, ...], text: Any = None) -> None:
+    def __init__(self, program: CodeParts, rule: Any, operands: tuple[Any, ...], text: Any = None) -> None:
         self.program, self.rule, self.operands, self.text = program, rule, operands, text
         self.uses, self.hint = 0, ""
         self.row: int | None = None  # of the node that it computes
@@ -81,7 +81,7 @@ class CodeParts:
             return _traced(rule, given)
         key = (rule.number, *(each.hex() if isinstance(each, float) else each for each in given))
         if key not in self.memory:
-            self.memory[key] = CodePart(self, rule, given, None)
+            self.memory[key] = CodePart(self, rule, given)
             self.parts.append(self.memory[key])
         return self.memory[key]
 
@@ -191,7 +191,7 @@ def _lines(program: CodeParts, names: Identifiers, results: Iterable[Any]) -> It
                 operand.uses += 1
     scope, language = None, program.language
     for part in program.parts:
-        if not part.uses or part.rule is None:
+        if not part.uses:
             continue
         part.text = program.written(part.rule, [_text(each, language) for each in part.operands])
         if part.hint or part.uses > 1 or len(part.text[0]) > LONGEST:
