@@ -31,17 +31,30 @@ OF_PACKAGE = _table(
     ("cat", "naive_graph.tensor.concat([a, b])"),
     ("view", "naive_graph.tensor.reshape(t, shape)"),
     ("permute", "naive_graph.tensor.transpose(t, axes)"),
-    ("plot", "History(), record(step, y=y) in the loop, and plot()"),
+    ("plot", "history = History(), history.record(y=y) in the loop, and history.plot()"),
     ("manual_seed seed", "numpy.random.default_rng(0), where you make the numbers: nothing else is drawn by chance"),
 )
 OF_GRAPH = _table(
     ("zero_grad zero_grads", "Graph.kill_grad()"),
     ("reset new", "Graph.clear(), or Graph.renew()"),
-    ("run eval evaluate compute", FIRST.replace(" first, and then", ", which computes, and")),
+    ("run eval evaluate compute", "Graph.forward(y), which computes, and y.value"),
     ("gradient gradients grad", SLOPES),
     ("nodes", "Graph.node_list"),
     ("draw", "draw(y)"),
     ("no_grad", STOP),
+)
+OF_NODE = _table(
+    ("backward", "Graph.backward(node)"),
+    ("forward eval", "Graph.forward(node)"),
+    ("gradient", "node.grad, after Graph.backward(y)"),
+    ("data item numpy", FIRST),
+    ("detach", STOP),
+    ("zero_grad", "Graph.kill_grad()"),
+    ("sum", "total(x), over the samples of a batch, or Graph.sum([x, y])"),
+    ("max", "maximum(x, y)"),
+    ("min", "minimum(x, y)"),
+    ("minimize", "Program(node, wrt=[x]).minimize(0.1)"),
+    ("dtype", "node.value, or one of naive_graph's functions: this one of NumPy's takes arrays"),
 )
 OF_TRAINER = _table(
     ("step", "update(), after the gradients were computed"),
@@ -54,7 +67,7 @@ OF_TENSOR = _table(
     ("value item numpy tolist data detach", "t.eval(), its array; after values have changed, t.forward()"),
     ("grad", "t.gradient(), after backward()"),
     ("zero_grad", "nothing: each backward begins anew"),
-    ("size_of dim ndim", "t.rank, t.shape and t.size"),
+    ("dim ndim", "t.rank, t.shape and t.size"),
     ("view", "t.reshape(shape)"),
     ("permute t", "t.transpose(axes)"),
     ("requires_grad", "LeafNode.parameter for what is learned, LeafNode.constant for what stays"),

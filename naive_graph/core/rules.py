@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 from ..errors import ArityError, OperandError, OperatorNameError
+from .guesses import refuse
 from .number import listed, number, truth
 from .numpy_protocol import COMPARISONS, METHODS, compared, refusal, rule_for
 from .reserved_names import TAKEN
@@ -227,7 +228,8 @@ def operator(
                 f"Operator '{name}': partial {position} must be a function of the operands "
                 f"and the result, or None, not {partial!r}."
             )
-        _check_takes(partial, len(partials) + 1, f"Operator '{name}': partial {position}")
+        if partial is not None:
+            _check_takes(partial, len(partials) + 1, f"Operator '{name}': partial {position}")
     checked = [partial and _giving_numbers(partial, f"A partial of operator '{name}'") for partial in partials]
     value = _giving_numbers(value, f"The value of operator '{name}'")
     rule = define(name, value, checked, domain=domain, kink=kink, symbol=symbol, tex=tex)
@@ -248,12 +250,17 @@ def _giving_numbers(function: Callable[..., Any], who: str) -> Callable[..., Any
 
 def _check_takes(function: Any, count: int, who: str) -> None:
     """A function of Python's takes so many operands; of others it is not known."""
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_flags & 0x04:  # *args
+    import inspect  # slow to load, and only who defines an operator needs it
+
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # of some that are written in C
         return
-    least = code.co_argcount - len(getattr(function, "__defaults__", None) or ()) - hasattr(function, "__self__")
-    if not least <= count <= code.co_argcount - hasattr(function, "__self__"):
-        raise OperandError(f"{who} takes the operands and then the result, {count} in all, not {code.co_argcount}.")
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        takes = len(signature.parameters)
+        raise OperandError(f"{who} takes the operands and then the result, {count} in all, not {takes}.") from None
 
 
 def _check_name(name: object) -> None:
@@ -278,6 +285,7 @@ class Arithmetic:
     """
 
     __slots__ = ()
+    _elsewhere: ClassVar[Mapping[str, str]] = {}  # what other libraries call things: see guesses.py
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **wishes: Any) -> Any:
         """What NumPy asks instead of computing: np.sin(x) is sin(x), and np.float64(2) * x a node."""
@@ -348,7 +356,7 @@ class Arithmetic:
         def __getattr__(self, name: str) -> NoReturn:
             if name == "_data":  # what numpy.ma asks for first, of an operand beside a masked array
                 raise OperandError("A graph takes no masked arrays. Choose numbers: values.filled(0.0).")
-            raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.", name=name, obj=self)
+            refuse(f"This {type(self).__name__}", name, self._elsewhere, self)
 
     def __xor__(self, other: Any) -> NoReturn:
         raise OperandError("A power is written with two stars, x ** 2; Python reads ^ as something else.")

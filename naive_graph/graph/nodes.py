@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from ..core.catalogue import UNARY
-from ..core.guesses import FIRST, STOP
+from ..core.guesses import OF_NODE
 from ..core.number import listed, number
 from ..core.numpy_protocol import INSTEAD, refusal
 from ..core.origin import Origin
@@ -41,16 +41,6 @@ from .written_code import written_code
 
 _getframe, _new = sys._getframe, object.__new__  # found quickly
 
-# What other toolkits' nodes have, and where it is here.
-_ELSEWHERE = {
-    "backward": "Graph.backward(node)", "forward": "Graph.forward(node)", "eval": "Graph.forward(node)",
-    "gradient": "node.grad, after Graph.backward(y)", "data": FIRST, "item": FIRST, "zero_grad": "Graph.kill_grad()",
-    "sum": "total(x), over the samples of a batch, or Graph.sum([x, y])",
-    "max": "maximum(x, y)", "min": "minimum(x, y)",
-    "minimize": "Program(node, wrt=[x]).minimize(0.1)", "numpy": FIRST, "detach": STOP,
-    "dtype": "node.value, or one of naive_graph's functions: this one of NumPy's takes arrays",
-}  # fmt: skip
-
 
 class _Counter:
     """A learner's working counter of a sort, at first the degree of that name. No run of ours reads it."""
@@ -75,6 +65,7 @@ class Node(_Methods):
     """One node of the graph: a Constant, a Variable, a PlaceHolder or an Operator."""
 
     __slots__ = ("__weakref__", "_home", "_row")
+    _elsewhere = OF_NODE
     _home: Tables
     _row: int
 
@@ -307,12 +298,11 @@ class Node(_Methods):
     if not TYPE_CHECKING:  # for whom there is nothing else
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name == "_data":
-                super().__getattr__(name)
-            hint = f" Write {_ELSEWHERE[name]}." if name in _ELSEWHERE else ""
             if name in INSTEAD:  # NumPy asks each node of an array for a method of the function's name
-                hint = f" {refusal(name, type(self).__name__)}"
-            raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
+                kind = type(self).__name__
+                said = f"This {kind} has no attribute {name!r}. {refusal(name, kind)}"
+                raise AttributeError(said, name=name, obj=self)
+            super().__getattr__(name)
 
     def _refuse(self) -> NoReturn:
         kind = type(self).__name__

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
-from ..core.guesses import OF_TENSOR, refuse
+from ..core.guesses import OF_TENSOR
 from ..core.number import listed
 from ..core.origin import Origin, learners_frame
 from ..core.rules import Arithmetic
@@ -58,6 +58,7 @@ class TensorNode(_Methods):
     sources: tuple[TensorNode, ...] = ()
     letters: str = ""  # what the learner called the indices of the result, then those that are summed over
     call: Call | None = None  # what the node is the result of, if that has a name
+    _elsewhere = OF_TENSOR
     structural = False  # whether its zeros and ones are the library's own, and what they multiply is not computed
     holes: bool | None = None  # whether some entries may be zeros by structure, once that was asked
 
@@ -81,13 +82,6 @@ class TensorNode(_Methods):
         self._run: object = None  # what stands for the backward that reached it last
         if self.sources and self._home.computes_at_once:  # subclasses end with this, so the node is whole
             self.compute_at_once()
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name == "_data":
-                super().__getattr__(name)
-            refuse(f"This {type(self).__name__}", name, OF_TENSOR, self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__  # a name misspelt would be kept, and nobody would ask for it; a learner's class is his own
