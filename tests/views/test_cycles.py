@@ -1,6 +1,8 @@
 """The picture of a pipeline's cycles says which weights are read."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from naive_graph import Sequential
 from naive_graph.errors import DrawingError
@@ -38,12 +40,64 @@ def test_conflicts_are_hatched():
     assert hatched == len(PIPELINE.naive(10))
 
 
-def test_writes_are_marked_where_they_are():
-    """The golden cycles of two layers in groups of 7: 11 and 12, then 18 and 19."""
-    rows = {name: row for row, name in enumerate(PIPELINE.stages)}
-    marks = {tuple(map(round, each.get_xydata()[0])) for each in cycles(PIPELINE, 21, 7).axes[0].lines}
-    ends = {(last + PIPELINE.stages[name], rows[name]) for name in ("BComp1", "BComp2") for last in (7, 14, 21)}
-    assert marks == ends and {(11, rows["BComp2"]), (12, rows["BComp1"]), (18, 4), (19, 5)} <= marks
+def read(plot):
+    """What stands in each cell, by cycle and operator: the iteration, and below it what is said of weights."""
+    names, found = [label.get_text() for label in plot.axes[0].get_yticklabels()], {}
+    for text in sorted(plot.axes[0].texts, key=lambda each: each.get_position()[1]):
+        cycle, row = text.get_position()
+        if round(row) >= 0:
+            found.setdefault((round(cycle), names[round(row)]), []).append(text.get_text())
+    return {place: " ".join(texts) for place, texts in found.items()}
+
+
+GOLDEN = {  # groups of 7, two layers: cycles 8 to 12, 16 to 19, 25 and 26
+    (8, "FComp1"): "7 U0", (9, "FComp2"): "7 U0", (9, "FComp1"): "8 U1", (10, "FComp2"): "8 U1",
+    (11, "BComp2"): "7 ▼U2", (11, "FComp2"): "9 U1", (12, "BComp1"): "7 ▼U2", (12, "FComp1"): "11 U1",
+    (16, "FComp1"): "15 U2", (17, "FComp2"): "15 U2", (18, "BComp2"): "14 ▼U3", (19, "BComp1"): "14 ▼U3",
+    (25, "BComp2"): "21 ▼U4", (26, "BComp1"): "21 ▼U4",
+}  # fmt: skip
+
+
+def test_the_golden_cycles_can_be_read_from_the_texts_of_the_picture():
+    plot = cycles(PIPELINE, 21, 7)
+    cells = read(plot)
+    assert {place: cells[place] for place in GOLDEN} == GOLDEN
+    written = {place for place, words in cells.items() if "▼" in words}
+    assert written == {place for place, words in GOLDEN.items() if "▼" in words}
+
+
+def test_the_golden_cycles_are_told_to_who_does_not_see_them():
+    told = cycles(PIPELINE, 21, 7).alt()
+    for cycle, name, version in ((11, "BComp2", 2), (12, "BComp1", 2), (18, "BComp2", 3), (19, "BComp1", 3)):
+        assert f"U{version} by {name} in cycle {cycle}" in told
+    assert told.endswith("Conflicts: none.")
+    assert "cycle 5, layer 2: FComp2(3) reads the weights while BComp2(1) writes them" in cycles(PIPELINE, 10).alt()
+
+
+def test_the_naive_scheme_shows_which_two_versions_a_read_mixes():
+    cells = read(cycles(PIPELINE, 10))
+    first, second = ([cells[i + at, f"FComp{at}"].split()[1] for i in range(1, 11)] for at in (1, 2))
+    assert first == ["v0"] * 4 + [f"v{i - 5}/{i - 4}" for i in range(5, 11)]
+    assert second == ["v0"] * 2 + [f"v{i - 3}/{i - 2}" for i in range(3, 11)]
+
+
+@given(st.integers(1, 3), st.integers(1, 14), st.integers(1, 9))
+@settings(max_examples=8)
+def test_what_a_cell_says_is_what_the_schedule_finds(layers, iterations, size):
+    """The version that a conflict finds; else that of the group; a write for each group and each layer."""
+    pipeline = schedule(expand(Sequential([Dense(2)] * layers, 2, initializer=0.5)))
+    met = {each.reader: each for each in pipeline.grouped(iterations, size)}
+    cells = read(cycles(pipeline, iterations, size))
+    for (_, name), words in cells.items():
+        if name.startswith("FComp"):
+            iteration, said = words.split()
+            conflict = met.get(f"{name}({iteration})")
+            assert said.split("/")[0] == f"U{conflict.found if conflict else (int(iteration) - 1) // size}"
+            assert ("/" in said) == bool(conflict and conflict.at_once)
+    groups = -(-iterations // size)
+    assert sorted(words.split("▼")[1] for words in cells.values() if "▼" in words) == sorted(
+        f"U{group + 2}" for group in range(groups) for _ in range(layers)
+    )
 
 
 def test_each_version_has_a_texture():

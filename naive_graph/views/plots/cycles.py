@@ -6,6 +6,7 @@ from __future__ import annotations
 from .figure import Plot, Save, add_legend, dressed, finished, hatched, label_axes, our_style
 
 # isort: split
+from itertools import product
 from typing import Any
 
 from matplotlib.lines import Line2D
@@ -15,9 +16,10 @@ from ...errors import DrawingError
 from ..look import LIGHT
 
 EVEN, ODD, MIXED, NONE = "variable", "placeholder", "wrong", "constant"  # which buffer is read: a colour of `look`
-HATCHES = {EVEN: "", ODD: "//", MIXED: "xx", NONE: ""}  # colour is never the only sign
+TEXTURES = ("", "//", "..", "\\\\")  # of versions, in turns: colour is never the only sign
 WIDEST = 60  # cycles that can be read
-INCHES = 0.34  # of one cell
+MOST_TOLD = 8  # writes, and conflicts, for those who do not see the picture
+INCHES = 0.5  # of one cell
 
 
 def cycles(
@@ -26,9 +28,10 @@ def cycles(
     """A pipeline's table: operators down, cycles across, the iteration in every cell.
 
     group_size: of the scheme with two buffers, whose groups alternate; without
-    it the naive scheme, in which most reads mix two versions of the weights. A
-    triangle marks a firing that writes weights; with groups the hatching is of
-    the version that is read, U0 and so on.
+    it the naive scheme, in which most reads mix two versions of the weights.
+    Below the iteration stands the version that is read, v0 and so on, or U0 and
+    so on with groups, which also is the hatching: v2/3 where two are mixed, and
+    after a triangle the version that the firing writes.
     Clean iterations, which meet no conflict, have a bold frame. Raises
     DrawingError for a table too wide to be read.
     """
@@ -38,25 +41,28 @@ def cycles(
     if count > WIDEST:
         raise DrawingError(f"{count} cycles do not fit into a picture of up to {WIDEST}. Take fewer iterations.")
     conflicts = schedule.grouped(iterations, group_size) if group_size else schedule.naive(iterations)
-    met = {conflict.reader for conflict in conflicts}
+    met = {conflict.reader: conflict for conflict in conflicts}
     dirty = {reader.partition("(")[2][:-1] for reader in met}
-    names = list(schedule.stages)
+    late = {reader.name: distance for reader, _, distance in schedule.meetings()}
+    names, writes = list(schedule.stages), []
     with our_style():
         figure = Plot(figsize=(1.6 + INCHES * count, 1.3 + INCHES * len(names)), layout="constrained")
         panel = figure.subplots()
         panel.set_xlim(0.5, count + 0.5)
         panel.set_ylim(len(names) - 0.5, -1.6)
         used: dict[str, None] = {}
-        for row, name in enumerate(names):
-            for cycle in range(1, count + 1):
-                iteration = schedule.iteration(name, cycle, iterations)
-                if iteration is not None:
-                    colour = _colour(schedule, name, iteration, met, group_size)
-                    used[colour] = None
-                    hatch = _hatch(colour, iteration, group_size)
-                    _draw_cell(panel, (cycle, row), iteration, colour, hatch, str(iteration) not in dirty)
-                    if schedule.writes(name, iteration, iterations, group_size or 1):
-                        panel.plot([cycle + 0.33], [row + 0.3], marker="v", markersize=4, color=LIGHT["ink"], zorder=5)
+        for cycle, (row, name) in product(range(1, count + 1), enumerate(names)):
+            if (iteration := schedule.iteration(name, cycle, iterations)) is None:
+                continue
+            conflict, version, said, colour, hatch = met.get(f"{name}({iteration})"), 0, "", NONE, ""
+            if name in schedule.users:
+                version = (iteration - 1) // group_size if group_size else max(0, iteration - late.get(name, 0) - 1)
+                said, colour, hatch = _read(version, conflict, group_size)
+            if schedule.writes(name, iteration, iterations, group_size or 1):
+                said = f"▼{_letter(group_size)}{version + (2 if group_size else 1)}"
+                writes.append(f"{said[1:]} by {name} in cycle {cycle}")
+            used[colour] = None
+            _draw_cell(panel, (cycle, row), iteration, said, colour, hatch, str(iteration) not in dirty)
         for phase, span in schedule.phases(iterations).items():
             if span:
                 panel.text((span[0] + span[-1]) / 2, -1.1, phase, ha="center", va="center", color=LIGHT["ink"])
@@ -67,49 +73,55 @@ def cycles(
         panel.grid(visible=False)
         label_axes(panel, "cycle", "")
         _explain(figure, used, group_size)
+        told = f"Writes: {_listed(writes)}. Conflicts: {_listed(list(map(str, conflicts)))}."
+        figure.told = f"The cycles of a pipeline: {count} of {', '.join(names)}. {told}"
         return finished(figure, title, save)
 
 
-def _colour(schedule: Any, name: str, iteration: int, met: set[str], group_size: int | None) -> str:
-    if name not in schedule.users:
-        return NONE
-    if f"{name}({iteration})" in met:
-        return MIXED
-    return ODD if group_size and (iteration - 1) // group_size % 2 else EVEN
+def _letter(group_size: int | None) -> str:
+    return "U" if group_size else "v"
 
 
-def _hatch(colour: str, iteration: int, group_size: int | None) -> str:
-    """By the version that is read: four textures, in turns."""
-    if group_size and colour in (EVEN, ODD):
-        return ("", "//", "..", "\\\\")[(iteration - 1) // group_size % 4]
-    return HATCHES[colour]
+def _listed(texts: list[str]) -> str:
+    more = [f"and {len(texts) - MOST_TOLD} more"] * (len(texts) > MOST_TOLD)
+    return "; ".join([*texts[:MOST_TOLD], *more]) or "none"
 
 
-def _draw_cell(panel: Any, at: tuple[int, int], iteration: int, colour: str, hatch: str, clean: bool) -> None:
+def _read(version: int, conflict: Any, group_size: int | None) -> tuple[str, str, str]:
+    """What is read, in short; the colour of its buffer; the texture of the version."""
+    if conflict is None:
+        buffer = ODD if group_size and version % 2 else EVEN
+        return f"{_letter(group_size)}{version}", buffer, TEXTURES[version % len(TEXTURES)]
+    said = f"{_letter(group_size)}{conflict.found}"
+    if conflict.at_once:
+        wrote = int(conflict.writer.partition("(")[2][:-1])
+        said += f"/{(wrote - 1) // group_size + 2 if group_size else wrote}"
+    return said, MIXED, "xx"
+
+
+def _draw_cell(panel: Any, at: Any, iteration: int, said: str, colour: str, hatch: str, clean: bool) -> None:
     across, down = at
     place = (across - 0.46, down - 0.44), 0.92, 0.88
     panel.add_patch(Rectangle(*place, **dressed(colour, hatch), linewidth=0.5))
     if clean:
         panel.add_patch(Rectangle(*place, fill=False, edgecolor=LIGHT["ink"], linewidth=1.6, zorder=3))
-    ground = {
-        "boxstyle": "round,pad=0.1",
-        "facecolor": LIGHT[f"{colour}-ground"],
-        "edgecolor": "none",
-    }  # no hatching behind digits
-    panel.text(across, down, str(iteration), ha="center", va="center", color=LIGHT["ink"], bbox=ground, zorder=4)
+    # No hatching behind digits.
+    ground = {"boxstyle": "round,pad=0.1", "facecolor": LIGHT[f"{colour}-ground"], "edgecolor": "none"}
+    looks = {"ha": "center", "va": "center", "color": LIGHT["ink"], "bbox": ground, "zorder": 4}
+    panel.text(across, down - (0.2 if said else 0.0), str(iteration), **looks)
+    if said:
+        panel.text(across, down + 0.23, said, **looks)
 
 
 def _explain(figure: Plot, used: Any, group_size: int | None) -> None:
     words = {
-        EVEN: "reads buffer 0" if group_size else "reads one version",
-        ODD: "reads buffer 1",
-        MIXED: "reads what another changes",
-        NONE: "no weights",
+        EVEN: ("", "reads buffer 0: U0, U2, …" if group_size else "reads one version: v0, v1, …"),
+        ODD: ("//", "reads buffer 1: U1, U3, …"),
+        MIXED: ("xx", "reads two versions" + ", or another group's" * bool(group_size)),
+        NONE: ("", "no weights"),
     }
-    kinds = [each for each in words if each in used]
-    handles = [
-        *(hatched(each, HATCHES[each]) for each in kinds),
-        Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6),
-        Line2D([], [], marker="v", markersize=4, color=LIGHT["ink"], linestyle=""),
-    ]
-    add_legend(figure, handles, [*(words[each] for each in kinds), "clean iteration", "writes weights"])
+    kinds = {each: look for each, look in words.items() if each in used}
+    frame = Patch(fill=False, edgecolor=LIGHT["ink"], linewidth=1.6)
+    triangle = Line2D([], [], marker="v", markersize=4, color=LIGHT["ink"], linestyle="")
+    handles = [*(hatched(each, hatch) for each, (hatch, _) in kinds.items()), frame, triangle]
+    add_legend(figure, handles, [*(said for _, said in kinds.values()), "clean iteration", "writes that version"])

@@ -97,8 +97,12 @@ class Plot(Figure):
             self.savefig(buffer, format=form, dpi=dpi, metadata=METADATA[form])
         return _themed(buffer.getvalue().decode()).encode() if form == "svg" else buffer.getvalue()
 
+    told = ""  # the plot in words, where more can be said than what its axes are
+
     def alt(self) -> str:
         """The plot in a sentence, for those who do not see it."""
+        if self.told:
+            return self.told
         named = [each for axes in self.axes for each in (axes.get_title(loc="left"), axes.get_ylabel()) if each]
         across = next((axes.get_xlabel() for axes in reversed(self.axes) if axes.get_xlabel()), "steps")
         return f"Plot of {', '.join(named) or 'numbers'} against {across}."
