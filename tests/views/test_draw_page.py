@@ -1,14 +1,19 @@
 """A picture as a page: fitted, followed, searched, in light and dark, by keyboard, on screens of three sizes."""
 
+import re
 from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import twelve
 from browsing import serious
 from hard import HARD
 from hard import SEEN as SEEN_WHOLE
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from naive_graph import Graph, LeafNode, Sequential, Variable, draw, scope
+from naive_graph import Constant, Graph, LeafNode, Sequential, Variable, draw, scope
 from naive_graph.sequential import Dense
 from naive_graph.views import look
 from naive_graph.views.drawing import picture
@@ -140,6 +145,75 @@ def test_a_path_is_the_product_of_its_partials(opened):
     assert said(page) == "d(log((x - 7)**2 + 10))/d(x) = (−2)·0.090909 = −0.18182"  # factors of 1 are left out
     page.hover("h1")
     assert page.locator(".ng-lit").count() == 0
+
+
+# What is said over each node that leads to the result, and how many lines it takes.
+OVER_ALL = """() => [...document.querySelectorAll('.ng-view g.node')].map((node) => {
+  node.dispatchEvent(new PointerEvent('pointerover', { bubbles: true }));
+  const said = document.querySelector('.ng-said');
+  return [node.id, said.textContent, said.scrollHeight / parseFloat(getComputedStyle(said).lineHeight)];
+})"""
+OPERATORS = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a * a, lambda a, b: b.sin(),
+             lambda a, b: a.tanh() + b]  # fmt: skip
+GROWTH = st.lists(st.tuples(st.sampled_from(OPERATORS), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=14)
+
+
+def check_chain(words, node, paths):
+    """The sentence over a node: its gradient, no factor of 1, and all paths, written out or counted."""
+    head, _, rest = words.partition(" = ")
+    assert head.startswith("d"), words
+    assert look.shown(node.grad) in re.split(r"  [=+]  | \(", rest), words
+    assert re.search(r"(?<![\d.e−])1·|·1(?![\d.])", rest) is None, words
+    more = re.search(r"and ([\d,]+) more paths", words)
+    assert more is None or int(more[1].replace(",", "")) < paths
+    if " by " not in words and "paths)" not in words:  # all of them, written out
+        terms = rest.split("  =  ")[0].replace("−", "-").replace("·", "*")
+        assert terms.count("+") == paths - 1 and eval(terms) == pytest.approx(node.grad, rel=1e-3, abs=1e-4), words
+
+
+@given(GROWTH, st.sampled_from([SCREENS[0], SCREENS[2]]))
+@settings(max_examples=12)
+def test_the_chain_rule_takes_three_lines_at_most_whatever_the_graph(browser, growth, size):
+    with Graph.scratch(), TemporaryDirectory() as folder:
+        nodes = [Variable(0.3 + 0.4 * at, name=f"x{at}") for at in range(2)]
+        for operator, one, other in growth:
+            nodes.append(operator(nodes[-1 - one % len(nodes)], nodes[-1 - other % len(nodes)]))
+        Graph.forward()
+        Graph.backward(nodes[-1])
+        above = {row: Graph.node_list[row] for row in range(len(Graph.node_list))}
+        paths = counted(nodes[-1], above)
+        page = browser.new_page(viewport=dict(zip(("width", "height"), size)), reduced_motion="reduce")
+        page.goto(draw(nodes[-1]).save(Path(folder) / "picture.html").as_uri())
+        page.evaluate("window.ngDot.then(() => new Promise(requestAnimationFrame)).then(() => 0)")
+        for name, words, lines in page.evaluate(OVER_ALL):
+            node = above[int(name.removeprefix("row-"))]
+            assert lines <= 3.1, words
+            if node is not nodes[-1] and not isinstance(node, Constant):
+                check_chain(words, node, paths[int(name.removeprefix("row-"))])
+        page.close()
+
+
+def test_of_many_paths_the_nearest_two_are_told_and_the_others_counted(opened):
+    def many():
+        x = Variable(0.5, name="x")
+        y = Graph.sum([(x * k).sin() for k in range(2, 27)])
+        y.name = "y"
+        Graph.forward()
+        return draw(y)
+
+    page = opened(many)
+    page.hover("#row-0", force=True)
+    assert "by x*2 + " in said(page) and "by x*3 and 23 more paths = " in said(page)
+
+
+def counted(end, nodes):
+    """How many paths lead from each node to the end."""
+    found = {row: int(node is end) for row, node in nodes.items()}
+    rows = {id(node): row for row, node in nodes.items()}
+    for row in sorted(nodes, reverse=True):
+        if nodes[row] is not end:
+            found[row] += sum(found[rows[id(each)]] for each in nodes[row].next)
+    return found
 
 
 def test_a_branch_that_is_not_taken_adds_nothing(opened):

@@ -165,15 +165,15 @@
       };
       const result = figure(sums.get(id)), head = `${short ? `d${top}/d${bottom}` : `d(${top})/d(${bottom})`} = `;
       if (counts.get(id) <= PATHS) walk(id, []);
-      if (paths.length && Math.max(...paths.map((each) => each.split("·").length)) <= FACTORS) {
-        const sum = paths.join("  +  ");
-        return head + (sum === result ? sum : `${sum}  =  ${result}`);
-      }
-      const near = ways(id).filter(reaches), two = near.slice(0, 2);  // the nearest operators, and what each hands on
-      const terms = two.map((edge) => `${product([slope(edge), sums.get(edge.dataset.to)])} by ${called(edge.dataset.to)}`);
-      const others = counts.get(id) - two.reduce((sum, edge) => sum + counts.get(edge.dataset.to), 0);
-      const many = counts.get(id) > 1 ? ` (${counts.get(id).toLocaleString("en")} paths)` : "";
-      return `${head}${terms.join("  +  ")}${others ? ` and ${others.toLocaleString("en")} more paths` : ""}  =  ${result}${many}`;
+      const sum = paths.join("  +  "), isShort = sum && Math.max(...paths.map((each) => each.split("·").length)) <= FACTORS;
+      const near = ways(id).filter(reaches), many = counts.get(id) > 1 ? ` (${counts.get(id).toLocaleString("en")} paths)` : "";
+      const nearest = (few) => {  // the nearest operators, and what each hands on
+        const terms = near.slice(0, few), others = counts.get(id) - terms.reduce((all, edge) => all + counts.get(edge.dataset.to), 0);
+        const said = terms.map((edge) => `${product([slope(edge), sums.get(edge.dataset.to)])} by ${called(edge.dataset.to)}`).join("  +  ");
+        return `${head}${few ? `${said}${others ? ` and ${others.toLocaleString("en")} more paths` : ""}  =  ` : ""}${result}${many}`;
+      };
+      const forms = [...(isShort ? [head + (sum === result ? sum : `${sum}  =  ${result}`)] : []), ...[2, 1, 0].map(nearest)];
+      return forms.find((each) => { tell(each); return said.scrollHeight <= said.clientHeight; }) ?? forms.at(-1);
     }
 
     // --- cells, and the cells that feed them ---
