@@ -25,11 +25,19 @@ class Stream(NamedTuple):
     writer: str
     reader: str
     shape: tuple[int, ...]  # of what one firing puts in
+    pop: int  # numbers that one firing of its reader takes out
+    peek: int  # numbers that it sees then: those, and some that stay for the next one
 
     @property
-    def rate(self) -> int:
-        """How many numbers one firing of its writer puts in, and one of its reader takes out."""
+    def push(self) -> int:
+        """Numbers that one firing of its writer puts in."""
         return math.prod(self.shape)
+
+    @property
+    def rates(self) -> str:
+        if self.push == self.pop == self.peek:
+            return f"{self.push} a firing"
+        return f"{self.push} in, {self.pop} out" + f" of {self.peek}" * (self.peek > self.pop)
 
 
 @dataclass
@@ -37,7 +45,8 @@ class StreamOperator:
     """A node: it fires when each of its inputs holds a sample."""
 
     name: str
-    kind: str  # copy, forward, loss, backward; of a splitjoin: duplicate, roundrobin, dilate, join, its workers' kind
+    kind: str  # copy, forward, loss, backward; of a splitjoin: duplicate, roundrobin, dilate, join, its workers' kind;
+    # of a composite: source, own, network, sink
     layer: int = 0  # from 1; 0 for none
     share: range | None = None  # of a worker: which units, rows, filters or channels
     cuts: tuple[int, ...] = ()  # of a roundrobin: where the last axis is cut
@@ -65,24 +74,32 @@ class Dataflow:
     BComp1   B2_B1, copy_2    res
     """
 
-    def __init__(self, layers: Sequence[Placed]) -> None:
+    watched: Callable[[Any], Any] | None = None  # of a Sequential: what the streams hold at first, and all firings
+
+    def __init__(self, layers: Sequence[Placed], name: str = "Main") -> None:
         self.layers = list(layers)
+        self.name = name
         self.operators: dict[str, StreamOperator] = {}
         self.streams: dict[str, Stream] = {}
-        self.run: Callable[[Any], Any] | None = None  # of a Sequential: what the streams hold at first, and all firings
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "run": None}  # it fires with the weights of this process
+        return {
+            name: value for name, value in vars(self).items() if name != "watched"
+        }  # that has this process's weights
 
     def add(self, operator: StreamOperator) -> StreamOperator:
         self.operators[operator.name] = operator
         return operator
 
-    def connect(self, name: str, writer: str, reader: str, shape: tuple[int, ...]) -> None:
-        """A stream between two operators that are there. Raises SequentialError for a name that another has."""
+    def connect(self, name: str, writer: str, reader: str, shape: tuple[int, ...], pop: int = 0, peek: int = 0) -> None:
+        """A stream between two operators that are there. pop: without it, what a firing puts in, one takes out.
+
+        Raises SequentialError for a name that another has.
+        """
         if name in self.streams:
             raise SequentialError("DUPLICATE_NAME", "a network has two streams of this name. Choose another.", name)
-        self.streams[name] = Stream(name, writer, reader, shape)
+        pop = pop or math.prod(shape)
+        self.streams[name] = Stream(name, writer, reader, shape, pop, max(pop, peek))
         if writer:
             self.operators[writer].outputs.append(name)
         if reader:
@@ -116,32 +133,33 @@ class Dataflow:
 
         Beside streams stands how many numbers each firing pushes into one and pops from it.
         """
-        ends = {True: [], False: []}  # type: dict[bool, list[str]]
-        rates: dict[int, list[str]] = {}
+        ends: dict[bool, list[str]] = {False: [], True: []}  # of streams that nobody reads, and nobody writes
+        rates: dict[str, list[str]] = {}
         for each in self.streams.values():
             if each.writer and each.reader:
-                rates.setdefault(each.rate, []).append(each.name)
+                rates.setdefault(each.rates, []).append(each.name)
             else:
                 ends[not each.writer].append(f"stream<double x> {each.name}")
-        name = "_".join(each.name for each in self.streams.values() if not each.reader)
         weights = [
             f"  double {kind}{placed.number}{''.join(f'[{extent}]' for extent in shape)};"
             for placed in self.layers
             for kind, shape in placed.weight_shapes.items()
         ]
-        streams = [f"  stream<double x> {', '.join(names)};  // {rate} a firing" for rate, names in rates.items()]
+        streams = [f"  stream<double x> {', '.join(names)};  // {rate}" for rate, names in rates.items()]
         kinds = {"duplicate": "duplicate ", "roundrobin": "roundrobin ", "join": "roundrobin "}
         calls = [
             f"  ({', '.join(each.outputs)}) = {kinds.get(each.kind, '')}{each.name}({', '.join(each.inputs)});"
             for each in self.operators.values()
         ]
-        head = f"composite sequential_{name}(output {', '.join(ends[False])}; input {', '.join(ends[True])}) {{"
-        return "\n".join([head, *weights, *streams, *calls, "}"])
+        outer = "; ".join(
+            f"{way} {', '.join(names)}" for way, names in zip(("output", "input"), ends.values()) if names
+        )
+        return "\n".join([f"composite {self.name}({outer}) {{", *weights, *streams, *calls, "}"])
 
 
 def expanded(layers: Sequence[Placed], data: str = "data", labels: str = "label", result: str = "res") -> Dataflow:
     """The dataflow of a network (E3): names and streams are the specification's."""
-    flow = Dataflow(layers)
+    flow = Dataflow(layers, f"sequential_{result}")
     last = len(layers)
     shape = layers[0].input_shape
     if layers[0].layer.reads_input:

@@ -7,7 +7,7 @@ shows it, workers fire the operators of their part by the same `NetworkMachine`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import SequentialError
@@ -129,11 +129,7 @@ def firings(
             outside = [each.name for each in flow.streams.values() if not each.writer]
             raise SequentialError("UNDECLARED_STREAM", f"from outside come {', '.join(outside)}.", name)
     count = dict.fromkeys(flow.operators, 0)
-    ready = deque(name for name in flow.operators if _can_fire(flow, name, queues))
-    while ready:
-        name = ready.popleft()
-        if not _can_fire(flow, name, queues):
-            continue
+    for name in in_turn(flow, lambda name: all(queues[stream] for stream in flow.operators[name].inputs)):
         operator = flow.operators[name]
         count[name] += 1
         taken = {stream: queues[stream].popleft()[None] for stream in operator.inputs}
@@ -142,9 +138,14 @@ def firings(
         for stream, sample in fired.given.items():
             queues[stream].append(sample)
         yield fired
-        readers = [flow.streams[stream].reader for stream in operator.outputs]
-        ready += [each for each in dict.fromkeys([*readers, name]) if each and _can_fire(flow, each, queues)]
 
 
-def _can_fire(flow: Dataflow, name: str, queues: Mapping[str, Sequence[Array]]) -> bool:
-    return all(queues[stream] for stream in flow.operators[name].inputs)
+def in_turn(flow: Dataflow, can_fire: Callable[[str], bool]) -> Iterator[str]:
+    """The operators, each as soon as it can fire; whoever asks for the next has fired the last."""
+    ready = deque(filter(can_fire, flow.operators))
+    while ready:
+        name = ready.popleft()
+        if can_fire(name):
+            yield name
+            readers = [flow.streams[stream].reader for stream in flow.operators[name].outputs]
+            ready += [each for each in dict.fromkeys([*readers, name]) if each and can_fire(each)]

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from ..errors import SequentialError
+from .composite import Composite
 from .layers import LAYERS, Layer
 from .model import Sequential
 from .network import Streams
@@ -44,6 +46,24 @@ class ParsedProgram:
     def text(self) -> str:
         """The program written again; parsed, it is the same tree."""
         return str(self.tree)
+
+    def expand(self) -> Composite:
+        """The program as a composite of its networks. A stream that two of them read passes a copy.
+
+        Raises SequentialError for networks that wait for one another.
+        """
+        writers = {name: {network.streams.data, network.streams.labels} for name, network in self.networks.items()}
+        main = Composite()
+        try:
+            order = list(TopologicalSorter(writers).static_order())
+        except CycleError as error:
+            says = "networks wait for one another. Let one of them read a stream from outside."
+            raise SequentialError("RATES", says, ", ".join(error.args[1][1:])) from None
+        main.input(*(name for name in order if name not in writers))
+        for name in order:
+            if name in writers:
+                main.network(name, self.networks[name], *self.networks[name].streams[1:])
+        return main
 
     def __repr__(self) -> str:
         return f"<ParsedProgram of {', '.join(self.networks) or 'nothing'}>"

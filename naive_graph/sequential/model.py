@@ -265,7 +265,7 @@ class Sequential(Network):
     def expand(self, decompose: bool = False, grain: int = 1) -> Dataflow:
         """The network as operators and streams, which can be run and stepped through."""
         flow = super().expand(decompose, grain)
-        flow.run = lambda feed: self._run(flow, feed)
+        flow.watched = lambda feed: self._run(flow, feed)
         return flow
 
     def _run(self, flow: Dataflow, feed: Any) -> tuple[dict[str, Any], Iterator[Firing]]:

@@ -67,6 +67,12 @@ class Schedule:
     stages: dict[str, int]
     workers: dict[str, int]  # who runs each operator
 
+    def __getattr__(self, name: str) -> Any:
+        """It is drawn as its dataflow is, with a colour for each worker."""
+        if name not in ("operators", "streams", "layers"):
+            raise AttributeError(f"A Schedule has no {name!r}.", name=name, obj=self)
+        return getattr(self.dataflow, name)
+
     @property
     def count(self) -> int:
         """How many stages there are: S."""

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import MissingToolError, SequentialError
 from .tree import (
     Argument,
-    Composite,
+    CompositeStatement,
     LayerStatement,
     ParsedExpression,
     PlacedName,
@@ -127,8 +127,8 @@ class _Builder(lark.Transformer):  # type: ignore[type-arg]  # made of many kind
     def program(self, items: list[Any]) -> ProgramTree:
         return ProgramTree(tuple(items))
 
-    def composite(self, parts: list[Any]) -> Composite:
-        return Composite(_name(parts[0]), tuple(parts[1:]))
+    def composite(self, parts: list[Any]) -> CompositeStatement:
+        return CompositeStatement(_name(parts[0]), tuple(parts[1:]))
 
     def stream_decl(self, parts: list[Any]) -> StreamDeclaration:
         fields = tuple(part for part in parts if isinstance(part, tuple))

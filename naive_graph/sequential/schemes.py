@@ -113,6 +113,13 @@ class Versions:
             step *= self.rate
             np.subtract(base[name][index], step, out=after[name][index])
 
+    def learn_all(self, flow: Dataflow, group: int, totals: Gradients, count: int) -> None:
+        """What all operators found in a group of so many samples, each for its own weights."""
+        for name, total in totals.items():
+            operator = flow.operators[name]
+            mine = owned(flow.layers[operator.layer - 1], operator)
+            self.learn(operator.layer - 1, group, mine, total, count)
+
 
 class GroupEnd(NamedTuple):
     """A group that has ended."""
@@ -151,10 +158,7 @@ def in_series(
         held = versions.buffers[number % 2]
         size = block or block_size(network)
         totals, losses = passed_group(machine, flow, held, samples, labels, members, first, size)
-        for name, total in totals.items():
-            operator = flow.operators[name]
-            mine = owned(network.layers[operator.layer - 1], operator)
-            versions.learn(operator.layer - 1, number, mine, total, len(members))
+        versions.learn_all(flow, number, totals, len(members))
         yield GroupEnd(number, losses, list(versions.buffers))
 
 

@@ -42,7 +42,7 @@ def decomposed(flow: Dataflow, grain: int = 1) -> Dataflow:
     """
     if not is_whole(grain) or grain < 1:
         raise SequentialError("ARG_RANGE", f"it is a whole number of at least 1, not {grain!r}.", "grain")
-    made = Dataflow(flow.layers)
+    made = Dataflow(flow.layers, flow.name)
     readers: dict[str, str] = {}  # of each stream that a splitjoin reads
     for operator in flow.operators.values():
         count = shares(flow, operator)

@@ -118,7 +118,7 @@ class SequentialStatement:
 
 
 @dataclass(frozen=True)
-class Composite:
+class CompositeStatement:
     """`composite Main() { statements }`"""
 
     name: PlacedName
@@ -133,14 +133,14 @@ class Composite:
 class ProgramTree:
     """A whole text. Printed, it gives a text of the same tree."""
 
-    items: tuple[StreamDeclaration | SequentialStatement | Composite, ...]
+    items: tuple[StreamDeclaration | SequentialStatement | CompositeStatement, ...]
 
     @property
     def statements(self) -> list[StreamDeclaration | SequentialStatement]:
         """All statements in their order, those in a composite too."""
         found: list[StreamDeclaration | SequentialStatement] = []
         for item in self.items:
-            found += item.statements if isinstance(item, Composite) else (item,)
+            found += item.statements if isinstance(item, CompositeStatement) else (item,)
         return found
 
     def __str__(self) -> str:

@@ -40,7 +40,7 @@ class Flow(Protocol):
 
     operators: Mapping[str, Any]
     streams: Mapping[str, Any]
-    run: Callable[[Any], tuple[Mapping[str, Sequence[Array]], Iterable[Fired]]]
+    watched: Callable[[Any], tuple[Mapping[str, Sequence[Array]], Iterable[Fired]]]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class FiringLog(Sequence[FiringStep]):
     """All firings of a run, as a sequence."""
 
     def __init__(self, flow: Flow, feed: Any) -> None:
-        run = getattr(flow, "run", None)
+        run = getattr(flow, "watched", None)
         if run is None:
             raise NodeError(
                 "step: this dataflow has no weights to fire with. Expand a Sequential: step(expand(model))."

@@ -1,0 +1,322 @@
+"""A composite of one's own: sources, operators with rates, splits and joins, networks, sinks.
+
+An operator sees `peek` numbers of a stream in its window, takes the first `pop` of
+them out, and puts `push` numbers into its own. It fires as soon as they are there.
+
+>>> main = Composite()
+>>> main.source("x", range(1, 11))
+>>> main.operator("smooth", np.mean, "x", peek=4)
+>>> main.sink("smooth")
+>>> main.run()["smooth"].tolist()
+[2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5]
+>>> print(main.text())
+composite Main() {
+  stream<double x> x;  // 1 in, 1 out of 4
+  stream<double x> smooth;  // 1 a firing
+  (x) = source_x();
+  (smooth) = mean(x);
+  () = sink_smooth(smooth);
+}
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
+from itertools import chain, count, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core.files import path_of
+from ..errors import SequentialError
+from ..tensor.base import TensorNode
+from .dataflow import Dataflow, Stream, StreamOperator
+from .fields import Field, fitted, whole
+from .firing import NetworkMachine, in_turn
+from .network import Network
+from .schemes import Gradients, Versions, passed
+
+Array = Any
+Work = Callable[..., Any]
+Rates = int | Sequence[int]
+File = str | os.PathLike[str]
+
+
+class Composite(Dataflow):
+    """Operators with rates, each written behind those that it reads from, and the streams between them.
+
+    A stream that several read passes a `copy`, and each of them gets every number.
+    """
+
+    def __init__(self, name: str = "Main") -> None:
+        super().__init__([], name)
+        self.begin: dict[str, Callable[[], Work]] = {}  # what each operator does, made anew for every run
+        self.networks: dict[str, Network] = {}  # of operators that are whole networks
+        self.values: dict[str, Array] = {}  # of sources
+        self.files: dict[str, Path] = {}  # of sinks, by their stream
+
+    def input(self, *names: str) -> None:
+        """Streams from outside, for which `run` is given numbers."""
+        for name in names:
+            self.connect(name, "", "", (1,))
+
+    def source(self, name: str, values: Iterable[float] | File, push: int = 1) -> None:
+        """An operator that puts the numbers of an array or a file (.npy, or a text) into a stream."""
+        numbers = _read(values) if isinstance(values, (str, os.PathLike)) else values
+        held = _numbers(name, numbers if isinstance(numbers, np.ndarray) else list(numbers))
+        made = self._add("source", f"source_{name}", lambda: lambda window: window, [name], [], push)
+        self.values[made] = held
+
+    def operator(
+        self, outputs: str | Sequence[str], work: Work, inputs: str | Sequence[str], *, pop: Rates = 1,
+        peek: Rates = 0, push: Rates = 1, init: Callable[[], Any] | None = None, name: str = "",
+    ) -> None:  # fmt: skip
+        """An operator of one's own.
+
+        work: takes a window for each input, an array of its `peek` numbers, and gives the `push` numbers of its
+        output; of several outputs, a tuple. It may answer with a tensor, so a row such as
+        `naive_graph.tensor.softmax` is one. init: makes what is to be remembered, once for a run; `work` is given
+        it first. pop, peek, push: one number for all streams, or one for each. Raises SequentialError.
+        """
+        if not callable(work) or not _listed(inputs):
+            says = "an operator without an input is a source" if callable(work) else "it is a function of windows"
+            raise SequentialError("ARG_TYPE", f"{says}, not {work!r:.60}.", "work")
+        own = name or getattr(work, "__name__", "operator").strip("<>")
+        begin = (lambda: partial(work, init())) if init else (lambda: work)
+        self._add("own", own, begin, _listed(outputs), _listed(inputs), push, pop, peek)
+
+    def duplicate(self, outputs: Sequence[str], stream: str) -> None:
+        """Every number into each of some streams."""
+        self._add("duplicate", f"split_{stream}", lambda: lambda window: (window,) * len(outputs), outputs, [stream])
+
+    def roundrobin(self, outputs: Sequence[str], stream: str, rates: Rates = 1) -> None:
+        """The first numbers into the first stream, the next into the next, and so on in turns."""
+        push = _rates("rates", rates, len(outputs))
+        divide = partial(np.split, indices_or_sections=np.cumsum(push)[:-1])
+        self._add("roundrobin", f"split_{stream}", lambda: divide, outputs, [stream], push, sum(push))
+
+    def join(self, output: str, streams: Sequence[str], rates: Rates = 1) -> None:
+        """Some numbers of each stream, in turns: what a roundrobin divided, put together again."""
+        pop = _rates("rates", rates, len(streams))
+        put = sum(pop)
+        self._add("join", f"join_{output}", lambda: lambda *parts: np.concatenate(parts), [output], streams, put, pop)
+
+    def network(self, output: str, network: Network, data: str, labels: str) -> None:
+        """A network that learns, sample by sample and group by group; it puts out the gradients at its data.
+
+        A group that is not full when the numbers end has taught nothing.
+        """
+        if not isinstance(network, Network):
+            raise SequentialError("ARG_TYPE", f"it is a Sequential, not {network!r:.60}.", "network")
+        sizes = [int(np.prod(shape)) for shape in (network.input_shape, network.output_shape)]
+        begin, reads = partial(_learning, network), [data, labels]
+        self.networks[self._add("network", f"sequential_{output}", begin, [output], reads, sizes[0], sizes)] = network
+
+    def sink(self, stream: str, file: File | None = None) -> None:
+        """The end of a stream, whose numbers `run` gives, and writes into a file (.npy, or a text) if one is named."""
+        path = None if file is None else path_of(file, SequentialError)
+        self._add("sink", f"sink_{stream}", lambda: lambda window: (), [], [stream])
+        if path is not None:
+            self.files[stream] = path
+
+    # --- building --------------------------------------------------------------
+
+    def _add(
+        self, kind: str, name: str, begin: Callable[[], Work], outputs: Sequence[str], inputs: Sequence[str],
+        push: Rates = 1, pop: Rates = 1, peek: Rates = 0,
+    ) -> str:  # fmt: skip
+        """The name of an operator that is there now, with its streams. Raises SequentialError, and nothing is added."""
+        puts, takes = _rates("push", push, len(outputs)), _rates("pop", pop, len(inputs))
+        sees = _rates("peek", peek, len(inputs), 0)
+        for each in inputs:
+            if each not in self.streams:
+                near = get_close_matches(each, self.streams, 1)
+                meant = f" (did you mean {near[0]}?)" if near else ""
+                raise SequentialError("UNDECLARED_STREAM", f"no operator before writes it{meant}.", each)
+        for each in outputs:
+            if each in self.streams or list(outputs).count(each) > 1:
+                raise SequentialError("DUPLICATE_NAME", "there is a stream of this name. Choose another.", each)
+        operator = self.add(StreamOperator(_free(name, self.operators), kind))
+        for stream, taken, seen in zip(inputs, takes, sees):
+            self._let_read(operator, stream, taken, seen)
+        for stream, put in zip(outputs, puts):
+            self.connect(stream, operator.name, "", (put,))
+        self.begin[operator.name] = begin
+        return operator.name
+
+    def _let_read(self, operator: StreamOperator, name: str, pop: int, peek: int) -> None:
+        if self.streams[name].reader:
+            name = self._branch(name)
+        found = self.streams[name]
+        self.streams[name] = found._replace(reader=operator.name, pop=pop, peek=max(pop, peek))
+        operator.inputs.append(name)
+
+    def _branch(self, name: str) -> str:
+        """One more stream with the same numbers, out of the copy that stands before the readers of a stream."""
+        stream = self.streams[name]
+        reader = self.operators[stream.reader]
+        if reader.kind != "copy":
+            copied = StreamOperator(_free(f"copy_{name}", self.operators), "copy", inputs=[name])
+            before = list(self.operators.items())
+            before.insert(list(self.operators).index(reader.name), (copied.name, copied))
+            self.operators = dict(before)
+            self.begin[copied.name] = lambda: lambda window: (window,) * len(copied.outputs)
+            self.streams[name] = stream._replace(reader=copied.name, pop=1, peek=1)
+            first = self._branch(name)
+            self.streams[first] = Stream(first, copied.name, reader.name, (1,), stream.pop, stream.peek)
+            reader.inputs[reader.inputs.index(name)] = first
+            reader = copied
+        made = _free(f"{name}_{len(reader.outputs) + 1}", self.streams)
+        self.connect(made, reader.name, "", (1,))
+        return made
+
+    # --- running ---------------------------------------------------------------
+
+    def run(self, feeds: Mapping[str, Any] | None = None) -> dict[str, Array]:
+        """Fire until nothing can: the numbers of each stream that nobody reads or that has a sink.
+
+        feeds: numbers for each stream from outside, in an array of any shape. Raises SequentialError.
+        """
+        outside = [each.name for each in self.streams.values() if not each.writer]
+        if set(feeds or {}) != set(outside):
+            told = f"it holds numbers for {', '.join(outside) or 'no stream: none comes from outside'}."
+            raise SequentialError("UNDECLARED_STREAM", told, "feeds")
+        held = {name: _numbers(name, values) for name, values in (feeds or {}).items()} | self.values
+        queues = {name: deque[float](held.get(name, ())) for name in (*self.streams, *self.values)}
+        works = {name: begin() for name, begin in self.begin.items()}
+        takes = {name: self._takes(operator) for name, operator in self.operators.items()}
+
+        def can_fire(name: str) -> bool:
+            return bool(takes[name]) and all(len(queues[each]) >= peek for each, _, peek in takes[name])
+
+        for name in in_turn(self, can_fire):
+            given = works[name](*(np.array([*islice(queues[each], peek)]) for each, _, peek in takes[name]))
+            for each, pop, _ in takes[name]:
+                for _ in range(pop):
+                    queues[each].popleft()
+            for stream, numbers in self._given(self.operators[name], given):
+                queues[stream].extend(numbers)
+        ends = {name for name, operator in self.operators.items() if operator.kind == "sink"} | {""}
+        found = {name: np.array(queues[name]) for name, each in self.streams.items() if each.reader in ends}
+        for name, path in self.files.items():
+            _write(path, found[name])
+        return found
+
+    def _takes(self, operator: StreamOperator) -> list[tuple[str, int, int]]:
+        """From where an operator takes, how many numbers, and how many it sees. In a sink they stay."""
+        if operator.kind == "source":
+            push = self.streams[operator.outputs[0]].push
+            return [(operator.name, push, push)]
+        inputs = [] if operator.kind == "sink" else operator.inputs
+        return [(each, self.streams[each].pop, self.streams[each].peek) for each in inputs]
+
+    def _given(self, operator: StreamOperator, given: Any) -> Iterator[tuple[str, Array]]:
+        """What a firing put into each stream. Raises SequentialError if it is not what was said."""
+        parts = given if len(operator.outputs) > 1 else [given]
+        if not isinstance(parts, (tuple, list)) or len(parts) != len(operator.outputs):
+            says = f"it gives a tuple with the numbers of {', '.join(operator.outputs)}, not {given!r:.60}."
+            raise SequentialError("RATES", says, operator.name)
+        for stream, part in zip(operator.outputs, parts):
+            numbers = np.ravel(part.eval() if isinstance(part, TensorNode) else part)
+            if numbers.size != self.streams[stream].push or numbers.dtype.kind not in "biuf":
+                says = (
+                    f"it puts {part!r:.60} into {stream}, and push says {self.streams[stream].push}. Make them agree."
+                )
+                raise SequentialError("RATES", says, operator.name)
+            yield stream, numbers.tolist()
+
+    # --- looking ---------------------------------------------------------------
+
+    def text(self) -> str:
+        """This composite, and behind it those that stand for its networks."""
+        return "\n\n".join([super().text(), *(Network.expand(each).text() for each in self.networks.values())])
+
+    def replaced(self) -> Dataflow:
+        """Each network's composite in its place; what is of a network bears its operator's name before its own."""
+        made, readers, writers = Dataflow([], self.name), dict[str, str](), dict[str, str]()
+        for name, operator in self.operators.items():
+            if name not in self.networks:
+                made.add(StreamOperator(name, operator.kind))
+                continue
+            network = self.networks[name]
+            flow = Network.expand(network)
+            for each in flow.operators.values():
+                made.add(StreamOperator(f"{name}.{each.name}", each.kind, each.layer and each.layer + len(made.layers)))
+            made.layers += flow.layers
+            for stream in flow.streams.values():
+                writer, reader = f"{name}.{stream.writer}", f"{name}.{stream.reader}"
+                if stream.writer and stream.reader:
+                    made.connect(f"{name}.{stream.name}", writer, reader, stream.shape)
+                elif stream.writer:
+                    writers[operator.outputs[0]] = writer
+                else:
+                    readers[operator.inputs[stream.name == network.streams.labels]] = reader
+        for stream in self.streams.values():
+            writer = writers.get(stream.name, stream.writer)
+            reader = readers.get(stream.name, stream.reader)
+            made.connect(stream.name, writer, reader, stream.shape, stream.pop, stream.peek)
+        return made
+
+
+def _learning(network: Network) -> Work:
+    """A network as what an operator does: it learns from each sample, and gives the gradient at the data."""
+    flow, machine, size = Network.expand(network), NetworkMachine(network), network.batch_size
+    versions, totals, seen = Versions([network.weights] * 2, "delayed", network.learning_rate), Gradients(), count(1)
+
+    def work(data: Array, labels: Array) -> Array:
+        number = next(seen)
+        streams = {
+            network.streams.data: data.reshape(1, *network.input_shape),
+            network.streams.labels: labels.reshape(1, *network.output_shape),
+        }
+        passed(machine, flow.operators.values(), network.weights, streams, totals, number)
+        if number % size == 0:
+            versions.learn_all(flow, 0, totals, size)
+            totals.clear()
+        return streams[network.streams.result]
+
+    return work
+
+
+def _numbers(who: str, values: Any) -> Array:
+    try:
+        return np.asarray(values, np.float64).ravel()
+    except (TypeError, ValueError):
+        raise SequentialError("ARG_TYPE", f"it carries numbers, not {values!r:.60}.", who) from None
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _rates(who: str, given: Rates, count: int, least: int = 1) -> list[int]:
+    """A rate for each of some streams: one for all, or as many as there are."""
+    found = list(given) if isinstance(given, (list, tuple)) else [given] * count
+    if len(found) != count:
+        raise SequentialError("RATES", f"it has {len(found)} numbers for {count} streams. Give one for each.", who)
+    return [fitted("an operator", Field(who, whole(least)), each) for each in found]
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    """The name, with a number behind it if another has it."""
+    return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
+
+
+def _read(file: File) -> Array:
+    path = path_of(file, SequentialError)
+    try:
+        return np.load(path) if path.suffix == ".npy" else np.loadtxt(path)
+    except (OSError, ValueError) as error:
+        raise SequentialError("BAD_FILE", f"it holds no numbers that can be read: {error}", str(path)) from None
+
+
+def _write(path: Path, numbers: Array) -> None:
+    try:
+        (np.save if path.suffix == ".npy" else np.savetxt)(path, numbers)
+    except OSError as error:
+        raise SequentialError("BAD_FILE", f"it cannot be written: {error}", str(path)) from None

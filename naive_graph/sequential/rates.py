@@ -1,0 +1,65 @@
+"""Rates: how often each operator fires in a period, and in which order.
+
+On a stream from A to B, A puts in `push` numbers a firing and B takes out `pop`.
+A period leaves as many numbers in every stream as it found there, so the firings
+of A and B in it balance: push * times(A) = pop * times(B). The least whole numbers
+that balance every stream are the repetition vector (Lee & Messerschmitt, 1987).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from ..errors import SequentialError
+from .dataflow import Dataflow, Stream
+
+Firings = dict[str, int]  # of each operator, in an order in which all their numbers are there
+
+
+def repetitions(flow: Dataflow) -> Firings:
+    """How often each operator fires in a period. Raises SequentialError where no numbers balance all streams."""
+    times: dict[str, Fraction] = {}
+    beside: dict[str, list[tuple[Stream, str, Fraction]]] = {name: [] for name in flow.operators}
+    for each in inner(flow):
+        beside[each.writer].append((each, each.reader, Fraction(each.push, each.pop)))
+        beside[each.reader].append((each, each.writer, Fraction(each.pop, each.push)))
+    for first in flow.operators:
+        group = [] if first in times else [first]
+        times.setdefault(first, Fraction(1))
+        for name in group:  # grows while it is walked
+            for stream, other, ratio in beside[name]:
+                if other not in times:
+                    group.append(other)
+                if times.setdefault(other, times[name] * ratio) != times[name] * ratio:
+                    _unbalanced(stream, *(times[each] for each in (stream.writer, stream.reader)))
+        whole = math.lcm(*(times[name].denominator for name in group))
+        least = math.gcd(*(int(times[name] * whole) for name in group)) or 1
+        times |= {name: times[name] * whole / least for name in group}
+    return {name: int(times[name]) for name in flow.operators}
+
+
+def _unbalanced(stream: Stream, writer: Fraction, reader: Fraction) -> None:
+    more = writer * stream.push / (reader * stream.pop)
+    raise SequentialError(
+        "RATES",
+        f"by the other streams {stream.writer} fires {writer / reader} times as often as {stream.reader}, so {more} "
+        f"times as many numbers come in as go out ({stream.rates}). Change a rate.",
+        stream.name,
+    )
+
+
+def inner(flow: Dataflow) -> list[Stream]:
+    """The streams that have a writer and a reader."""
+    return [each for each in flow.streams.values() if each.writer and each.reader]
+
+
+def steady(flow: Dataflow) -> tuple[Firings, Firings]:
+    """The firings before the first period, which fill what readers only see, and those of every period."""
+    before = dict.fromkeys(flow.operators, 0)
+    for name in reversed(flow.operators):
+        for each in map(flow.streams.__getitem__, flow.operators[name].outputs):
+            if each.reader:
+                wanted = before[each.reader] * each.pop + each.peek - each.pop
+                before[name] = max(before[name], -(-wanted // each.push))
+    return {name: count for name, count in before.items() if count}, repetitions(flow)
